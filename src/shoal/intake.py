@@ -1,0 +1,65 @@
+"""What happened between a file and the arrays: which columns were used, and every row dropped or repaired, by reason.
+
+Data only. Readers fill it, releases and reports show it, and a verifier uses ``Reading`` to read the raw file the same way.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How to read an input: everything that decides which samples come out of the same file.
+
+    id, time, lat, lon, x, y: column names, None = recognised. person: the column that names the unit of protection, None = the
+    id column. per_day: each person's UTC day is a unit of its own. crs: of planar x, y input, None = local metres.
+    working_crs: the plane to project into, None = an equal-area plane centred on the data. cell_m, slot_s: the grid;
+    snap False keeps points as given. time_unit: of integer times, "s" or "ms", None = recognised by size.
+    min_samples_per_day: people with fewer samples a day, on average over the data's days, are left out (0 = nobody).
+    """
+
+    id: str | None = None
+    time: str | None = None
+    lat: str | None = None
+    lon: str | None = None
+    x: str | None = None
+    y: str | None = None
+    person: str | None = None
+    per_day: bool = False
+    crs: str | None = None
+    working_crs: str | None = None
+    cell_m: float = 100.0
+    slot_s: float = 60.0
+    snap: bool = True
+    time_unit: str | None = None
+    min_samples_per_day: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intake:
+    """The account of one reading. rows_read = rows kept + all rows dropped.
+
+    dropped, repaired: rows by reason, in words. notes: what the reader assumed, for the user to see (zone, unit, format).
+    reading: the settings with every column name filled in, so that the same file can be read the same way again.
+    """
+
+    rows_read: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    repaired: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    unit_of_protection: str = "each subject"
+    reading: Reading = field(default_factory=Reading)
+
+    def with_dropped(self, reason: str, rows: int) -> "Intake":
+        """The same account with ``rows`` more dropped for ``reason``."""
+        return replace(self, dropped={**self.dropped, reason: self.dropped.get(reason, 0) + rows}) if rows else self
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts and notes for a manifest or ``--json``."""
+        return {
+            "rows_read": self.rows_read,
+            "rows_dropped": dict(self.dropped),
+            "rows_repaired": dict(self.repaired),
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,1 @@
+"""Readers, one file per format, and the way from their rows to Trajectories."""

@@ -1,0 +1,321 @@
+"""The release folder: ``release.parquet`` (GeoParquet), ``manifest.json`` and ``report.html``, complete or absent.
+
+Names, columns and JSON are those that others script against. The linkage table is a file of its own, readable by its owner
+alone, and never inside the folder.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pydantic import BaseModel, Field, ValidationError
+
+from shoal.claims import claim_from_json, claim_to_json
+from shoal.errors import InputError, OutputError
+from shoal.intake import Reading
+from shoal.projection import WGS84, Floats, transform
+from shoal.release import BOX_COLUMNS, Boxes, Linkage, Losses, Release
+from shoal.trajectories import Grid
+from shoal.verdicts import Verdict
+from shoal.version import __version__
+
+RELEASE_FILE: Final = "release.parquet"
+MANIFEST_FILE: Final = "manifest.json"
+REPORT_FILE: Final = "report.html"
+FORMAT_VERSION: Final = 1
+
+_ROWS_PER_GROUP: Final = 1 << 20
+_POLYGON: Final = np.dtype(
+    [("order", "u1"), ("type", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("corners", "<f8", (5, 2))]
+)  # well-known binary of a polygon with one ring of five corners: 93 bytes
+
+
+class LossesJson(BaseModel):
+    """``losses`` in the manifest."""
+
+    rows: dict[str, int]
+    samples_suppressed: int
+    subjects_suppressed: int
+
+
+class Manifest(BaseModel):
+    """The manifest's top level."""
+
+    format_version: Literal[1]
+    shoal_version: str
+    method: str
+    parameters: dict[str, Any]
+    claim: dict[str, Any]
+    crs: str | None
+    cell_m: float = Field(gt=0)
+    slot_s: float = Field(gt=0)
+    unit_of_protection: str
+    verdict: dict[str, Any]
+    losses: LossesJson
+    rows_repaired: dict[str, int] = Field(default_factory=dict)
+    reading: dict[str, Any] = Field(default_factory=dict)
+    n_records: int
+    n_samples: int
+    publishable: bool
+    release_sha256: str
+
+
+def write_boxes(release: Release, path: Path) -> None:
+    """Write the boxes as GeoParquet: seconds since 1970 UTC, metres of the plane, outlines in WGS 84 where there is a plane."""
+    columns: dict[str, pa.Array] = {
+        "trajectory_id": pa.array(np.repeat(np.array(release.trajectory_ids), np.diff(release.offsets)), pa.string())
+    }
+    for name, values in zip(BOX_COLUMNS, release.boxes.columns(), strict=True):
+        step = release.grid.slot_s if name.startswith("t_") else release.grid.cell_m
+        in_units = values * step
+        whole = name.startswith("t_") and float(step).is_integer()
+        columns[name] = pa.array(in_units.astype(np.int64) if whole else in_units.astype(np.float64))
+    metadata: dict[str, str] = {}
+    if release.crs is not None:
+        columns["geometry"], bounds = _outlines(release.boxes, release.grid.cell_m, release.crs)
+        metadata["geo"] = json.dumps(
+            {
+                "version": "1.1.0",
+                "primary_column": "geometry",
+                "columns": {"geometry": {"encoding": "WKB", "geometry_types": ["Polygon"], "bbox": bounds}},
+            }
+        )
+    table = pa.table(columns)
+    with pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False) as writer:
+        writer.write_table(table, row_group_size=_ROWS_PER_GROUP)
+        writer.add_key_value_metadata(metadata)
+
+
+def manifest_of(release: Release, verdict: Verdict, parquet: Path) -> Manifest:
+    """What the manifest says of a release, its verdict and its written boxes."""
+    return Manifest(
+        format_version=FORMAT_VERSION,
+        shoal_version=__version__,
+        method=release.method,
+        parameters=dict(release.parameters),
+        claim=claim_to_json(release.claim),
+        crs=release.crs,
+        cell_m=release.grid.cell_m,
+        slot_s=release.grid.slot_s,
+        unit_of_protection=release.unit_of_protection,
+        verdict=verdict.to_json(),
+        losses=LossesJson(**asdict(release.losses)),
+        rows_repaired=dict(release.rows_repaired),
+        reading=asdict(release.reading),
+        n_records=release.n_records,
+        n_samples=release.n_samples,
+        publishable=release.publishable,
+        release_sha256=sha256_of(parquet),
+    )
+
+
+def write_manifest(manifest: Manifest, path: Path) -> None:
+    """Write the manifest as indented JSON."""
+    path.write_text(json.dumps(manifest.model_dump(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a release folder; raises InputError when there is none or it cannot be read."""
+    path = folder / MANIFEST_FILE
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise InputError(f"{folder} is not a release folder: it has no {MANIFEST_FILE}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the document"
+        raise InputError(f"{path} cannot be read: {where}: {first['msg']}") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def read_release(folder: Path) -> Release:
+    """The release in a folder: records in the order in which they first appear, boxes in canonical order.
+
+    Coordinates are rounded to the manifest's cell and slot; the check of a folder says where they are not on them.
+    Raises InputError when a file is missing, truncated or lacks a column.
+    """
+    manifest = read_manifest(folder)
+    table = read_parquet(folder / RELEASE_FILE)
+    missing = [name for name in ("trajectory_id", *BOX_COLUMNS) if name not in table.column_names]
+    if missing:
+        raise InputError(f"{folder / RELEASE_FILE} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
+    if any(table[name].null_count for name in ("trajectory_id", *BOX_COLUMNS)):
+        raise InputError(f"{folder / RELEASE_FILE} has empty values in its columns")
+    names = table["trajectory_id"].combine_chunks().cast(pa.string()).dictionary_encode()
+    if isinstance(names, pa.ChunkedArray):
+        names = names.combine_chunks()
+    code = names.indices.to_numpy()
+    columns = {
+        name: np.rint(_seconds_or_metres(table[name]) / (manifest.slot_s if name.startswith("t_") else manifest.cell_m)).astype(np.int64)
+        for name in BOX_COLUMNS
+    }
+    order = np.lexsort((*(columns[name] for name in reversed(BOX_COLUMNS)), code))
+    counts = np.bincount(code, minlength=len(names.dictionary))
+    try:
+        reading = Reading(**manifest.reading)
+    except TypeError as error:
+        raise InputError(f"{folder / MANIFEST_FILE} cannot be read: reading: {error}") from error
+    return Release(
+        trajectory_ids=tuple(names.dictionary.to_pylist()),
+        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        boxes=Boxes(**columns).take(order),
+        claim=claim_from_json(manifest.claim),
+        method=manifest.method,
+        parameters=manifest.parameters,
+        losses=Losses(**manifest.losses.model_dump()),
+        grid=Grid(cell_m=manifest.cell_m, slot_s=manifest.slot_s),
+        crs=manifest.crs,
+        unit_of_protection=manifest.unit_of_protection,
+        publishable=manifest.publishable,
+        reading=reading,
+        rows_repaired=manifest.rows_repaired,
+    )
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """A whole Parquet file; raises InputError when it is missing, truncated or no Parquet."""
+    try:
+        return pq.read_table(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist") from error
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path} is not a readable Parquet file (truncated or another format); fetch or write it again") from error
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def staged_folder(target: Path) -> Iterator[Path]:
+    """A new folder to fill that becomes ``target`` only when the block ends without an error; otherwise nothing is left.
+
+    Raises OutputError when the target exists, its parent cannot be written, or the disk is full.
+    """
+    if target.exists() or target.is_symlink():
+        raise OutputError(f"{target} exists; choose another --output or remove it first")
+    with explained_write(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.partial-", dir=target.parent))
+    try:
+        with explained_write(target):
+            yield staging
+            for path in staging.iterdir():
+                _flush_to_disk(path)
+            staging.chmod(0o777 & ~_umask())
+            staging.rename(target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+@contextmanager
+def explained_write(target: Path) -> Iterator[None]:
+    """Turn the operating system's refusal to write into an OutputError that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        remedy = {
+            errno.ENOSPC: "the disk is full; free some space or write elsewhere",
+            errno.EDQUOT: "the disk quota is used up; free some space or write elsewhere",
+            errno.EACCES: "no permission to write there; choose another place",
+            errno.EPERM: "no permission to write there; choose another place",
+            errno.EROFS: "the file system is read-only; choose another place",
+            errno.ENOTDIR: "a part of the path is a file, not a folder; choose another place",
+        }.get(error.errno or 0, error.strerror or "the write failed")
+        raise OutputError(f"cannot write {target}: {remedy}") from error
+
+
+@contextmanager
+def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterator[None]:
+    """Write the linkage table (mode 0600) beside its final name at once, and give it that name when the block succeeds.
+
+    Raises OutputError when the file exists or would lie inside the release folder.
+    """
+    check_linkage_path(path, release_folder)
+    with explained_write(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.partial-", dir=path.parent)  # made with mode 0600
+        partial = Path(name)
+    try:
+        with explained_write(path), os.fdopen(descriptor, "wb") as file:
+            pq.write_table(pa.table({"uid": list(linkage.uids), "trajectory_id": list(linkage.trajectory_ids)}), file)
+        yield
+        with explained_write(path):
+            partial.rename(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def check_linkage_path(path: Path, release_folder: Path) -> None:
+    """Raise OutputError when a linkage table must not or cannot be written there."""
+    if path.resolve().is_relative_to(release_folder.resolve()):
+        raise OutputError(f"the linkage table {path} would lie inside the release folder; keep it apart from what is published")
+    if path.exists():
+        raise OutputError(f"{path} exists; choose another --linkage or remove it first")
+
+
+def read_linkage(path: Path) -> Linkage:
+    """The linkage table in a Parquet file; raises InputError when it cannot be read or lacks a column."""
+    table = read_parquet(path)
+    missing = [name for name in ("uid", "trajectory_id") if name not in table.column_names]
+    if missing:
+        raise InputError(f"{path} is not a linkage table: it lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
+    if any(table[name].null_count for name in ("uid", "trajectory_id")):
+        raise InputError(f"{path} has empty values in its columns")
+    return Linkage(*(tuple(table[name].cast(pa.string()).to_pylist()) for name in ("uid", "trajectory_id")))
+
+
+def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:
+    """[m, 5, 2] longitude and latitude of each box's closed ring, counter-clockwise from the lower left corner."""
+    east = np.stack([boxes.x_min, boxes.x_max, boxes.x_max, boxes.x_min, boxes.x_min], axis=1) * cell_m
+    north = np.stack([boxes.y_min, boxes.y_min, boxes.y_max, boxes.y_max, boxes.y_min], axis=1) * cell_m
+    lon, lat = transform(crs, WGS84, east.ravel().astype(np.float64), north.ravel().astype(np.float64))
+    return np.stack([lon.reshape(east.shape), lat.reshape(east.shape)], axis=2)
+
+
+def _outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[float]]:
+    """Well-known binary of every box's outline, and their bounds as [west, south, east, north]."""
+    polygons = np.zeros(len(boxes), dtype=_POLYGON)
+    polygons["order"], polygons["type"], polygons["rings"], polygons["points"] = 1, 3, 1, 5
+    polygons["corners"] = outline_corners(boxes, cell_m, crs)
+    size = _POLYGON.itemsize
+    ends = pa.py_buffer(np.arange(len(boxes) + 1, dtype=np.int64) * size)
+    column = pa.Array.from_buffers(pa.large_binary(), len(boxes), [None, ends, pa.py_buffer(polygons.tobytes())])
+    corners = polygons["corners"].reshape(-1, 2)
+    return column, [*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist()]
+
+
+def _seconds_or_metres(column: pa.ChunkedArray) -> Floats:
+    """A column as floats; times written as timestamps by other tools count in seconds."""
+    if pa.types.is_timestamp(column.type):
+        column = pc.divide(column.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64()), 1e6)
+    try:
+        return np.asarray(column.cast(pa.float64()).to_numpy())
+    except pa.ArrowInvalid as error:
+        raise InputError("a coordinate or time of the release is not a number") from error
+
+
+def _flush_to_disk(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,52 @@
+"""Lengths and durations with units: text such as ``2km`` or ``30min`` to metres and seconds, and back.
+
+Inside shoal every length is in metres and every duration in seconds, and the name says so (``cell_m``, ``tau_s``).
+"""
+
+import math
+import re
+from typing import Final
+
+from shoal.errors import MisuseError
+
+METRES: Final = {"m": 1.0, "km": 1000.0}
+SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+_QUANTITY: Final = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)\s*")
+
+
+def length_m(text: str | float) -> float:
+    """Metres in ``500m``, ``2km``, ``1.5 km``; raises MisuseError on a missing or unknown unit, or when not > 0."""
+    return _quantity(text, METRES, "length", "500m or 2km")
+
+
+def duration_s(text: str | float) -> float:
+    """Seconds in ``100s``, ``30min``, ``1h``, ``2d``; raises MisuseError on a missing or unknown unit, or when not > 0."""
+    return _quantity(text, SECONDS, "duration", "100s, 30min or 1h")
+
+
+def show_m(metres: float) -> str:
+    """A length as people write it: ``500 m``, ``2 km``."""
+    return f"{metres / 1000:,.4g} km" if abs(metres) >= 1000 else f"{metres:.4g} m"
+
+
+def show_s(seconds: float) -> str:
+    """A duration as people write it: ``45 s``, ``30 min``, ``8 h``, ``14 d``."""
+    for unit, factor in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if abs(seconds) >= factor and (unit != "d" or seconds % factor == 0):
+            return f"{seconds / factor:.4g} {unit}"
+    return f"{seconds:.4g} s"
+
+
+def _quantity(text: str | float, factors: dict[str, float], what: str, example: str) -> float:
+    """One number times the factor of its unit; a plain number is already in the base unit."""
+    if isinstance(text, str):
+        match = _QUANTITY.fullmatch(text)
+        if match is None or match[2].lower() not in factors:
+            raise MisuseError(f"'{text}' is not a {what}; write a number and a unit, for example {example}")
+        value = float(match[1]) * factors[match[2].lower()]
+    else:
+        value = float(text)
+    if not (math.isfinite(value) and value > 0):
+        raise MisuseError(f"the {what} '{text}' must be finite and greater than 0, for example {example}")
+    return value

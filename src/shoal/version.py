@@ -1,0 +1,3 @@
+"""The version of shoal, once."""
+
+__version__ = "0.1.0"
