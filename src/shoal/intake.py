@@ -13,10 +13,11 @@ class Reading:
     """How to read an input: everything that decides which samples come out of the same file.
 
     id, time, lat, lon, x, y: column names, None = recognised. person: the column that names the unit of protection, None = the
-    id column. per_day: each person's UTC day is a unit of its own. crs: of planar x, y input, None = local metres.
+    id column. per_day: each person's UTC day is a unit of its own. crs: of planar x, y input, None or "local" = local metres ("local" also says that small numbers are meant).
     working_crs: the plane to project into, None = an equal-area plane centred on the data. cell_m, slot_s: the grid;
-    snap False keeps points as given. time_unit: of integer times, "s" or "ms", None = recognised by size.
-    min_samples_per_day: people with fewer samples a day, on average over the data's days, are left out (0 = nobody).
+    snap False keeps points as given. time_unit: of numeric times, "s", "ms", "us", "ns" or a duration such as "1min" for counted steps;
+    None = seconds, or recognised by size. not_after_s: rows later than this (seconds since 1970) are dropped as lying in the future,
+    None = the end of the day of reading. min_samples_per_day: people with fewer samples a day, on average over the data's days, are left out (0 = nobody).
     """
 
     id: str | None = None
@@ -33,6 +34,7 @@ class Reading:
     slot_s: float = 60.0
     snap: bool = True
     time_unit: str | None = None
+    not_after_s: float | None = None
     min_samples_per_day: float = 0.0
 
 
