@@ -1,0 +1,167 @@
+"""What remains of position and time in a release: the extents of its boxes, read in two ways.
+
+The paper's accuracy figures (glove.txt, Fig. 7 to 9) say "share of samples" without saying of which. Here are both readings:
+per raw sample (the box that stands for it) and per published sample (each box of each record once).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import MisuseError
+from shoal.kernels.accuracy import covering_extents
+from shoal.release import Linkage, Release
+from shoal.trajectories import Grid, Integers, Trajectories
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Extents:
+    """The extents of some samples as distinct pairs with their counts.
+
+    space_cells: int64 [d], dx + dy, an untouched sample has 2. time_slots: int64 [d], an untouched sample has 1.
+    count: int64 [d], samples with this pair of extents.
+    """
+
+    space_cells: Integers
+    time_slots: Integers
+    count: Integers
+    grid: Grid
+
+    @classmethod
+    def of(cls, space_cells: Integers, time_slots: Integers, grid: Grid) -> "Extents":
+        """Distinct pairs of these extents, one per sample."""
+        order = np.lexsort((time_slots, space_cells))
+        space, time = space_cells[order], time_slots[order]
+        first = np.flatnonzero(np.r_[True, (np.diff(space) != 0) | (np.diff(time) != 0)]) if len(space) else order
+        return cls(space_cells=space[first], time_slots=time[first], count=np.diff(np.r_[first, len(space)]), grid=grid)
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples these are."""
+        return int(self.count.sum())
+
+    def share_within(self, *, space_m: float = math.inf, time_s: float = math.inf) -> float:
+        """Share of the samples with a spatial extent of at most ``space_m`` and a temporal extent of at most ``time_s``; nan of none."""
+        within = (self.space_cells <= _whole(space_m / self.grid.cell_m)) & (self.time_slots <= _whole(time_s / self.grid.slot_s))
+        return int(self.count[within].sum()) / self.n_samples if self.n_samples else math.nan
+
+    @property
+    def share_position_kept(self) -> float:
+        """Share of the samples whose box is a single cell."""
+        return self.share_within(space_m=2 * self.grid.cell_m)
+
+    @property
+    def share_time_kept(self) -> float:
+        """Share of the samples whose box is a single slot."""
+        return self.share_within(time_s=self.grid.slot_s)
+
+    def space_m(self, quantiles: npt.ArrayLike) -> Floats:
+        """The least spatial extent, metres, that at least these shares of the samples do not exceed."""
+        return _quantiles(self.space_cells, self.count, quantiles) * self.grid.cell_m
+
+    def time_s(self, quantiles: npt.ArrayLike) -> Floats:
+        """The least temporal extent, seconds, that at least these shares of the samples do not exceed."""
+        return _quantiles(self.time_slots, self.count, quantiles) * self.grid.slot_s
+
+    @property
+    def mean_space_m(self) -> float:
+        """Mean spatial extent, metres; nan of no samples."""
+        return _mean(self.space_cells, self.count) * self.grid.cell_m
+
+    @property
+    def mean_time_s(self) -> float:
+        """Mean temporal extent, seconds; nan of no samples."""
+        return _mean(self.time_slots, self.count) * self.grid.slot_s
+
+    @property
+    def median_space_m(self) -> float:
+        """Median spatial extent, metres (the lower of two); nan of no samples."""
+        return float(self.space_m(0.5))
+
+    @property
+    def median_time_s(self) -> float:
+        """Median temporal extent, seconds (the lower of two); nan of no samples."""
+        return float(self.time_s(0.5))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Accuracy:
+    """Both readings, and the raw samples that no box of their own subject's record covers.
+
+    raw: every raw sample that is covered, by the box with the least extent in time, then in space.
+    published: every box of every record, so a crowd of k counts its boxes k times.
+    """
+
+    raw: Extents
+    published: Extents
+    samples_suppressed: int
+
+
+def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage) -> Accuracy:
+    """The spatial and temporal extents that remain of the original's samples (glove.txt, Sec. 7).
+
+    Raises MisuseError when the linkage names subjects or records that are not there, or one twice, and for data on another grid.
+    """
+    grid = original.snapped_grid()
+    if grid != release.grid:
+        raise MisuseError(f"the original is on {grid} and the release on {release.grid}; read the original as the release says it was read")
+    samples_space, samples_time = np.empty(original.n_samples, dtype=np.int64), np.empty(original.n_samples, dtype=np.int64)
+    boxes = release.boxes
+    covering_extents(
+        original.offsets,
+        original.t,
+        original.x,
+        original.y,
+        records_of(original, release, linkage),
+        samples_time,
+        samples_space,
+        release.offsets,
+        *boxes.columns(),
+    )
+    covered = samples_time > 0
+    return Accuracy(
+        raw=Extents.of(samples_space[covered], samples_time[covered], grid),
+        published=Extents.of(boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min, boxes.t_end - boxes.t_start, grid),
+        samples_suppressed=int(np.count_nonzero(~covered)),
+    )
+
+
+def records_of(original: Trajectories, release: Release, linkage: Linkage) -> Integers:
+    """int64 [n]: the position of each subject's record in the release, -1 for a suppressed subject; raises as measure_accuracy does."""
+    subject_at = {uid: position for position, uid in enumerate(original.ids)}
+    record_at = {name: position for position, name in enumerate(release.trajectory_ids)}
+    strangers = sum(uid not in subject_at for uid in linkage.uids) + sum(name not in record_at for name in linkage.trajectory_ids)
+    repeats = 2 * len(linkage.uids) - len(set(linkage.uids)) - len(set(linkage.trajectory_ids))
+    if strangers or repeats:
+        raise MisuseError(
+            f"the linkage does not fit: {strangers} of its names are in neither the data nor the release, {repeats} appear twice; "
+            "use the linkage that was made with this release"
+        )
+    records = np.full(original.n_subjects, -1, dtype=np.int64)
+    for uid, name in zip(linkage.uids, linkage.trajectory_ids, strict=True):
+        records[subject_at[uid]] = record_at[name]
+    return records
+
+
+def _whole(number: float) -> float:
+    """The number of whole cells or slots, forgiving what a division of decimal fractions loses."""
+    return math.floor(number * (1 + 1e-12)) if math.isfinite(number) else number
+
+
+def _quantiles(values: Integers, count: Integers, shares: npt.ArrayLike) -> Floats:
+    """The least value at which the cumulated count reaches each share; nan of no samples."""
+    wanted = np.asarray(shares, dtype=np.float64)
+    if not len(values):
+        return np.full(wanted.shape, np.nan)
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(count[order])
+    rank = np.clip(np.ceil(wanted * reached[-1] * (1 - 1e-12)), 1, reached[-1])
+    return np.asarray(values[order][np.searchsorted(reached, rank)], dtype=np.float64)
+
+
+def _mean(values: Integers, count: Integers) -> float:
+    return float(np.average(values, weights=count)) if len(values) else math.nan
