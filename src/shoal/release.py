@@ -45,9 +45,9 @@ class Boxes:
     def __len__(self) -> int:
         return len(self.t_start)
 
-    def columns(self) -> tuple[Integers, ...]:
+    def columns(self) -> tuple[Integers, Integers, Integers, Integers, Integers, Integers]:
         """The six arrays, in the order of BOX_COLUMNS."""
-        return tuple(getattr(self, name) for name in BOX_COLUMNS)
+        return self.t_start, self.t_end, self.x_min, self.y_min, self.x_max, self.y_max
 
     def take(self, rows: Any) -> "Boxes":
         """Only these rows (a slice, positions or a mask)."""

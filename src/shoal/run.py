@@ -35,18 +35,20 @@ class Run:
     progress: Progress = silent
     threads: int = field(default_factory=available_cores)
 
-    def map(self, work: Callable[[Part], Result], parts: Iterable[Part], *, label: str) -> Iterator[Result]:
-        """Results in the order of ``parts``, computed on all threads, with progress after each part.
+    def map(self, work: Callable[[Part], Result], parts: Iterable[Part], *, label: str | None = None) -> Iterator[Result]:
+        """Results in the order of ``parts``, computed on all threads, with progress under ``label`` after each part.
 
         Kernels release the interpreter lock, so threads are enough. When the caller stops early, or is interrupted,
         parts that have not begun are dropped.
         """
         waiting = list(parts)
-        self.progress(label, 0, len(waiting))
+        report = silent if label is None else self.progress
+        name = label or ""
+        report(name, 0, len(waiting))
         pool = ThreadPoolExecutor(self.threads)
         try:
             for done, result in enumerate(pool.map(work, waiting), start=1):
-                self.progress(label, done, len(waiting))
+                report(name, done, len(waiting))
                 yield result
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
