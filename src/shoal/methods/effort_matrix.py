@@ -77,7 +77,7 @@ class EffortMatrix:
         """Append the crowd's boxes behind those already held."""
         stop = self._used + len(samples.t_start)
         if stop > len(self._boxes.t_start):
-        self._boxes = Samples(*(np.resize(column, 2 * stop) for column in self._boxes))
+            self._boxes = Samples(*(np.resize(column, 2 * stop) for column in self._boxes))
         for column, own in zip(self._boxes, samples, strict=True):
             column[self._used : stop] = own
         self._starts[slot], self._stops[slot], self._sizes[slot] = self._used, stop, size
