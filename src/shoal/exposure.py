@@ -1,11 +1,21 @@
 """How exposed people are before anything is published: the k-gap and the weight of its tail (glove.txt, Sec. 4.2 and 5)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from shoal.errors import MisuseError
+from shoal.kernels.row_minima import k_nearest
+from shoal.kernels.stretch import Floats, Scale, box_sum, nearest_boxes
+from shoal.release import Boxes
+from shoal.run import Run
+from shoal.stretch import Caps, pair_efforts, samples_of_boxes, trajectories_of_arrays
+from shoal.trajectories import Trajectories
+
+_Z: Final = {0.5: 0.0, 0.75: 0.6744897501960817, 0.99: 2.3263478740408408}  # standard normal quantiles
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -26,3 +36,67 @@ class KGap:
     tail_weight_time: Floats
     space_cap_m: float
     time_cap_s: float
+
+
+def k_gap(
+    trajectories: Trajectories | Sequence[npt.ArrayLike],
+    k: int = 2,
+    *,
+    caps: Caps | None = None,
+    run: Run | None = None,
+) -> KGap:
+    """The k-gap of every subject: mean stretch effort to the k - 1 nearest others (Eq. 11), with its parts and tails.
+
+    trajectories: snapped, or plain arrays [m, 3] of (t, x, y) in seconds and metres, one per subject, snapped to 60 s and 100 m here.
+    Raises MisuseError when k < 2 or when there are fewer than k people.
+    """
+    original = trajectories if isinstance(trajectories, Trajectories) else trajectories_of_arrays(trajectories)
+    caps, n = caps or Caps(), original.n_subjects
+    if k < 2:
+        raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
+    if n < k:
+        raise MisuseError(f"the {k}-gap needs at least {k} people, and the data has {n}; choose a smaller k or add people")
+    scale = caps.scale_on(original.snapped_grid())
+    neighbours = np.empty((n, k - 1), dtype=np.int64)
+    k_nearest(pair_efforts(original, caps, run or Run()), k - 1, neighbours)
+    parts, tails = np.empty((2, n)), np.empty((3, n))
+    for i in range(n):
+        stretches = [_sample_stretches(original, i, int(j), scale) for j in neighbours[i]]
+        parts[:, i] = np.mean([pair.mean(axis=1) for pair in stretches], axis=0)
+        space, time = np.concatenate(stretches, axis=1)
+        tails[:, i] = [tail_weight_index(values) for values in (space + time, space, time)]
+    return KGap(
+        k=k,
+        gap=parts.sum(axis=0),
+        space=parts[0],
+        time=parts[1],
+        tail_weight=tails[0],
+        tail_weight_space=tails[1],
+        tail_weight_time=tails[2],
+        space_cap_m=caps.space_cap_m,
+        time_cap_s=caps.time_cap_s,
+    )
+
+
+def tail_weight_index(values: npt.ArrayLike) -> float:
+    """((Q99 - Q50) / (Q75 - Q50)) / ((z99 - z50) / (z75 - z50)): 1 for a normal tail, 1.6 for an exponential, 14 for Pareto(1).
+
+    values: [m]. nan when Q75 equals Q50 (Sec. 5.3, footnote 5; Hoaglin, Mosteller and Tukey 1983).
+    """
+    middle, upper, top = np.quantile(np.asarray(values, dtype=np.float64), [0.5, 0.75, 0.99])
+    if upper == middle:
+        return float("nan")
+    return float((top - middle) / (upper - middle) / ((_Z[0.99] - _Z[0.5]) / (_Z[0.75] - _Z[0.5])))
+
+
+def _sample_stretches(original: Trajectories, i: int, j: int, scale: Scale) -> Floats:
+    """[2, m] spatial and temporal part of the stretch of each sample of the longer of two subjects (the sets S and T of Sec. 5.3)."""
+    a, b = (samples_of_boxes(Boxes.of_samples(*original.samples_of(subject))) for subject in sorted((i, j)))
+    longer_is_b = len(b.t_start) > len(a.t_start)
+    if len(a.t_start) == len(b.t_start):
+        longer_is_b = bool(box_sum(b, 1, a, 1, scale) > box_sum(a, 1, b, 1, scale))
+    many, few = (b, a) if longer_is_b else (a, b)
+    chosen, _ = nearest_boxes(many, 1, few, 1, scale)
+    space = np.abs(many.x_min - few.x_min[chosen]) + np.abs(many.y_min - few.y_min[chosen])
+    time = np.abs(many.t_start - few.t_start[chosen])
+    return np.minimum([space * scale.per_cell, time * scale.per_slot], scale.half) / (2 * scale.half)

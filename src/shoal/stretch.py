@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.kernels.stretch import Floats, Samples, Scale, box_effort, raw_efforts, surroundings
+from shoal.kernels.stretch import Floats, Raw, Samples, Scale, box_effort, raw_efforts
 from shoal.release import Boxes
 from shoal.run import Run
 from shoal.trajectories import Grid, Trajectories
@@ -81,6 +81,29 @@ def fingerprint_stretch(
     return box_effort(_as_samples(a, grid), n_a, _as_samples(b, grid), n_b, scale)
 
 
+def raw_arrays(original: Trajectories) -> Raw:
+    """Snapped trajectories as kernels take them, with the distinct places of each subject."""
+    starts, x, y = original.offsets[:-1], original.x, original.y
+    subject = np.repeat(np.arange(original.n_subjects), original.lengths)
+    order = np.lexsort((y, x, subject))
+    fresh = np.ones(original.n_samples, dtype=np.bool_)
+    fresh[1:] = (np.diff(subject[order]) != 0) | (np.diff(x[order]) != 0) | (np.diff(y[order]) != 0)
+    place_offsets = np.concatenate([[0], np.cumsum(np.bincount(subject[order][fresh], minlength=original.n_subjects))])
+    place = np.empty(original.n_samples, dtype=np.int64)
+    place[order] = np.cumsum(fresh) - 1
+    return Raw(
+        offsets=original.offsets,
+        t=original.t,
+        x=x,
+        y=y,
+        place=place - place_offsets[subject],
+        place_offsets=place_offsets,
+        place_x=x[order][fresh],
+        place_y=y[order][fresh],
+        bounds=np.stack([bound.reduceat(column, starts) for column in (x, y) for bound in (np.minimum, np.maximum)], axis=1),
+    )
+
+
 def samples_of_boxes(boxes: Boxes) -> Samples:
     """Boxes in canonical order as kernels take them."""
     ordered = boxes.sorted()
@@ -125,14 +148,14 @@ def _computed_pair_efforts(original: Trajectories, caps: Caps, run: Run) -> Floa
             f"comparing all pairs of {n:,} people needs {n * n * 8 / 2**30:.1f} GiB of memory, more than there is; "
             "use a shorter list of people or a machine with more memory"
         ) from error
-    bounds = surroundings(original.offsets, original.x, original.y)
+    raw = raw_arrays(original)
     # Row i has n - i - 1 pairs: parts of about equal work, each done by one thread.
     pairs_before = np.concatenate([[0], np.cumsum(np.arange(n - 1, -1, -1))])
     cuts = np.unique(np.searchsorted(pairs_before, np.linspace(0, pairs_before[-1], _PARTS + 1)[1:-1]))
     parts = list(pairwise([0, *cuts.tolist(), n]))
 
     def fill(part: tuple[int, int]) -> None:
-        raw_efforts(original.offsets, original.t, original.x, original.y, bounds, part[0], part[1], scale, efforts)
+        raw_efforts(raw, part[0], part[1], scale, efforts)
 
     for _ in run.map(fill, parts, label="comparing all pairs of people"):
         pass

@@ -36,112 +36,135 @@ class Samples(NamedTuple):
     reach: Numbers
 
 
-@compiled
-def surroundings(offsets: Integers, x: Integers, y: Integers) -> Integers:
-    """[n, 4] least and greatest x, least and greatest y of each subject."""
-    bounds = np.empty((len(offsets) - 1, 4), dtype=x.dtype)
-    for i in range(len(offsets) - 1):
-        own = slice(offsets[i], offsets[i + 1])
-        bounds[i, 0], bounds[i, 1] = x[own].min(), x[own].max()
-        bounds[i, 2], bounds[i, 3] = y[own].min(), y[own].max()
-    return bounds
+class Raw(NamedTuple):
+    """Raw samples of all subjects, ordered by (t, x, y) within each; subject i owns rows offsets[i] to offsets[i + 1].
+
+    place: [m] which of its subject's distinct places a sample is at, counted from 0. place_offsets [n + 1], place_x, place_y: the
+    distinct places of each subject. bounds: [n, 4] least and greatest x, least and greatest y of each subject.
+    """
+
+    offsets: Integers
+    t: Integers
+    x: Integers
+    y: Integers
+    place: Integers
+    place_offsets: Integers
+    place_x: Integers
+    place_y: Integers
+    bounds: Integers
 
 
 @compiled
-def raw_sum(
-    t_a: Integers, x_a: Integers, y_a: Integers, t_b: Integers, x_b: Integers, y_b: Integers, bounds_b: Integers, scale: Scale
-) -> Any:
+def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale) -> Any:
     """Sum over a's raw samples of the least cost to any raw sample of b: Eq. 10 before division, all boxes of one size.
 
-    No sample of b costs less than its time alone plus the way to b's surroundings, so a search that runs away from the nearest
-    time ends where that bound reaches the best found.
+    The search for the least runs both ways from the nearest time. No further sample costs less than its time plus the way to b's
+    surroundings, so it ends where that bound reaches the best found; and beyond the time cap only space differs, so there the
+    least is half plus the way to b's nearest place, which is found once for each place of a.
+    least_spaces: room for as many numbers as a has places.
     """
     per_cell, per_slot, half = scale
+    first, last = raw.offsets[b], raw.offsets[b + 1]
+    x_min, x_max, y_min, y_max = raw.bounds[b]
+    least_spaces[: raw.place_offsets[a + 1] - raw.place_offsets[a]] = -1
     total = 0
-    near = 0
-    last = len(t_b)
-    for i in range(len(t_a)):
-        t, x, y = t_a[i], x_a[i], y_a[i]
-        while near < last and t_b[near] < t:
+    near = first
+    for i in range(raw.offsets[a], raw.offsets[a + 1]):
+        t, x, y = raw.t[i], raw.x[i], raw.y[i]
+        while near < last and raw.t[near] < t:
             near += 1
-        away = max(bounds_b[0] - x, x - bounds_b[1], 0) + max(bounds_b[2] - y, y - bounds_b[3], 0)
-        least_space = min(per_cell * away, half)
+        place = raw.place[i]
+        least_space = least_spaces[place]
+        if least_space < 0:
+            least_space = min(per_cell * (max(x_min - x, x - x_max, 0) + max(y_min - y, y - y_max, 0)), half)
         best = 2 * half
         for j in range(near, last):
-            time = min(per_slot * (t_b[j] - t), half)
-            if time + least_space >= best:
+            time = per_slot * (raw.t[j] - t)
+            if time >= half or time + least_space >= best:
                 break
-            best = min(best, time + min(per_cell * (abs(x_b[j] - x) + abs(y_b[j] - y)), half))
-        for j in range(near - 1, -1, -1):
-            time = min(per_slot * (t - t_b[j]), half)
-            if time + least_space >= best:
+            best = min(best, time + min(per_cell * (abs(raw.x[j] - x) + abs(raw.y[j] - y)), half))
+        for j in range(near - 1, first - 1, -1):
+            time = per_slot * (t - raw.t[j])
+            if time >= half or time + least_space >= best:
                 break
-            best = min(best, time + min(per_cell * (abs(x_b[j] - x) + abs(y_b[j] - y)), half))
+            best = min(best, time + min(per_cell * (abs(raw.x[j] - x) + abs(raw.y[j] - y)), half))
+        if best > half + least_space:
+            if least_spaces[place] < 0:
+                least_space = half
+                for j in range(raw.place_offsets[b], raw.place_offsets[b + 1]):
+                    least_space = min(least_space, per_cell * (abs(raw.place_x[j] - x) + abs(raw.place_y[j] - y)))
+                least_spaces[place] = least_space
+            best = min(best, half + least_space)
         total += best
     return total
 
 
 @compiled
-def raw_efforts(
-    offsets: Integers, t: Integers, x: Integers, y: Integers, bounds: Integers, first: int, stop: int, scale: Scale, efforts: Floats
-) -> None:
+def raw_efforts(raw: Raw, first: int, stop: int, scale: Scale, efforts: Floats) -> None:
     """Fill efforts[i, j] for first <= i < stop and every j > i with the fingerprint stretch times 2 * half (Eq. 10).
 
     An exact integer sum divided by an exact integer, so equal stretches give equal floats.
     """
-    n = len(offsets) - 1
+    n = len(raw.offsets) - 1
+    least_spaces = np.empty(np.diff(raw.place_offsets).max(), dtype=np.int64)
     for i in range(first, stop):
-        a, a_end = offsets[i], offsets[i + 1]
+        m_i = raw.offsets[i + 1] - raw.offsets[i]
         for j in range(i + 1, n):
-            b, b_end = offsets[j], offsets[j + 1]
+            m_j = raw.offsets[j + 1] - raw.offsets[j]
             total = 0
-            if a_end - a >= b_end - b:
-                total = raw_sum(t[a:a_end], x[a:a_end], y[a:a_end], t[b:b_end], x[b:b_end], y[b:b_end], bounds[j], scale)
-            if b_end - b >= a_end - a:
-                other = raw_sum(t[b:b_end], x[b:b_end], y[b:b_end], t[a:a_end], x[a:a_end], y[a:a_end], bounds[i], scale)
-                total = max(total, other)
-            efforts[i, j] = total / max(a_end - a, b_end - b)
+            if m_i >= m_j:
+                total = raw_sum(raw, i, j, least_spaces, scale)
+            if m_j >= m_i:
+                total = max(total, raw_sum(raw, j, i, least_spaces, scale))
+            efforts[i, j] = total / max(m_i, m_j)
 
 
 @compiled
-def stretch_parts(a: Samples, i: int, n_a: int, b: Samples, j: int, n_b: int, scale: Scale) -> tuple[Any, Any]:
-    """Cost in space and in time of merging a's box i with b's box j, times n_a + n_b (Eq. 2-9)."""
-    both = n_a + n_b
-    wide = max(a.x_max[i], b.x_max[j]) - min(a.x_min[i], b.x_min[j]) + max(a.y_max[i], b.y_max[j]) - min(a.y_min[i], b.y_min[j])
-    own_a = a.x_max[i] - a.x_min[i] + a.y_max[i] - a.y_min[i]
-    own_b = b.x_max[j] - b.x_min[j] + b.y_max[j] - b.y_min[j]
-    space = scale.per_cell * (both * wide - n_a * own_a - n_b * own_b)
-    long = max(a.t_end[i], b.t_end[j]) - min(a.t_start[i], b.t_start[j])
-    time = scale.per_slot * (both * long - n_a * (a.t_end[i] - a.t_start[i]) - n_b * (b.t_end[j] - b.t_start[j]))
-    return min(space, both * scale.half), min(time, both * scale.half)
+def surrounding_box(boxes: Samples) -> tuple[Any, Any, Any, Any]:
+    """Least and greatest x, least and greatest y over all boxes."""
+    return boxes.x_min.min(), boxes.x_max.max(), boxes.y_min.min(), boxes.y_max.max()
 
 
 @compiled
-def nearest_box(a: Samples, i: int, n_a: int, b: Samples, near: int, n_b: int, scale: Scale) -> tuple[int, Any]:
+def nearest_box(
+    a: Samples, i: int, n_a: int, b: Samples, near: int, n_b: int, around_b: tuple[Any, Any, Any, Any], scale: Scale
+) -> tuple[int, Any]:
     """Position and cost (times n_a + n_b) of b's box with the least stretch from a's box i; the first of equals.
 
-    near: the first position in b whose start is not before the start of a's box i. A box that begins after a's has ended, or has
-    ended before a's begins, costs at least n_a + n_b times the gap plus n_b times a's own duration.
+    near: the first position in b whose start is not before the start of a's box i. The search runs both ways from there and ends
+    where a bound on the cost of all further boxes reaches the best found. With H the length of the hull in time, the cost is
+    n_a (H - d_a) + n_b (H - d_b). A box that starts s after a's has H - d_b >= s and H - d_a >= s - d_a; one that starts s before
+    has H - d_a >= s and H - d_b >= the end of a's box less its own. In space, no hull is shorter than the way to b's surroundings.
     """
     both = n_a + n_b
     cap = both * scale.half
+    t_start, t_end, x_min, y_min, x_max, y_max = a.t_start[i], a.t_end[i], a.x_min[i], a.y_min[i], a.x_max[i], a.y_max[i]
+    away = max(around_b[0] - x_max, x_min - around_b[1], 0) + max(around_b[2] - y_max, y_min - around_b[3], 0)
+    least_space = min(scale.per_cell * both * away, cap)
+    own_space = x_max - x_min + y_max - y_min
+    own_time = t_end - t_start
     best = 2 * cap + 1
     chosen = -1
-    own = n_b * (a.t_end[i] - a.t_start[i])
-    for j in range(near, len(b.t_start)):
-        gap = b.t_start[j] - a.t_end[i]
-        if gap > 0 and min(scale.per_slot * (both * gap + own), cap) >= best:
-            break
-        space, time = stretch_parts(a, i, n_a, b, j, n_b, scale)
-        if space + time < best:
-            best, chosen = space + time, j
-    for j in range(near - 1, -1, -1):
-        gap = a.t_start[i] - b.reach[j]
-        if gap > 0 and min(scale.per_slot * (both * gap + own), cap) > best:
-            break
-        space, time = stretch_parts(a, i, n_a, b, j, n_b, scale)
-        if space + time <= best:
-            best, chosen = space + time, j
+    for step in (1, -1):
+        j = near if step > 0 else near - 1
+        while 0 <= j < len(b.t_start):
+            if step > 0:
+                late = b.t_start[j] - t_start
+                bound = n_b * late + n_a * max(late - own_time, 0)
+            else:
+                bound = n_a * (t_start - b.t_start[j]) + n_b * max(t_end - b.reach[j], 0)
+            least = min(scale.per_slot * bound, cap) + least_space
+            if least > best or (least == best and step > 0):
+                break
+            long = max(t_end, b.t_end[j]) - min(t_start, b.t_start[j])
+            time = min(scale.per_slot * (both * long - n_a * own_time - n_b * (b.t_end[j] - b.t_start[j])), cap)
+            if time + least_space <= best:
+                wide = max(x_max, b.x_max[j]) - min(x_min, b.x_min[j]) + max(y_max, b.y_max[j]) - min(y_min, b.y_min[j])
+                other_space = b.x_max[j] - b.x_min[j] + b.y_max[j] - b.y_min[j]
+                cost = time + min(scale.per_cell * (both * wide - n_a * own_space - n_b * other_space), cap)
+                if cost < best or (cost == best and step < 0):
+                    best, chosen = cost, j
+            j += step
     return chosen, best
 
 
@@ -150,11 +173,12 @@ def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> t
     """For each box of a: position and cost (times n_a + n_b) of the box of b with the least stretch, the first of equals."""
     chosen = np.empty(len(a.t_start), dtype=np.int64)
     cost = np.empty(len(a.t_start), dtype=a.t_start.dtype)
+    around_b = surrounding_box(b)
     near = 0
     for i in range(len(a.t_start)):
         while near < len(b.t_start) and b.t_start[near] < a.t_start[i]:
             near += 1
-        chosen[i], cost[i] = nearest_box(a, i, n_a, b, near, n_b, scale)
+        chosen[i], cost[i] = nearest_box(a, i, n_a, b, near, n_b, around_b, scale)
     return chosen, cost
 
 
@@ -162,11 +186,12 @@ def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> t
 def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> Any:
     """Sum over a's boxes of the least cost to any box of b, times n_a + n_b: Eq. 10 before division."""
     total = 0 * scale.half
+    around_b = surrounding_box(b)
     near = 0
     for i in range(len(a.t_start)):
         while near < len(b.t_start) and b.t_start[near] < a.t_start[i]:
             near += 1
-        total += nearest_box(a, i, n_a, b, near, n_b, scale)[1]
+        total += nearest_box(a, i, n_a, b, near, n_b, around_b, scale)[1]
     return total
 
 
