@@ -1,0 +1,58 @@
+"""Distributions reduced to what a public page may hold: a few hundred steps, none of them the value of one person."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.utility.accuracy import Extents
+
+Floats = npt.NDArray[np.float64]
+
+STEPS: Final = 200
+LEAST_PEOPLE: Final = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """A cumulative distribution: ``share`` of the whole lies at or below ``value``; both ascend. Empty when it may not be shown."""
+
+    value: tuple[float, ...] = ()
+    share: tuple[float, ...] = ()
+
+
+def curve_of_people(values: Floats) -> Curve:
+    """The distribution of one value per person, each point the mean of at least ten neighbours in order; nan is left out.
+
+    Neither the least nor the greatest value is shown, as they belong to one person. Empty for fewer than twenty people.
+    """
+    known = np.sort(values[np.isfinite(values)])
+    blocks = min(STEPS, len(known) // LEAST_PEOPLE)
+    if blocks < 2:
+        return Curve()
+    edges = np.linspace(0, len(known), blocks + 1).astype(np.int64)
+    means = np.add.reduceat(known, edges[:-1]) / np.diff(edges)
+    return Curve(value=_short(means), share=_short((edges[:-1] + edges[1:]) / 2 / len(known)))
+
+
+def curve_of_extents(extents: Extents, *, spatial: bool) -> Curve:
+    """The distribution of dx + dy in metres, or of durations in seconds, over samples, in 200 quantiles; empty of no samples."""
+    if not extents.n_samples:
+        return Curve()
+    shares = np.arange(1, STEPS + 1) / STEPS
+    values = extents.space_m(shares) if spatial else extents.time_s(shares)
+    return Curve(value=_short(np.r_[values[:1], values]), share=_short(np.r_[0, shares]))
+
+
+def quantile_of_people(values: Floats, share: float) -> float | None:
+    """A quantile over people, None when fewer than ten people lie on either side of it and it would show one of them."""
+    known = values[np.isfinite(values)]
+    if len(known) * min(share, 1 - share) < LEAST_PEOPLE:
+        return None
+    return float(np.quantile(known, share))
+
+
+def _short(values: Floats) -> tuple[float, ...]:
+    """To five significant digits: more would only make the file larger."""
+    return tuple(float(f"{value:.5g}") for value in values)

@@ -1,0 +1,146 @@
+"""Two pages: of a release, and of an assessment. Numbers come in, text of one self-contained HTML file goes out.
+
+A page states no time of making, no path, no seed, no raw identifier and no pseudonym. Its content security policy allows the
+two scripts it carries, by their hashes, and no request at all.
+"""
+
+import base64
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from shoal.exposure import KGap
+from shoal.release import Linkage, Release
+from shoal.report import figures, wording
+from shoal.report.example import typical_crowd
+from shoal.report.exposure_facts import exposure_facts, exposure_in_words
+from shoal.report.facts import accuracy_rows, release_facts
+from shoal.trajectories import Trajectories
+from shoal.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from plotly.graph_objects import Figure
+
+DRAW = """
+const draw = () => document.querySelectorAll('script[data-figure]').forEach(source => {
+  const spec = JSON.parse(source.textContent);
+  Plotly.newPlot(source.dataset.figure, spec.data, spec.layout, {responsive: true, displayModeBar: false, displaylogo: false});
+});
+const fit = () => document.querySelectorAll('.plot').forEach(plot => Plotly.Plots.resize(plot));
+window.addEventListener('beforeprint', fit);
+window.addEventListener('afterprint', fit);
+draw();
+"""
+
+
+def release_report(
+    original: Trajectories,
+    release: Release,
+    linkage: Linkage,
+    verdict: Verdict,
+    gaps: Sequence[KGap],
+    *,
+    private: bool = False,
+) -> str:
+    """The page that goes with a release; with ``private`` also one crowd before and after, for the holder of the raw data alone.
+
+    Raises MisuseError when the parts do not belong together.
+    """
+    facts = release_facts(original, release, linkage, gaps)
+    example = typical_crowd(original, release, linkage) if private else None
+    drawings: dict[str, Figure] = {
+        "spatial-accuracy": figures.spatial_accuracy(facts),
+        "temporal-accuracy": figures.temporal_accuracy(facts),
+        "crowd-sizes": figures.crowd_sizes(facts),
+        "map": figures.release_map(facts.density, facts.outlines, release.grid, projected=release.crs is not None),
+    }
+    if any(gap.curve.value for gap in facts.gaps):
+        drawings["k-gap"] = figures.gap_cdfs(facts.gaps)
+    if example is not None:
+        drawings["example-space"] = figures.example_in_space(example, release.grid)
+        drawings["example-time"] = figures.example_in_time(example, release.grid)
+    return _page(
+        "release.html.j2",
+        drawings,
+        release=release,
+        verdict=verdict,
+        facts=facts,
+        accuracy_rows=accuracy_rows(facts.accuracy),
+        example=example,
+        private=private,
+        settings=wording.settings_of(release),
+        dropped=wording.rows_by_reason(release.losses.rows, facts.rows_read),
+        repaired=wording.rows_by_reason(release.rows_repaired, facts.rows_read),
+        notes=original.intake.notes,
+        findings=verdict.to_json()["findings_by_kind"],
+    )
+
+
+def assessment_report(original: Trajectories, gaps: Sequence[KGap]) -> str:
+    """The page of an assessment: the k-gap for each k, its parts, its tail, and what they mean in plain words.
+
+    Raises MisuseError without a k-gap, or with one of other people.
+    """
+    facts = exposure_facts(original, gaps)
+    drawings: dict[str, Figure] = {}
+    if any(gap.curve.value for gap in facts.gaps):
+        drawings["k-gap"] = figures.gap_cdfs(facts.gaps)
+    if facts.time_shares.value:
+        drawings["time-share"] = figures.cdfs(
+            [(f"k = {facts.gaps[0].k}", facts.time_shares)], "share of time in the effort", "share of people", unit_range=True
+        )
+    if any(curve.value for _, curve in facts.tail_weights):
+        drawings["tail-weight"] = figures.cdfs(facts.tail_weights, "tail weight index", "share of people")
+    return _page(
+        "assessment.html.j2",
+        drawings,
+        facts=facts,
+        grid=original.snapped_grid(),
+        intake=original.intake,
+        dropped=wording.rows_by_reason(original.intake.dropped, original.intake.rows_read),
+        repaired=wording.rows_by_reason(original.intake.repaired, original.intake.rows_read),
+        sentences=exposure_in_words(facts),
+    )
+
+
+def _page(template: str, drawings: "dict[str, Figure]", **content: Any) -> str:
+    """A template filled in, with the drawing library and the drawings as data beside it."""
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+
+    library = get_plotlyjs()
+    policy = (
+        f"default-src 'none'; script-src '{_hash(library)}' '{_hash(DRAW)}'; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    specs = {name: Markup(figure.to_json().replace("<", "\\u003c")) for name, figure in drawings.items()}  # noqa: S704 (no tag can end the script)
+    trusted = {"library": Markup(library), "draw": Markup(DRAW)}  # noqa: S704 (both are our own text, and must stay as they are)
+    return _templates().get_template(template).render(policy=policy, drawings=specs, **trusted, **content)
+
+
+def _hash(script: str) -> str:
+    """As a content security policy names a script it allows."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+@cache
+def _templates() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    templates = Environment(
+        loader=PackageLoader("shoal.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    shown: tuple[Callable[..., Any], ...] = (
+        wording.claim_in_words,
+        wording.count,
+        wording.method_name,
+        wording.metres,
+        wording.number,
+        wording.percent,
+        wording.seconds,
+    )
+    for function in shown:
+        templates.filters[function.__name__] = function
+    return templates

@@ -1,0 +1,117 @@
+"""Numbers and settings as the reports write them: with units, thousands separators and a line on what each setting means."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shoal.claims import Claim
+from shoal.release import Release
+from shoal.units import show_m, show_s
+
+METHODS: Final = {"glove": "GLOVE"}
+
+_NONE: Final = "\N{EN DASH}"
+
+_MEANINGS: Final = {
+    "k": "the fewest people that share one record",
+    "space_cap_m": "a merge that stretches a place by this much or more counts as a total loss of position",
+    "time_cap_s": "a merge that stretches a time by this much or more counts as a total loss of time",
+    "generalize": "how the samples of a crowd become boxes that do not overlap in time",
+    "leftover": "what happens to the last people, too few for a crowd of their own",
+    "suppress_space_m": "boxes wider than this (dx + dy) are left out",
+    "suppress_time_s": "boxes longer than this are left out",
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One row of the table of parameters."""
+
+    name: str
+    value: str
+    meaning: str
+
+
+def settings_of(release: Release) -> list[Setting]:
+    """Every setting that shaped the release. How columns were named and when the file was read says nothing about it and is left out."""
+    reading = release.reading
+    rows = [
+        Setting(name, _shown(name, value), _MEANINGS.get(name, f"a setting of {method_name(release.method)}"))
+        for name, value in release.parameters.items()
+    ]
+    rows += [
+        Setting("cell_m", show_m(release.grid.cell_m), "side of the square cells that positions were rounded to before anything else"),
+        Setting("slot_s", show_s(release.grid.slot_s), "length of the slots that times were rounded to before anything else"),
+        Setting("crs", release.crs or "none: local metres", "the plane of the published coordinates"),
+    ]
+    if reading.min_samples_per_day:
+        rows.append(
+            Setting("min_samples_per_day", f"{reading.min_samples_per_day:g}", "people with fewer samples a day on average were left out")
+        )
+    if reading.per_day:
+        rows.append(Setting("per_day", "yes", "every day of a person is a subject of its own"))
+    return rows
+
+
+def method_name(method: str) -> str:
+    """The method as its authors write it."""
+    return METHODS.get(method, method)
+
+
+def claim_in_words(claim: Claim) -> str:
+    """What is promised, in a sentence."""
+    others = "at least one other" if claim.k == 2 else f"at least {claim.k - 1} others"
+    return f"Every published record is identical, sample for sample, to {others}."
+
+
+def count(number: float) -> str:
+    """A whole number with thousands separators."""
+    return f"{number:,.0f}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage with one digit; 0 and 100 only when it is exactly that."""
+    if math.isnan(share):
+        return _NONE
+    if 0 < share < 0.0005:
+        return "< 0.1 %"
+    if 0.9995 <= share < 1:
+        return "> 99.9 %"
+    return f"{100 * share:.1f} %".replace(".0 %", " %")
+
+
+def metres(value: float) -> str:
+    """A measured length to three digits."""
+    return _NONE if math.isnan(value) else show_m(float(f"{value:.3g}"))
+
+
+def seconds(value: float) -> str:
+    """A measured duration to three digits, days from two days on."""
+    if math.isnan(value):
+        return _NONE
+    return f"{value / 86400:.3g} d" if value >= 172_800 else show_s(float(f"{value:.3g}"))
+
+
+def number(value: float | None) -> str:
+    """A plain number to three digits; a dash when there is none to show."""
+    return _NONE if value is None or math.isnan(value) else f"{value:.3g}"
+
+
+def rows_by_reason(reasons: Mapping[str, int], rows_read: int) -> list[tuple[str, int, float]]:
+    """(reason, rows, share of the rows read), most rows first."""
+    ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return [(reason, rows, rows / rows_read if rows_read else math.nan) for reason, rows in ordered]
+
+
+def _shown(name: str, value: Any) -> str:
+    """A parameter with the unit that its name carries."""
+    if value is None:
+        return "off"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float) and name.endswith("_m"):
+        return show_m(value)
+    if isinstance(value, int | float) and name.endswith("_s"):
+        return show_s(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
