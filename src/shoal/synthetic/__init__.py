@@ -1,0 +1,6 @@
+"""Made-up people with the habits of real ones, for demos, tests and benchmarks; docs/synthetic.md says what is realistic."""
+
+from shoal.synthetic.generator import Counts, synthesize, write_synthetic
+from shoal.synthetic.stations import Layout, Stations, read_stations
+
+__all__ = ["Counts", "Layout", "Stations", "read_stations", "synthesize", "write_synthetic"]

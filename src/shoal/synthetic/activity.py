@@ -1,0 +1,53 @@
+"""When people are recorded: a heavy-tailed rate per person, a daily and weekly rhythm, and bursts; whole minutes."""
+
+from typing import Final
+
+import numpy as np
+
+from shoal.synthetic.coverage import Indices
+from shoal.synthetic.people import MINUTES_PER_DAY
+from shoal.synthetic.stations import Floats
+
+EVENTS_PER_HOUR: Final = 0.75  # mean over people and hours
+RATE_SIGMA: Final = 0.8  # of the logarithm of a person's rate
+BURST_SIZE: Final = 1.6  # mean number of events in a burst
+BURST_GAP_MIN: Final = 4.0  # mean minutes between them
+
+# Relative activity in each hour from 00:00, for weekdays and for Saturday and Sunday.
+_WEEKDAY: Final = (
+    *(0.30, 0.16, 0.10, 0.08, 0.09, 0.16, 0.36, 0.68, 0.98, 1.14, 1.22, 1.25),
+    *(1.25, 1.18, 1.15, 1.18, 1.26, 1.38, 1.50, 1.58, 1.50, 1.22, 0.86, 0.52),
+)
+_WEEKEND: Final = (
+    *(0.40, 0.24, 0.15, 0.10, 0.09, 0.12, 0.24, 0.42, 0.68, 0.92, 1.08, 1.16),
+    *(1.18, 1.12, 1.06, 1.06, 1.12, 1.24, 1.36, 1.42, 1.36, 1.16, 0.88, 0.60),
+)
+
+
+def event_minutes(clock_min: Indices, days: int, rng: np.random.Generator) -> tuple[Indices, Indices]:
+    """(person, minute): the events of n people, minutes since the first day's 00:00, in no order, with repeats.
+
+    clock_min: int64 [n], by how much each person's rhythm is late. Everybody has at least one event.
+    """
+    n = clock_min.size
+    rate_h = EVENTS_PER_HOUR * rng.lognormal(-0.5 * RATE_SIGMA**2, RATE_SIGMA, n)
+    n_bursts = np.maximum(rng.poisson(rate_h * 24 * days / BURST_SIZE), 1)
+    burst_person = np.repeat(np.arange(n), n_bursts)
+    cumulative, hours = _rhythm(days)
+    first = np.interp(rng.random(burst_person.size), cumulative, hours) * 60 + clock_min[burst_person]
+    size = rng.geometric(1 / BURST_SIZE, burst_person.size)
+    burst = np.repeat(np.arange(size.size), size)
+    gap = 1 + np.floor(rng.exponential(BURST_GAP_MIN - 0.5, burst.size))
+    begins = np.cumsum(size) - size
+    gap[begins] = 0
+    since_first = np.cumsum(gap)
+    since_first -= since_first[begins][burst]
+    minute = np.floor(first[burst] + since_first).astype(np.int64) % (days * MINUTES_PER_DAY)
+    return burst_person[burst], minute
+
+
+def _rhythm(days: int) -> tuple[Floats, Floats]:
+    """(cumulative share of the activity, hours since the beginning) at each full hour of ``days`` days from a Monday."""
+    weight = np.concatenate([_WEEKEND if day % 7 >= 5 else _WEEKDAY for day in range(days)])
+    cumulative = np.concatenate([[0.0], np.cumsum(weight)])
+    return cumulative / cumulative[-1], np.arange(cumulative.size, dtype=np.float64)

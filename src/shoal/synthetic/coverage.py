@@ -1,0 +1,145 @@
+"""Which station serves a point, which stations stand next to each other, and where a jump from a station ends."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.synthetic.stations import Floats, Stations
+
+Indices = npt.NDArray[np.int64]
+
+_N_NEIGHBOURS: Final = 8
+_RASTER: Final = 512  # cells along the longer side
+_TILE: Final = 32  # cells along one side of the squares in which the raster is filled
+_OUTSIDE: Final = 2.0  # a point farther from its station than this many spacings lies outside the area
+
+
+@dataclass(frozen=True, kw_only=True)
+class JumpLaw:
+    """Jump lengths r between min_m and max_m with density ~ (r + offset_m)^-alpha (truncated power law).
+
+    offset_m keeps the density finite at 0, as in Gonzalez et al. 2008.
+    """
+
+    alpha: float
+    offset_m: float
+    min_m: float
+    max_m: float
+
+    def lengths_m(self, uniform: Floats) -> Floats:
+        """The jump length of each uniform draw in [0, 1)."""
+        power = 1 - self.alpha
+        top = max(self.max_m, self.min_m + 1.0)
+        at_min, at_max = (self.min_m + self.offset_m) ** power, (top + self.offset_m) ** power
+        lengths: Floats = (at_min + uniform * (at_max - at_min)) ** (1 / power) - self.offset_m
+        return lengths
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Coverage:
+    """Stations on a plane with what is looked up millions of times.
+
+    x_m, y_m: float64 [n]. neighbours: int64 [n, up to 8], the nearest others, nearest first; neighbour_m: their distances.
+    spacing_m: float64 [n], mean distance to them. density: float64 [n], people per area, any unit.
+    raster: int32 [rows, columns], the nearest station to the middle of each square of cell_m metres from (west_m, south_m).
+    reach_m: the distance from the median position within which 9 of 10 stations lie.
+    """
+
+    x_m: Floats
+    y_m: Floats
+    neighbours: Indices
+    neighbour_m: Floats
+    spacing_m: Floats
+    density: Floats
+    raster: npt.NDArray[np.int32]
+    cell_m: float
+    west_m: float
+    south_m: float
+    reach_m: float
+
+    @classmethod
+    def of(cls, stations: Stations) -> "Coverage":
+        """The coverage of these stations."""
+        x, y = stations.on_plane()
+        neighbours, neighbour_m = _nearest_others(x, y)
+        spacing = neighbour_m.mean(axis=1)
+        cell = max(float(np.ptp(x)), float(np.ptp(y))) / (_RASTER - 1)
+        return cls(
+            x_m=x,
+            y_m=y,
+            neighbours=neighbours,
+            neighbour_m=neighbour_m,
+            spacing_m=spacing,
+            density=stations.population / spacing**2,
+            raster=_nearest_raster(x, y, cell),
+            cell_m=cell,
+            west_m=float(x.min()) - cell / 2,
+            south_m=float(y.min()) - cell / 2,
+            reach_m=float(np.quantile(np.hypot(x, y), 0.9)),
+        )
+
+    def serving(self, x: Floats, y: Floats) -> tuple[Indices, Floats]:
+        """(station, distance in metres): the nearest station to each point, through the raster and its neighbours.
+
+        x, y: metres, equal shape. In very uneven layouts the answer can be the second nearest; nothing hangs on it.
+        """
+        rows, columns = self.raster.shape
+        row = np.clip((y - self.south_m) / self.cell_m, 0, rows - 1).astype(np.int64)
+        column = np.clip((x - self.west_m) / self.cell_m, 0, columns - 1).astype(np.int64)
+        station = self.raster[row, column].astype(np.int64)
+        for _ in range(2):
+            candidates = np.concatenate([station[..., None], self.neighbours[station]], axis=-1)
+            squared = (self.x_m[candidates] - x[..., None]) ** 2 + (self.y_m[candidates] - y[..., None]) ** 2
+            best = np.argmin(squared, axis=-1)[..., None]
+            station = np.take_along_axis(candidates, best, axis=-1)[..., 0]
+        return station, np.sqrt(np.take_along_axis(squared, best, axis=-1)[..., 0])
+
+    def jump(self, origin: Indices, law: JumpLaw, rng: np.random.Generator, n_directions: int) -> Indices:
+        """The station reached from each origin: a length by the law, a direction by the density of people there.
+
+        origin: int64 [n] stations. One of n_directions random directions is chosen in proportion to the density at its end;
+        who would leave the area in all of them stays.
+        """
+        length = law.lengths_m(rng.random(origin.size))[:, None]
+        angle = rng.random((origin.size, n_directions)) * (2 * np.pi)
+        ends, distance = self.serving(
+            self.x_m[origin][:, None] + length * np.cos(angle), self.y_m[origin][:, None] + length * np.sin(angle)
+        )
+        pull = np.cumsum(np.where(distance <= _OUTSIDE * self.spacing_m[ends], self.density[ends], 0.0), axis=1)
+        choice = (pull <= (rng.random(origin.size) * pull[:, -1])[:, None]).sum(axis=1)
+        chosen = ends[np.arange(origin.size), np.minimum(choice, n_directions - 1)]
+        return np.where(pull[:, -1] > 0, chosen, origin)
+
+
+def _nearest_others(x: Floats, y: Floats) -> tuple[Indices, Floats]:
+    """([n, k] stations, [n, k] metres): the k nearest other stations of each, k = 8 or all others when they are fewer."""
+    n = x.size
+    k = min(_N_NEIGHBOURS, n - 1)
+    neighbours, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
+    for start in range(0, n, 256):
+        own = np.arange(start, min(start + 256, n))
+        squared = (x[own, None] - x) ** 2 + (y[own, None] - y) ** 2
+        squared[np.arange(own.size), own] = np.inf
+        nearest = np.argpartition(squared, k - 1, axis=1)[:, :k]
+        metres = np.sqrt(np.take_along_axis(squared, nearest, axis=1))
+        order = np.argsort(metres, axis=1, kind="stable")
+        neighbours[own], distances[own] = np.take_along_axis(nearest, order, axis=1), np.take_along_axis(metres, order, axis=1)
+    return neighbours, distances
+
+
+def _nearest_raster(x: Floats, y: Floats, cell: float) -> npt.NDArray[np.int32]:
+    """The nearest station to each cell's middle, tile by tile: only stations that can be nearest within a tile are compared."""
+    columns, rows = (int(np.ceil(np.ptp(axis) / cell)) + 1 for axis in (x, y))
+    raster = np.empty((rows, columns), dtype=np.int32)
+    for top in range(0, rows, _TILE):
+        for left in range(0, columns, _TILE):
+            tile_y = y.min() + cell * np.arange(top, min(top + _TILE, rows))
+            tile_x = x.min() + cell * np.arange(left, min(left + _TILE, columns))
+            from_middle = np.hypot(x - tile_x.mean(), y - tile_y.mean())
+            diagonal = np.hypot(np.ptp(tile_x), np.ptp(tile_y))
+            near = np.flatnonzero(from_middle <= from_middle.min() + diagonal + cell)
+            squared = (tile_x[None, :, None] - x[near]) ** 2 + (tile_y[:, None, None] - y[near]) ** 2
+            raster[top : top + tile_y.size, left : left + tile_x.size] = near[np.argmin(squared, axis=2)]
+    return raster

@@ -1,0 +1,208 @@
+"""Call-record-like data out of a seed: blocks of people, each from a random stream of its own, as a table or a Parquet file.
+
+People stand in the order of their ids and draw their homes independently of each other, so that an id says nothing of a place.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from shoal.errors import MisuseError, OutputError
+from shoal.run import Run, silent
+from shoal.synthetic.activity import event_minutes
+from shoal.synthetic.coverage import Coverage, Indices
+from shoal.synthetic.people import live
+from shoal.synthetic.stations import LAYOUTS, Layout, Stations, lay_out_stations
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FIRST_SECOND: Final = 1_704_067_200  # 2024-01-01T00:00:00Z, a Monday
+HANDOVER_SHARE: Final = 0.08  # of the events where stations stand close
+HANDOVER_REACH_M: Final = 2_000.0
+_N_HANDOVER: Final = 3  # the nearest others that may take an event over
+
+_PERSON_DAYS_PER_BLOCK: Final = 14_000
+_ROWS_PER_GROUP: Final = 1 << 20
+_BLOCKS_AHEAD: Final = 4  # blocks per thread that may wait to be written
+_LABEL: Final = "synthesizing people"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What was written."""
+
+    subjects: int
+    rows: int
+    stations: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class World:
+    """Everything that blocks of people have in common; blocks can be made in any order, on any thread."""
+
+    n_subjects: int
+    days: int
+    seed: int
+    stations: Stations
+    coverage: Coverage
+
+    @classmethod
+    def of(cls, n_subjects: int, days: int, seed: int, layout: Layout, stations: Stations | None) -> "World":
+        """Raises MisuseError when a number is too small or the layout unknown."""
+        for name, value in (("n_subjects", n_subjects), ("days", days)):
+            if value < 1:
+                raise MisuseError(f"{name} = {value} must be at least 1; choose for example {name} = {1000 if name != 'days' else 7}")
+        if seed < 0:
+            raise MisuseError("the seed is negative; choose a whole number of 0 or more")
+        if layout not in LAYOUTS:
+            raise MisuseError(f"layout '{layout}' is not known; choose {' or '.join(LAYOUTS)}")
+        if stations is None:
+            stations = lay_out_stations(layout, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,))))
+        return cls(n_subjects=n_subjects, days=days, seed=seed, stations=stations, coverage=Coverage.of(stations))
+
+    @property
+    def block_size(self) -> int:
+        """People in a block; depends on nothing but the number of days, so that it never changes the data."""
+        return max(_PERSON_DAYS_PER_BLOCK // self.days, 1)
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks that hold all people."""
+        return -(-self.n_subjects // self.block_size)
+
+    def block(self, index: int) -> "pa.Table":
+        """The rows of one block of people: uid, t, lat, lon, sorted by uid and t."""
+        import pyarrow as pa
+
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(1, index)))
+        first = index * self.block_size
+        n = min(self.block_size, self.n_subjects - first)
+        person, minute, station = self._records(n, rng)
+        digits = max(7, len(str(self.n_subjects - 1)))
+        names = pa.array([f"u{number:0{digits}d}" for number in range(first, first + n)], pa.string())
+        return pa.table(
+            {
+                "uid": pa.DictionaryArray.from_arrays(person.astype(np.int32), names).cast(pa.string()),
+                "t": FIRST_SECOND + 60 * minute,
+                "lat": self.stations.lat[station],
+                "lon": self.stations.lon[station],
+            }
+        )
+
+    def _records(self, n: int, rng: np.random.Generator) -> tuple[Indices, Indices, Indices]:
+        """(person, minute, station) of n people, ascending and without repeats."""
+        stays = live(n, self.days, self.stations, self.coverage, rng)
+        person, minute = event_minutes(stays.clock_min, self.days, rng)
+        span = self.days * 1440
+        key = np.sort(person * span + minute)
+        person, minute = np.divmod(key, span)
+        station = self._as_observed(stays.place_of(person, minute), rng)
+        key = key * len(self.stations) + station
+        key.sort()
+        key = key[np.concatenate([[True], key[1:] != key[:-1]])]
+        key, station = np.divmod(key, len(self.stations))
+        person, minute = np.divmod(key, span)
+        return person, minute, station
+
+    def _as_observed(self, station: Indices, rng: np.random.Generator) -> Indices:
+        """The stations that record: now and then one next to the nearest, more often where they stand close."""
+        neighbours = self.coverage.neighbours[:, :_N_HANDOVER]
+        share = HANDOVER_SHARE * np.minimum(HANDOVER_REACH_M / self.coverage.neighbour_m[:, 0], 1.0)
+        handed_over = np.flatnonzero(rng.random(station.size) < share[station])
+        observed = station.copy()
+        observed[handed_over] = neighbours[station[handed_over], rng.integers(0, neighbours.shape[1], handed_over.size)]
+        return observed
+
+
+def synthesize(
+    n_subjects: int, days: int, seed: int, *, layout: Layout = "city", stations: Stations | None = None, run: Run | None = None
+) -> "pa.Table":
+    """Records of ``n_subjects`` people over ``days`` days from Monday 2024-01-01 (UTC), sorted by uid and t.
+
+    uid: text. t: int64 seconds since 1970, whole minutes. lat, lon: float64 degrees of the recording station. No row repeats.
+    Nothing but the arguments (``run`` excepted) decides the data. Raises MisuseError on numbers below 1 or an unknown layout.
+    """
+    import pyarrow as pa
+
+    world = World.of(n_subjects, days, seed, layout, stations)
+    return pa.concat_tables(_blocks(world, run or Run()))
+
+
+def write_synthetic(
+    path: Path | str,
+    n_subjects: int,
+    days: int,
+    seed: int,
+    *,
+    layout: Layout = "city",
+    stations: Stations | None = None,
+    run: Run | None = None,
+) -> Counts:
+    """Write the rows of ``synthesize`` to a Parquet file, block by block; the file is complete or absent.
+
+    Raises MisuseError like ``synthesize``, and OutputError when the file exists or cannot be written.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from shoal.release_folder import explained_write
+
+    path = Path(path)
+    world = World.of(n_subjects, days, seed, layout, stations)
+    _refuse_existing(path)
+    partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(4)}")
+    with explained_write(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    rows = 0
+    try:
+        with explained_write(path), partial.open("xb") as file:
+            schema = pa.schema({"uid": pa.string(), "t": pa.int64(), "lat": pa.float64(), "lon": pa.float64()})
+            with pq.ParquetWriter(file, schema, compression="zstd", store_schema=False) as writer:
+                for group in _in_groups(_blocks(world, run or Run())):
+                    writer.write_table(group, row_group_size=max(group.num_rows, 1))
+                    rows += group.num_rows
+            file.flush()
+            os.fsync(file.fileno())
+        with explained_write(path):
+            _refuse_existing(path)
+            partial.rename(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return Counts(subjects=n_subjects, rows=rows, stations=len(world.stations))
+
+
+def _blocks(world: World, run: Run) -> Iterator["pa.Table"]:
+    """All blocks in order; only a few per thread are held at a time."""
+    quiet = replace(run, progress=silent)
+    ahead = max(_BLOCKS_AHEAD * run.threads, 1)
+    run.progress(_LABEL, 0, world.n_blocks)
+    for start in range(0, world.n_blocks, ahead):
+        batch = range(start, min(start + ahead, world.n_blocks))
+        for done, block in enumerate(quiet.map(world.block, batch, label=_LABEL), start=start + 1):
+            run.progress(_LABEL, done, world.n_blocks)
+            yield block
+
+
+def _in_groups(blocks: Iterator["pa.Table"]) -> Iterator["pa.Table"]:
+    """Blocks put together to row groups of about a million rows."""
+    import pyarrow as pa
+
+    waiting: list[pa.Table] = []
+    for block in blocks:
+        waiting.append(block)
+        if sum(table.num_rows for table in waiting) >= _ROWS_PER_GROUP:
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise OutputError(f"{path} exists; choose another name or remove it first")

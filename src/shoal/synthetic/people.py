@@ -1,0 +1,189 @@
+"""Where people are at every minute: home, work, outings by exploration and preferential return, and journeys.
+
+A person's day begins at a quiet hour of its own (04:00 for most, later for shift workers) and consists of seven stays:
+base, work, outing, work, two outings, base; on a free day work is the base, and the base of a journey is its lodging.
+Outings follow Song et al. 2010: somewhere new with probability rho S^-gamma, else back to an earlier one as often as before.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.synthetic.coverage import Coverage, Indices, JumpLaw
+from shoal.synthetic.stations import Floats, Stations
+
+Flags = npt.NDArray[np.bool_]
+
+MINUTES_PER_DAY: Final = 1440
+
+RHO: Final = 0.6  # Song et al. 2010
+GAMMA: Final = 0.21
+ALPHA: Final = 1.75  # of jump lengths: Gonzalez et al. 2008
+OUTING: Final = JumpLaw(alpha=ALPHA, offset_m=700.0, min_m=0.0, max_m=40_000.0)
+COMMUTE: Final = JumpLaw(alpha=2.0, offset_m=700.0, min_m=0.0, max_m=60_000.0)
+JOURNEY_MIN_M: Final = 40_000.0
+_DIRECTIONS: Final = 4
+
+WORKING_SHARE: Final = 0.7
+ROTA_SHARE: Final = 0.15  # of those who work: five days on, two off, whatever the day of the week
+LATE_SHARE, NIGHT_SHARE = 0.10, 0.05  # of those who work
+DAY_BEGINS_MIN: Final = 240
+LATE_MIN, NIGHT_MIN = 360, 840  # how much later the day of a late and a night worker begins
+PRESENCE: Final = 0.93  # of the working days
+
+OUTINGS_WORKDAY: Final = (0.20, 0.40, 0.25)  # lunch break, after work, and on from there
+OUTINGS_FREE_DAY: Final = (0.45, 0.50, 0.30)  # late morning, afternoon, and on from there
+JOURNEYS_PER_DAY: Final = 1 / 75
+JOURNEY_DAYS: Final = 4.0
+
+_EARLIER_DAYS: Final = 14  # lived through before the first day, so that it does not find people without habits
+_STAYS_PER_DAY: Final = 7
+_LEAD_MIN: Final = 2 * MINUTES_PER_DAY  # people are followed from the second day before the first on
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stays:
+    """Where n people are over some days.
+
+    clock_min: int64 [n], how much later than at 04:00 each person's day begins. home: int64 [n] stations.
+    key: int64 [s] ascending, person * stride + lead + minute at which a stay begins; place: int64 [s] stations.
+    """
+
+    clock_min: Indices
+    home: Indices
+    key: Indices
+    place: Indices
+    stride: int
+
+    def place_of(self, person: Indices, minute: Indices) -> Indices:
+        """The station nearest to each person at each minute since the first day's 00:00."""
+        return self.place[np.searchsorted(self.key, person * self.stride + _LEAD_MIN + minute, side="right") - 1]
+
+
+def live(n: int, days: int, stations: Stations, coverage: Coverage, rng: np.random.Generator) -> Stays:
+    """The stays of ``n`` people over ``days`` days, of which the first is a Monday."""
+    home = np.searchsorted(np.cumsum(stations.population)[:-1], rng.random(n), side="right").astype(np.int64)
+    works = rng.random(n) < WORKING_SHARE
+    work = np.where(works, coverage.jump(home, COMMUTE, rng, 2 * _DIRECTIONS), home)
+    clock = _clocks(works, rng)
+
+    frames = np.arange(-2, days)  # a person's day f lasts from 04:00 + clock of day f to that of day f + 1
+    earlier = np.arange(-2 - _EARLIER_DAYS, -2)
+    day = np.concatenate([earlier, frames])
+    at_work = _workdays(works, day, rng)
+    base, away = _bases(home, day.size, coverage, rng)
+    at_work &= ~away
+    anchor = np.where(at_work, work[:, None], base)
+    outings = _outing_days(at_work, rng)
+    visited = _outings(base, anchor, away, outings, coverage, rng)
+
+    now = slice(_EARLIER_DAYS, None)
+    starts = _starts(at_work[:, now], outings[:, now], rng)
+    own_base, own_anchor, own = base[:, now], anchor[:, now], visited[:, now]
+    places = np.stack([own_base, own_anchor, own[..., 0], own_anchor, own[..., 1], own[..., 2], own_base], axis=2)
+    stride = (days + 6) * MINUTES_PER_DAY
+    begin = (DAY_BEGINS_MIN + clock)[:, None, None] + (frames * MINUTES_PER_DAY)[:, None] + starts
+    return Stays(
+        clock_min=clock,
+        home=home,
+        key=(np.arange(n)[:, None, None] * stride + _LEAD_MIN + begin).ravel(),
+        place=places.ravel(),
+        stride=stride,
+    )
+
+
+def _clocks(works: Flags, rng: np.random.Generator) -> Indices:
+    """int64 [n] minutes: early birds and night owls within two hours, late and night shifts far beyond."""
+    shift = rng.random(works.size)
+    late = np.where(shift < NIGHT_SHARE, NIGHT_MIN, np.where(shift < NIGHT_SHARE + LATE_SHARE, LATE_MIN, 0)) * works
+    return (late + np.clip(40 * rng.standard_normal(works.size), -120, 120)).astype(np.int64)
+
+
+def _workdays(works: Flags, day: Indices, rng: np.random.Generator) -> Flags:
+    """[n, d]: who goes to work on which day; day 0 is a Monday."""
+    rota = rng.random(works.size) < ROTA_SHARE
+    turn = np.where(rota, rng.integers(0, 7, works.size), 0)
+    duty = (day + turn[:, None]) % 7 < 5
+    present: Flags = duty & works[:, None] & (rng.random(duty.shape) < PRESENCE)
+    return present
+
+
+def _bases(home: Indices, n_days: int, coverage: Coverage, rng: np.random.Generator) -> tuple[Indices, Flags]:
+    """([n, d] stations, [n, d]): where each day begins and ends, and whether that is a journey's lodging."""
+    starts = rng.random((home.size, n_days)) < JOURNEYS_PER_DAY
+    length = rng.geometric(1 / JOURNEY_DAYS, (home.size, n_days))
+    who, when = np.nonzero(starts)
+    journey = JumpLaw(alpha=ALPHA, offset_m=OUTING.offset_m, min_m=min(JOURNEY_MIN_M, coverage.reach_m), max_m=2 * coverage.reach_m)
+    lodging = np.zeros(starts.shape, dtype=np.int64)
+    lodging[who, when] = coverage.jump(home[who], journey, rng, 2 * _DIRECTIONS)
+    base = np.repeat(home[:, None], n_days, axis=1)
+    left = np.zeros(home.size, dtype=np.int64)
+    where = home.copy()
+    away = np.zeros(starts.shape, dtype=np.bool_)
+    for d in range(n_days):
+        leaves = starts[:, d] & (left == 0)
+        left = np.where(leaves, length[:, d], left)
+        where = np.where(leaves, lodging[:, d], where)
+        away[:, d] = left > 0
+        base[:, d] = np.where(away[:, d], where, home)
+        left = np.maximum(left - 1, 0)
+    return base, away
+
+
+def _outing_days(at_work: Flags, rng: np.random.Generator) -> Flags:
+    """[n, d, 3]: which of a day's three outings take place; some people go out several times as often as others."""
+    outgoing = rng.lognormal(-0.5 * 0.7**2, 0.7, (at_work.shape[0], 1, 1))
+    chance = np.where(at_work[..., None], OUTINGS_WORKDAY, OUTINGS_FREE_DAY) * outgoing
+    takes_place: Flags = rng.random(chance.shape) < np.minimum(chance, 0.95)
+    return takes_place
+
+
+def _outings(base: Indices, anchor: Indices, away: Flags, outings: Flags, coverage: Coverage, rng: np.random.Generator) -> Indices:
+    """[n, d, 3] stations of each outing; where none takes place, the place one would have left from.
+
+    base, anchor: [n, d] stations of the night and of work. Outings of a journey are always somewhere new and not returned to.
+    """
+    n, n_days, per_day = outings.shape
+    visited = np.empty(outings.shape, dtype=np.int64)
+    history = np.empty((n, n_days * per_day), dtype=np.int64)
+    n_before = np.zeros(n, dtype=np.int64)
+    n_places = np.full(n, 2.0)  # home and work
+    for d in range(n_days):
+        here = anchor[:, d]
+        for j in range(per_day):
+            place = (here if j == 0 else base[:, d] if j == 1 else visited[:, d, 1]).copy()
+            who = np.flatnonzero(outings[:, d, j])
+            abroad = away[who, d]
+            explores = abroad | (n_before[who] == 0) | (rng.random(who.size) < RHO * n_places[who] ** -GAMMA)
+            back, ahead = who[~explores], who[explores]
+            place[back] = history[back, (rng.random(back.size) * n_before[back]).astype(np.int64)]
+            origin = visited[ahead, d, 1] if j == 2 else here[ahead]
+            place[ahead] = coverage.jump(origin, OUTING, rng, _DIRECTIONS)
+            n_places[ahead] += 1
+            at_home = who[~abroad]
+            history[at_home, n_before[at_home]] = place[at_home]
+            n_before[at_home] += 1
+            visited[:, d, j] = place
+    return visited
+
+
+def _starts(at_work: Flags, outings: Flags, rng: np.random.Generator) -> Indices:
+    """int64 [n, d, 7] minutes after the day's begin at which its stays begin, ascending, within the day."""
+    shape = at_work.shape
+
+    def around(middle: float, spread: float) -> Floats:
+        return middle + spread * rng.standard_normal(shape)
+
+    def between(low: float, high: float) -> Floats:
+        return low + (high - low) * rng.random(shape)
+
+    starts = np.zeros((*shape, _STAYS_PER_DAY))
+    starts[..., 1] = np.where(at_work, around(240, 35), 240)
+    starts[..., 2] = np.where(at_work, starts[..., 1] + between(200, 280), between(300, 480))
+    starts[..., 3] = starts[..., 2] + np.where(at_work, between(25, 70), between(45, 240))
+    starts[..., 4] = np.where(at_work, starts[..., 1] + around(510, 45), between(600, 840))
+    starts[..., 5] = starts[..., 4] + (20 + rng.exponential(90, shape)) * outings[..., 1]
+    starts[..., 6] = starts[..., 5] + (20 + rng.exponential(90, shape)) * outings[..., 2]
+    return np.maximum.accumulate(np.clip(starts, 0, MINUTES_PER_DAY), axis=2).astype(np.int64)

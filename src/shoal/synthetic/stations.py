@@ -1,0 +1,217 @@
+"""Base stations: where people can be seen, and how many live at each.
+
+Laid out for a city or a nation, or read from a file of real positions. Only positions and population weights; which station
+serves a point is the business of ``coverage``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import InputError, MisuseError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Floats = npt.NDArray[np.float64]
+Layout = Literal["nation", "city"]
+LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
+
+METRES_PER_DEGREE: Final = 111_195.0  # of latitude, on a sphere of 6,371 km
+CENTRE_LAT, CENTRE_LON = 7.0, -5.0  # near the longitude of UTC, so that the clock of the data is about the local one
+
+CITY_RADIUS_M: Final = 15_000.0
+DOWNTOWN_SPACING_M: Final = 300.0
+FRINGE_SPACING_M: Final = 2_500.0
+
+NATION_AXES_M: Final = (210_000.0, 170_000.0)  # half axes of an ellipse
+N_CITIES: Final = 24
+CITY_SHARE, TOWN_SHARE = 0.5, 0.2  # of the people; the rest live in the country
+N_TOWNS, STATIONS_PER_TOWN, TOWN_RADIUS_M = 200, 3, 1_500.0
+COUNTRY_SPACING_M: Final = 9_000.0
+
+FAR: Final = 3.0  # a station farther from the middle than this many times the distance within which 9 of 10 lie is an outlier
+
+_LAT_NAMES: Final = ("lat", "latitude")
+_LON_NAMES: Final = ("lon", "lng", "long", "longitude")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stations:
+    """At least two different positions, and the share of people who live at each.
+
+    lat, lon: float64 [n], degrees in WGS 84. population: float64 [n], positive, sums to 1.
+    dropped: rows of the file that are not in here, by reason. Raises MisuseError when the arrays contradict each other.
+    """
+
+    lat: Floats
+    lon: Floats
+    population: Floats
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not len(self.lat) == len(self.lon) == len(self.population):
+            raise MisuseError(f"lat, lon and population differ in length: {len(self.lat)}, {len(self.lon)}, {len(self.population)}")
+        if len(np.unique(np.column_stack([self.lat, self.lon]), axis=0)) != len(self) or len(self) < 2:
+            raise MisuseError(f"{len(self)} stations are too few or repeat; give at least 2 different positions")
+        if not (_on_earth(self.lat, self.lon).all() and (self.population > 0).all() and np.isclose(self.population.sum(), 1)):
+            raise MisuseError("stations need latitudes in -90..90, longitudes in -180..180 and positive populations that sum to 1")
+
+    def __len__(self) -> int:
+        return len(self.lat)
+
+    def on_plane(self) -> tuple[Floats, Floats]:
+        """(x, y) in metres about the median position: a plain cylindrical plane, good enough to choose destinations on."""
+        return _on_plane(self.lat, self.lon)
+
+
+def lay_out_stations(layout: Layout, rng: np.random.Generator) -> Stations:
+    """The stations of a made-up city or nation."""
+    x, y, population = _city(CITY_RADIUS_M, rng) if layout == "city" else _nation(rng)
+    lat = np.round(CENTRE_LAT + y / METRES_PER_DEGREE, 6)
+    lon = np.round(CENTRE_LON + x / (METRES_PER_DEGREE * np.cos(np.radians(CENTRE_LAT))), 6)
+    return Stations(lat=lat, lon=lon, population=population / population.sum())
+
+
+def read_stations(path: Path | str) -> Stations:
+    """Stations from the latitude and longitude columns of a CSV or Parquet file, all with the same population.
+
+    Outliers, repeats and unusable positions are dropped and counted in ``dropped``.
+    Raises InputError when the file cannot be read, lacks a column, or holds fewer than two usable positions.
+    """
+    path = Path(path)
+    table = _read_table(path)
+    lat, lon = (_degrees(table, names, what, path) for names, what in ((_LAT_NAMES, "latitude"), (_LON_NAMES, "longitude")))
+    dropped: dict[str, int] = {}
+
+    def keep(usable: npt.NDArray[np.bool_], reason: str) -> None:
+        nonlocal lat, lon
+        if not usable.all():
+            dropped[reason] = int((~usable).sum())
+        lat, lon = lat[usable], lon[usable]
+
+    keep(_on_earth(lat, lon) & ((lat != 0) | (lon != 0)), "empty, (0, 0) or outside the earth's degrees")
+    first_of_its_place = np.zeros(len(lat), dtype=np.bool_)
+    first_of_its_place[np.unique(np.column_stack([lat, lon]), axis=0, return_index=True)[1]] = True
+    keep(first_of_its_place, "repeated position")
+    if len(lat):
+        distance_m = np.hypot(*_on_plane(lat, lon))
+        keep(distance_m <= FAR * np.quantile(distance_m, 0.9, method="higher"), "far away from the others")
+    if len(lat) < 2:
+        raise InputError(f"{path} holds {len(lat)} usable station positions; give at least 2 rows with different positions")
+    return Stations(lat=lat, lon=lon, population=np.full(len(lat), 1 / len(lat)), dropped=dropped)
+
+
+def _city(radius_m: float, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    """(x, y, population) around the origin: a jittered sunflower spiral whose spacing grows from the middle outward."""
+    r = np.linspace(0.0, radius_m, 2_000)
+    spacing = DOWNTOWN_SPACING_M + (FRINGE_SPACING_M - DOWNTOWN_SPACING_M) * r / radius_m
+    per_metre = 2 * np.pi * r / (0.87 * spacing**2)  # a station of a triangular lattice takes 0.87 spacing^2
+    within = np.concatenate([[0.0], np.cumsum((per_metre[1:] + per_metre[:-1]) / 2 * np.diff(r))])
+    n = max(int(within[-1]), 3)
+    k = np.arange(n) + 0.5
+    at_r = np.interp(k * within[-1] / n, within, r)
+    angle = k * np.pi * (3 - np.sqrt(5)) + rng.uniform(0, 2 * np.pi)
+    jitter = 0.3 * np.interp(at_r, r, spacing)
+    x = at_r * np.cos(angle) + jitter * rng.standard_normal(n)
+    y = at_r * np.sin(angle) + jitter * rng.standard_normal(n)
+    return x, y, rng.lognormal(0.0, 0.6, n)
+
+
+def _nation(rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    """(x, y, population): cities by Zipf's law, small towns, and the country between them."""
+    centres = _cities_apart(rng)
+    size = 1.0 / np.arange(1, N_CITIES + 1)
+    parts: list[tuple[Floats, Floats, Floats]] = []
+    for (centre_x, centre_y), relative in zip(centres, size, strict=True):
+        x, y, people = _city(CITY_RADIUS_M * np.sqrt(relative), rng)
+        parts.append((centre_x + x, centre_y + y, people / people.sum() * CITY_SHARE * relative / size.sum()))
+    town_x, town_y = np.repeat(_in_ellipse(N_TOWNS, rng), STATIONS_PER_TOWN, axis=1)
+    town_people = np.repeat(rng.lognormal(0.0, 1.0, N_TOWNS), STATIONS_PER_TOWN)
+    around = TOWN_RADIUS_M * rng.standard_normal((2, town_x.size)) / 2
+    parts.append((town_x + around[0], town_y + around[1], town_people / town_people.sum() * TOWN_SHARE))
+    x, y = _country(rng)
+    outside = np.ones(x.size, dtype=np.bool_)
+    for (centre_x, centre_y), relative in zip(centres, size, strict=True):
+        outside &= np.hypot(x - centre_x, y - centre_y) > CITY_RADIUS_M * np.sqrt(relative) + COUNTRY_SPACING_M / 3
+    x, y = x[outside], y[outside]
+    people = rng.lognormal(0.0, 0.8, x.size)
+    parts.append((x, y, people / people.sum() * (1 - CITY_SHARE - TOWN_SHARE)))
+    all_x, all_y, all_people = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return all_x, all_y, all_people
+
+
+def _cities_apart(rng: np.random.Generator) -> list[tuple[float, float]]:
+    """City centres at least 35 km from each other, the largest within the middle third."""
+    centres: list[tuple[float, float]] = []
+    while len(centres) < N_CITIES:
+        x, y = _in_ellipse(1, rng)[:, 0] * (0.9 if centres else 0.33)
+        if all(np.hypot(x - other_x, y - other_y) > 35_000 for other_x, other_y in centres):
+            centres.append((float(x), float(y)))
+    return centres
+
+
+def _in_ellipse(n: int, rng: np.random.Generator) -> Floats:
+    """[2, n] points spread evenly over the nation."""
+    r, angle = np.sqrt(rng.random(n)), rng.uniform(0, 2 * np.pi, n)
+    return np.stack([NATION_AXES_M[0] * r * np.cos(angle), NATION_AXES_M[1] * r * np.sin(angle)])
+
+
+def _country(rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """A jittered lattice over the nation."""
+    columns = np.arange(-NATION_AXES_M[0], NATION_AXES_M[0], COUNTRY_SPACING_M)
+    rows = np.arange(-NATION_AXES_M[1], NATION_AXES_M[1], 0.87 * COUNTRY_SPACING_M)
+    x, y = (axis.ravel() for axis in np.meshgrid(columns, rows))
+    x = x + 0.25 * COUNTRY_SPACING_M * rng.standard_normal(x.size)
+    y = y + 0.25 * COUNTRY_SPACING_M * rng.standard_normal(y.size)
+    inside = (x / NATION_AXES_M[0]) ** 2 + (y / NATION_AXES_M[1]) ** 2 <= 1
+    return x[inside], y[inside]
+
+
+def _on_plane(lat: Floats, lon: Floats) -> tuple[Floats, Floats]:
+    """Metres east and north of the median position; longitudes may cross the date line."""
+    east = (lon - lon[0] + 180) % 360 - 180
+    east = east - np.median(east)
+    middle = np.median(lat)
+    return east * METRES_PER_DEGREE * float(np.cos(np.radians(middle))), (lat - middle) * METRES_PER_DEGREE
+
+
+def _on_earth(lat: Floats, lon: Floats) -> npt.NDArray[np.bool_]:
+    return (np.abs(lat) <= 90) & (np.abs(lon) <= 180)  # false for NaN
+
+
+def _read_table(path: Path) -> "pa.Table":
+    """A whole CSV or Parquet file, told apart by its first bytes."""
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    try:
+        with path.open("rb") as file:
+            is_parquet = file.read(4) == b"PAR1"
+        table = parquet.read_table(path) if is_parquet else csv.read_csv(path)
+        return table.rename_columns([name.strip() for name in table.column_names])
+    except OSError as error:
+        raise InputError(f"the station file {path} cannot be read: {error.strerror or 'truncated'}; give a CSV or Parquet file") from error
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise InputError(f"the station file {path} is neither a readable CSV nor Parquet; fetch or write it again") from error
+
+
+def _degrees(table: "pa.Table", names: tuple[str, ...], what: str, path: Path) -> Floats:
+    """The one column of these names as float64, empty values as NaN."""
+    import pyarrow as pa
+
+    found = [name for name in table.column_names if name.lower() in names]
+    if len(found) != 1:
+        problem = f"no {what} column" if not found else f"{len(found)} {what} columns"
+        raise InputError(
+            f"{problem} in the station file {path} (found: {', '.join(table.column_names)}); name exactly one of them {names[0]}"
+        )
+    try:
+        column = table.column(found[0]).cast(pa.float64())
+    except pa.ArrowException as error:
+        raise InputError(f"the {what} column of the station file {path} is not all numbers; give degrees such as 7.25") from error
+    return np.array(column.to_numpy(), dtype=np.float64)
