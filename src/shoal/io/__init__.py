@@ -1,1 +1,27 @@
-"""Readers, one file per format, and the way from their rows to Trajectories."""
+"""Readers, one file per format, and the way from their rows to Trajectories. Each is loaded when it is first used."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from shoal.io.description import Description, describe
+    from shoal.io.reading import read, read_with
+
+_HOME_OF: Final = {
+    "Description": "shoal.io.description",
+    "describe": "shoal.io.description",
+    "read": "shoal.io.reading",
+    "read_with": "shoal.io.reading",
+}
+
+__all__ = ["Description", "describe", "read", "read_with"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        return getattr(import_module(_HOME_OF[name]), name)
+    raise AttributeError(f"module 'shoal.io' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

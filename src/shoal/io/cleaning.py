@@ -1,0 +1,89 @@
+"""Which rows are fit for use. Every row that is not is counted once, under the first reason that holds, in plain words."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from shoal.io.times import Micros
+from shoal.io.values import Bools, Codes, Floats
+
+EMPTY_ID: Final = "empty id"
+BAD_TIME: Final = "empty or unreadable time"
+BEFORE_1970: Final = "time before 1970"
+FUTURE: Final = "time in the future"
+BAD_COORDINATE: Final = "empty or unreadable coordinate"
+NOT_FINITE: Final = "coordinate not finite"
+LATITUDE: Final = "latitude outside -90..90"
+LONGITUDE: Final = "longitude outside -180..180"
+ZERO: Final = "position (0, 0)"
+OUTSIDE: Final = "position outside the projection"
+TOO_LARGE: Final = "coordinate beyond 1e12 m"
+DUPLICATE: Final = "exact duplicate"
+OUT_OF_ORDER: Final = "rows out of time order"
+NAIVE: Final = "time without a zone taken as UTC"
+
+LARGEST_M: Final = 1e12
+
+
+class Sieve:
+    """The rows of one batch that are still good, and the tally of those that are not."""
+
+    def __init__(self, rows: int, dropped: dict[str, int]) -> None:
+        self.good: Bools = np.ones(rows, dtype=np.bool_)
+        self._dropped = dropped
+
+    def drop(self, reason: str, bad: Bools) -> None:
+        """Take out the rows where ``bad``, and count those that were still good."""
+        newly = int(np.count_nonzero(bad & self.good))
+        if newly:
+            self._dropped[reason] = self._dropped.get(reason, 0) + newly
+            self.good &= ~bad
+
+    def drop_times(self, t: Micros, readable: Bools, latest: int) -> None:
+        """Drop times that are unreadable, before 1970, or after ``latest`` (microseconds)."""
+        self.drop(BAD_TIME, ~readable)
+        self.drop(BEFORE_1970, t < 0)
+        self.drop(FUTURE, t > latest)
+
+    def drop_coordinates(self, first: Floats, second: Floats, readable: Bools) -> None:
+        """Drop positions that are unreadable or not finite."""
+        self.drop(BAD_COORDINATE, ~readable)
+        self.drop(NOT_FINITE, ~(np.isfinite(first) & np.isfinite(second)))
+
+    def drop_angles(self, lon_deg: Floats, lat_deg: Floats) -> None:
+        """Drop positions off the globe. A position that is not good may hold anything."""
+        self.drop(LATITUDE, ~(np.abs(lat_deg) <= 90))
+        self.drop(LONGITUDE, ~(np.abs(lon_deg) <= 180))
+
+
+class TimeOrder:
+    """Counts rows whose time is before the previous good row of the same person, in file order over all batches."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._latest: Micros = np.empty(0, dtype=np.int64)
+
+    def count(self, code: Codes, t: Micros) -> None:
+        """One batch of good rows in file order."""
+        if not code.size:
+            return
+        if code.max() >= len(self._latest):
+            longer = np.full(max(2 * len(self._latest), int(code.max()) + 1), -1, dtype=np.int64)
+            longer[: len(self._latest)] = self._latest
+            self._latest = longer
+        order = slice(None) if (np.diff(code) >= 0).all() else np.argsort(code, kind="stable")
+        code, t = code[order], t[order]
+        before = np.empty_like(t)
+        before[1:] = t[:-1]
+        first = np.ones(len(code), dtype=np.bool_)
+        first[1:] = code[1:] != code[:-1]
+        before[first] = self._latest[code[first]]
+        self.rows += int(np.count_nonzero(t < before))
+        last = np.append(first[1:], True)
+        self._latest[code[last]] = t[last]
+
+
+def listed(counts: Mapping[str, int]) -> str:
+    """Rows by reason in one line, the most frequent first: ``2 latitude outside -90..90, 1 empty id``."""
+    return ", ".join(f"{rows:,} {reason}" for reason, rows in sorted(counts.items(), key=lambda item: -item[1]))

@@ -1,0 +1,45 @@
+"""Parquet and GeoParquet files, read batch by batch and only in the columns that are needed."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal.errors import InputError
+from shoal.io.tables import Table, geometry_of
+from shoal.io.values import is_text
+
+BATCH_ROWS: Final = 1 << 18
+
+
+def open_table(path: Path) -> Table:
+    """The columns and rows of one file. Raises InputError for a file that is empty, cut, or no Parquet."""
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty")
+    try:
+        with pq.ParquetFile(path) as file:
+            schema, n_rows = file.schema_arrow, max(file.metadata.num_rows, 1)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(_why(path.name, error)) from error
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        # Text is kept as codes into a dictionary, as the file holds it: a person's id is then decoded once, not once a row.
+        texts = [name for name in columns if is_text(schema.field(name).type)]
+        done = 0
+        try:
+            with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
+                for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
+                    done += batch.num_rows
+                    yield done / n_rows, batch
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InputError(_why(path.name, error)) from error
+
+    return Table(name=path.name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(path.name, schema))
+
+
+def _why(name: str, error: Exception) -> str:
+    if isinstance(error, PermissionError):
+        return f"{name} cannot be opened: no permission to read it"
+    return f"{name} is not a whole Parquet file; it may be cut off: copy or write it again"

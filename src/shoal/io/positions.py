@@ -1,0 +1,96 @@
+"""From the coordinates of an input to one plane in metres: degrees, planar coordinates of a declared system, local metres."""
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import InputError, MisuseError
+from shoal.intake import Reading
+from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
+from shoal.io.columns import Columns
+from shoal.io.values import Floats, numbers, points
+from shoal.projection import WGS84, equal_area_plane, is_geographic, transform
+
+LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
+FINE: Final = 1 << 30
+
+
+class Positions:
+    """Reads and checks the positions of one input, batch after batch, and knows the plane they belong on.
+
+    crs: of the input, None = local metres. keeps_degrees: what comes out of ``read`` is (longitude, latitude), still to be
+    projected into ``plane()``; otherwise it is metres of that plane already.
+    """
+
+    def __init__(self, columns: Columns, reading: Reading, name: str) -> None:
+        given = None if reading.crs == "local" else reading.crs
+        stored = columns.geometry.crs if columns.geometry else None
+        self.crs = WGS84 if columns.angles else (given or (None if reading.crs == "local" else stored))
+        self.degrees = self.crs is not None and _is_wgs84(self.crs)
+        self.notes: list[str] = []
+        if self.crs is not None:
+            is_geographic(self.crs)
+        if columns.angles and given is not None and not _is_wgs84(given):
+            self.notes.append("the declared crs is of planar input; latitude and longitude are taken as WGS 84")
+        if self.crs is None and reading.working_crs is not None:
+            raise MisuseError("local metres cannot be projected; leave out working_crs, or say with --crs which plane x and y are of")
+        if reading.working_crs is not None and is_geographic(reading.working_crs):
+            raise MisuseError(f"working_crs = '{reading.working_crs}' counts in degrees; give a plane in metres, for example EPSG:3035")
+        self._name = name
+        self._working_crs = reading.working_crs
+        self.keeps_degrees = self.crs is not None and not (reading.working_crs == self.crs and not self.degrees)
+        self._may_be_degrees = self.crs is None and reading.crs != "local"
+        self._sums = [0, 0, 0]
+        self._rows = 0
+
+    def read(self, batch: pa.RecordBatch, columns: Columns, sieve: Sieve) -> tuple[Floats, Floats]:
+        """float64 [n] twice, with unusable rows dropped from the sieve (they may hold anything)."""
+        if columns.geometry is not None:
+            first, second, readable = points(batch.column(columns.geometry.column))
+        else:
+            first, known_first = numbers(batch.column(columns.first), f"column '{columns.first}' of {self._name}")
+            second, known_second = numbers(batch.column(columns.second), f"column '{columns.second}' of {self._name}")
+            readable = known_first & known_second
+        sieve.drop_coordinates(first, second, readable)
+        if self.degrees:
+            sieve.drop_angles(first, second)
+            sieve.drop(ZERO, (first == 0) & (second == 0))
+        elif self.crs is not None:
+            lon, lat = transform(self.crs, WGS84, np.where(sieve.good, first, np.nan), np.where(sieve.good, second, np.nan))
+            sieve.drop(OUTSIDE, ~(np.isfinite(lon) & np.isfinite(lat)))
+            sieve.drop_angles(lon, lat)
+            if self.keeps_degrees:
+                first, second = lon, lat
+        self._remember(first[sieve.good], second[sieve.good])
+        return first, second
+
+    def _remember(self, first: Floats, second: Floats) -> None:
+        """What the plane depends on. Sums of whole numbers: the same in whatever order the rows come."""
+        self._rows += len(first)
+        if self.keeps_degrees and self._working_crs is None:
+            angle = np.radians(first)
+            for place, values in enumerate((np.sin(angle), np.cos(angle), second / 90)):
+                self._sums[place] += int(np.rint(values * FINE).astype(np.int64).sum())
+        if self._may_be_degrees and first.size:
+            self._may_be_degrees = bool(np.abs(first).max() <= 180 and np.abs(second).max() <= 90)
+
+    def plane(self) -> str | None:
+        """The text of the plane, None for local metres, once all rows have been read.
+
+        Raises InputError when planar numbers without a system look like degrees.
+        """
+        if self._may_be_degrees and self._rows:
+            raise InputError(
+                f"x and y of {self._name} lie within -180..180 and -90..90, as degrees do; "
+                "name them with --lon and --lat, or say --crs local if they are metres"
+            )
+        if self.crs is None or self._working_crs is not None or not self._rows:
+            return self._working_crs
+        sine, cosine, latitude = self._sums
+        middle_lon = np.degrees(np.arctan2(sine, cosine))
+        return equal_area_plane(np.array([middle_lon]), np.array([90 * latitude / FINE / self._rows]))
+
+
+def _is_wgs84(crs: str) -> bool:
+    return crs.upper() in LONGITUDE_LATITUDE

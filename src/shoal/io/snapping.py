@@ -1,0 +1,180 @@
+"""From cleaned rows to the arrays of Trajectories: project, snap, sort, and leave out exact duplicates, in little memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import MisuseError
+from shoal.io.cleaning import LARGEST_M, OUTSIDE, TOO_LARGE
+from shoal.io.times import SECOND, Micros
+from shoal.io.values import Codes, Floats
+from shoal.projection import WGS84, transform
+from shoal.run import Run
+from shoal.trajectories import Grid, Integers, Numbers
+
+FINEST_M: Final = 0.001
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows in input order: code of the subject, time, position. First microseconds and degrees or metres, then the final units."""
+
+    code: Codes
+    t: Numbers
+    x: Numbers
+    y: Numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arranged:
+    """The arrays of Trajectories, and how many exact duplicates were left out."""
+
+    ids: tuple[str, ...]
+    offsets: Integers
+    t: Numbers
+    x: Numbers
+    y: Numbers
+    input_rank: Integers
+    duplicates: int
+
+
+def check_grid(grid: Grid) -> None:
+    """Raises MisuseError for a grid finer than what coordinates and times are kept to."""
+    if grid.cell_m < FINEST_M:
+        raise MisuseError(f"cell_m = {grid.cell_m} is finer than a millimetre; choose at least {FINEST_M}, or keep points with --no-snap")
+    if grid.slot_s * SECOND < 1:
+        raise MisuseError(f"slot_s = {grid.slot_s} is finer than a microsecond; choose a longer slot, or keep points with --no-snap")
+
+
+def put_on_plane(parts: list[Rows], plane: str | None, grid: Grid | None, dropped: dict[str, int], run: Run) -> None:
+    """Project each part from degrees into ``plane`` (None = metres already) and snap it, in place, on all threads.
+
+    Rows without an image on the plane are counted in ``dropped``. Without ``grid``: seconds and metres.
+    """
+    reason = OUTSIDE if plane is not None else TOO_LARGE
+
+    def work(index: int) -> int:
+        rows = parts[index]
+        x, y = (rows.x, rows.y) if plane is None else transform(WGS84, plane, rows.x, rows.y)
+        code, t = rows.code, rows.t
+        inside = (np.abs(x) <= LARGEST_M) & (np.abs(y) <= LARGEST_M)
+        lost = len(inside) - int(np.count_nonzero(inside))
+        if lost:
+            code, t, x, y = code[inside], t[inside], x[inside], y[inside]
+        if grid is None:
+            parts[index] = Rows(code, t / SECOND, x, y)
+        else:
+            parts[index] = Rows(code, slots(t, grid.slot_s), cells(x, grid.cell_m), cells(y, grid.cell_m))
+        return lost
+
+    lost = sum(run.map(work, range(len(parts)), label="placing on the grid"))
+    if lost:
+        dropped[reason] = dropped.get(reason, 0) + lost
+
+
+def slots(t: Micros, slot_s: float) -> Micros:
+    """floor(t / slot_s) of microseconds, exact when the slot is a whole number of microseconds."""
+    width = Fraction(repr(slot_s)) * SECOND
+    if width.denominator == 1:
+        return t // width.numerator
+    return np.floor(t / float(width)).astype(np.int64)
+
+
+def cells(metres: Floats, cell_m: float) -> Integers:
+    """floor(metres / cell_m)."""
+    return np.floor(metres / cell_m).astype(np.int64)
+
+
+def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:
+    """Subjects by id, each one's samples by (t, x, y) without repeats. Empties ``parts``; needs at least one row.
+
+    texts: the id of each code. Whole-number columns are packed with the subject into one 64-bit key where that fits, because
+    sorting one key takes a tenth of the time and memory of sorting four columns.
+    """
+    first_row = np.full(len(texts), -1, dtype=np.int64)
+    row = sum(len(part.code) for part in parts)
+    for part in reversed(parts):
+        row -= len(part.code)
+        first_row[part.code[::-1]] = np.arange(row + len(part.code) - 1, row - 1, -1)
+    present = np.flatnonzero(first_row >= 0)
+    by_text = sorted(present.tolist(), key=texts.__getitem__)
+    subject_of_code = np.zeros(len(texts), dtype=np.int64)
+    subject_of_code[by_text] = np.arange(len(by_text))
+    rank = np.empty(len(by_text), dtype=np.int64)
+    rank[np.argsort(first_row[by_text])] = np.arange(len(by_text))
+    n_rows = sum(len(part.code) for part in parts)
+    packing = Packing.of(parts, len(by_text))
+    subject, t, x, y = packing.sorted_rows(parts, subject_of_code) if packing else _sorted_rows(parts, subject_of_code)
+    return Arranged(
+        ids=tuple(texts[code] for code in by_text),
+        offsets=np.searchsorted(subject, np.arange(len(by_text) + 1)).astype(np.int64),
+        t=t,
+        x=x,
+        y=y,
+        input_rank=rank,
+        duplicates=n_rows - len(t),
+    )
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How subject, t, x and y share one 64-bit key: the lowest value and the number of bits of t, x and y."""
+
+    lowest: tuple[int, int, int]
+    bits: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, parts: Sequence[Rows], n_subjects: int) -> "Packing | None":
+        """The packing for these rows, None when they are not whole numbers or do not fit."""
+        filled = [part for part in parts if part.code.size]
+        if filled[0].t.dtype != np.int64:
+            return None
+        lowest = tuple(min(int(getattr(part, name).min()) for part in filled) for name in "txy")
+        highest = tuple(max(int(getattr(part, name).max()) for part in filled) for name in "txy")
+        bits = tuple((high - low).bit_length() for low, high in zip(lowest, highest, strict=True))
+        if sum(bits) + (n_subjects - 1).bit_length() > 64:
+            return None
+        return cls((lowest[0], lowest[1], lowest[2]), (bits[0], bits[1], bits[2]))
+
+    def sorted_rows(self, parts: list[Rows], subject_of_code: Integers) -> tuple[Integers, Integers, Integers, Integers]:
+        """Subject, t, x, y of the different rows, ascending. Empties ``parts``."""
+        key = np.empty(sum(len(part.code) for part in parts), dtype=np.uint64)
+        end = len(key)
+        while parts:
+            part = parts.pop()
+            packed = subject_of_code[part.code].astype(np.uint64)
+            for values, low, bits in zip((part.t, part.x, part.y), self.lowest, self.bits, strict=True):
+                packed = (packed << np.uint64(bits)) | (values - low).astype(np.uint64)
+            key[end - len(packed) : end] = packed
+            end -= len(packed)
+        key.sort()
+        fresh = np.ones(len(key), dtype=np.bool_)
+        np.not_equal(key[1:], key[:-1], out=fresh[1:])
+        if not fresh.all():
+            key = key[fresh]
+        columns: list[Integers] = []
+        for low, bits in zip(reversed(self.lowest), reversed(self.bits), strict=True):
+            columns.append((key & np.uint64((1 << bits) - 1)).astype(np.int64) + low)
+            key >>= np.uint64(bits)
+        y, x, t = columns
+        return key.astype(np.int64), t, x, y
+
+
+def _sorted_rows(parts: list[Rows], subject_of_code: Integers) -> tuple[Integers, Numbers, Numbers, Numbers]:
+    """The same for rows that fit no 64-bit key: points as given, or a very large area over a very long time."""
+    subject = subject_of_code[np.concatenate([part.code for part in parts])]
+    columns: list[npt.NDArray[Any]] = [np.concatenate([getattr(part, name) for part in parts]) for name in "txy"]
+    parts.clear()
+    order = np.lexsort((columns[2], columns[1], columns[0], subject))
+    subject = subject[order]
+    for place in range(3):
+        columns[place] = columns[place][order]
+    fresh = np.ones(len(subject), dtype=np.bool_)
+    fresh[1:] = subject[1:] != subject[:-1]
+    for column in columns:
+        fresh[1:] |= column[1:] != column[:-1]
+    return subject[fresh], columns[0][fresh], columns[1][fresh], columns[2][fresh]

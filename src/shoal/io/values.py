@@ -1,0 +1,162 @@
+"""From Arrow columns to NumPy arrays, whole columns at a time: numbers (also written as text), ids as codes, WKB points."""
+
+import math
+from decimal import Decimal
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.errors import InputError
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+
+NUMBER: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$|^[+-]?(?i:nan|inf|infinity)$"
+WKB_POINT_BYTES: Final = 21
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """The column without dictionary, extension or view around its values; bytes that hold text as text, trimmed."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_string_view(column.type) or pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+        column = column.cast(pa.large_string())
+    return pc.utf8_trim_whitespace(column) if is_text(column.type) else column
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column holds text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column holds whole, floating or decimal numbers."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def numbers(column: pa.Array, where: str) -> tuple[Floats, Bools]:
+    """float64 [n] and whether each could be read; nan stands where it could not.
+
+    Raises InputError, naming the column by ``where``, when its type holds no numbers.
+    """
+    column = plain(column)
+    if is_text(column.type):
+        column = numbers_in_text(column)
+    elif pa.types.is_null(column.type) or is_number(column.type):
+        column = column.cast(pa.float64(), safe=False)
+    else:
+        raise InputError(f"{where} holds {column.type}, not numbers; name another column or convert it")
+    return column.to_numpy(zero_copy_only=False), filled(column)
+
+
+def numbers_in_text(text: pa.Array) -> pa.Array:
+    """Trimmed text as float64, null where it is no number."""
+    try:
+        return text.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return pc.if_else(pc.match_substring_regex(text, NUMBER), text, pa.scalar(None, text.type)).cast(pa.float64())
+
+
+def filled(column: pa.Array) -> Bools:
+    """Whether each value is there."""
+    values: Bools = column.is_valid().to_numpy(zero_copy_only=False)
+    return values
+
+
+def points(column: pa.Array) -> tuple[Floats, Floats, Bools]:
+    """x, y and whether each is a point, from well-known binary; byte orders, Z and M, and an SRID are understood.
+
+    Anything else than a point counts as unreadable; an empty point comes out as nan.
+    """
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage
+    column = column.cast(pa.large_binary())
+    offsets = np.frombuffer(column.buffers()[1], dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+    data = np.frombuffer(column.buffers()[2] or b"", dtype=np.uint8)
+    lengths = np.diff(offsets)
+    readable = filled(column) & (lengths >= WKB_POINT_BYTES)
+    x, y = np.full(len(column), np.nan), np.full(len(column), np.nan)
+    for order, little in (("<", 1), (">", 0)):
+        rows = np.flatnonzero(readable)
+        rows = rows[data[offsets[rows]] == little]
+        kind = _gather(data, offsets[rows] + 1, f"{order}u4")
+        has_srid = (kind & 0x20000000) != 0
+        start = offsets[rows] + 5 + 4 * has_srid
+        # Types 1, 1001, 2001, 3001 are points with or without Z and M; EWKB marks Z, M and an SRID in the top bits instead.
+        is_point = np.isin(kind & 0x0FFFFFFF, (1, 1001, 2001, 3001)) & (start + 16 <= offsets[rows] + lengths[rows])
+        readable[rows[~is_point]] = False
+        rows, start = rows[is_point], start[is_point]
+        x[rows] = _gather(data, start, f"{order}f8")
+        y[rows] = _gather(data, start + 8, f"{order}f8")
+    readable[readable] = data[offsets[:-1][readable]] <= 1
+    return x, y, readable
+
+
+def _gather(data: npt.NDArray[np.uint8], start: npt.NDArray[np.int64], kind: str) -> npt.NDArray[Any]:
+    """The value of ``kind`` that begins at each start."""
+    width = np.dtype(kind).itemsize
+    values: npt.NDArray[Any] = data[start[:, None] + np.arange(width)].reshape(-1).view(kind)
+    return values
+
+
+class Names:
+    """Hands out one code for each different id text, in the order of first appearance over all batches.
+
+    Numbers become text as people write them: 7 and 7.0 are "7". Blanks around an id do not count.
+    """
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.kinds: set[str] = set()
+        self._code_of: dict[str, int] = {}
+
+    def codes(self, column: pa.Array, where: str) -> Codes:
+        """int32 [n]: the code of each row's id, -1 where it is empty. Raises InputError for ids of an unusable type."""
+        if isinstance(column.type, pa.BaseExtensionType):
+            column = column.storage
+        if pa.types.is_nested(column.type):
+            raise InputError(f"{where} holds {column.type}, not ids; name another column")
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        values = column.dictionary
+        try:
+            distinct = plain(values).to_pylist()
+        except pa.ArrowInvalid as error:
+            raise InputError(f"{where} holds bytes that are not text; name another column or convert it") from error
+        if not pa.types.is_null(values.type):
+            self.kinds.add("numbers" if is_number(values.type) else "text")
+        indices = column.indices
+        rows = pc.fill_null(indices.cast(pa.int64()), len(distinct)).to_numpy(zero_copy_only=False)
+        # A dictionary may list values in any order, or values that no row has: codes follow the rows.
+        first = np.full(len(distinct) + 1, len(rows))
+        first[rows[::-1]] = np.arange(len(rows) - 1, -1, -1)
+        code_of_value = np.full(len(distinct) + 1, -1, dtype=np.int32)
+        for position in np.argsort(first[:-1], kind="stable")[: np.count_nonzero(first[:-1] < len(rows))]:
+            code_of_value[position] = self.code(_id_text(distinct[position]))
+        codes: Codes = code_of_value[rows]
+        return codes
+
+    def code(self, text: str) -> int:
+        """The code of one id text, -1 for an empty one."""
+        if not text:
+            return -1
+        known = self._code_of.get(text)
+        if known is None:
+            known = self._code_of[text] = len(self.texts)
+            self.texts.append(text)
+        return known
+
+
+def _id_text(value: object) -> str:
+    """An id as text: whole numbers without a decimal point, nothing for what is empty."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    if isinstance(value, float | Decimal) and value == int(value):
+        return str(int(value))
+    return str(value).strip()
