@@ -4,6 +4,7 @@ import errno
 import re
 from collections import Counter
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +17,9 @@ from shoal.errors import MisuseError, OutputError
 from shoal.run import Run
 from shoal.synthetic import Layout, Stations, synthesize, write_synthetic
 from shoal.synthetic.activity import BURST_SIZE, EVENTS_PER_HOUR, RATE_SIGMA, event_minutes
-from shoal.synthetic.coverage import Coverage, JumpLaw
+from shoal.synthetic.coverage import Coverage, Indices, JumpLaw
 from shoal.synthetic.generator import World
-from shoal.synthetic.people import NIGHT_MIN, live
+from shoal.synthetic.people import NIGHT_MIN, _outings, live
 from shoal.synthetic.stations import LAYOUTS, METRES_PER_DEGREE, lay_out_stations
 
 MONDAY_S = 1_704_067_200  # 2024-01-01T00:00:00Z
@@ -196,6 +197,56 @@ def test_a_city_is_dense_downtown() -> None:
     assert 300 <= len(stations) <= 1_500
     assert 200 < np.median(spacing[r < 2_000]) < 500
     assert 1_000 < np.median(spacing[r > 11_000]) < 3_000
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**32), n=st.integers(1, 12), days=st.integers(1, 9))
+def test_people_are_where_their_last_stay_began(seed: int, n: int, days: int) -> None:
+    world = World.of(n, days, 1, "city", None)
+    stays = live(n, days, world.stations, world.coverage, np.random.default_rng(seed))
+    begins = stays.key.reshape(n, -1) - np.arange(n)[:, None] * stays.stride - 2 * 1440
+    assert (np.diff(begins, axis=1) >= 0).all()
+    rng = np.random.default_rng(seed)
+    person, minute = rng.integers(0, n, 50), rng.integers(0, days * 1440, 50)
+    for who, when, place in zip(person, minute, stays.place_of(person, minute), strict=True):
+        own = [p for begin, p in zip(begins[who], stays.place.reshape(n, -1)[who], strict=True) if begin <= when]
+        assert place == own[-1]
+
+
+class EndlessNewPlaces:
+    """In the place of a coverage: every jump ends where nobody has been."""
+
+    def __init__(self) -> None:
+        self.next = 1_000
+
+    def jump(self, origin: Indices, *_: object) -> Indices:
+        self.next += origin.size
+        return np.arange(self.next - origin.size, self.next)
+
+
+def test_outings_explore_and_return_as_in_song_et_al() -> None:
+    """Replayed person by person: deviations from the stated chances add up to no more than four standard deviations."""
+    n, days = 300, 30
+    nowhere = np.zeros((n, days), dtype=np.int64)
+    everywhere = np.ones((n, days, 3), dtype=np.bool_)
+    coverage = cast(Coverage, EndlessNewPlaces())
+    visited = _outings(nowhere, nowhere, nowhere > 0, everywhere, coverage, np.random.default_rng(6))
+    surplus, variance = np.zeros(2), np.zeros(2)
+    for own in visited.reshape(n, -1).tolist():
+        history: list[int] = []
+        for place in own:
+            favourite = max(set(history), key=lambda seen: (history.count(seen), seen), default=0)
+            if history:
+                chance = 0.6 * (2 + len(set(history))) ** -0.21
+                surplus[0] += (place not in history) - chance
+                variance[0] += chance * (1 - chance)
+            if place in history:
+                chance = history.count(favourite) / len(history)
+                surplus[1] += (place == favourite) - chance
+                variance[1] += chance * (1 - chance)
+            history.append(place)
+    assert (np.abs(surplus) < 4 * np.sqrt(variance)).all()
+    assert (variance > 1_000).all()
 
 
 # Coverage and jumps

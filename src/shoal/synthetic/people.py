@@ -27,7 +27,7 @@ JOURNEY_MIN_M: Final = 40_000.0
 _DIRECTIONS: Final = 4
 
 WORKING_SHARE: Final = 0.7
-ROTA_SHARE: Final = 0.15  # of those who work: five days on, two off, whatever the day of the week
+ROTA_SHARE: Final = 0.15  # of those who work: their two days off are any two in a row, the same every week
 LATE_SHARE, NIGHT_SHARE = 0.10, 0.05  # of those who work
 DAY_BEGINS_MIN: Final = 240
 LATE_MIN, NIGHT_MIN = 360, 840  # how much later the day of a late and a night worker begins
