@@ -207,7 +207,9 @@ def test_people_are_where_their_last_stay_began(seed: int, n: int, days: int) ->
     begins = stays.key.reshape(n, -1) - np.arange(n)[:, None] * stays.stride - 2 * 1440
     assert (np.diff(begins, axis=1) >= 0).all()
     rng = np.random.default_rng(seed)
-    person, minute = rng.integers(0, n, 50), rng.integers(0, days * 1440, 50)
+    within = np.argwhere((begins >= 0) & (begins < days * 1440))[:50]  # also at the very minute at which a stay begins
+    person = np.concatenate([rng.integers(0, n, 50), within[:, 0]])
+    minute = np.concatenate([rng.integers(0, days * 1440, 50), begins[tuple(within.T)]])
     for who, when, place in zip(person, minute, stays.place_of(person, minute), strict=True):
         own = [p for begin, p in zip(begins[who], stays.place.reshape(n, -1)[who], strict=True) if begin <= when]
         assert place == own[-1]
