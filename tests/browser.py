@@ -25,7 +25,7 @@ class Visit:
     """What a page did. requests: addresses other than the page itself. complaints: console errors and warnings, uncaught exceptions.
 
     overflowing: widths in pixels at which the page scrolls sideways. plots, drawn: places for drawings, and those that hold one.
-    overlaps: pairs of axis labels that lie on one another, at some width.
+    clashes: labels of a drawing that lie on one another or are cut off, at some width.
     """
 
     requests: tuple[str, ...]
@@ -33,7 +33,7 @@ class Visit:
     overflowing: tuple[int, ...]
     plots: int
     drawn: int
-    overlaps: tuple[str, ...]
+    clashes: tuple[str, ...]
 
 
 def chromium() -> str:
@@ -50,12 +50,16 @@ def visit(page_file: Path, folder: Path, widths: Sequence[int] = (1280, 390), *,
     requests: list[str] = []
     complaints: list[str] = []
     overflowing: list[int] = []
-    overlaps: list[str] = []
+    clashes: list[str] = []
     plots = drawn = 0
     address = page_file.resolve().as_uri()
     with playwright.sync_playwright() as session:
         context = session.chromium.launch_persistent_context(
-            str(folder / "profile"), executable_path=chromium(), headless=True, args=list(_FLAGS), viewport={"width": widths[0], "height": 900}
+            str(folder / "profile"),
+            executable_path=chromium(),
+            headless=True,
+            args=list(_FLAGS),
+            viewport={"width": widths[0], "height": 900},
         )
         page = context.pages[0]
         page.on("request", lambda request: requests.append(request.url))
@@ -69,7 +73,7 @@ def visit(page_file: Path, folder: Path, widths: Sequence[int] = (1280, 390), *,
                 overflowing.append(width)
             plots = page.locator(".plot").count()
             drawn = page.evaluate("[...document.querySelectorAll('.plot')].filter(plot => plot.querySelector('svg.main-svg')).length")
-            overlaps += [f"at {width}: {pair}" for pair in page.evaluate(_OVERLAPS)]
+            clashes += [f"at {width}: {pair}" for pair in page.evaluate(_CLASHES)]
             if screenshots:
                 page.screenshot(path=folder / f"{page_file.stem}-{width}.png", full_page=True)
         context.close()
@@ -79,16 +83,20 @@ def visit(page_file: Path, folder: Path, widths: Sequence[int] = (1280, 390), *,
         overflowing=tuple(overflowing),
         plots=plots,
         drawn=drawn,
-        overlaps=tuple(overlaps),
+        clashes=tuple(clashes),
     )
 
 
-_OVERLAPS: Final = """
+_CLASHES: Final = """
 [...document.querySelectorAll('.plot')].flatMap(plot => {
-  const texts = [...plot.querySelectorAll('.xtick text, .ytick text, .gtitle, .xtitle, .ytitle, .legendtext, .cbtitle text')];
+  const frame = plot.getBoundingClientRect();
+  const texts = [...plot.querySelectorAll('.xtick text, .ytick text, .xtitle, .ytitle, .legendtext, .cbtitle text, .annotation-text')];
   const boxes = texts.map(text => [text.textContent, text.getBoundingClientRect()]).filter(([, box]) => box.width > 0);
-  return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) =>
+  const beyond = p => p.left < frame.left - 1 || p.right > frame.right + 1 || p.top < frame.top - 1 || p.bottom > frame.bottom + 1;
+  const cut = boxes.filter(([, p]) => beyond(p));
+  const upon = boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) =>
     p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 1 && q.top < p.bottom - 1
   ).map(([b]) => plot.id + ': ' + a + ' / ' + b));
+  return [...upon, ...cut.map(([a]) => plot.id + ': ' + a + ' is cut off')];
 })
 """

@@ -11,7 +11,7 @@ from shoal.release import Boxes
 Floats = npt.NDArray[np.float64]
 
 PIXELS: Final = 150
-_OUTLINES: Final = 150
+_OUTLINES: Final = 80
 _FAR_OUT: Final = 3.0
 
 
@@ -69,7 +69,7 @@ def expected_density(boxes: Boxes, window: Window) -> Floats:
 
 
 def some_boxes(boxes: Boxes) -> Boxes:
-    """At most 150 different areas, evenly spaced in order of size."""
+    """At most eighty different areas, evenly spaced in order of size."""
     areas = np.unique(np.column_stack([boxes.x_min, boxes.y_min, boxes.x_max, boxes.y_max]), axis=0, return_index=True)[1]
     size = (boxes.x_max - boxes.x_min)[areas] * (boxes.y_max - boxes.y_min)[areas]
     chosen = np.unique(np.linspace(0, len(areas) - 1, min(_OUTLINES, len(areas))).astype(np.int64))

@@ -1,4 +1,4 @@
-"""What a k would cost and who the tail is, from the k-gap and the data, as numbers and in plain words."""
+"""What a k would cost and who the tail is, from the k-gap and the data, as numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -158,33 +158,6 @@ def share_in_quiet_hours(original: Trajectories) -> Floats:
     hour = (original.t * original.snapped_grid().slot_s // 3600 % 24).astype(np.int64)
     quiet = np.argsort(np.bincount(hour, minlength=24), kind="stable")[:_QUIET_HOURS]
     return np.asarray(np.add.reduceat(np.isin(hour, quiet).astype(np.float64), original.offsets[:-1]) / original.lengths, dtype=np.float64)
-
-
-def cost_in_words(gap: GapFacts) -> str:
-    """What a k would cost, in a sentence."""
-    return (
-        f"Hiding everybody among {gap.k} would cost a typical person about {metres(gap.cost_space_m)} of position "
-        f"and {seconds(gap.cost_time_s)} of time per sample, on average (median {gap.k}-gap {number(gap.median)})."
-    )
-
-
-def exposure_in_words(facts: ExposureFacts) -> list[str]:
-    """What it would cost and who the tail is, in a few sentences without a number that belongs to fewer than ten people."""
-    first = facts.gaps[0]
-    hidden = "Nobody is" if first.hidden == 0 else f"{percent(first.hidden / first.people)} of the people are"
-    sentences = [f"{hidden} hidden among {first.k} as the data stands.", *(cost_in_words(gap) for gap in facts.gaps)]
-    if not np.isnan(facts.mostly_time):
-        sentences.append(
-            f"Time costs more than place for {percent(facts.mostly_time)} of the people; "
-            f"it makes up {percent(facts.median_time_share)} of the effort of a typical person."
-        )
-    if facts.tail:
-        marks = [row.verdict for row in facts.tail if row.verdict]
-        sentences.append(
-            f"The {facts.tail_people} hardest people (5 %) have a {first.k}-gap over {number(facts.tail_threshold)}. "
-            + (f"Compared with everybody: {'; '.join(marks)}." if marks else "In the traits below they are much like everybody.")
-        )
-    return sentences
 
 
 def _verdict(inside: float, everybody: float, more: str, less: str) -> str:

@@ -44,7 +44,7 @@ def temporal_accuracy(facts: ReleaseFacts) -> "Figure":
 def gap_cdfs(gaps: Sequence[GapFacts]) -> "Figure":
     """CDF of the k-gap, one line per k (Fig. 3)."""
     curves = [(f"k = {gap.k}", gap.curve) for gap in gaps]
-    return cdfs(curves, "k-gap (0 = already hidden, 1 = isolated)", "share of people", unit_range=True)
+    return cdfs(curves, "k-gap", "share of people", unit_range=True)
 
 
 def cdfs(curves: Sequence[tuple[str, Curve]], x_title: str, y_title: str, *, unit_range: bool = False) -> "Figure":
@@ -54,6 +54,8 @@ def cdfs(curves: Sequence[tuple[str, Curve]], x_title: str, y_title: str, *, uni
         figure.add_scatter(x=curve.value, y=curve.share, mode="lines", name=name, line=_line(number), hovertemplate="%{x:.3g}: %{y:.1%}")
     reach = max((curve.value[-1] for _, curve in curves if curve.value), default=1.0) * 1.08 or 1.0
     figure.update_xaxes(range=[0, min(reach, 1.0) if unit_range else reach])
+    if len(curves) == 1:
+        figure.update_layout(margin={"t": 12})
     _share_axis(figure)
     return figure
 
@@ -66,6 +68,7 @@ def crowd_sizes(facts: ReleaseFacts) -> "Figure":
     low, high = max(0.0, min(sizes) - 2.5), max(sizes) + 2.5
     figure.update_xaxes(range=[low, high], tickformat="d", dtick=1 if high - low <= _MOST_BARS_LABELLED else None)
     figure.update_yaxes(rangemode="tozero", tickformat=",d")
+    figure.update_layout(showlegend=False, margin={"t": 12})
     return figure
 
 
@@ -82,7 +85,6 @@ def release_map(density: Density, outlines: Boxes, grid: Grid, *, projected: boo
     ticks = np.arange(np.ceil(low), np.floor(top) + 1)
     figure.add_heatmap(
         z=_rows(np.log10(seen)),
-        text=None,
         x0=_km((window.x + window.side / 2) * km),
         dx=window.side * km,
         y0=_km((window.y + window.side / 2) * km),
@@ -95,7 +97,7 @@ def release_map(density: Density, outlines: Boxes, grid: Grid, *, projected: boo
         colorbar={
             "orientation": "h",
             "thickness": 12,
-            "len": 0.9,
+            "len": 1.0,
             "y": 1.02,
             "yanchor": "bottom",
             "title": {"text": "boxes per km²", "side": "top", "font": {"size": 12}},
@@ -109,7 +111,7 @@ def release_map(density: Density, outlines: Boxes, grid: Grid, *, projected: boo
     y_range = [window.y * km, (window.y + window.rows * window.side) * km]
     figure.update_xaxes(range=x_range, constrain="domain", showgrid=False, tickformat=",~r", nticks=6)
     figure.update_yaxes(range=y_range, constrain="domain", scaleanchor="x", showgrid=False, tickformat=",~r", nticks=6)
-    figure.update_layout(showlegend=False, margin={"t": 70})
+    figure.update_layout(showlegend=False, margin={"t": 62, "r": 8})
     return figure
 
 
@@ -160,7 +162,7 @@ def example_in_time(example: Example, grid: Grid) -> "Figure":
     figure.update_yaxes(
         tickvals=list(range(top)), ticktext=[f"member {top - row}" for row in range(top)], range=[-0.7, top - 0.3], showgrid=False
     )
-    figure.update_layout(showlegend=False)
+    figure.update_layout(showlegend=False, margin={"t": 12})
     return figure
 
 
@@ -177,16 +179,14 @@ def _accuracy(facts: ReleaseFacts, *, spatial: bool) -> "Figure":
         figure.add_scatter(
             x=curve.value, y=curve.share, mode="lines", name=name, line=line, text=shown, hovertemplate="at most %{text}: %{y:.1%}"
         )
-    reference, label = (2000.0, "2 km") if spatial else (7200.0, "2 h")
+    reference = 2000.0 if spatial else 7200.0
     low = (2 * grid.cell_m if spatial else grid.slot_s) / 1.25
     high = max([reference, low * 10, *(curve.value[-1] for _, curve in curves if curve.value)]) * 1.25
-    ticks = _log_ticks(_LENGTHS_M if spatial else _DURATIONS_S, low, high)
-    figure.update_xaxes(
-        type="log", range=[np.log10(low), np.log10(high)], tickvals=ticks, ticktext=[show_m(t) if spatial else show_s(t) for t in ticks]
-    )
+    ticks = _log_ticks(_LENGTHS_M if spatial else _DURATIONS_S, reference, low, high)
+    labels = [show_m(tick) if spatial else show_s(tick) for tick in ticks]
+    figure.update_xaxes(type="log", range=[np.log10(low), np.log10(high)], tickvals=ticks, ticktext=labels, tickangle=0)
     if low < reference:
         figure.add_vline(x=reference, line={"color": _INK, "width": 1, "dash": "dot"})
-        figure.add_annotation(x=np.log10(reference), y=0.02, yref="paper", yanchor="bottom", xanchor="right", text=label, showarrow=False)
     _share_axis(figure)
     return figure
 
@@ -214,8 +214,8 @@ def _figure(x_title: str, y_title: str) -> "Figure":
         plot_bgcolor="rgba(0,0,0,0)",
         margin={"l": 56, "r": 14, "t": 34, "b": 48},
         legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "xanchor": "left"},
-        xaxis={**axis, "title": {"text": x_title, "standoff": 8}},
-        yaxis={**axis, "title": {"text": y_title, "standoff": 6}},
+        xaxis={**axis, "title": {"text": x_title, "standoff": 8, "font": {"size": 13}}},
+        yaxis={**axis, "title": {"text": y_title, "standoff": 6, "font": {"size": 13}}},
         dragmode=False,
         hoverlabel={"font": {"family": FONT}},
     )
@@ -235,14 +235,14 @@ def _marker(number: int) -> dict[str, Any]:
     return {"color": COLOURS[number % len(COLOURS)], "symbol": symbols[number % len(symbols)], "size": 7, "opacity": 0.8}
 
 
-def _log_ticks(candidates: Sequence[float], low: float, high: float) -> list[float]:
-    """Of the round values in the range as many as stay an eighth of the axis apart, so that labels fit on a phone."""
-    apart = np.log10(high / low) / 7
-    ticks: list[float] = []
-    for value in candidates:
-        if low <= value <= high and (not ticks or np.log10(value / ticks[-1]) >= apart):
+def _log_ticks(candidates: Sequence[float], reference: float, low: float, high: float) -> list[float]:
+    """The reference and, outwards from it, as many round values in the range as leave room for their labels on a phone."""
+    apart = np.log10(high / low) / 5.5
+    ticks = [reference] if low <= reference <= high else []
+    for value in [*(value for value in reversed(candidates) if value < reference), *(value for value in candidates if value > reference)]:
+        if low <= value <= high and all(abs(np.log10(value / tick)) >= apart for tick in ticks):
             ticks.append(value)
-    return ticks
+    return sorted(ticks)
 
 
 def _outline(boxes: Boxes, km: float) -> tuple[list[float | None], list[float | None]]:

@@ -14,7 +14,8 @@ from shoal.exposure import KGap
 from shoal.release import Linkage, Release
 from shoal.report import figures, wording
 from shoal.report.example import typical_crowd
-from shoal.report.exposure_facts import exposure_facts, exposure_in_words
+from shoal.report.exposure_facts import exposure_facts
+from shoal.report.exposure_words import exposure_in_words
 from shoal.report.facts import accuracy_rows, release_facts
 from shoal.trajectories import Trajectories
 from shoal.verdicts import Verdict
@@ -73,7 +74,7 @@ def release_report(
         settings=wording.settings_of(release),
         dropped=wording.rows_by_reason(release.losses.rows, facts.rows_read),
         repaired=wording.rows_by_reason(release.rows_repaired, facts.rows_read),
-        notes=original.intake.notes,
+        notes=original.intake.notes if private else (),  # they may name a file
         findings=verdict.to_json()["findings_by_kind"],
     )
 
@@ -135,6 +136,7 @@ def _templates() -> "Environment":
     shown: tuple[Callable[..., Any], ...] = (
         wording.claim_in_words,
         wording.count,
+        wording.exact,
         wording.method_name,
         wording.metres,
         wording.number,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from shoal.claims import Claim
 from shoal.release import Release
-from shoal.units import show_m, show_s
+from shoal.units import SECONDS, show_m, show_s
 
 METHODS: Final = {"glove": "GLOVE"}
 
@@ -87,15 +87,22 @@ def metres(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """A measured duration to three digits, days from two days on."""
+    """A measured duration to three digits, in the largest unit of which it is two or a whole number."""
     if math.isnan(value):
         return _NONE
-    return f"{value / 86400:.3g} d" if value >= 172_800 else show_s(float(f"{value:.3g}"))
+    fitting = [(unit, size) for unit, size in SECONDS.items() if value >= 2 * size or (value >= size and value % size == 0)]
+    unit, size = fitting[-1] if fitting else ("s", 1.0)
+    return f"{value / size:,.3g} {unit}"
 
 
 def number(value: float | None) -> str:
     """A plain number to three digits; a dash when there is none to show."""
     return _NONE if value is None or math.isnan(value) else f"{value:.3g}"
+
+
+def exact(value: float) -> str:
+    """A number for programs: a count in full, anything else to four digits, since a median may be the value of one person."""
+    return str(value) if isinstance(value, int) else f"{value:.4g}"
 
 
 def rows_by_reason(reasons: Mapping[str, int], rows_read: int) -> list[tuple[str, int, float]]:
