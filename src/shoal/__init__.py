@@ -6,23 +6,73 @@ from typing import TYPE_CHECKING, Any, Final
 from shoal.version import __version__
 
 if TYPE_CHECKING:
+    from shoal.claims import KAnonymity
+    from shoal.exposure import KGap, k_gap, tail_weight_index
+    from shoal.io import describe, read
+    from shoal.methods.glove import Glove
+    from shoal.methods.k_merge import k_merge
+    from shoal.publication import publish
     from shoal.randomness import Randomness
+    from shoal.release import Linkage, Release
+    from shoal.release_folder import read_linkage, read_release
     from shoal.run import Run
+    from shoal.stretch import Caps, fingerprint_stretch, sample_stretch
+    from shoal.synthetic import synthesize
     from shoal.trajectories import Grid, Trajectories
+    from shoal.verdicts import Verdict
+    from shoal.verification import verify, verify_folder
 
-_HOME_OF: Final = {
-    "Grid": "shoal.trajectories",
-    "Randomness": "shoal.randomness",
-    "Run": "shoal.run",
-    "Trajectories": "shoal.trajectories",
+_HOMES: Final = {
+    "claims": ("KAnonymity",),
+    "exposure": ("KGap", "k_gap", "tail_weight_index"),
+    "io": ("describe", "read"),
+    "methods.glove": ("Glove",),
+    "methods.k_merge": ("k_merge",),
+    "publication": ("publish",),
+    "randomness": ("Randomness",),
+    "release": ("Linkage", "Release"),
+    "release_folder": ("read_linkage", "read_release"),
+    "run": ("Run",),
+    "stretch": ("Caps", "fingerprint_stretch", "sample_stretch"),
+    "synthetic": ("synthesize",),
+    "trajectories": ("Grid", "Trajectories"),
+    "verdicts": ("Verdict",),
+    "verification": ("verify", "verify_folder"),
 }
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = ["Grid", "Randomness", "Run", "Trajectories", "__version__"]
+__all__ = [
+    "Caps",
+    "Glove",
+    "Grid",
+    "KAnonymity",
+    "KGap",
+    "Linkage",
+    "Randomness",
+    "Release",
+    "Run",
+    "Trajectories",
+    "Verdict",
+    "__version__",
+    "describe",
+    "fingerprint_stretch",
+    "k_gap",
+    "k_merge",
+    "publish",
+    "read",
+    "read_linkage",
+    "read_release",
+    "sample_stretch",
+    "synthesize",
+    "tail_weight_index",
+    "verify",
+    "verify_folder",
+]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
-        return getattr(import_module(_HOME_OF[name]), name)
+        return getattr(import_module(f"shoal.{_HOME_OF[name]}"), name)
     raise AttributeError(f"module 'shoal' has no attribute '{name}'")
 
 

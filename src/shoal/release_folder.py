@@ -216,7 +216,8 @@ def staged_folder(target: Path) -> Iterator[Path]:
         with explained_write(target):
             yield staging
             for path in staging.iterdir():
-                _flush_to_disk(path)
+                if path.is_file():
+                    _flush_to_disk(path)
             staging.chmod(0o777 & ~_umask())
             staging.rename(target)
     finally:

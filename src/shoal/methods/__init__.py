@@ -1,1 +1,26 @@
-"""The published methods: one file each, a frozen dataclass of parameters with one verb."""
+"""The published methods: one file each, a frozen dataclass of parameters with one verb, all listed in METHODS."""
+
+from typing import Any, Final, Protocol
+
+from shoal.claims import Claim
+from shoal.methods.glove import Glove
+from shoal.randomness import Randomness
+from shoal.release import Linkage, Release
+from shoal.run import Run
+from shoal.trajectories import Trajectories
+
+
+class Method(Protocol):
+    """Turns trajectories into a release that carries a claim."""
+
+    def claim(self) -> Claim:
+        """What every release of this method promises."""
+
+    def parameters(self) -> dict[str, Any]:
+        """All parameters, as a manifest holds them."""
+
+    def anonymize(self, original: Trajectories, rng: Randomness, run: Run | None = None) -> tuple[Release, Linkage]:
+        """The release, and who became which record."""
+
+
+METHODS: Final[dict[str, type[Glove]]] = {"glove": Glove}

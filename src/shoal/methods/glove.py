@@ -11,6 +11,7 @@ from shoal.kernels.stretch import Scale, box_effort
 from shoal.methods.assembly import Crowd, assemble
 from shoal.methods.effort_matrix import EffortMatrix
 from shoal.methods.greedy import merge_greedily
+from shoal.methods.k_merge import merge_members
 from shoal.methods.merging import merge
 from shoal.methods.reshaping import GENERALIZE, Generalize, split_at_overlaps, unite_overlaps
 from shoal.randomness import Randomness
@@ -35,7 +36,7 @@ class Glove:
     k: int = 2
     suppress_space_m: float | None = None
     suppress_time_s: float | None = None
-    generalize: Generalize = "reshape-final"
+    generalize: Generalize = "k-merge"
     leftover: Leftover = "merge"
     space_cap_m: float = SPACE_CAP_M
     time_cap_s: float = TIME_CAP_S
@@ -86,16 +87,23 @@ class Glove:
                 place = _closest(short, finished, scale)
                 first, second = sorted((finished[place], short), key=lambda crowd: int(crowd.members[0]))
                 grown = join(first, second)
-                if self._finished_boxes(grown.boxes, grid):
+                if len(self._published(grown, original).boxes):
                     finished[place] = grown
-        published = [replace(crowd, boxes=self._finished_boxes(crowd.boxes, grid)) for crowd in finished]
+        published = [self._published(crowd, original) for crowd in finished]
         return [crowd for crowd in published if len(crowd.boxes)]
 
-    def _finished_boxes(self, boxes: Boxes, grid: Grid) -> Boxes:
-        """What is published of a finished crowd's boxes, by the reading of reshaping."""
-        if self.generalize == "none":
-            return boxes.sorted()
-        return self._kept(split_at_overlaps(boxes) if self.generalize == "overlap-split" else unite_overlaps(boxes), grid)
+    def _published(self, crowd: Crowd, original: Trajectories) -> Crowd:
+        """A finished crowd with what is published of it, by the reading of reshaping."""
+        match self.generalize:
+            case "none":
+                boxes = crowd.boxes
+            case "overlap-split":
+                boxes = split_at_overlaps(crowd.boxes)
+            case "k-merge":
+                boxes, _ = merge_members(original, crowd.members)
+            case _:
+                boxes = unite_overlaps(crowd.boxes)
+        return replace(crowd, boxes=self._kept(boxes, original.snapped_grid()))
 
     def _kept(self, boxes: Boxes, grid: Grid) -> Boxes:
         """The boxes whose extents do not exceed the suppression thresholds."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.release import Boxes
 
-Generalize = Literal["reshape-each", "reshape-final", "overlap-split", "none"]
+Generalize = Literal["k-merge", "reshape-final", "reshape-each", "overlap-split", "none"]
 GENERALIZE: Final[tuple[str, ...]] = get_args(Generalize)
 
 

@@ -1,0 +1,281 @@
+"""The command line: parse, call, print.
+
+Exit 0: done and holds; 1: a claim does not hold; 2: bad input or usage; 130: interrupted. Results go to standard output,
+progress and messages to standard error.
+"""
+
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from shoal.cli_options import DURATION, LENGTH, PATH, config_option, input_options, output_options, take_reading
+from shoal.errors import ClaimError, ShoalError
+from shoal.terminal import Bars
+from shoal.version import __version__
+
+HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
+
+_METHODS: Final = ("glove",)  # the table METHODS, spelled out so that --help need not import the methods; a test compares them
+_GENERALIZE: Final = ("k-merge", "reshape-final", "reshape-each", "overlap-split", "none")
+_EPILOG: Final = "Lengths and durations take units: 500m, 2km, 30min, 1h, 100s."
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="shoal")
+def shoal() -> None:
+    r"""Hide each traveller in the crowd: assess, anonymise and verify movement data.
+
+    Start with `shoal demo`, or with your own file:
+
+    \b
+      shoal inspect calls.csv
+      shoal assess calls.csv --output exposure.html
+      shoal anonymize calls.csv --method glove --k 2 --output release --linkage linkage.parquet
+      shoal verify calls.csv release --linkage linkage.parquet
+    """
+
+
+@shoal.command(epilog=_EPILOG)
+@click.argument("source", metavar="INPUT")
+@input_options
+@output_options
+def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Say what is in INPUT (a CSV or Parquet file, a folder of them, or a pattern), and what had to be dropped or repaired."""
+    from shoal.io import describe
+
+    with Bars(quiet=quiet) as bars:
+        description = describe(_read(source, options, bars))
+    _print(as_json, description.to_json(), description.lines())
+    return HOLDS
+
+
+@shoal.command()
+@click.argument("output", type=PATH, metavar="OUTPUT.parquet")
+@click.option("--subjects", type=click.IntRange(min=1), required=True, metavar="N", help="How many people.")
+@click.option("--days", type=click.IntRange(min=1), default=14, show_default=True, metavar="D", help="How many days.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="S", help="The same seed gives the same data.")
+@click.option("--stations", type=PATH, metavar="FILE", help="Positions of base stations: CSV or Parquet with lat and lon columns.")
+@click.option(
+    "--layout", type=click.Choice(("nation", "city")), default="city", show_default=True, help="What to lay out without --stations."
+)
+@output_options
+def synthesize(output: Path, subjects: int, days: int, seed: int, stations: Path | None, layout: str, as_json: bool, quiet: bool) -> int:
+    """Write call-record-like data of people who do not exist, for demonstrations, tests and benchmarks."""
+    from shoal.synthetic import read_stations, write_synthetic
+
+    with Bars(quiet=quiet) as bars:
+        places = None if stations is None else read_stations(stations)
+        counts = write_synthetic(output, subjects, days, seed, layout=layout, stations=places, run=_run(bars))
+    facts = {"output": str(output), **counts}
+    _print(as_json, facts, [f"{output}: {counts['rows']:,} rows of {subjects:,} people over {days} days"])
+    return HOLDS
+
+
+@shoal.command(epilog=_EPILOG)
+@click.argument("source", metavar="INPUT")
+@click.option("--k", "ks", type=click.IntRange(min=2), multiple=True, metavar="K", help="Crowd sizes to look at. [default: 2 and 5]")
+@click.option("--output", type=PATH, metavar="REPORT.html", help="Write the assessment as a report, too.")
+@config_option
+@input_options
+@output_options
+def assess(source: str, ks: tuple[int, ...], output: Path | None, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Measure how exposed the people in INPUT are before anything is published: k-gap, its parts and its tail."""
+    from shoal.publication import assess as assess_people
+    from shoal.report import gaps_in_numbers, gaps_in_words
+
+    with Bars(quiet=quiet) as bars:
+        original = _read(source, options, bars)
+        gaps = assess_people(original, sorted(set(ks)) or [k for k in (2, 5) if k <= max(original.n_subjects, 2)], _run(bars), output)
+    lines = [*gaps_in_words(original, gaps), *([] if output is None else [f"report: {output}"])]
+    _print(as_json, {**gaps_in_numbers(original, gaps), "report": None if output is None else str(output)}, lines)
+    return HOLDS
+
+
+@shoal.command(epilog=_EPILOG)
+@click.argument("source", metavar="INPUT")
+@click.option("--method", type=click.Choice(_METHODS), default="glove", show_default=True, help="How to anonymise.")
+@click.option("--output", type=PATH, required=True, metavar="DIR", help="The release folder to write; it must not exist yet.")
+@click.option("--linkage", type=PATH, metavar="FILE.parquet", help="Also write who became which record (secret; outside DIR).")
+@click.option("--private-report", type=PATH, metavar="FILE.html", help="Also write a report with an example from the raw data (secret).")
+@click.option(
+    "--research-seed", type=click.IntRange(min=0), metavar="S", help="Repeatable pseudonyms; marks the release as not for publication."
+)
+@click.option("--k", type=int, default=2, show_default=True, metavar="K", help="The smallest crowd.")
+@click.option(
+    "--suppress-space", "suppress_space_m", type=LENGTH, metavar="LENGTH", help="Drop boxes wider than this (dx + dy). [default: keep all]"
+)
+@click.option(
+    "--suppress-time", "suppress_time_s", type=DURATION, metavar="DURATION", help="Drop boxes longer than this. [default: keep all]"
+)
+@click.option(
+    "--generalize",
+    type=click.Choice(_GENERALIZE),
+    default="k-merge",
+    show_default=True,
+    help="What becomes of boxes that overlap in time.",
+)
+@click.option(
+    "--leftover", type=click.Choice(("merge", "suppress")), default="merge", show_default=True, help="What becomes of a last crowd below k."
+)
+@click.option(
+    "--space-cap", "space_cap_m", type=LENGTH, default="20km", show_default=True, help="Stretch in space that counts as total loss."
+)
+@click.option("--time-cap", "time_cap_s", type=DURATION, default="8h", show_default=True, help="Stretch in time that counts as total loss.")
+@config_option
+@input_options
+@output_options
+def anonymize(
+    source: str,
+    method: str,
+    output: Path,
+    linkage: Path | None,
+    private_report: Path | None,
+    research_seed: int | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Write a verified release of INPUT: release.parquet, manifest.json and report.html in a new folder.
+
+    The release is checked before it is written, and not written if it does not keep its promise.
+    """
+    from shoal.methods import METHODS
+    from shoal.publication import publish
+    from shoal.randomness import Randomness
+
+    reading = take_reading(options)
+    parameters = METHODS[method](**options)
+    rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
+    with Bars(quiet=quiet) as bars:
+        original = _read(source, reading, bars)
+        published = publish(original, parameters, output, rng=rng, run=_run(bars), linkage_file=linkage, private_report=private_report)
+    _print_publication(published, as_json, {"linkage": linkage, "private_report": private_report})
+    return HOLDS
+
+
+@shoal.command(epilog="Exit 0: the claim holds; 1: it does not, counter-examples are shown; 2: bad input.")
+@click.argument("raw", metavar="RAW")
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.option("--linkage", type=PATH, metavar="FILE", help="Who became which record; without it only a part can be checked.")
+@input_options
+@output_options
+def verify(raw: str, release: Path, linkage: Path | None, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Check the folder RELEASE against the data RAW that it was made from, trusting nothing that the folder says."""
+    from shoal.publication import verify_against_raw
+    from shoal.release_folder import read_linkage
+
+    reading = take_reading(options)
+    for fixed in ("cell_m", "slot_s", "snap"):
+        if fixed in reading:
+            raise click.UsageError("the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap")
+    with Bars(quiet=quiet) as bars:
+        known = None if linkage is None else read_linkage(linkage)
+        verdict = verify_against_raw(raw, release, known, _run(bars), **reading)
+    facts = verdict.to_json()
+    lines = [f"{'HOLDS' if verdict.holds else 'DOES NOT HOLD'}: {verdict.checked:,} records checked"]
+    lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]
+    lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
+    _print(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)])
+    return HOLDS if verdict.holds else FAILS
+
+
+@shoal.command()
+@click.option("--output", type=PATH, default=Path("shoal-demo"), show_default=True, metavar="DIR", help="A new folder for everything.")
+@output_options
+def demo(output: Path, as_json: bool, quiet: bool) -> int:
+    """Do the whole job on a synthetic city of 1,000 phones over 7 days, at k = 2. Takes less than a minute."""
+    from shoal.demonstration import demonstrate
+
+    with Bars(quiet=quiet) as bars:
+        shown = demonstrate(output, _run(bars))
+    beside = {"city": shown.city, "assessment": shown.assessment, "linkage": shown.linkage}
+    _print_publication(shown.publication, as_json, beside)
+    return HOLDS
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and leave with its exit code; every error is one line on standard error."""
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        code = shoal.main(args=None if arguments is None else list(arguments), prog_name="shoal", standalone_mode=False)
+    except (KeyboardInterrupt, click.Abort):
+        code = _complain("interrupted; nothing half-written is left", INTERRUPTED)
+    except click.ClickException as error:
+        hint = f" (try 'shoal {error.ctx.command.name} --help')" if isinstance(error, click.UsageError) and error.ctx else ""
+        code = _complain(error.format_message().rstrip(".").replace("\n", " ") + hint, BAD)
+    except ClaimError as error:
+        code = _complain(str(error), FAILS)
+    except ShoalError as error:
+        code = _complain(str(error), BAD)
+    except MemoryError:
+        code = _complain("out of memory; use fewer people or a machine with more", BAD)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = HOLDS
+    except Exception as error:  # the last resort: a person at a terminal gets a line, not a traceback
+        if os.environ.get("SHOAL_TRACEBACK"):
+            traceback.print_exc()
+        code = _complain(f"unexpected {type(error).__name__}, a fault of shoal; run again with SHOAL_TRACEBACK=1 and report it", BAD)
+    sys.exit(code if isinstance(code, int) else HOLDS)
+
+
+def _stop(_signal: int, _frame: Any) -> None:
+    """Treat a request to end like Ctrl-C, so that what was begun is cleaned up."""
+    raise KeyboardInterrupt
+
+
+def _complain(message: str, code: int) -> int:
+    click.echo(f"shoal: {message}", err=True)
+    return code
+
+
+def _run(bars: Bars) -> Any:
+    from shoal.run import Run
+
+    return Run(progress=bars)
+
+
+def _read(source: str, options: dict[str, Any], bars: Bars) -> Any:
+    """The input, read as the options say."""
+    from shoal.io import read
+
+    return read(source, run=_run(bars), **take_reading(options))
+
+
+def _print(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
+    """One JSON document alone, or the lines for people."""
+    if as_json:
+        click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo("\n".join(lines))
+
+
+def _print_publication(published: Any, as_json: bool, beside: dict[str, Path | None]) -> None:
+    """What was published, where it lies, and what it lost."""
+    from shoal.release_folder import REPORT_FILE
+
+    manifest, accuracy, folder = published.manifest, published.accuracy, published.folder
+    files = {"output": folder, "report": folder / REPORT_FILE, **beside}
+    facts = {
+        **{name: None if path is None else str(path) for name, path in files.items()},
+        **manifest.model_dump(include={"method", "claim", "verdict", "losses", "rows_repaired", "n_records", "n_samples", "publishable"}),
+        "accuracy": accuracy.to_json(),
+    }
+    lost = manifest.losses
+    lines = [
+        f"verified: {manifest.n_records:,} records, each equal to at least {manifest.claim['k'] - 1} others",
+        f"protected: {manifest.unit_of_protection}",
+        *accuracy.lines(),
+        f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects suppressed; "
+        + (", ".join(f"{count:,} rows: {reason}" for reason, count in lost.rows.items()) or "no row dropped on input"),
+        *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
+        *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
+    ]
+    _print(as_json, facts, lines)

@@ -1,0 +1,44 @@
+"""k-merge: the least costly way to publish k trajectories as one, each box with a sample of all (kte-anonymity.txt, Sec. III-D)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.kernels.k_merge import best_partition
+from shoal.release import Boxes
+from shoal.stretch import trajectories_of_arrays
+from shoal.trajectories import Grid, Integers, Trajectories
+
+
+def k_merge(fingerprints: Sequence[npt.ArrayLike], grid: Grid | None = None) -> tuple[npt.NDArray[Any], int]:
+    """The optimal generalised trajectory of k fingerprints, and its cost in slots times cells.
+
+    fingerprints: arrays [m, 3] of (t, x, y) in seconds and metres, snapped to ``grid`` (default 60 s, 100 m). Returns boxes [z, 6] of
+    (t_start, t_end, x_min, y_min, x_max, y_max) in the same units, disjoint in time. Raises MisuseError when one has no sample.
+    """
+    grid = grid or Grid()
+    together = trajectories_of_arrays(fingerprints, grid)
+    boxes, cost = merge_members(together, np.arange(together.n_subjects))
+    units = np.array([grid.slot_s] * 2 + [grid.cell_m] * 4)
+    return np.stack(boxes.columns(), axis=1) * units, cost
+
+
+def merge_members(original: Trajectories, members: Integers) -> tuple[Boxes, int]:
+    """The boxes of the cheapest partition of these subjects' raw samples into runs complete for all of them, and its cost (Eq. 7)."""
+    own = [original.samples_of(int(member)) for member in members]
+    t, x, y = (np.concatenate(columns) for columns in zip(*own, strict=True))
+    owner = np.repeat(np.arange(len(own)), [len(columns[0]) for columns in own])
+    order = np.argsort(t, kind="stable")
+    t, x, y, owner = t[order], x[order], y[order], owner[order]
+    first, final, cost = best_partition(t, x, y, owner, len(own))
+    boxes = Boxes(
+        t_start=t[first],
+        t_end=t[final] + 1,
+        x_min=np.minimum.reduceat(x, first),
+        y_min=np.minimum.reduceat(y, first),
+        x_max=np.maximum.reduceat(x, first) + 1,
+        y_max=np.maximum.reduceat(y, first) + 1,
+    )
+    return boxes, int(cost)

@@ -1,0 +1,149 @@
+"""The main job: anonymise, verify, report, and write a release folder, or refuse to.
+
+The release is checked twice: in memory, for the verdict that manifest and report show, and once more from the written
+files, leak lint included, before the folder gets its name. What fails is not written.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from shoal.errors import ClaimError, OutputError
+from shoal.exposure import KGap, k_gap
+from shoal.intake import Reading
+from shoal.io import read_with
+from shoal.methods import Method
+from shoal.randomness import Randomness
+from shoal.release import Linkage, Release
+from shoal.release_folder import (
+    MANIFEST_FILE,
+    RELEASE_FILE,
+    REPORT_FILE,
+    Manifest,
+    check_linkage_path,
+    explained_write,
+    manifest_of,
+    read_manifest,
+    staged_folder,
+    staged_linkage,
+    write_boxes,
+    write_manifest,
+)
+from shoal.report import assessment_report, release_report
+from shoal.run import Run
+from shoal.trajectories import Trajectories
+from shoal.utility.accuracy import Accuracy, measure_accuracy
+from shoal.verdicts import Verdict
+from shoal.verification import verify, verify_folder
+
+GAPS_SHOWN: Final = (2, 5)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Publication:
+    """What was written, and what is in memory of it for the holder of the raw data."""
+
+    folder: Path
+    manifest: Manifest
+    release: Release
+    linkage: Linkage
+    accuracy: Accuracy
+
+
+def publish(
+    original: Trajectories,
+    method: Method,
+    output: Path,
+    *,
+    rng: Randomness,
+    run: Run | None = None,
+    linkage_file: Path | None = None,
+    private_report: Path | None = None,
+) -> Publication:
+    """Write a verified release folder, complete or not at all.
+
+    linkage_file, private_report: written, readable by their owner alone, only when named; both must lie outside ``output``.
+    Raises ClaimError when the release does not keep its promise, OutputError when a target exists or cannot be written.
+    """
+    run = run or Run()
+    for path in (linkage_file, private_report):
+        if path is not None:
+            check_linkage_path(path, output)
+    with staged_folder(output) as staging, ExitStack() as beside:
+        release, linkage = method.anonymize(original, rng, run)
+        verdict = verify(original, release, linkage)
+        _insist(verdict)
+        gaps = exposure_at(original, sorted({*GAPS_SHOWN, release.claim.k}), run)
+        write_boxes(release, staging / RELEASE_FILE)
+        manifest = manifest_of(release, verdict, staging / RELEASE_FILE)
+        write_manifest(manifest, staging / MANIFEST_FILE)
+        (staging / REPORT_FILE).write_text(release_report(original, release, linkage, verdict, gaps), encoding="utf-8")
+        _insist(verify_folder(original, staging, linkage))
+        if private_report is not None:
+            page = release_report(original, release, linkage, verdict, gaps, private=True)
+            beside.enter_context(_staged_private(page, private_report))
+        if linkage_file is not None:
+            beside.enter_context(staged_linkage(linkage, linkage_file, output))
+    return Publication(
+        folder=output, manifest=manifest, release=release, linkage=linkage, accuracy=measure_accuracy(original, release, linkage)
+    )
+
+
+def assess(original: Trajectories, ks: Sequence[int], run: Run, report_file: Path | None = None) -> list[KGap]:
+    """The k-gaps for each k, and, when asked, the report on them; raises OutputError when the report cannot be written."""
+    if report_file is not None and report_file.exists():
+        raise OutputError(f"{report_file} exists; choose another --output or remove it first")
+    gaps = [k_gap(original, k, run=run) for k in ks]
+    if report_file is not None:
+        write_page(assessment_report(original, gaps), report_file)
+    return gaps
+
+
+def verify_against_raw(raw: Any, folder: Path, linkage: Linkage | None, run: Run, **overrides: Any) -> Verdict:
+    """Read the raw input again as the manifest says it was read, and check the folder against it.
+
+    overrides: settings of the reading that take the place of the manifest's, such as other column names.
+    """
+    manifest = read_manifest(folder)
+    reading = replace(
+        Reading(**manifest.reading), working_crs=manifest.crs, cell_m=manifest.cell_m, slot_s=manifest.slot_s, snap=True, **overrides
+    )
+    return verify_folder(read_with(raw, reading, run), folder, linkage)
+
+
+def exposure_at(original: Trajectories, ks: Sequence[int], run: Run) -> list[KGap]:
+    """The k-gaps for those k that the data has enough people for."""
+    return [k_gap(original, k, run=run) for k in ks if k <= original.n_subjects]
+
+
+def write_page(page: str, path: Path) -> None:
+    """Write a page, complete or not at all."""
+    with _staged_private(page, path, mode=0o666):
+        pass
+
+
+def _insist(verdict: Verdict) -> None:
+    """Raise ClaimError, with every kind of finding and one example, unless the verdict holds."""
+    if verdict.holds:
+        return
+    kinds = ", ".join(f"{kind} ({count})" for kind, count in verdict.to_json()["findings_by_kind"].items())
+    raise ClaimError(f"the release does not keep its promise and was not written: {kinds}; for example: {verdict.findings[0].message}")
+
+
+@contextmanager
+def _staged_private(page: str, path: Path, mode: int = 0o600) -> Iterator[None]:
+    """Write a page beside its final name, and give it that name when the block succeeds."""
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        with explained_write(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
+                file.write(page)
+        yield
+        with explained_write(path):
+            partial.rename(path)
+    finally:
+        partial.unlink(missing_ok=True)

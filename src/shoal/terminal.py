@@ -1,0 +1,54 @@
+"""What a person at a terminal sees while long work goes on: bars on standard error, only when it takes more than two seconds."""
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+_PATIENCE_S: Final = 2.0
+_PLAIN_LINE_EVERY_S: Final = 10.0
+
+
+class Bars:
+    """Progress for a Run: bars on a terminal, now and then a plain line elsewhere, nothing when quiet or quick."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._started: dict[str, float] = {}
+        self._last_line = 0.0
+        self._tasks: dict[str, TaskID] = {}
+        self._bars: Progress | None = None
+
+    def __enter__(self) -> "Bars":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def __call__(self, label: str, done: int, total: int) -> None:
+        """Show how far a piece of work has come."""
+        now = time.monotonic()
+        began = self._started.setdefault(label, now)
+        if self._quiet or (now - began < _PATIENCE_S and label not in self._tasks):
+            return
+        if sys.stderr.isatty():
+            self._show_bar(label, done, total)
+        elif now - max(self._last_line, began) >= _PLAIN_LINE_EVERY_S:
+            self._last_line = now
+            print(f"{label}: {100 * done // max(total, 1)} %", file=sys.stderr, flush=True)  # noqa: T201  (this is the place that prints progress)
+
+    def _show_bar(self, label: str, done: int, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        if self._bars is None:
+            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+            self._bars = Progress(*columns, console=Console(stderr=True))
+            self._bars.start()
+        if label not in self._tasks:
+            self._tasks[label] = self._bars.add_task(label, total=total)
+        self._bars.update(self._tasks[label], completed=done, total=total)
