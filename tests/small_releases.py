@@ -12,7 +12,15 @@ from shoal.trajectories import Grid, Integers, Trajectories
 
 
 def random_people(
-    n: int, samples: int, *, seed: int = 0, days: int = 7, cells: int = 200, grid: Grid | None = None, crs: str | None = None
+    n: int,
+    samples: int,
+    *,
+    seed: int = 0,
+    days: int = 7,
+    cells: int = 200,
+    grid: Grid | None = None,
+    crs: str | None = None,
+    intake: Intake | None = None,
 ) -> Trajectories:
     """``n`` people with about ``samples`` samples each, wandering around a home cell during ``days``."""
     rng = np.random.default_rng(seed)
@@ -27,7 +35,8 @@ def random_people(
         place[:, 1],
         grid=grid or Grid(),
         crs=crs,
-        intake=Intake(
+        intake=intake
+        or Intake(
             rows_read=len(own) + 12,
             dropped={"latitude outside -90..90": 9, "empty time": 3},
             repaired={"times without a zone read as UTC": 4},

@@ -212,7 +212,7 @@ def _figure(x_title: str, y_title: str) -> "Figure":
         font={"family": FONT, "size": 13, "color": _INK},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
-        margin={"l": 56, "r": 14, "t": 34, "b": 48},
+        margin={"l": 56, "r": 24, "t": 34, "b": 48},
         legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "xanchor": "left"},
         xaxis={**axis, "title": {"text": x_title, "standoff": 8, "font": {"size": 13}}},
         yaxis={**axis, "title": {"text": y_title, "standoff": 6, "font": {"size": 13}}},

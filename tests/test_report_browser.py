@@ -1,0 +1,46 @@
+"""Every page in a real browser, at desk and phone width: nothing asked of a network, nothing complained about, nothing cut off."""
+
+from pathlib import Path
+
+import pytest
+
+from browser import visit
+from shoal.report import assessment_report, release_report
+from shoal.verdicts import Verdict
+from small_releases import naive_release, plausible_gap, random_people
+
+LAEA = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
+
+
+@pytest.mark.parametrize("kind", ["public", "private", "tiny", "assessment"])
+def test_a_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path) -> None:
+    original = random_people(3 if kind == "tiny" else 302, 4 if kind == "tiny" else 30, crs=None if kind == "tiny" else LAEA)
+    release, linkage = naive_release(original, k=3, publishable=kind != "private", suppress=kind == "public")
+    gaps = [plausible_gap(original.n_subjects, k) for k in (2, 5)]
+    html = (
+        assessment_report(original, gaps)
+        if kind == "assessment"
+        else release_report(original, release, linkage, Verdict.of([], checked=release.n_records), gaps, private=kind == "private")
+    )
+    file = tmp_path / f"{kind}.html"
+    file.write_text(html, encoding="utf-8")
+    seen = visit(file, tmp_path)
+    assert seen.requests == ()
+    assert seen.complaints == ()
+    assert seen.overflowing == ()
+    assert seen.clashes == ()
+    assert seen.drawn == seen.plots == {"public": 5, "private": 7, "tiny": 4, "assessment": 3}[kind]
+
+
+def test_the_visit_itself_notices_what_it_is_for(tmp_path: Path) -> None:
+    file = tmp_path / "bad.html"
+    file.write_text(
+        '<!DOCTYPE html><div class="plot" style="width: 3000px">wide</div>'
+        '<img src="http://127.0.0.1:9/absent.png"><script>throw new Error("broken")</script>',
+        encoding="utf-8",
+    )
+    seen = visit(file, tmp_path)
+    assert seen.requests
+    assert any("broken" in complaint for complaint in seen.complaints)
+    assert seen.overflowing == (1280, 390)
+    assert (seen.plots, seen.drawn) == (1, 0)
