@@ -142,7 +142,7 @@ def test_a_public_page_names_nobody_and_nothing_of_where_it_was_made() -> None:
     for trace in ("hidden_file", "secret_column", "1893456000", "2030-01", datetime.now(UTC).date().isoformat(), str(Path.cwd())):
         assert trace not in own
     assert "example" not in " ".join(Page(html).ids)
-    assert "PRIVATE" not in html
+    assert "PRIVATE" not in own
 
 
 def test_two_pages_of_one_release_are_equal() -> None:
