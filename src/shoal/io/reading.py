@@ -149,7 +149,7 @@ def _begin(name: str, table: Table, reading: Reading) -> _Taken:
     taken = _Taken(name=name, columns=columns, positions=positions, reading=filled, times=Times(reading.time_unit))
     if columns.beside:
         used = f"{columns.second} and {columns.first}" if columns.angles else f"{columns.first} and {columns.second}"
-        taken.notes.append(f"positions are read from {used}; the {columns.beside} of {table.name} is left aside")
+        taken.notes.append(f"positions are read from {used}; left aside: the {columns.beside} of {table.name}")
     return taken
 
 
