@@ -52,13 +52,13 @@ def raw_identifiers(original: Trajectories) -> tuple[str, ...]:
 
 
 def is_telling(name: str) -> bool:
-    """Whether a name in running text is no chance: 6 characters with a digit, 8 letters, or 9 digits when there are no letters."""
+    """Whether a name in running text is no chance: 6 letters and digits of both sorts, 8 letters, or 9 digits."""
     letters = sum(character.isalpha() for character in name)
     digits = sum(character.isdigit() for character in name)
     if letters == 0:
         return digits >= 9
     if digits:
-        return len(name) >= 6
+        return letters + digits >= 6
     return letters >= 8 and name.casefold() not in _ORDINARY
 
 

@@ -92,37 +92,40 @@ def leak_findings(original: Trajectories, folder: Path, table: pa.Table, *, has_
 def _manifest(path: Path) -> _Place:
     """The manifest's keys and values that its format does not fix.
 
-    What stands in shoal's own words (reasons, names of methods, of columns, of parameters) is compared with telling identifiers only.
+    What stands in shoal's own words (reasons, columns, parameters) is compared with telling identifiers only; the names of methods,
+    of claims and of parameters with none.
     """
     alone: set[str] = set()
     strings: set[str] = set()
     numbers: list[str] = []
     seeds = 0
-    for key, value, top in _walk(json.loads(path.read_bytes(), object_pairs_hook=tuple), 0, None):
+    for key, value, top in _walk(json.loads(path.read_bytes(), object_pairs_hook=tuple), None):
         known = top in _MANIFEST_KEYS
-        if isinstance(key, str) and key not in _MANIFEST_KEYS:
-            strings.add(key)
+        if key is not None and key not in _MANIFEST_KEYS:
+            seeds += "seed" in key.casefold() and top != "parameters"
             if not known:
                 alone.add(key)
-            seeds += "seed" in key.casefold() and top != "parameters"
+            if not (top == "parameters" and _PLAIN_WORD.fullmatch(key)):
+                strings.add(key)
         if isinstance(value, str):
-            strings.add(value)
             if not known or (top == "parameters" and not _PLAIN_WORD.fullmatch(value)):
                 alone.add(value)
+            if not (top in {"method", "claim"} and _PLAIN_WORD.fullmatch(value)):
+                strings.add(value)
         elif isinstance(value, (int, float)) and (not known or top == "parameters"):
             numbers.append(f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value))
     text = plain("\n".join([*sorted(strings), *numbers]))
     return _Place(where=MANIFEST_FILE, alone=frozenset(alone), strings=frozenset(strings), text=text, seeds=seeds)
 
 
-def _walk(node: Any, depth: int, top: str | None) -> Iterator[tuple[str | None, Any, str | None]]:
+def _walk(node: Any, section: str | None) -> Iterator[tuple[str | None, Any, str | None]]:
     """(key or None, value, key of the top level) of everything in a JSON document whose objects are tuples of pairs."""
     pairs: Any = node if isinstance(node, tuple) else [(None, item) for item in node]
     for key, value in pairs:
-        here = key if depth == 0 else top
+        here = key if section is None else section
         if isinstance(value, (tuple, list)):
             yield key, None, here
-            yield from _walk(value, depth + 1, here)
+            yield from _walk(value, here)
         else:
             yield key, value, here
 

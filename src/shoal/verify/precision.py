@@ -29,7 +29,14 @@ def boxes_as_written(table: pa.Table, manifest: Manifest) -> Boxes:
 
     Raises InputError when a column is missing, or a value is missing, no number, or beyond all bounds.
     """
-    return Boxes(**{column: np.rint(_values(table, column) / _step(column, manifest)).astype(np.int64) for column in BOX_COLUMNS})
+    rounded = {}
+    for column in BOX_COLUMNS:
+        with np.errstate(over="ignore"):
+            cells = np.rint(_values(table, column) / _step(column, manifest))
+        if not (np.abs(cells) < _BEYOND_ALL_BOUNDS).all():
+            raise InputError(f"the column {column} of {RELEASE_FILE} does not fit the manifest's cell and slot; write the release again")
+        rounded[column] = cells.astype(np.int64)
+    return Boxes(**rounded)
 
 
 def precision_findings(table: pa.Table, boxes: Boxes, manifest: Manifest) -> Iterator[Finding]:
@@ -58,7 +65,7 @@ def _values(table: pa.Table, column: str) -> Floats:
     values = table[column]
     try:
         if pa.types.is_timestamp(values.type):
-            values = pc.divide(values.cast(pa.timestamp("ns")).cast(pa.int64()).cast(pa.float64()), 1e9)
+            values = pc.divide(values.cast(pa.timestamp("ns")).cast(pa.int64()).cast(pa.float64(), safe=False), 1e9)
         numbers = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     except pa.ArrowException as error:
         raise InputError(f"the column {column} of {RELEASE_FILE} is not made of numbers; write the release again") from error
