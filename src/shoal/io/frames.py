@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.tables import Table, geometry_of
+from shoal.io.tables import BATCH_ROWS, Table, geometry_of
 
 NAME = "the data frame"
 
@@ -31,7 +31,9 @@ def open_table(frame: ArrowStream) -> Table:
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         try:
             for batch in reader:
-                yield 0.0, batch.select(list(columns))
+                wanted = batch.select(list(columns))
+                for begin in range(0, batch.num_rows, BATCH_ROWS):
+                    yield 0.0, wanted.slice(begin, BATCH_ROWS)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{NAME} broke off while its rows were read") from error
 

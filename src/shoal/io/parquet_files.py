@@ -2,16 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError
-from shoal.io.tables import Table, geometry_of
+from shoal.io.tables import BATCH_ROWS, Table, geometry_of
 from shoal.io.values import is_text
-
-BATCH_ROWS: Final = 1 << 18
 
 
 def open_table(path: Path) -> Table:

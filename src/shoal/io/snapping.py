@@ -78,7 +78,7 @@ def put_on_plane(parts: list[Rows], plane: str | None, grid: Grid | None, droppe
 
 def slots(t: Micros, slot_s: float) -> Micros:
     """floor(t / slot_s) of microseconds, exact when the slot is a whole number of microseconds."""
-    width = Fraction(repr(slot_s)) * SECOND
+    width = Fraction(str(float(slot_s))) * SECOND
     if width.denominator == 1:
         return t // width.numerator
     return np.floor(t / float(width)).astype(np.int64)

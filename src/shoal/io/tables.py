@@ -6,13 +6,14 @@ A new format is one file with ``open_table(path) -> Table`` and one line in ``so
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
 from shoal.errors import InputError
 
-DEFAULT_CRS = "OGC:CRS84"
+DEFAULT_CRS: Final = "OGC:CRS84"
+BATCH_ROWS: Final = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)

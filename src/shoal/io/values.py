@@ -124,39 +124,45 @@ class Names:
             raise InputError(f"{where} holds {column.type}, not ids; name another column")
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
-        values = column.dictionary
-        try:
-            distinct = plain(values).to_pylist()
-        except pa.ArrowInvalid as error:
-            raise InputError(f"{where} holds bytes that are not text; name another column or convert it") from error
+        values, indices = column.dictionary, column.indices
         if not pa.types.is_null(values.type):
             self.kinds.add("numbers" if is_number(values.type) else "text")
-        indices = column.indices
-        rows = pc.fill_null(indices.cast(pa.int64()), len(distinct)).to_numpy(zero_copy_only=False)
+        rows = pc.fill_null(indices.cast(pa.int64()), len(values)).to_numpy(zero_copy_only=False)
         # A dictionary may list values in any order, or values that no row has: codes follow the rows.
-        first = np.full(len(distinct) + 1, len(rows))
+        first = np.full(len(values) + 1, len(rows))
         first[rows[::-1]] = np.arange(len(rows) - 1, -1, -1)
-        code_of_value = np.full(len(distinct) + 1, -1, dtype=np.int32)
-        for position in np.argsort(first[:-1], kind="stable")[: np.count_nonzero(first[:-1] < len(rows))]:
-            code_of_value[position] = self.code(_id_text(distinct[position]))
+        present = np.flatnonzero(first[:-1] < len(rows))
+        present = present[np.argsort(first[present])]
+        try:
+            texts = _id_texts(plain(values.take(pa.array(present))))
+        except pa.ArrowInvalid as error:
+            raise InputError(f"{where} holds bytes that are not text; name another column or convert it") from error
+        code_of_value = np.full(len(values) + 1, -1, dtype=np.int32)
+        code_of_value[present] = [self.code(text) for text in texts]
         codes: Codes = code_of_value[rows]
         return codes
 
-    def code(self, text: str) -> int:
+    def code(self, text: str | None) -> int:
         """The code of one id text, -1 for an empty one."""
         if not text:
             return -1
-        known = self._code_of.get(text)
-        if known is None:
-            known = self._code_of[text] = len(self.texts)
+        known = self._code_of.setdefault(text, len(self.texts))
+        if known == len(self.texts):
             self.texts.append(text)
         return known
 
 
-def _id_text(value: object) -> str:
-    """An id as text: whole numbers without a decimal point, nothing for what is empty."""
+def _id_texts(values: pa.Array) -> list[str | None]:
+    """Ids as text: whole numbers without a decimal point, nothing for what is empty."""
+    if is_text(values.type) or pa.types.is_integer(values.type):
+        texts: list[str | None] = values.cast(pa.large_string()).to_pylist()
+        return texts
+    return [_id_text(value) for value in values.to_pylist()]
+
+
+def _id_text(value: object) -> str | None:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return ""
+        return None
     if isinstance(value, float | Decimal) and value == int(value):
         return str(int(value))
     return str(value).strip()
