@@ -167,7 +167,7 @@ FOLDER_DAMAGES = (
     FolderDamage("identifier in the manifest", in_manifest(lambda m, links: m["verdict"]["notes"].append(links.uids[0])), "raw-identifier"),
     FolderDamage("identifier as key", in_manifest(lambda m, links: m["losses"]["rows"].update({links.uids[0]: 1})), "raw-identifier"),
     FolderDamage("hash in the manifest", in_manifest(lambda m, links: m["parameters"].update(leader=sha1(links)[:8])), "raw-identifier"),
-    FolderDamage("identifier in the report", report_says(lambda links: f"such as {links.uids[0]}, who"), "raw-identifier"),
+    FolderDamage("identifier in the report", report_says(lambda links: f'var labels = ["{links.uids[0]}"]'), "raw-identifier"),
     FolderDamage("hash in the report", report_says(lambda links: f"data-name='{sha1(links)}'"), "raw-identifier"),
     FolderDamage("path in the report", report_says(lambda _: "made from /home/somebody/calls.csv"), "metadata"),
     FolderDamage("path of another system in the report", report_says(lambda _: r"made from C:\Users\somebody\calls.csv"), "metadata"),

@@ -136,6 +136,12 @@ def test_pieces_of_other_words_and_numbers_are_no_identifiers(text: str) -> None
     assert Names.of(IDS).in_text(plain(text)) == 0
 
 
+def test_a_word_of_six_letters_is_an_identifier_where_it_stands_alone() -> None:
+    names = Names.of(["abboip", "Roboto", "merge", "al-b3"])
+    assert names.in_text("<td>Abboip</td>") == names.in_text('["abboip","x"]') == 1
+    assert names.in_text("the abboip of abboips, <td>Roboto</td> <td>merge</td>") == 0
+
+
 def test_colours_are_no_identifiers() -> None:
     names = Names.of(["1f77b4", "9467bd", "x-1f77b4"])
     assert names.in_text("color: #1f77b4; fill: #9467BD") == 0

@@ -22,11 +22,13 @@ _ORDINARY: Final = frozenset(
         *("analysis", "anonymised", "anonymity", "anonymized", "anonymous", "computer", "container", "developer", "document"),
         *("generalised", "identifier", "identifiers", "localhost", "mobility", "notebook", "original", "passenger", "passengers"),
         *("pseudonym", "pseudonyms", "publisher", "recorded", "research", "suppressed", "synthetic", "trajectories", "trajectory"),
+        *("arial", "courier", "georgia", "tahoma", "verdana", "roboto", "ubuntu"),
         *("traveller", "travellers", "unlinked", "untitled", "workstation"),
     }
-)  # words that a text about movement data may hold without naming anybody
+)  # words of movement data and names of typefaces, which a report may hold without naming anybody
 _DAY_AT_END: Final = re.compile(r"\W*\d{4}-?\d{2}-?\d{2}$")
 _RUN: Final = re.compile(r"[^\W_]+")
+_ENCLOSED: Final = re.compile(r"""(?<=["'>])([^\W\d_]{6,7})(?=["'<])""")
 _HEX: Final = re.compile(r"[0-9a-f]+")
 _HEX_IN_TEXT: Final = re.compile(rf"(?<![^\W_])[0-9a-f]{{{SHORTEST_IN_TEXT},128}}(?![^\W_])")
 _UNICODE_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
@@ -64,10 +66,15 @@ def is_telling(name: str) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Names:
-    """Names to look for. whole: all of them. telling: the telling ones without case, by their number of letter-digit runs."""
+    """Names to look for.
+
+    whole: all of them. telling: the telling ones without case, by their number of letter-digit runs. enclosed: single words of six
+    or seven letters, which count in a text only where they fill a quotation or an element.
+    """
 
     whole: frozenset[str]
     telling: Mapping[int, frozenset[str]]
+    enclosed: frozenset[str]
 
     @classmethod
     def of(cls, names: Iterable[str]) -> "Names":
@@ -79,19 +86,24 @@ class Names:
                 folded = name.casefold()
                 runs = list(_RUN.finditer(folded))
                 telling.setdefault(len(runs), set()).add(folded[runs[0].start() : runs[-1].end()])
-        return cls(whole, {runs: frozenset(found) for runs, found in telling.items()})
+        folded_words = (name.casefold() for name in whole if len(name) in {6, 7} and name.isalpha())
+        return cls(whole, {runs: frozenset(found) for runs, found in telling.items()}, frozenset(folded_words) - _ORDINARY)
 
     def in_text(self, text: str) -> int:
-        """How many different telling names stand in a text, each as whole words; the text is read once for each number of runs."""
+        """How many different telling or enclosed names stand in a text, each as whole words.
+
+        The text is read once for each number of runs, whatever the number of names.
+        """
         found: set[str] = set()
-        if self.telling:
-            folded = text.casefold()
-            spans = [run.span() for run in _RUN.finditer(folded)]
-            for n_runs, wanted in self.telling.items():
-                for first, last in zip(spans, spans[n_runs - 1 :], strict=False):
-                    here = folded[first[0] : last[1]]
-                    if here in wanted and here not in found and not _is_part_of_number(folded, first[0], last[1]):
-                        found.add(here)
+        folded = text.casefold()
+        spans = [run.span() for run in _RUN.finditer(folded)]
+        for n_runs, wanted in self.telling.items():
+            for first, last in zip(spans, spans[n_runs - 1 :], strict=False):
+                here = folded[first[0] : last[1]]
+                if here in wanted and here not in found and not _is_part_of_number(folded, first[0], last[1]):
+                    found.add(here)
+        if self.enclosed:
+            found.update(match[1] for match in _ENCLOSED.finditer(folded) if match[1] in self.enclosed)
         return len(found)
 
 

@@ -6,7 +6,7 @@ import platform
 import re
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -32,6 +32,7 @@ _MANIFEST_KEYS: Final = frozenset(
         *("type", "holds", "checked", "findings", "findings_by_kind", "notes", "kind", "message", "trajectory_id"),
     }
 )
+_PROSE: Final = frozenset({"losses", "rows_repaired", "verdict", "unit_of_protection"})  # whole sentences and reasons, never one short word
 _PLAIN_WORD: Final = re.compile(r"[a-z]+([-_][a-z]+)*")
 _PRIVATE_PATH: Final = re.compile(r"(?<![\w.])/(?:home|Users|root)/[^\s/<]|\b[A-Za-z]:\\+Users\\", re.IGNORECASE)
 _CELLS: Final = re.compile(r'[,;\t\n\r"|]+')
@@ -76,7 +77,8 @@ def leak_findings(original: Trajectories, folder: Path, table: pa.Table, *, has_
     if (folder / REPORT_FILE).is_file():
         places.append(_report(folder / REPORT_FILE))
     hashed = hashes_among(ids, chain.from_iterable((*place.strings, *hash_like(place.text)) for place in places))
-    machine, private_path = Names.of(_machine_names()), _private_paths(folder)
+    machine = replace(Names.of(_machine_names()), enclosed=frozenset())  # a user may be called as a typeface is
+    private_path = _private_paths(folder)
     for place in places:
         n_raw = len(place.alone & names.whole) + names.in_text(place.text)
         n_hashed = len(hashed & (place.strings | frozenset(hash_like(place.text))))
@@ -92,8 +94,8 @@ def leak_findings(original: Trajectories, folder: Path, table: pa.Table, *, has_
 def _manifest(path: Path) -> _Place:
     """The manifest's keys and values that its format does not fix.
 
-    What stands in shoal's own words (reasons, columns, parameters) is compared with telling identifiers only; the names of methods,
-    of claims and of parameters with none.
+    Words of shoal and names of columns may be somebody's identifier by chance: plain words among the parameters' values and the
+    settings of the reading are compared with telling identifiers only, names of methods, claims and parameters with none.
     """
     alone: set[str] = set()
     strings: set[str] = set()
@@ -103,12 +105,12 @@ def _manifest(path: Path) -> _Place:
         known = top in _MANIFEST_KEYS
         if key is not None and key not in _MANIFEST_KEYS:
             seeds += "seed" in key.casefold() and top != "parameters"
-            if not known:
+            if not known or top in _PROSE:
                 alone.add(key)
             if not (top == "parameters" and _PLAIN_WORD.fullmatch(key)):
                 strings.add(key)
         if isinstance(value, str):
-            if not known or (top == "parameters" and not _PLAIN_WORD.fullmatch(value)):
+            if not known or top in _PROSE or (top == "parameters" and not _PLAIN_WORD.fullmatch(value)):
                 alone.add(value)
             if not (top in {"method", "claim"} and _PLAIN_WORD.fullmatch(value)):
                 strings.add(value)
