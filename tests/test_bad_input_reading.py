@@ -1,6 +1,7 @@
 """Every bad input that a newcomer can bring: one line that says what happened, where, and what to do; nothing lost in silence."""
 
 import gzip
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shoal.errors import MisuseError, ShoalError
 from shoal.io import read
@@ -285,3 +288,43 @@ def test_unsorted_rows_are_sorted_and_those_out_of_order_counted() -> None:
     assert (got.t - got.t.min()).tolist() == [0, 1, 2, 4, 8, 9]
     assert dict(got.intake.repaired) == {"rows out of time order": 2}
     assert got.intake.rows_read == got.n_samples
+
+
+SOUND = {
+    "calls.csv": GOOD.encode() * 3,
+    "calls.csv.gz": gzip.compress(GOOD.encode() * 3),
+    "calls.txt": GOOD.replace(",", " ").encode() * 3,
+}
+
+
+def read_or_refused(path: Path) -> None:
+    try:
+        got = read(path)
+    except ShoalError as error:
+        refusal = str(error)
+    else:
+        refusal = ""
+        assert got.intake.rows_read == got.n_samples + sum(got.intake.dropped.values())
+    assert "\n" not in refusal
+
+
+@pytest.mark.parametrize("name", SOUND)
+@given(damages=st.lists(st.tuples(st.integers(0, 1000), st.binary(max_size=6), st.integers(0, 6)), min_size=1, max_size=4))
+def test_damaged_text_is_read_with_a_true_account_or_refused_in_one_line(name: str, damages: list[tuple[int, bytes, int]]) -> None:
+    content = SOUND[name]
+    for place, inserted, lost in damages:
+        begin = place % (len(content) + 1)
+        content = content[:begin] + inserted + content[begin + lost :]
+    with tempfile.TemporaryDirectory() as folder:
+        path = text_file(Path(folder), content, name)
+        read_or_refused(path)
+
+
+@given(damages=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=4))
+def test_damaged_parquet_is_read_or_refused_in_one_line(damages: list[tuple[int, int]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        content = bytearray(_write(PARQUET.slice(0, 50), Path(folder)).read_bytes())
+        for place, value in damages:
+            content[place % len(content)] = value
+        path = text_file(Path(folder), bytes(content), "calls.parquet")
+        read_or_refused(path)

@@ -93,6 +93,7 @@ FORMATS: dict[str, Callable[[list[TypedRow], Path], object]] = {
     "dictionary": lambda rows, _: arrow(rows).set_column(0, "user_id", arrow(rows)["user_id"].dictionary_encode()),
     "pandas": lambda rows, _: arrow(rows).to_pandas(types_mapper=pd.ArrowDtype),
     "polars": lambda rows, _: pl.from_arrow(arrow(rows)),
+    "polars categories": lambda rows, _: pl.DataFrame(arrow(rows)).with_columns(pl.col("user_id").cast(pl.Categorical)),
     "duckdb": by_duckdb,
 }
 

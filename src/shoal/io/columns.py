@@ -116,5 +116,5 @@ def _once(table: Table, name: str) -> str:
 
 
 def _found(table: Table, most: int = 30) -> str:
-    names = [name.strip() for name in table.columns]
+    names = [" ".join(name.split()) for name in table.columns]
     return f"found: {', '.join(names[:most])}{', ...' if len(names) > most else ''}"

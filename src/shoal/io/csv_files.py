@@ -46,9 +46,10 @@ def open_table(path: Path) -> Table:
         try:
             with pa.OSFile(str(path)) as file:
                 stream = pa.CompressedInputStream(file, "gzip") if path.name.lower().endswith(".gz") else file
+                # Named this way, the encoding is checked everywhere, and not only in the columns and lines that are kept.
                 rows = arrow_csv.open_csv(
                     stream,
-                    read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
+                    read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES, encoding="utf-8-sig"),
                     parse_options=arrow_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip),
                     convert_options=arrow_csv.ConvertOptions(
                         include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False
@@ -56,7 +57,7 @@ def open_table(path: Path) -> Table:
                 )
                 for batch in rows:
                     yield min(file.tell() / size, 1.0), batch
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
             raise InputError(_why(path.name, error)) from error
 
     return Table(name=path.name, columns=tuple(header), batches=batches, unreadable=unreadable, notes=notes)
@@ -106,7 +107,7 @@ def _is_number(field: str) -> bool:
 def _why(name: str, error: Exception) -> str:
     """A failure of Arrow in one line, without the values it may quote."""
     text = str(error)
-    if "UTF8" in text:
+    if isinstance(error, UnicodeDecodeError) or "UTF8" in text:
         return f"{name} is not UTF-8 text; convert it, for example with iconv -t UTF-8"
     if "Truncated compressed stream" in text:
         return f"{name} is cut off in the middle of its gzip data; copy it again"

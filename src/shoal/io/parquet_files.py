@@ -17,8 +17,8 @@ def open_table(path: Path) -> Table:
         raise InputError(f"{path.name} is empty")
     try:
         with pq.ParquetFile(path) as file:
-            schema, n_rows = file.schema_arrow, max(file.metadata.num_rows, 1)
-    except (pa.ArrowInvalid, OSError) as error:
+            schema, n_rows = file.schema_arrow, file.metadata.num_rows
+    except (pa.ArrowException, ValueError, OSError) as error:
         raise InputError(_why(path.name, error)) from error
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -28,10 +28,13 @@ def open_table(path: Path) -> Table:
         try:
             with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
                 for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
+                    batch.validate(full=True)  # a damaged file may hold text that is none
                     done += batch.num_rows
-                    yield done / n_rows, batch
-        except (pa.ArrowInvalid, OSError) as error:
+                    yield done / max(n_rows, 1), batch
+        except (pa.ArrowException, ValueError, OSError) as error:
             raise InputError(_why(path.name, error)) from error
+        if done != n_rows:
+            raise InputError(f"{path.name} says it holds {n_rows:,} rows, but has {done:,}; it is damaged: copy or write it again")
 
     return Table(name=path.name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(path.name, schema))
 

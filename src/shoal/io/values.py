@@ -134,7 +134,7 @@ class Names:
         present = np.flatnonzero(first[:-1] < len(rows))
         present = present[np.argsort(first[present])]
         try:
-            texts = _id_texts(plain(values.take(pa.array(present))))
+            texts = _id_texts(plain(values).take(pa.array(present)))
         except pa.ArrowInvalid as error:
             raise InputError(f"{where} holds bytes that are not text; name another column or convert it") from error
         code_of_value = np.full(len(values) + 1, -1, dtype=np.int32)
