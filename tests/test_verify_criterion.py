@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from damages import Box, rows_of, with_records
 from naive_release import Sample, hull, naive_release, samples_of
-from shoal.claims import KAnonymity
+from shoal.claims import CLAIMS, KAnonymity
 from shoal.randomness import Randomness
 from shoal.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.trajectories import Grid, Trajectories
 from shoal.verify import verify
+from shoal.verify.claim import CHECKS
 from shoal.verify.k_anonymity import check_k_anonymity
 
 Case = tuple[Trajectories, Release, Linkage]
@@ -208,3 +209,7 @@ def test_an_untruthful_claim_is_held_to_nothing_about_raw_samples() -> None:
     wide = with_records(release, [[(0, 9, -5, -5, 5, 5)]] * 2)
     assert check_k_anonymity(original, wide, linkage).kinds == {"box-not-tight"}
     assert check_k_anonymity(original, replace(wide, claim=KAnonymity(k=2, truthful=False)), linkage).holds
+
+
+def test_every_claim_has_a_check() -> None:
+    assert set(CHECKS) == set(CLAIMS.values())
