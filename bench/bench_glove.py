@@ -16,7 +16,6 @@ import numpy as np
 import shoal
 from shoal.compiled import compiled
 from shoal.kernels.stretch import Floats, Integers, Scale
-from shoal.methods.assembly import Crowd
 from shoal.randomness import Randomness
 from shoal.run import Run
 from shoal.stretch import Caps, pair_efforts
@@ -29,7 +28,7 @@ def literal_efforts(offsets: Integers, t: Integers, x: Integers, y: Integers, sc
     for i in range(len(offsets) - 1):
         for j in range(i + 1, len(offsets) - 1):
             p, q = (i, j) if offsets[i + 1] - offsets[i] >= offsets[j + 1] - offsets[j] else (j, i)
-            total = 0
+            total = 0 * scale.half
             for a in range(offsets[p], offsets[p + 1]):
                 best = 2 * scale.half
                 for b in range(offsets[q], offsets[q + 1]):
@@ -85,9 +84,9 @@ def main() -> None:
 
     print(f"all pairs: {seconds_of(lambda: pair_efforts(original, Caps(), Run())):.1f} s")
     for k in asked.k:
-        crowds: list[Crowd] = []
-        spent = seconds_of(lambda k=k: crowds.extend(shoal.Glove(k=k).crowds(original, Run())))  # type: ignore[misc]
-        print(f"merging and generalising at k = {k}: {spent:.1f} s, {len(crowds)} crowds")
+        began = time.perf_counter()
+        crowds = shoal.Glove(k=k).crowds(original, Run())
+        print(f"merging and generalising at k = {k}: {time.perf_counter() - began:.1f} s, {len(crowds)} crowds")
     release, linkage = shoal.Glove(k=asked.k[0]).anonymize(original, Randomness.from_system())
     print(f"verifying: {seconds_of(lambda: shoal.verify(original, release, linkage)):.1f} s (compile included)")
     unit = 1 if sys.platform == "darwin" else 1024

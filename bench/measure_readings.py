@@ -1,6 +1,6 @@
 """What each reading of GLOVE's reshaping keeps, as the table in docs/glove.md.
 
-    python bench/measure_readings.py [--input FILE | --subjects 5000 --days 14 --layout nation] [--k 2 5]
+python bench/measure_readings.py [--input FILE | --subjects 5000 --days 14 --layout nation] [--k 2 5]
 """
 
 import argparse
@@ -13,7 +13,8 @@ from shoal.utility.accuracy import Extents, measure_accuracy
 
 def row(extents: Extents) -> str:
     shares = (extents.share_position_kept, extents.share_within(space_m=2000), extents.share_within(time_s=7200))
-    return " | ".join([*(f"{100 * share:.1f} %" for share in shares), f"{extents.mean_space_m / 1000:.1f} km", f"{extents.mean_time_s / 60:.0f} min"])
+    means = (f"{extents.mean_space_m / 1000:.1f} km", f"{extents.mean_time_s / 60:.0f} min")
+    return " | ".join([*(f"{100 * share:.1f} %" for share in shares), *means])
 
 
 def main() -> None:

@@ -16,6 +16,8 @@ from shoal.trajectories import Grid, Trajectories
 from shoal.utility.accuracy import Extents, measure_accuracy
 from small_releases import naive_release, random_people
 
+pytestmark = pytest.mark.kernels
+
 Pair = tuple[int, int]
 
 

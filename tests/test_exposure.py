@@ -14,6 +14,8 @@ from shoal.exposure import tail_weight_index
 from shoal.trajectories import Trajectories
 from small_data import population, populations
 
+pytestmark = pytest.mark.kernels
+
 
 @given(populations(least=3, most=7), st.integers(2, 3))
 def test_k_gap_is_the_mean_effort_to_the_nearest_others(original: Trajectories, k: int) -> None:

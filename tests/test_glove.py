@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from shoal.errors import MisuseError
+from shoal.errors import MisuseError, NothingLeftError
 from shoal.methods.assembly import Crowd
 from shoal.methods.effort_matrix import EffortMatrix
 from shoal.methods.glove import Glove
@@ -21,6 +21,8 @@ from shoal.run import Run
 from shoal.stretch import Caps
 from shoal.trajectories import Grid, Trajectories
 from small_data import population, populations
+
+pytestmark = pytest.mark.kernels
 
 
 def rows(boxes: Boxes) -> tuple[oracles.Box, ...]:
@@ -124,7 +126,7 @@ def test_suppression_leaves_no_box_beyond_the_thresholds(original: Trajectories)
         assert ((crowd.boxes.x_max - crowd.boxes.x_min + crowd.boxes.y_max - crowd.boxes.y_min) * 100 <= 1500).all()
         assert ((crowd.boxes.t_end - crowd.boxes.t_start) * 60 <= 3600).all()
     if not crowds:
-        with pytest.raises(MisuseError, match="nothing to publish"):
+        with pytest.raises(NothingLeftError, match="nothing to publish"):
             method.anonymize(original, Randomness.from_system())
 
 

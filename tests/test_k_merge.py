@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import MisuseError
 
+pytestmark = pytest.mark.kernels
+
 Sample = tuple[int, int, int]
 
 

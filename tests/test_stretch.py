@@ -15,6 +15,8 @@ from shoal.stretch import Caps, pair_efforts
 from shoal.trajectories import Grid, Trajectories
 from small_data import population, populations
 
+pytestmark = pytest.mark.kernels
+
 whole = st.integers(-300, 300)
 extent = st.integers(1, 40)
 

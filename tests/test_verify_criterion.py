@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,9 +16,11 @@ from shoal.claims import CLAIMS, KAnonymity
 from shoal.randomness import Randomness
 from shoal.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.trajectories import Grid, Trajectories
-from shoal.verify import verify
-from shoal.verify.claim import CHECKS
-from shoal.verify.k_anonymity import check_k_anonymity
+from shoal.verification import verify
+from shoal.verification.claim import CHECKS
+from shoal.verification.k_anonymity import check_k_anonymity
+
+pytestmark = pytest.mark.kernels
 
 Case = tuple[Trajectories, Release, Linkage]
 

@@ -12,8 +12,8 @@ from shoal.release import Linkage, Release
 from shoal.release_folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, manifest_of, write_boxes, write_manifest
 from shoal.trajectories import Trajectories
 from shoal.verdicts import Verdict
-from shoal.verify import verify, verify_folder
-from shoal.verify.kinds import KINDS
+from shoal.verification import verify, verify_folder
+from shoal.verification.kinds import KINDS
 
 Case = tuple[Trajectories, Release, Linkage]
 

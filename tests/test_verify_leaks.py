@@ -19,10 +19,10 @@ from shoal.release import Linkage
 from shoal.release_folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, manifest_of, write_boxes, write_manifest
 from shoal.trajectories import Grid, Trajectories
 from shoal.verdicts import Verdict
-from shoal.verify import verify, verify_folder
-from shoal.verify.identifiers import Names, hash_like, hashes_among, is_telling, plain, raw_identifiers
-from shoal.verify.kinds import KINDS
-from shoal.verify.order import order_findings, spearman_z
+from shoal.verification import verify, verify_folder
+from shoal.verification.identifiers import Names, hash_like, hashes_among, is_telling, plain, raw_identifiers
+from shoal.verification.kinds import KINDS
+from shoal.verification.order import order_findings, spearman_z
 
 REPORT = (
     "<!doctype html><html><head><style>:root { --ink: #1f77b4 } .u17 { margin: 0.5rem }</style></head><body><h1>Released with glove</h1>"

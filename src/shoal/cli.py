@@ -5,13 +5,15 @@ progress and messages to standard error.
 """
 
 import json
+import math
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -20,6 +22,9 @@ from shoal.errors import ClaimError, ShoalError
 from shoal.terminal import Bars
 from shoal.version import __version__
 
+if TYPE_CHECKING:
+    from shoal.synthetic import Layout
+
 HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
 
 _METHODS: Final = ("glove",)  # the table METHODS, spelled out so that --help need not import the methods; a test compares them
@@ -27,19 +32,22 @@ _GENERALIZE: Final = ("k-merge", "reshape-final", "reshape-each", "overlap-split
 _EPILOG: Final = "Lengths and durations take units: 500m, 2km, 30min, 1h, 100s."
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+_HELP: Final = """Hide each traveller in the crowd: assess, anonymise and verify movement data.
+
+Start with `shoal demo`, or with your own file:
+
+\b
+  shoal inspect calls.csv
+  shoal assess calls.csv --output exposure.html
+  shoal anonymize calls.csv --method glove --k 2 --output release --linkage linkage.parquet
+  shoal verify calls.csv release --linkage linkage.parquet
+"""
+
+
+@click.group(help=_HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="shoal")
 def shoal() -> None:
-    r"""Hide each traveller in the crowd: assess, anonymise and verify movement data.
-
-    Start with `shoal demo`, or with your own file:
-
-    \b
-      shoal inspect calls.csv
-      shoal assess calls.csv --output exposure.html
-      shoal anonymize calls.csv --method glove --k 2 --output release --linkage linkage.parquet
-      shoal verify calls.csv release --linkage linkage.parquet
-    """
+    """Hold the commands; the help of the group is _HELP, whose layout a docstring cannot keep."""
 
 
 @shoal.command(epilog=_EPILOG)
@@ -66,15 +74,21 @@ def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
     "--layout", type=click.Choice(("nation", "city")), default="city", show_default=True, help="What to lay out without --stations."
 )
 @output_options
-def synthesize(output: Path, subjects: int, days: int, seed: int, stations: Path | None, layout: str, as_json: bool, quiet: bool) -> int:
+def synthesize(
+    output: Path, subjects: int, days: int, seed: int, stations: Path | None, layout: "Layout", as_json: bool, quiet: bool
+) -> int:
     """Write call-record-like data of people who do not exist, for demonstrations, tests and benchmarks."""
     from shoal.synthetic import read_stations, write_synthetic
 
     with Bars(quiet=quiet) as bars:
         places = None if stations is None else read_stations(stations)
         counts = write_synthetic(output, subjects, days, seed, layout=layout, stations=places, run=_run(bars))
-    facts = {"output": str(output), **counts}
-    _print(as_json, facts, [f"{output}: {counts['rows']:,} rows of {subjects:,} people over {days} days"])
+    left_out = {} if places is None else dict(places.dropped)
+    lines = [
+        f"{output}: {counts.rows:,} rows of {subjects:,} people over {days} days at {counts.stations:,} stations",
+        *(f"stations left out: {count:,}: {reason}" for reason, count in left_out.items()),
+    ]
+    _print(as_json, {"output": str(output), **asdict(counts), "days": days, "stations_left_out": left_out}, lines)
     return HOLDS
 
 
@@ -257,25 +271,32 @@ def _print(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
         click.echo("\n".join(lines))
 
 
-def _print_publication(published: Any, as_json: bool, beside: dict[str, Path | None]) -> None:
+def _print_publication(published: Any, as_json: bool, beside: Mapping[str, Path | None]) -> None:
     """What was published, where it lies, and what it lost."""
     from shoal.release_folder import REPORT_FILE
+    from shoal.report.facts import accuracy_rows
 
-    manifest, accuracy, folder = published.manifest, published.accuracy, published.folder
+    manifest, folder = published.manifest, published.folder
+    rows = accuracy_rows(published.accuracy)
     files = {"output": folder, "report": folder / REPORT_FILE, **beside}
     facts = {
         **{name: None if path is None else str(path) for name, path in files.items()},
         **manifest.model_dump(include={"method", "claim", "verdict", "losses", "rows_repaired", "n_records", "n_samples", "publishable"}),
-        "accuracy": accuracy.to_json(),
+        "accuracy": {row.name: {"raw_samples": _known(row.raw), "published_samples": _known(row.published)} for row in rows},
     }
     lost = manifest.losses
     lines = [
         f"verified: {manifest.n_records:,} records, each equal to at least {manifest.claim['k'] - 1} others",
         f"protected: {manifest.unit_of_protection}",
-        *accuracy.lines(),
+        "kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5]),
         f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects suppressed; "
         + (", ".join(f"{count:,} rows: {reason}" for reason, count in lost.rows.items()) or "no row dropped on input"),
         *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
         *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
     ]
     _print(as_json, facts, lines)
+
+
+def _known(value: float) -> float | None:
+    """A number for JSON, which has no nan."""
+    return None if math.isnan(value) else value

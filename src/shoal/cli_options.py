@@ -17,7 +17,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _READING_FIELDS: Final = {field.name for field in fields(Reading)}
 
 
-class Quantity(click.ParamType):
+class Quantity(click.ParamType[float]):
     """A number with a unit, such as 2km or 30min, as metres or seconds."""
 
     def __init__(self, name: str, parse: Callable[[str | float], float]) -> None:

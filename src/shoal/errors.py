@@ -16,6 +16,10 @@ class MisuseError(ShoalError, ValueError):
     """A parameter or call that cannot work: the message gives the value, the bound and the remedy."""
 
 
+class NothingLeftError(ShoalError):
+    """Suppression would leave nobody to publish."""
+
+
 class OutputError(ShoalError):
     """The result cannot be written: the target exists, is not writable, or the disk is full."""
 

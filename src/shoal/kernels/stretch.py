@@ -67,7 +67,7 @@ def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale) -> A
     first, last = raw.offsets[b], raw.offsets[b + 1]
     x_min, x_max, y_min, y_max = raw.bounds[b]
     least_spaces[: raw.place_offsets[a + 1] - raw.place_offsets[a]] = -1
-    total = 0
+    total = 0 * half
     near = first
     for i in range(raw.offsets[a], raw.offsets[a + 1]):
         t, x, y = raw.t[i], raw.x[i], raw.y[i]
@@ -111,7 +111,7 @@ def raw_efforts(raw: Raw, first: int, stop: int, scale: Scale, efforts: Floats) 
         m_i = raw.offsets[i + 1] - raw.offsets[i]
         for j in range(i + 1, n):
             m_j = raw.offsets[j + 1] - raw.offsets[j]
-            total = 0
+            total = 0 * scale.half
             if m_i >= m_j:
                 total = raw_sum(raw, i, j, least_spaces, scale)
             if m_j >= m_i:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.claims import Claim
-from shoal.errors import MisuseError
+from shoal.errors import NothingLeftError
 from shoal.kernels.cover import count_covered
 from shoal.randomness import Randomness
 from shoal.release import Boxes, Linkage, Losses, Release
@@ -35,10 +35,10 @@ def assemble(
 ) -> tuple[Release, Linkage]:
     """Publish every member of every crowd with the crowd's boxes; subjects in no crowd are suppressed.
 
-    Raises MisuseError when nobody is left to publish.
+    Raises NothingLeftError when nobody is left to publish.
     """
     if not crowds:
-        raise MisuseError("every subject would be suppressed, so there is nothing to publish; relax the suppression thresholds")
+        raise NothingLeftError("every subject would be suppressed, so there is nothing to publish; relax the suppression thresholds")
     members = np.concatenate([crowd.members for crowd in crowds])
     crowd_of = np.repeat(np.arange(len(crowds)), [len(crowd.members) for crowd in crowds])
     order = _unrelated_order(original, members, rng)

@@ -56,7 +56,10 @@ class Glove:
         return KAnonymity(k=self.k, truthful=self.generalize != "overlap-split", disjoint_in_time=self.generalize != "none")
 
     def anonymize(self, original: Trajectories, rng: Randomness, run: Run | None = None) -> tuple[Release, Linkage]:
-        """The release and who became which record; raises MisuseError when there are fewer than k people."""
+        """The release and who became which record.
+
+        Raises MisuseError with fewer than k people, NothingLeftError when suppression takes everybody.
+        """
         crowds = self.crowds(original, run or Run())
         return assemble(original, crowds, claim=self.claim(), method="glove", parameters=self.parameters(), rng=rng)
 

@@ -7,7 +7,7 @@ import numpy as np
 from shoal.release import Boxes
 
 Generalize = Literal["k-merge", "reshape-final", "reshape-each", "overlap-split", "none"]
-GENERALIZE: Final[tuple[str, ...]] = get_args(Generalize)
+GENERALIZE: Final[tuple[Generalize, ...]] = get_args(Generalize)
 
 
 def unite_overlaps(boxes: Boxes) -> Boxes:

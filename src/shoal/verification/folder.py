@@ -1,0 +1,59 @@
+"""The check of a release folder: its claim, its agreement with its own manifest, and what leaks around the claim."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.release import BOX_COLUMNS, Boxes, Linkage, Release
+from shoal.release_folder import RELEASE_FILE, Manifest, read_manifest, read_parquet, read_release, sha256_of
+from shoal.trajectories import Trajectories
+from shoal.verdicts import Finding, Verdict
+from shoal.verification.claim import verify
+from shoal.verification.leaks import leak_findings
+from shoal.verification.loops import is_canonical
+from shoal.verification.precision import boxes_as_written, precision_findings
+
+
+def verify_folder(original: Trajectories, folder: Path, linkage: Linkage | None = None) -> Verdict:
+    """The verdict on a release folder against the raw data it was made from, read as the manifest says.
+
+    Raises InputError when the folder cannot be read; what can be read and is wrong is a finding.
+    """
+    manifest = read_manifest(folder)
+    table = read_parquet(folder / RELEASE_FILE)
+    boxes = boxes_as_written(table, manifest)  # refuses what is no number before it is rounded
+    release = read_release(folder)
+    findings = [
+        *_against_manifest(folder, manifest, release),
+        *_row_order(table, boxes),
+        *precision_findings(table, boxes, manifest),
+        *leak_findings(original, folder, table, has_plane=manifest.crs is not None),
+    ]
+    return verify(original, release, linkage).and_also(findings)
+
+
+def _against_manifest(folder: Path, manifest: Manifest, release: Release) -> Iterator[Finding]:
+    seen = sha256_of(folder / RELEASE_FILE)
+    if seen != manifest.release_sha256:
+        yield Finding("wrong-hash", f"{RELEASE_FILE} has another SHA-256 than the manifest gives; expected {seen[:16]}...")
+    for what, told, found in (
+        ("records", manifest.n_records, release.n_records),
+        ("samples", manifest.n_samples, release.n_samples),
+    ):
+        if told != found:
+            yield Finding("wrong-count", f"{RELEASE_FILE} holds {found} {what}; the manifest says {told}")
+
+
+def _row_order(table: pa.Table, boxes: Boxes) -> Iterator[Finding]:
+    """Rows that stand neither with their record nor in canonical order: such an order could tell the members of a class apart."""
+    code = table["trajectory_id"].cast(pa.string()).dictionary_encode().unify_dictionaries()
+    code = np.concatenate([chunk.indices.to_numpy() for chunk in code.chunks] or [np.empty(0, dtype=np.int64)])
+    columns = np.stack(boxes.columns(), axis=1)
+    ends = np.flatnonzero(np.diff(code)) + 1
+    offsets = np.concatenate([[0], ends, [len(code)]]).astype(np.int64)
+    if (np.diff(code) < 0).any():
+        yield Finding("row-order", "the rows of one record do not stand together")
+    elif not is_canonical(columns, offsets):
+        yield Finding("row-order", f"the rows of a record do not ascend by {', '.join(BOX_COLUMNS)}")

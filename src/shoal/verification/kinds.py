@@ -1,0 +1,38 @@
+"""Every way in which a release can fail a check: one literal table of finding kinds, one sentence each."""
+
+from typing import Final
+
+KINDS: Final[dict[str, str]] = {
+    # the claim (k_anonymity.py)
+    "class-below-k": "Fewer records than the claim's k are identical to each other, sample for sample.",
+    "malformed-box": "A box has no extent: it ends where it starts, or before.",
+    "empty-record": "A record holds no box.",
+    "duplicate-pseudonym": "Two records carry the same pseudonym.",
+    "overlap-in-time": "Two boxes of one record share a moment, which the claim excludes.",
+    "sample-without-own-point": "A published box holds no raw sample of the subject it is published for.",
+    "box-not-tight": "A box is not the hull of the raw samples, of the members of its class, that lie wholly inside it.",
+    "class-without-subjects": "Checked without linkage: fewer subjects than members have a raw sample in every box of a class.",
+    "record-without-subject": "The linkage gives a record no subject.",
+    "record-with-two-subjects": "The linkage gives a record more than one subject.",
+    "subject-in-two-classes": "The linkage gives a subject more than one record.",
+    "unknown-record": "The linkage names a record that the release does not hold.",
+    "unknown-subject": "The linkage names a subject that the raw data does not hold.",
+    "lost-samples-not-counted": "The raw samples that no box of their own subject's record covers are not as many as the losses say.",
+    "lost-subjects-not-counted": "The subjects without a record are not as many as the losses say.",
+    "lost-rows-not-counted": "The input rows dropped, by reason, are not those that the losses count.",
+    "grid-mismatch": "Cell, slot or plane of the release are not those of the raw data, so the two cannot be compared.",
+    "unit-mismatch": "The release names another unit of protection, or another screening of subjects, than the raw data was read with.",
+    "nothing-checked": "No record was examined.",
+    # what leaks around the claim (identifiers.py, order.py)
+    "raw-identifier": "A raw identifier, or a plain hash of one, stands in what is published.",
+    "record-order": "The order of the records, or of their pseudonyms, follows the order of the input or of the raw identifiers.",
+    "seed": "A parameter holds a seed, with which the shuffle can be undone.",
+    # the folder (folder.py, leaks.py, precision.py)
+    "wrong-hash": "The manifest gives another SHA-256 than the boxes' file has.",
+    "wrong-count": "The manifest gives other numbers of records or samples than the boxes' file holds.",
+    "row-order": "The rows of the boxes' file are not grouped by record and in canonical order, so that their order can carry information.",
+    "finer-than-claim": "A coordinate, time or outline is finer than the cells and slots of the claim.",
+    "unexpected-column": "The boxes' file has a column that does not belong there.",
+    "unexpected-file": "The folder holds a file that does not belong there.",
+    "metadata": "Something in the folder names this machine, its user, or a path on it.",
+}

@@ -1,0 +1,118 @@
+"""Whether coordinates, times and outlines in a boxes' file are no finer than the cells and slots that the claim speaks of."""
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.errors import InputError
+from shoal.release import BOX_COLUMNS, Boxes
+from shoal.release_folder import RELEASE_FILE, Manifest, outline_corners
+from shoal.verdicts import Finding
+
+Floats = npt.NDArray[np.float64]
+
+_ULPS: Final = 4  # a whole number times a cell, rounded once when written and once when read back
+_BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or metres that float64 still tells apart
+_OUTLINE_DEG: Final = 1e-9  # a tenth of a millimetre; projections differ less between machines
+_BOXES_AT_ONCE: Final = 1 << 18
+_POLYGON: Final = np.dtype([("head", "u1", 13), ("corners", "<f8", (5, 2))])
+_HEAD: Final = np.array([1, 3, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0], dtype=np.uint8)  # little-endian polygon, one ring, five corners
+
+
+def boxes_as_written(table: pa.Table, manifest: Manifest) -> Boxes:
+    """The boxes in the file's row order, rounded to cells and slots.
+
+    Raises InputError when a column is missing, or a value is missing, no number, or beyond all bounds.
+    """
+    rounded = {}
+    for column in BOX_COLUMNS:
+        with np.errstate(over="ignore"):
+            cells = np.rint(_values(table, column) / _step(column, manifest))
+        if not (np.abs(cells) < _BEYOND_ALL_BOUNDS).all():
+            raise InputError(f"the column {column} of {RELEASE_FILE} does not fit the manifest's cell and slot; write the release again")
+        rounded[column] = cells.astype(np.int64)
+    return Boxes(**rounded)
+
+
+def precision_findings(table: pa.Table, boxes: Boxes, manifest: Manifest) -> Iterator[Finding]:
+    """Findings about one boxes' file. table: all its columns; boxes: its rows as ``boxes_as_written`` gives them."""
+    for column, rounded in zip(BOX_COLUMNS, boxes.columns(), strict=True):
+        values, step = _values(table, column), _step(column, manifest)
+        off = np.abs(values - rounded * step) > _ULPS * np.spacing(np.abs(values))
+        if off.any():
+            unit = "s" if column.startswith("t_") else "m"
+            message = (
+                f"{int(off.sum())} values of {column} are not multiples of {step:g} {unit}; the first stands in row {int(off.argmax()) + 1}"
+            )
+            yield Finding("finer-than-claim", message)
+    if "geometry" in table.column_names and manifest.crs is not None:
+        yield from _outline_findings(table, boxes, manifest.cell_m, manifest.crs)
+
+
+def _step(column: str, manifest: Manifest) -> float:
+    return manifest.slot_s if column.startswith("t_") else manifest.cell_m
+
+
+def _values(table: pa.Table, column: str) -> Floats:
+    """A column of bounds as float64 seconds or metres."""
+    if column not in table.column_names:
+        raise InputError(f"{RELEASE_FILE} lacks the column {column}; write the release again")
+    values = table[column]
+    try:
+        if pa.types.is_timestamp(values.type):
+            values = pc.divide(values.cast(pa.timestamp("ns")).cast(pa.int64()).cast(pa.float64(), safe=False), 1e9)
+        numbers = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    except pa.ArrowException as error:
+        raise InputError(f"the column {column} of {RELEASE_FILE} is not made of numbers; write the release again") from error
+    if not (np.abs(numbers) < _BEYOND_ALL_BOUNDS).all():
+        raise InputError(
+            f"the column {column} of {RELEASE_FILE} holds missing, infinite or impossibly large values; write the release again"
+        )
+    return numbers
+
+
+def _outline_findings(table: pa.Table, boxes: Boxes, cell_m: float, crs: str) -> Iterator[Finding]:
+    """Outlines that are not those of their own boxes, and bounds that are not those of the outlines."""
+    bounds = np.array([np.inf, np.inf, -np.inf, -np.inf])
+    wrong = 0
+    for start in range(0, len(boxes), _BOXES_AT_ONCE):
+        rows = slice(start, start + _BOXES_AT_ONCE)
+        expected = outline_corners(boxes.take(rows), cell_m, crs)
+        flat = expected.reshape(-1, 2)
+        bounds = np.concatenate([np.minimum(bounds[:2], flat.min(axis=0)), np.maximum(bounds[2:], flat.max(axis=0))])
+        wrong += int((~_is_outline(table["geometry"].slice(start, len(expected)), expected)).sum())
+    if wrong:
+        yield Finding("finer-than-claim", f"{wrong} of {len(boxes)} geometries are not the outline of their own box")
+    stated = _stated_bounds(table)
+    if len(boxes) and stated is not None and not (stated.shape == (4,) and (np.abs(stated - bounds) <= _OUTLINE_DEG).all()):
+        yield Finding("finer-than-claim", "the bounds in the file's metadata are not those of the outlines")
+
+
+def _is_outline(column: pa.ChunkedArray, expected: Floats) -> npt.NDArray[np.bool_]:
+    """Boolean [m]: whether each value is a polygon of five corners, each within 1e-9 degrees of the expected one."""
+    try:
+        texts = column.cast(pa.large_binary()).combine_chunks()
+    except pa.ArrowException:
+        return np.zeros(len(expected), dtype=np.bool_)
+    sized = np.asarray(pc.fill_null(pc.equal(pc.binary_length(texts), _POLYGON.itemsize), False), dtype=np.bool_)
+    polygons = np.frombuffer(b"".join(texts.filter(pa.array(sized)).to_pylist()), dtype=_POLYGON)
+    good = sized.copy()
+    good[sized] = (polygons["head"] == _HEAD).all(axis=1) & (np.abs(polygons["corners"] - expected[sized]) <= _OUTLINE_DEG).all(axis=(1, 2))
+    return good
+
+
+def _stated_bounds(table: pa.Table) -> Floats | None:
+    """The bounds in the metadata of a GeoParquet file; None where there are none."""
+    text = (table.schema.metadata or {}).get(b"geo")
+    if text is None:
+        return None
+    try:
+        bounds = json.loads(text)["columns"]["geometry"].get("bbox")
+        return None if bounds is None else np.array(bounds, dtype=np.float64)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return np.empty(0)  # no such document: no bounds that could be right
