@@ -56,10 +56,10 @@ def shoal() -> None:
 @output_options
 def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
     """Say what is in INPUT (a CSV or Parquet file, a folder of them, or a pattern), and what had to be dropped or repaired."""
-    from shoal.io import describe
+    from shoal.io import describe, read
 
     with Bars(quiet=quiet) as bars:
-        description = describe(_read(source, options, bars))
+        description = describe(read(source, run=_run(bars), **take_reading(options)))
     _print(as_json, description.to_json(), description.lines())
     return HOLDS
 
@@ -222,7 +222,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort):
         code = _complain("interrupted; nothing half-written is left", INTERRUPTED)
     except click.ClickException as error:
-        hint = f" (try 'shoal {error.ctx.command.name} --help')" if isinstance(error, click.UsageError) and error.ctx else ""
+        hint = f" (try '{error.ctx.command_path} --help')" if isinstance(error, click.UsageError) and error.ctx else ""
         code = _complain(error.format_message().rstrip(".").replace("\n", " ") + hint, BAD)
     except ClaimError as error:
         code = _complain(str(error), FAILS)
@@ -257,10 +257,18 @@ def _run(bars: Bars) -> Any:
 
 
 def _read(source: str, options: dict[str, Any], bars: Bars) -> Any:
-    """The input, read as the options say."""
+    """The input, read as the options say; what was dropped, repaired and assumed goes to standard error."""
     from shoal.io import read
 
-    return read(source, run=_run(bars), **take_reading(options))
+    original = read(source, run=_run(bars), **take_reading(options))
+    intake = original.intake
+    bars.say(
+        f"read {original.n_samples:,} samples of {original.n_subjects:,} subjects from {intake.rows_read:,} rows; "
+        f"dropped: {_listed(intake.dropped)}; repaired: {_listed(intake.repaired)}"
+    )
+    for note in intake.notes:
+        bars.say(f"note: {note}")
+    return original
 
 
 def _print(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
@@ -286,15 +294,20 @@ def _print_publication(published: Any, as_json: bool, beside: Mapping[str, Path 
     }
     lost = manifest.losses
     lines = [
-        f"verified: {manifest.n_records:,} records, each equal to at least {manifest.claim['k'] - 1} others",
+        f"verified: {manifest.n_records:,} records, in crowds of at least {manifest.claim['k']} that share one record",
         f"protected: {manifest.unit_of_protection}",
         "kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5]),
         f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects suppressed; "
-        + (", ".join(f"{count:,} rows: {reason}" for reason, count in lost.rows.items()) or "no row dropped on input"),
+        f"rows dropped on input: {_listed(lost.rows)}; repaired: {_listed(manifest.rows_repaired)}",
         *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
         *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
     ]
     _print(as_json, facts, lines)
+
+
+def _listed(rows: Mapping[str, int]) -> str:
+    """Counted rows by reason in one line."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in rows.items()) or "none"
 
 
 def _known(value: float) -> float | None:

@@ -29,6 +29,13 @@ class Bars:
         if self._bars is not None:
             self._bars.stop()
 
+    def say(self, message: str) -> None:
+        """A message beside the results, on standard error; nothing when quiet."""
+        if self._bars is not None:
+            self._bars.console.print(message, markup=False, highlight=False)
+        elif not self._quiet:
+            print(message, file=sys.stderr, flush=True)  # noqa: T201  (this is the place that prints messages)
+
     def __call__(self, label: str, done: int, total: int) -> None:
         """Show how far a piece of work has come."""
         now = time.monotonic()
