@@ -27,6 +27,7 @@ from shoal.collect.faults import PeerError
 
 POINT_BYTES: Final = 32
 OVERHEAD_BYTES: Final = POINT_BYTES + 16
+_ORDER: Final = 2**252 + 27742317777372353535851937790883648493
 _NO_NONCE: Final = bytes(24)  # each key seals exactly one record
 
 
@@ -60,8 +61,13 @@ def check_proof(point: bytes, proof: bytes, context: bytes) -> None:
     announced, response = check_point(proof[:POINT_BYTES]), proof[POINT_BYTES:]
     challenge = _challenge(point, announced, context)
     expected = crypto_core_ed25519_add(announced, crypto_scalarmult_ed25519_noclamp(challenge, point))
-    if int.from_bytes(response, "little") == 0 or public_key(response) != expected:
+    if not fits(response, expected):
         raise PeerError("bad-proof", "an inner key whose owner does not show that she knows its secret")
+
+
+def fits(secret: bytes, point: bytes) -> bool:
+    """Whether this is the secret of the point, in its one encoding."""
+    return 0 < int.from_bytes(secret, "little") < _ORDER and public_key(secret) == point
 
 
 def combined_key(points: Sequence[bytes]) -> bytes:

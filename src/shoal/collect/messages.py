@@ -42,6 +42,9 @@ class Kind(IntEnum):
     BLAME = 8
 
 
+_KINDS: Final = frozenset(map(int, Kind))
+
+
 @dataclass(frozen=True)
 class Session:
     """One mix run: its name, its members' identity keys in order, and what everybody puts in.
@@ -106,7 +109,7 @@ def open_frame(session: Session, frame: bytes) -> Signed:
     """The message; raises PeerError for anything that is not a signed message of this session."""
     if not _HEAD_BYTES + _SIGNATURE_BYTES <= len(frame) <= session.frame_limit():
         raise PeerError("bad-length", f"a message of {len(frame)} bytes")
-    if frame[: len(_MAGIC)] != _MAGIC or frame[len(_MAGIC)] not in Kind:
+    if frame[: len(_MAGIC)] != _MAGIC or frame[len(_MAGIC)] not in _KINDS:
         raise PeerError("bad-frame", "bytes that are no message of a mix run")
     if frame[len(_MAGIC) + 1 : _HEAD_BYTES - 1] != session.name:
         raise PeerError("wrong-session", "a message of another session")
@@ -315,7 +318,7 @@ def _take_attestation(reader: Reader, session: Session) -> Attestation:
     attestation: Attestation = {}
     for _ in range(reader.number()):
         kind, sender = reader.take(2)
-        if kind not in Kind or sender >= session.n or (Kind(kind), sender) in attestation:
+        if kind not in _KINDS or sender >= session.n or (Kind(kind), sender) in attestation:
             raise PeerError("bad-record", "an attestation of a message that cannot be")
         attestation[Kind(kind), sender] = (reader.take(DIGEST_BYTES), reader.take(_SIGNATURE_BYTES))
     return attestation
