@@ -23,16 +23,17 @@ def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = "
 
     strict: every point of every rare one goes (Algorithm 2). hitting-set: the least removal that leaves no rare checked one whole
     (the example of Sec. 3.4); what was not checked is not promised. verified-only: the longest checked one that is common, alone;
-    whoever shares it shares all its parts, so that everything in it is promised.
+    whoever shares it shares all its parts, so that everything in it is promised. A rest in which nothing was checked is not kept.
     """
     if least == 0:
         return tuple(range(n_points))
-    if how == "verified-only":
-        common = [places for places, count in phi.items() if count >= least]
-        return min(common, key=lambda places: (-len(places), places), default=())
     rare = [frozenset(places) for places, count in phi.items() if count < least]
+    if how == "verified-only":  # a rare part of a common one would be a contradiction; then neither is trusted
+        common = [places for places, count in phi.items() if count >= least and not any(one <= set(places) for one in rare)]
+        return min(common, key=lambda places: (-len(places), places), default=())
     gone = frozenset[int]().union(*rare) if how == "strict" else smallest_hitting_set(rare)
-    return tuple(place for place in range(n_points) if place not in gone)
+    rest = tuple(place for place in range(n_points) if place not in gone)
+    return rest if any(set(places) <= set(rest) for places in phi) else ()
 
 
 def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = 20_000) -> frozenset[int]:
