@@ -9,13 +9,13 @@ from nacl.bindings import crypto_sign_seed_keypair
 from shoal.collect.authority import Authority, claim
 from shoal.collect.chance import Chance
 from shoal.collect.collector import Answer, Collector, agreed, check_answer
+from shoal.collect.counting import CAP
 from shoal.collect.cylinders import Blur, Cylinder, Point, cylinder_for
 from shoal.collect.faults import PeerError
 from shoal.collect.group import FFDHE3072, Group
 from shoal.collect.grouping import Lottery, commitment, divide
 from shoal.collect.member import Aborted, Broadcast, Member, Opened
 from shoal.collect.messages import Session
-from shoal.collect.phi import CAP
 from shoal.collect.records import RECORD_BYTES, Query, Release, encode_query, encode_release, pieces_needed
 from shoal.collect.similarity import Likeness, occurs, similar
 from shoal.collect.subtrajectories import Places, Prior, extract, fake_trajectory

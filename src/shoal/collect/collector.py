@@ -7,13 +7,14 @@ neighbour sends. Several collectors with one database can be asked, and must agr
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from nacl.bindings import crypto_sign_seed_keypair
 
 from shoal.collect.authority import Receipt, check_signature, receipt, signature
+from shoal.collect.counting import CAP, Count
+from shoal.collect.cylinders import Cylinder
 from shoal.collect.faults import PeerError
-from shoal.collect.phi import CAP, PhiStore
 from shoal.collect.records import Release, decode_query, decode_releases
 from shoal.collect.similarity import Likeness
 from shoal.collect.utility import utility_of
@@ -30,6 +31,16 @@ class Answer:
     snapshot: int
 
 
+class Store(Protocol):
+    """Where releases lie."""
+
+    def add(self, release: Release, day: int) -> str:
+        """Keep a release; its identifier."""
+
+    def count(self, points: Sequence[Cylinder], likeness: Likeness, before_day: int) -> Count:
+        """Phi of a query over everything stored before a day."""
+
+
 @dataclass
 class Collector:
     """The server's side, without a network. quota: questions that one member may submit in a day.
@@ -38,7 +49,7 @@ class Collector:
     count_bootstrap: whether records of nobody count, too.
     """
 
-    store: PhiStore
+    store: Store
     signing_seed: bytes
     likeness: Likeness = field(default_factory=Likeness)
     quota: int = DEFAULT_QUOTA

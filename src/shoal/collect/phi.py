@@ -8,19 +8,17 @@ import math
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from shoal.collect.counting import NOBODY, Count, Places, combine
 from shoal.collect.cylinders import EARTH_M, MICRO, Cylinder
 from shoal.collect.faults import PeerError
 from shoal.collect.records import Release, encode_points
-from shoal.collect.similarity import Likeness, occurrences, occurs, similar
+from shoal.collect.similarity import Likeness, similar
 from shoal.errors import InputError
 
-CAP: Final = 16  # answers above say no more than "at least 16"
-_BOOTSTRAP: Final = 0
 _SLACK_M: Final = 0.01  # doubles on the sphere, far above their error
 
 _SCHEMA: Final = """
@@ -38,20 +36,6 @@ _NEAR: Final = """
 SELECT record, position, who, start, gap, lat, lon, radius FROM place
 WHERE t_min <= ? AND t_max >= ? AND x_min <= ? AND x_max >= ? AND y_min <= ? AND y_max >= ? AND z_min <= ? AND z_max >= ? AND day < ?
 """
-
-
-@dataclass(frozen=True)
-class Count:
-    """people: distinct contributors with a similar sub-trajectory. bootstrap: records of nobody. occurrences: the paper's phi."""
-
-    people: int
-    bootstrap: int
-    occurrences: int
-
-    @property
-    def capped(self) -> int:
-        """What an answer says."""
-        return min(self.people, CAP)
 
 
 class PhiStore:
@@ -102,7 +86,7 @@ class PhiStore:
             if (there[1], there[2]) != (release.claim_key, points):
                 raise PeerError("duplicate", "a release with the name of another one")
             return str(there[0])
-        who = _BOOTSTRAP if bootstrap_days is not None else self._who(release.contributor)
+        who = NOBODY if bootstrap_days is not None else self._who(release.contributor)
         expires = None if bootstrap_days is None else day + bootstrap_days
         identifier = self._draw_bytes(16).hex()
         row = (release.name, who, day, expires, release.claim_key, points, identifier)
@@ -123,33 +107,30 @@ class PhiStore:
 
         without: the tag of a contributor who does not count, the asker herself.
         """
-        left_out = None
-        if without is not None:
-            row = self._db.execute("SELECT who FROM contributor WHERE tag = ?", (without,)).fetchone()
-            left_out = None if row is None else row[0]
-        owners: dict[int, int] = {}
-        found: list[dict[int, list[int]]] = []
-        for number, point in enumerate(points):
-            places: dict[int, list[int]] = {}
-            for record, position, who, *stored in self._db.execute(_NEAR, (*_reach(point, likeness), before_day)):
-                if who == left_out or (number and record not in found[-1]):
-                    continue
-                if similar(point, Cylinder(*stored), likeness):
-                    owners[record] = who
-                    places.setdefault(record, []).append(position)
-            if not places:
+        left_out = self.number_of(without)
+        found: list[Places] = []
+        for point in points:
+            found.append(self.similar_to(point, likeness, before_day, without=left_out, among=found[-1] if found else None))
+            if not found[-1]:
                 return Count(0, 0, 0)
-            found.append(places)
-        people, bootstrap, total = set(), 0, 0
-        for record in found[-1]:
-            lists = [sorted(places[record]) for places in found]
-            if occurs(lists):
-                total += occurrences(lists)
-                if owners[record] == _BOOTSTRAP:
-                    bootstrap += 1
-                else:
-                    people.add(owners[record])
-        return Count(len(people), bootstrap, total)
+        return combine(found)
+
+    def number_of(self, tag: bytes | None) -> int | None:
+        """The database's own number of a contributor, None for one it does not know."""
+        row = None if tag is None else self._db.execute("SELECT who FROM contributor WHERE tag = ?", (tag,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def similar_to(
+        self, point: Cylinder, likeness: Likeness, before_day: int, *, without: int | None = None, among: Places | None = None
+    ) -> Places:
+        """All stored points that are similar to one; only of the records in ``among``, when given."""
+        places: Places = {}
+        for record, position, who, *stored in self._db.execute(_NEAR, (*_reach(point, likeness), before_day)):
+            if who == without or (among is not None and (record, who) not in among):
+                continue
+            if similar(point, Cylinder(*stored), likeness):
+                places.setdefault((record, who), []).append(position)
+        return places
 
     def expire(self, day: int) -> int:
         """Forget the records of nobody whose time is over; how many there were."""
