@@ -1,13 +1,14 @@
 """The mix: what goes in comes out, whoever breaks it is named and nobody else, and nothing opens on NO-GO."""
 
 import random
+from collections.abc import Callable
 
 import pytest
 
 from mix_runs import LAST_MIXES_NOTHING, PROVEN, Network, Withhold, build, opened, records_of, session_of
 from shoal.collect.faults import PeerError
 from shoal.collect.group import FFDHE3072
-from shoal.collect.member import Aborted, Member, Opened
+from shoal.collect.member import Aborted, Broadcast, Event, Member, Opened
 from shoal.collect.messages import Kind, Session, Vote, open_frame, sign
 
 
@@ -130,3 +131,25 @@ def test_outcomes_are_final() -> None:
     (event,) = members[0].receive(sign(session, Kind.VOTE, 1, b"", bytes(32)).frame, 0.0)
     assert event.fault.kind in ("too-late", "bad-signature")  # type: ignore[union-attr]
     assert isinstance(Network(build(session)).run()[0], Opened)
+
+
+def test_a_member_is_rebuilt_from_her_seed_and_what_she_received() -> None:
+    session = session_of(4, 2)
+    for place in range(4):
+        members, log, said = build(session), list[bytes](), list[bytes]()
+        real = members[place].receive
+
+        def logged(frame: bytes, now_s: float, real: Callable[..., list[Event]] = real, log: list[bytes] = log) -> list[Event]:
+            log.append(frame)
+            return real(frame, now_s)
+
+        members[place].receive = logged  # type: ignore[method-assign]  # a spy
+        network = Network(members, place)
+        outcome = network.run()[place]
+        said = [signed.frame for (_, sender), signed in sorted(members[place]._slots.items()) if sender == place]
+        again = build(session)[place]
+        events = again.start(0.0)
+        for frame in log:
+            events += again.receive(frame, 0.0)
+        assert [event.frame for event in events if isinstance(event, Broadcast)] == said
+        assert events[-1] == outcome
