@@ -68,6 +68,7 @@ def simulate(**options: Any) -> int:
     configurations = (
         simulation.PAPER if options["paper"] else [(options["bootstrap"], options["theta_m"], options["theta_s"] / 60, options["k"])]
     )
+    literal = options["literal"] or options["paper"]
     by_people = options["count"] == "people" and not options["paper"]
     with Bars(quiet=quiet) as bars:
         trajectories = read(options["data"], run=Run(progress=bars), snap=False, **reading)
@@ -82,7 +83,7 @@ def simulate(**options: Any) -> int:
         for bootstrap, theta_m, theta_min, k in configurations:
             setting = simulation.Setting(
                 bootstrap=bootstrap,
-                likeness=Likeness(theta_m=theta_m, theta_min=theta_min, literal=options["literal"]),
+                likeness=Likeness(theta_m=theta_m, theta_min=theta_min, literal=literal),
                 k=k,
                 by_people=by_people,
                 reading="others" if by_people else "self-included",
@@ -117,6 +118,7 @@ def simulate(**options: Any) -> int:
         "crypto": options["crypto"],
         "note": _CRYPTO_ON if real else _CRYPTO_OFF,
         "phi_counts": "people" if by_people else "subtrajectories",
+        "similar_times": "as printed" if literal else "at most theta apart",
         "participants": len(people),
         "trips": trips,
         "pairs": sum(len(trip) * (len(trip) - 1) // 2 for own in people for trip in own),
@@ -131,7 +133,7 @@ def _lines(document: dict[str, Any]) -> list[str]:
     lines = [
         document["note"],
         f"{document['participants']:,} participants, {document['trips']:,} trips, {document['pairs']:,} pairs; "
-        f"phi counts {document['phi_counts']}",
+        f"phi counts {document['phi_counts']}; similar times: {document['similar_times']}",
     ]
     for row in document["configurations"]:
         lines.append(
