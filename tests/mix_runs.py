@@ -147,6 +147,22 @@ class WrongSubgroup(_Mixer):
         return (Ciphertext(shuffled[0].c1, group.p - shuffled[0].c2), *shuffled[1:])
 
 
+class TagThenOpen(Tag):
+    """Tags, and then gives an inner key instead of what would let her part be replayed."""
+
+    def _confess(self, now_s: float) -> None:
+        opening = Opening(envelope.draw_secret(self._key_chance), self._attestation())
+        self._post(Kind.OPEN, opening.encode())
+        self._enter(Kind.BLAME, now_s)
+
+
+class TagThenSilent(Tag):
+    """Tags, and then confesses nothing."""
+
+    def told(self, other: int, frame: bytes) -> bytes | None:
+        return None if frame[6] == Kind.BLAME else frame
+
+
 class FalseStrip(Member):
     """Strips with another secret than her share's."""
 
@@ -277,8 +293,9 @@ class ConfessUncalled(Member):
 PROVEN: Final[tuple[type[Member], ...]] = (
     Duplicate, Replace, Tag, Drop, WrongSubgroup, FalseStrip, CopyInput, GarbageInput, FalseNoGo, FalseTranscript, WrongInnerKey,
     BadProof, CancelOthers, Equivocate, EquivocateVote, EquivocateInput, EquivocateKey, AccuseFalsely, ConfessWrong, ConfessUncalled,
+    TagThenOpen,
 )  # fmt: skip
-LAST_MIXES_NOTHING: Final = (Duplicate, Replace, Tag, Drop, WrongSubgroup)
+LAST_MIXES_NOTHING: Final = (Duplicate, Replace, Tag, TagThenOpen, Drop, WrongSubgroup)
 
 
 def opened(outcomes: dict[int, Any]) -> list[Opened]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mix_runs import LAST_MIXES_NOTHING, PROVEN, Network, Withhold, build, opened, records_of, session_of
+from mix_runs import LAST_MIXES_NOTHING, PROVEN, Network, TagThenSilent, Withhold, build, opened, records_of, session_of
 from shoal.collect.faults import PeerError
 from shoal.collect.group import FFDHE3072
 from shoal.collect.member import Aborted, Broadcast, Event, Member, Opened
@@ -46,6 +46,16 @@ def test_cheaters_are_named_and_nobody_else(kind: type[Member], n: int) -> None:
     session = session_of(n, 2)
     for place in range(n - 1 if kind in LAST_MIXES_NOTHING else n):
         check_caught(session, kind, place, schedule=place)
+
+
+def test_a_cheater_who_confesses_nothing_puts_the_blame_on_nobody_else() -> None:
+    for place in range(3):
+        outcomes = Network(build(session_of(4, 2), {place: TagThenSilent}), place).run()
+        for me in set(range(4)) - {place}:
+            outcome = outcomes[me]
+            assert isinstance(outcome, Aborted)
+            assert outcome.findings.silent == {place}
+            assert not outcome.findings.culprits
 
 
 def test_whoever_votes_go_and_withholds_is_known_and_nothing_opens() -> None:

@@ -39,6 +39,7 @@ def audit(session: Session, slots: Slots, conflicts: frozenset[int]) -> Findings
         return Findings(bad, reason="a testimony that is none")
     return (
         _liars(session, slots, testimonies)
+        or _early_openers(session, slots, testimonies)
         or _bad_messages(session, slots)
         or _bad_replays(session, slots, testimonies)
         or _groundless(session, slots, testimonies)
@@ -85,6 +86,17 @@ def _liars(session: Session, slots: Slots, testimonies: Testimonies) -> Findings
     if equivocators:
         return Findings(frozenset(equivocators), reason="told different things to different members")
     return None
+
+
+def _early_openers(session: Session, slots: Slots, testimonies: Testimonies) -> Findings | None:
+    """Who gave her inner key without a GO from everybody, perhaps so as not to be replayed."""
+    early = set()
+    for member, given in testimonies.items():
+        if isinstance(given, Opening):
+            seen = all_slots(session, (Kind.VOTE,)) <= given.attestation.keys()
+            if not seen or any(kind is Kind.VOTE and not Vote.decode(signed.body).go for (kind, _), signed in slots.items()):
+                early.add(member)
+    return Findings(frozenset(early), reason="opened without everybody's GO") if early else None
 
 
 def _bad_messages(session: Session, slots: Slots) -> Findings | None:
@@ -169,6 +181,8 @@ def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Fin
     disputed = set[int]()
     for member in stoppers & testimonies.keys():
         missing = sorted(needed - testimonies[member].attestation.keys())
+        if member in votes and not votes[member].go and silent - {member}:
+            continue  # whoever keeps silent may have given her the reason
         if not missing or (member in votes and _accuses_falsely(session, slots, votes[member])):
             groundless.add(member)
         elif missing[0][1] in testimonies:
