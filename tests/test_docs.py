@@ -49,6 +49,8 @@ def commands() -> list[str]:
 def test_commands_in_the_docs_exist(line: str) -> None:
     _, name, *words = shlex.split(line)
     command = cli.shoal.commands[name]
+    if isinstance(command, click.Group):
+        command = command.commands[words[0]]
     known = {option for parameter in command.params if isinstance(parameter, click.Option) for option in parameter.opts}
     assert {word for word in words if word.startswith("--")} <= known | {"--help"}
 

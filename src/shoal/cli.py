@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from shoal.cli_collect import collect
 from shoal.cli_options import DURATION, LENGTH, PATH, config_option, input_options, output_options, take_reading
 from shoal.errors import ClaimError, ShoalError
 from shoal.terminal import Bars
@@ -212,6 +213,9 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
     beside = {"city": shown.city, "assessment": shown.assessment, "linkage": shown.linkage}
     _print_publication(shown.publication, as_json, beside)
     return HOLDS
+
+
+shoal.add_command(collect)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

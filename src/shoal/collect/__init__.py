@@ -1,0 +1,5 @@
+"""The user-centric protocol (user-centric.txt): people protect themselves before they send, and no table of raw data ever exists.
+
+Everything here is sans-IO: bytes, time and randomness are arguments, bytes and events come out. docs/collect.md says what
+is promised and what is not.
+"""

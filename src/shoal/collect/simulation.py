@@ -1,0 +1,227 @@
+"""The paper's experiment (user-centric.txt, Sec. 5): how much people would share, with real cryptography or, for scale, without.
+
+Without: every question is put to the database directly, which gives the same counts and shows nothing of the protocol's cost.
+"""
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.collect.authority import Authority
+from shoal.collect.chance import Chance
+from shoal.collect.collection import Participant, Rules, run_collection
+from shoal.collect.collector import Collector
+from shoal.collect.counting import Count, combine
+from shoal.collect.cylinders import Blur, Cylinder, Point, cylinder_as_printed
+from shoal.collect.envelope import draw_secret
+from shoal.collect.phi import PhiStore
+from shoal.collect.records import Release
+from shoal.collect.similarity import Likeness
+from shoal.collect.subtrajectories import Prior, extract
+from shoal.collect.trimming import Reading, needed
+from shoal.errors import MisuseError
+from shoal.projection import WGS84, transform
+from shoal.run import Run
+from shoal.trajectories import Trajectories
+
+DAY_MIN: Final = 1440
+Trips = list[list[Point]]
+
+# (bootstrap, theta_m, theta_min, k) -> the paper's share submitted %, users with at least one, their average share % (tables 1-3)
+PAPER: Final = {
+    (10, 1000.0, 60.0, 2): (1.89, 51, 3.22),
+    (40, 1000.0, 60.0, 2): (2.64, 53, 5.95),
+    (80, 1000.0, 60.0, 2): (5.11, 61, 7.08),
+    (80, 5000.0, 180.0, 2): (7.12, 68, 10.84),
+    (80, 5000.0, 180.0, 3): (5.85, 58, 8.81),
+    (80, 5000.0, 180.0, 4): (3.94, 56, 6.23),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One configuration. by_people: phi over distinct contributors, the asker left out; else over sub-trajectories, as in the paper.
+
+    reading: whether k counts others only, or the asker among them (phi >= 1 for k = 2). literal: Def. 2.5(b) as printed.
+    """
+
+    bootstrap: int = 80
+    likeness: Likeness = field(default_factory=Likeness)
+    k: int = 2
+    by_people: bool = False
+    reading: Reading = "self-included"
+    subtrajectories: int = 50
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the people who are no bootstrappers would submit."""
+
+    people: int
+    asked: int
+    submitted: int
+    users_with_one: int
+    their_share: float
+    zeros: int
+    phi_sum: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Shares as fractions."""
+        return {
+            "people": self.people,
+            "subtrajectories_asked": self.asked,
+            "subtrajectories_submitted": self.submitted,
+            "share_submitted": self.submitted / max(self.asked, 1),
+            "users_with_at_least_one": self.users_with_one,
+            "their_average_share": self.their_share,
+            "phi_share_of_zeros": self.zeros / max(self.asked, 1),
+            "phi_mean_of_others": self.phi_sum / max(self.asked - self.zeros, 1),
+        }
+
+
+def trips_of(trajectories: Trajectories, n_people: int, *, max_gap_s: float, n_points: int, fold_dates: bool) -> list[Trips]:
+    """Each person's movement, split at gaps and thinned to ``n_points`` evenly spread samples; trips of one sample are left out.
+
+    fold_dates: only the time of day counts. Raises MisuseError for planar data without a reference system, or too few people.
+    """
+    if trajectories.crs is None:
+        raise MisuseError("these positions have no place on the earth; name their reference system with --crs")
+    if n_people > trajectories.n_subjects:
+        raise MisuseError(f"{n_people} participants of {trajectories.n_subjects} people in the data; ask for fewer")
+    people = []
+    for t, x, y in itertools.islice(trajectories, n_people):
+        lon, lat = transform(trajectories.crs, WGS84, x, y)
+        borders = np.flatnonzero(np.diff(t) > max_gap_s) + 1
+        trips = []
+        for rows in np.split(np.arange(len(t)), borders):
+            kept = rows[np.unique(np.linspace(0, len(rows) - 1, n_points).round().astype(np.int64))] if len(rows) > n_points else rows
+            minutes = t[kept] / 60 % DAY_MIN + DAY_MIN if fold_dates else t[kept] / 60
+            if len(kept) > 1 and minutes.min() >= 0:
+                trips.append([Point(*row) for row in zip(lat[kept].tolist(), lon[kept].tolist(), minutes.tolist(), strict=True)])
+        people.append(trips)
+    return people
+
+
+def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run | None = None) -> Result:
+    """Without cryptography: bootstrappers share everything, the others in random order what is common (Sec. 5.1).
+
+    Radii are drawn up to 1 km and gaps up to 60 min, for each point anew, as in the paper.
+    """
+    progress: Callable[[str, int, int], None] = (run or Run()).progress
+    _check(len(people), setting.bootstrap)
+    order = chance.permutation(len(people))
+    names = itertools.count()
+    asked = submitted = zeros = phi_sum = 0
+    shares: list[float] = []
+    with PhiStore(draw_bytes=chance.take) as store:
+        for turn, person in enumerate(order):
+            blurred = [_blurred(trip, chance) for trip in people[person]]
+            tag = person.to_bytes(16)
+            if turn < setting.bootstrap:
+                store.add_all((_release(next(names), tag, points) for points in blurred), 0)
+                continue
+            mine = [one for points in blurred for one in _counts(store, points, tag, setting, chance)]
+            least = needed(setting.k, setting.reading)
+            common = [pair for pair, phi in mine if phi >= least]
+            store.add_all((_release(next(names), tag, pair) for pair in common), 0)
+            asked, submitted = asked + len(mine), submitted + len(common)
+            zeros, phi_sum = zeros + sum(phi == 0 for _, phi in mine), phi_sum + sum(phi for _, phi in mine)
+            if common:
+                shares.append(len(common) / len(mine))
+            progress("simulating", turn + 1, len(order))
+    return Result(len(people) - setting.bootstrap, asked, submitted, len(shares), sum(shares) / max(len(shares), 1), zeros, phi_sum)
+
+
+def simulate_with_cryptography(people: Sequence[Trips], setting: Setting, chance: Chance, rules: Rules) -> tuple[Result, dict[str, Any]]:
+    """The whole protocol, one trip of each person: bootstrappers as volunteers, then one round of all others.
+
+    Releases what the default trimming leaves; a sub-trajectory counts as submitted when all its points are released.
+    """
+    _check(len(people), setting.bootstrap)
+    trips = [max(trips, key=len) for trips in people if trips]
+    if len(trips) < setting.bootstrap + rules.group_size:
+        raise MisuseError(
+            f"{len(trips)} of {len(people)} participants have a trip of two points or more; {setting.bootstrap} bootstrappers and a group "
+            f"of {rules.group_size} need more: allow longer pauses, or take more participants"
+        )
+    order = chance.permutation(len(trips))
+    with PhiStore(draw_bytes=chance.take) as store:
+        for person in order[: setting.bootstrap]:
+            store.add(_release(person, b"%016d" % person, _blurred(trips[person], chance)), 0)
+        participants = [
+            Participant(
+                user=str(person),
+                signing_seed=chance.seed(),
+                device_key=chance.seed(),
+                points=trips[person],
+                blur=Blur(radius_m=500, gap_min=30),
+                k=setting.k,
+                reading=setting.reading,
+            )
+            for person in order[setting.bootstrap :]
+        ]
+        collector = Collector(store, chance.seed(), setting.likeness, by_occurrence=not setting.by_people)
+        authority = Authority(draw_secret(chance), frozenset({collector.public_key}))
+        began = time.process_time()
+        outcome = run_collection(participants, [collector], authority, _prior(trips), chance, day=1, rules=rules)
+        spent_s = time.process_time() - began
+    shared = outcome.shared.values()
+    counts = [(places, phi, set(places) <= set(one.kept)) for one in shared for places, phi in one.phi.items()]
+    shares = [sum(set(places) <= set(one.kept) for places in one.phi) / len(one.phi) for one in shared if one.kept and one.phi]
+    result = Result(
+        len(shared),
+        len(counts),
+        sum(kept for _, _, kept in counts),
+        len(shares),
+        sum(shares) / max(len(shares), 1),
+        sum(phi == 0 for _, phi, _ in counts),
+        sum(phi for _, phi, _ in counts),
+    )
+    facts = {
+        "without_a_trip": len(people) - len(trips),
+        "groups_failed": len(outcome.failed),
+        "waiting_for_a_group": len(outcome.waiting),
+        "claims_at_the_authority": sum(one.identifier is not None for one in shared),
+        "cpu_s_per_member": round(spent_s / max(len(shared), 1), 2),
+    }
+    return result, facts
+
+
+def _check(n_people: int, bootstrap: int) -> None:
+    if not 0 <= bootstrap < n_people:
+        raise MisuseError(f"{bootstrap} bootstrappers among {n_people} participants leave nobody to look at; choose fewer")
+
+
+def _counts(
+    store: PhiStore, points: tuple[Cylinder, ...], tag: bytes, setting: Setting, chance: Chance
+) -> list[tuple[tuple[Cylinder, ...], int]]:
+    """Phi of every pair of a trip (at most ``subtrajectories`` of them); each point is looked up once."""
+    own = store.number_of(tag) if setting.by_people else None
+    near = [store.similar_to(point, setting.likeness, 1, without=own) for point in points]
+    found = []
+    for places in extract(len(points), setting.subtrajectories, 2, chance):
+        count: Count = combine([near[place] for place in places])
+        found.append((tuple(points[place] for place in places), count.people if setting.by_people else count.occurrences))
+    return found
+
+
+def _blurred(trip: Sequence[Point], chance: Chance) -> tuple[Cylinder, ...]:
+    return tuple(sorted(cylinder_as_printed(point, 1 + chance.below(1000), chance.below(60), chance) for point in trip))
+
+
+def _release(number: int, tag: bytes, points: tuple[Cylinder, ...]) -> Release:
+    return Release(number.to_bytes(16), tag, bytes(32), points)
+
+
+def _prior(trips: Sequence[Sequence[Point]]) -> Prior:
+    """Stands for public knowledge: the cells of about a kilometre that anybody visits, and the span of all times."""
+    cells: dict[tuple[float, float], int] = {}
+    for point in itertools.chain.from_iterable(trips):
+        cell = (round(point.lat_deg, 2), round(point.lon_deg, 2))
+        cells[cell] = cells.get(cell, 0) + 1
+    times = [int(point.t_min) for trip in trips for point in trip]
+    return Prior([c[0] for c in cells], [c[1] for c in cells], list(cells.values()), min(times), max(times) + 1)
