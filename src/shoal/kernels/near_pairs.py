@@ -1,0 +1,293 @@
+"""Everybody's nearest others, found without looking at every pair in full (docs/bounds.md derives each bound).
+
+People are taken in blocks of the shorter fingerprint ("b"), and all that are at least as long ("a") are put through a sieve: the
+spatial bound for a whole block at once; then the field of b, a table of the least cost from each place at each of b's times, which
+gives the cost of one sample of a by two look-ups; the sum ends where it reaches what the pair must stay below.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.compiled import compiled
+from shoal.kernels.stretch import Floats, Integers, Numbers, Raw, Scale, raw_sum
+
+LANES = 32
+_FEWEST_FOR_A_FIELD = 4
+_INDEX_BITS = 16
+
+
+class Places(NamedTuple):
+    """Places of all subjects: cells where few enough are in use, else squares of several cells.
+
+    costs: [P, P] least spatial cost between two places, at most half. x, y: [P] lower corners; side: cells along each, 1 = exact
+    costs. of_sample: [m].
+    offsets [n + 1], own, weights: the distinct places of each subject and how many of its samples are at each.
+    """
+
+    costs: Numbers
+    x: Integers
+    y: Integers
+    side: int
+    of_sample: Numbers
+    offsets: Integers
+    own: Numbers
+    weights: Numbers
+
+
+class Field(NamedTuple):
+    """Room for the field of one subject, and the span of time it stands in.
+
+    table: [most samples of one subject + 2, P + 1]; column: [P] of each place; place: [P + 1] of each column; rows: [most places of one
+    subject, P + 1], position: [P]; events: times of the table's rows; index: the first row not before the start of each bin of
+    1 << shift slots from first_t on. A place from which all of b is too far costs half wherever b is: all such share column 0.
+    """
+
+    table: Numbers
+    column: Numbers
+    place: Integers
+    rows: Numbers
+    position: Integers
+    events: Integers
+    index: Numbers
+    first_t: int
+    last_t: int
+    shift: int
+    longest: int
+    least_spaces: Integers
+
+
+class Nearest(NamedTuple):
+    """The nearest others of each subject found so far, [n, c], least effort first, of equals the first; count: [n] how many.
+
+    wanted: [n] whose nearest are asked for. tally: [2] pairs that passed the spatial bound, pairs evaluated to the end.
+    """
+
+    partner: Numbers
+    effort: Floats
+    count: Numbers
+    wanted: Numbers
+    tally: Integers
+
+
+@compiled
+def accepts(nearest: Nearest, i: int, j: int, effort: float, threshold: float) -> Any:
+    """Whether j, at this effort, would enter the list of i; a bound below the effort may stand for it."""
+    if not nearest.wanted[i] or effort >= threshold:
+        return False
+    last = nearest.partner.shape[1] - 1
+    if nearest.count[i] <= last or effort < nearest.effort[i, last]:
+        return True
+    return effort == nearest.effort[i, last] and j < nearest.partner[i, last]
+
+
+@compiled
+def offer(nearest: Nearest, i: int, j: int, effort: float, threshold: float) -> None:
+    """Put j into the list of i if it belongs there."""
+    if not accepts(nearest, i, j, effort, threshold):
+        return
+    place = min(nearest.count[i], nearest.partner.shape[1] - 1)
+    while place > 0:
+        before, known = nearest.effort[i, place - 1], nearest.partner[i, place - 1]
+        if before < effort or (before == effort and known < j):
+            break
+        nearest.effort[i, place], nearest.partner[i, place] = before, known
+        place -= 1
+    nearest.effort[i, place], nearest.partner[i, place] = effort, j
+    nearest.count[i] = min(nearest.count[i] + 1, nearest.partner.shape[1])
+
+
+@compiled
+def ceiling(nearest: Nearest, i: int, threshold: float) -> float:
+    """The effort that nothing entering the list of i exceeds."""
+    if not nearest.wanted[i]:
+        return 0.0
+    last = nearest.partner.shape[1] - 1
+    return threshold if nearest.count[i] <= last else min(threshold, nearest.effort[i, last])
+
+
+@compiled
+def least_costs(places: Places, b: int, least: Numbers) -> None:
+    """Fill least[p] with the least spatial cost from each place to any place of b."""
+    own = places.own[places.offsets[b] : places.offsets[b + 1]]
+    least[:] = places.costs[own[0]]
+    for q in own[1:]:
+        row = places.costs[q]
+        for p in range(len(least)):
+            least[p] = min(least[p], row[p])
+
+
+@compiled
+def field_of(raw: Raw, places: Places, b: int, least: Numbers, room: Field, scale: Scale) -> None:
+    """Fill ``room`` with what a sample at each place and each time costs beyond least[place], given by b alone.
+
+    cost(p, t) = min over b's samples of min(space, half) + min(time, half), and the first min never is below least[p]; what lies
+    beyond the cap in time costs least[p] + half. Between two of b's times the excess is reached from one of both, at per_slot a slot.
+    """
+    half, per_slot = scale.half, scale.per_slot
+    kind = least.dtype.type
+    column, events, table = room.column, room.events, room.table
+    width = 1
+    for p in range(len(least)):
+        column[p] = 0
+        if least[p] < half:
+            column[p] = width
+            room.place[width] = p
+            width += 1
+    own = places.own[places.offsets[b] : places.offsets[b + 1]]
+    for q in range(len(own)):
+        room.position[own[q]] = q
+        room.rows[q, 0] = 0
+        row = places.costs[own[q]]
+        for c in range(1, width):
+            room.rows[q, c] = row[room.place[c]] - least[room.place[c]]
+
+    last = 0
+    table[0, :width] = half
+    for i in range(raw.offsets[b], raw.offsets[b + 1]):
+        row = room.rows[room.position[places.of_sample[i]]]
+        if last and raw.t[i] == events[last]:
+            for c in range(width):
+                table[last, c] = min(table[last, c], row[c])
+            continue
+        step = kind(half if not last else min(per_slot * min(raw.t[i] - events[last], half // per_slot + 1), half))
+        before, here = table[last], table[last + 1]
+        for c in range(width):
+            reached = kind(before[c] + step)
+            here[c] = min(reached, row[c])
+        last += 1
+        events[last] = raw.t[i]
+    for j in range(last - 1, 0, -1):
+        step = kind(min(per_slot * min(events[j + 1] - events[j], half // per_slot + 1), half))
+        after, here = table[j + 1], table[j]
+        for c in range(width):
+            reached = kind(after[c] + step)
+            here[c] = min(reached, here[c])
+    table[last + 1, :width] = half
+    far = half // per_slot + 1
+    events[0], events[last + 1] = room.first_t - far, room.last_t + far
+    filled = 0
+    for j in range(1, last + 1):
+        stop = ((events[j] - room.first_t) >> room.shift) + 1
+        room.index[filled:stop] = j
+        filled = max(filled, stop)
+    room.index[filled:] = last + 1
+
+
+@compiled
+def field_sum(raw: Raw, places: Places, a: int, room: Field, total: int, limit: float, scale: Scale) -> Any:
+    """``total`` plus the excess of each of a's samples in the field; ends early with a sum above ``limit``."""
+    events, table, half, per_slot = room.events, room.table, scale.half, scale.per_slot
+    for i in range(raw.offsets[a], raw.offsets[a + 1]):
+        t, c = raw.t[i], room.column[places.of_sample[i]]
+        j = room.index[(t - room.first_t) >> room.shift]
+        while events[j] < t:
+            j += 1
+        excess = min(table[j, c] + per_slot * (events[j] - t), table[j - 1, c] + per_slot * (t - events[j - 1]))
+        total += min(excess, half)
+        if total > limit:
+            break
+    return total
+
+
+@compiled
+def pair_sum(raw: Raw, a: int, b: int, limit: float, least_spaces: Integers, scale: Scale) -> Any:
+    """Eq. 10 before division, a at least as long as b; a sum above ``limit`` may be any sum above it."""
+    total = raw_sum(raw, a, b, least_spaces, scale, limit)
+    if raw.offsets[a + 1] - raw.offsets[a] == raw.offsets[b + 1] - raw.offsets[b] and total <= limit:
+        total = max(total, raw_sum(raw, b, a, least_spaces, scale, limit))
+    return total
+
+
+@compiled
+def sieve(
+    raw: Raw, places: Places, order: Integers, first_block: int, stride: int, threshold: float, nearest: Nearest, room: Field, scale: Scale
+) -> None:
+    """Offer to each other all pairs of ``order`` with an effort below ``threshold``, in units of 1 / (2 * half), as far as the lists reach.
+
+    order: subjects by ascending number of samples. Does the blocks first_block, first_block + stride, ... of LANES subjects.
+    """
+    n, n_places = len(order), len(places.costs)
+    least = np.empty((LANES, n_places), dtype=places.costs.dtype)
+    near = np.empty((n_places, LANES), dtype=np.float32)
+    spaces = np.empty(LANES, dtype=np.float32)
+    rank = np.empty((LANES, n), dtype=np.int32)
+    bound = np.empty((LANES, n), dtype=np.float32)
+    found = np.empty(LANES, dtype=np.int64)
+    shift = 0
+    while (scale.half >> shift) * room.longest >= 1 << 24:
+        shift += 1
+    for begin in range(first_block * LANES, n, stride * LANES):
+        lanes = min(LANES, n - begin)
+        near[:] = 0
+        for lane in range(lanes):
+            least_costs(places, order[begin + lane], least[lane])
+            for p in range(n_places):
+                near[p, lane] = least[lane, p] >> shift
+        found[:] = 0
+        for r in range(begin + 1, n):
+            a = order[r]
+            spaces[:] = 0
+            for own in range(places.offsets[a], places.offsets[a + 1]):
+                weight, row = places.weights[own], near[places.own[own]]
+                for lane in range(LANES):
+                    spaces[lane] += weight * row[lane]
+            m = raw.offsets[a + 1] - raw.offsets[a]
+            limit = np.float32(min(threshold * m / (1 << shift) * 1.000001 + 1, 1e9))
+            passing = 0
+            for lane in range(LANES):
+                passing += spaces[lane] < limit
+            if passing:
+                for lane in range(min(lanes, r - begin)):
+                    if spaces[lane] < limit:
+                        rank[lane, found[lane]], bound[lane, found[lane]] = r, spaces[lane]
+                        found[lane] += 1
+        for lane in range(lanes):
+            evaluate(raw, places, order, order[begin + lane], rank[lane], bound[lane], found[lane], shift, least[lane], threshold, nearest, room, scale)
+
+
+@compiled
+def evaluate(
+    raw: Raw,
+    places: Places,
+    order: Integers,
+    b: int,
+    rank: Numbers,
+    bound: Numbers,
+    found: int,
+    shift: int,
+    least: Numbers,
+    threshold: float,
+    nearest: Nearest,
+    room: Field,
+    scale: Scale,
+) -> None:
+    """Compare b with those that passed the spatial bound, each no further than needed to know that neither wants the other."""
+    by_field = found >= _FEWEST_FOR_A_FIELD or places.side > 1
+    if by_field and found:
+        field_of(raw, places, b, least, room, scale)
+    m_b = raw.offsets[b + 1] - raw.offsets[b]
+    for candidate in range(found):
+        a = order[rank[candidate]]
+        m = raw.offsets[a + 1] - raw.offsets[a]
+        lowest = int(bound[candidate]) << shift
+        if not (accepts(nearest, a, b, lowest / m, threshold) or accepts(nearest, b, a, lowest / m, threshold)):
+            continue
+        nearest.tally[0] += 1
+        limit = max(ceiling(nearest, a, threshold), ceiling(nearest, b, threshold)) * m * (1 + 1e-12)
+        total = 0 * scale.half
+        if by_field:
+            if shift:
+                lowest = 0
+                for own in range(places.offsets[a], places.offsets[a + 1]):
+                    lowest += int(places.weights[own]) * least[places.own[own]]
+            total = field_sum(raw, places, a, room, lowest, limit, scale)
+            if total > limit:
+                continue
+        if not by_field or places.side > 1 or m == m_b:
+            total = pair_sum(raw, a, b, limit, room.least_spaces, scale)
+            if total > limit:
+                continue
+        nearest.tally[1] += 1
+        offer(nearest, a, b, total / m, threshold)
+        offer(nearest, b, a, total / m, threshold)
