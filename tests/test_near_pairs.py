@@ -84,7 +84,7 @@ def walkers() -> Trajectories:
     rng = np.random.default_rng(3)
     steps = [(i, np.arange(400), *rng.integers(-9, 10, (2, 400)).cumsum(axis=1) + rng.integers(0, 60, (2, 1))) for i in range(36)]
     original = trajectories(steps)
-    assert NearPairs(original, Caps(), Run()).places.side > 1
+    assert NearPairs(original, Caps(), Run()).people.places.side > 1
     return original
 
 

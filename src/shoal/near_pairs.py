@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.near_pairs import Field, Nearest, Places, sieve
+from shoal.kernels.near_pairs import Field, Hours, Nearest, People, Places, sieve
 from shoal.kernels.places import gap_costs, numbered_cells, own_places
 from shoal.kernels.stretch import Integers, Numbers, Raw, Scale
 from shoal.run import Run
@@ -14,6 +14,8 @@ from shoal.trajectories import Trajectories
 _MOST_PLACES: Final = 4096
 _MOST_CELLS_OF_A_MAP: Final = 1 << 26
 _INDEX_BITS: Final = 15
+_BINS_BITS: Final = 12
+_BIN_S: Final = 1800
 _MOST_HALF_IN_16_BITS: Final = (1 << 14) - 1
 
 
@@ -23,8 +25,8 @@ class NearPairs:
     def __init__(self, original: Trajectories, caps: Caps, run: Run) -> None:
         self.scale = caps.scale_on(original.snapped_grid())
         self.run = run
-        self.raw, cell, n_cells = raw_and_cells(original)
-        self.places = _places(original, self.raw, cell, n_cells, self.scale)
+        raw, cell, n_cells = _raw_and_cells(original)
+        self.people = People(raw, _places(original, cell, n_cells, self.scale), _hours(original))
         self.lengths = original.lengths
         self.tally = np.zeros(2, dtype=np.int64)
 
@@ -45,7 +47,7 @@ class NearPairs:
                 wanted=np.ones(n, dtype=np.bool_) if wanted is None else wanted,
                 tally=np.zeros(2, dtype=np.int64),
             )
-            sieve(self.raw, self.places, order, first, threads, threshold, found, self._room(order), self.scale)
+            sieve(self.people, order, first, threads, threshold, found, self._room(order), self.scale)
             return found
 
         parts = list(self.run.map(part, range(threads)))
@@ -53,11 +55,12 @@ class NearPairs:
         return _joined(parts)
 
     def _room(self, order: Integers) -> Field:
-        n_places, kind = len(self.places.costs), self.places.costs.dtype
+        raw, places, hours = self.people
+        n_places, kind = len(places.costs), places.costs.dtype
         longest = int(self.lengths[order].max(initial=1))
-        most_places = int(np.diff(self.places.offsets)[order].max(initial=1))
-        first_t, last_t = int(self.raw.t.min()), int(self.raw.t.max())
-        shift = max((last_t - first_t).bit_length() - _INDEX_BITS, 0)
+        most_places = int(np.diff(places.offsets)[order].max(initial=1))
+        last_t = int(raw.t.max())
+        shift = max((last_t - hours.first_t).bit_length() - _INDEX_BITS, 0)
         return Field(
             table=np.empty((longest + 2, n_places + 1), dtype=kind),
             column=np.empty(n_places, dtype=np.int32),
@@ -65,16 +68,16 @@ class NearPairs:
             rows=np.empty((most_places, n_places + 1), dtype=kind),
             position=np.empty(n_places, dtype=np.int64),
             events=np.empty(longest + 2, dtype=np.int64),
-            index=np.empty(((last_t - first_t) >> shift) + 1, dtype=np.int32),
-            first_t=first_t,
+            index=np.empty(((last_t - hours.first_t) >> shift) + 1, dtype=np.int32),
             last_t=last_t,
             shift=shift,
+            gaps=np.empty(hours.count, dtype=kind),
             longest=longest,
-            least_spaces=np.empty(np.diff(self.raw.place_offsets)[order].max(initial=1), dtype=np.int64),
+            least_spaces=np.empty(np.diff(raw.place_offsets)[order].max(initial=1), dtype=np.int64),
         )
 
 
-def raw_and_cells(original: Trajectories) -> tuple[Raw, Numbers, int]:
+def _raw_and_cells(original: Trajectories) -> tuple[Raw, Numbers, int]:
     """Snapped trajectories as kernels take them, the number of each sample's cell among all cells in use, and how many these are."""
     x, y = original.x, original.y
     cell, n_cells = _numbered(x, y)
@@ -96,7 +99,7 @@ def raw_and_cells(original: Trajectories) -> tuple[Raw, Numbers, int]:
     return raw, cell, n_cells
 
 
-def _places(original: Trajectories, raw: Raw, cell: Numbers, n_cells: int, scale: Scale) -> Places:
+def _places(original: Trajectories, cell: Numbers, n_cells: int, scale: Scale) -> Places:
     """Cells as places where they are few, as with base stations; else squares, doubled in size until they are few, as with GPS."""
     side, number, count = 1, cell, n_cells
     while count > _MOST_PLACES:
@@ -108,7 +111,18 @@ def _places(original: Trajectories, raw: Raw, cell: Numbers, n_cells: int, scale
     x, y = original.x[a_sample] // side, original.y[a_sample] // side
     gap_costs(x, y, side, int(scale.per_cell), int(scale.half), costs)
     _, offsets, own, weights = own_places(original.offsets, number, count)
-    return Places(costs, x * side, y * side, side, number, offsets, own, weights.astype(np.float32))
+    return Places(costs, x * side, y * side, side, number, offsets, own, weights)
+
+
+def _hours(original: Trajectories) -> Hours:
+    """Bins of about half an hour, longer where the data spans so long that there would be too many."""
+    first_t, last_t = int(original.t.min()), int(original.t.max())
+    slots = round(_BIN_S / original.snapped_grid().slot_s)
+    shift = max(slots.bit_length() - 1, (last_t - first_t).bit_length() - _BINS_BITS, 0)
+    count = ((last_t - first_t) >> shift) + 1
+    number = ((original.t - first_t) >> shift).astype(np.int32)
+    _, offsets, own, weights = own_places(original.offsets, number, count)
+    return Hours(first_t, shift, count, offsets, own, weights)
 
 
 def _numbered(x: Integers, y: Integers) -> tuple[Numbers, int]:

@@ -12,9 +12,7 @@ import numpy as np
 from shoal.compiled import compiled
 from shoal.kernels.stretch import Floats, Integers, Numbers, Raw, Scale, raw_sum
 
-LANES = 32
-_FEWEST_FOR_A_FIELD = 4
-_INDEX_BITS = 16
+LANES = 64  # as many as fill the registers; with half as many the same loop takes five times as long a pair
 
 
 class Places(NamedTuple):
@@ -35,12 +33,34 @@ class Places(NamedTuple):
     weights: Numbers
 
 
+class Hours(NamedTuple):
+    """When subjects are active, in bins of 1 << shift slots from first_t on; count: how many bins.
+
+    offsets [n + 1], own, weights: the bins of each subject and how many of its samples are in each.
+    """
+
+    first_t: int
+    shift: int
+    count: int
+    offsets: Integers
+    own: Numbers
+    weights: Numbers
+
+
+class People(NamedTuple):
+    """What is known about everybody."""
+
+    raw: Raw
+    places: Places
+    hours: Hours
+
+
 class Field(NamedTuple):
     """Room for the field of one subject, and the span of time it stands in.
 
     table: [most samples of one subject + 2, P + 1]; column: [P] of each place; place: [P + 1] of each column; rows: [most places of one
     subject, P + 1], position: [P]; events: times of the table's rows; index: the first row not before the start of each bin of
-    1 << shift slots from first_t on. A place from which all of b is too far costs half wherever b is: all such share column 0.
+    1 << shift slots. gaps: [bins of activity]. least_spaces: room for raw_sum. A place from which all of b is too far costs half wherever b is: all such share column 0.
     """
 
     table: Numbers
@@ -50,9 +70,9 @@ class Field(NamedTuple):
     position: Integers
     events: Integers
     index: Numbers
-    first_t: int
     last_t: int
     shift: int
+    gaps: Numbers
     longest: int
     least_spaces: Integers
 
@@ -118,12 +138,13 @@ def least_costs(places: Places, b: int, least: Numbers) -> None:
 
 
 @compiled
-def field_of(raw: Raw, places: Places, b: int, least: Numbers, room: Field, scale: Scale) -> None:
+def field_of(people: People, b: int, least: Numbers, room: Field, scale: Scale) -> None:
     """Fill ``room`` with what a sample at each place and each time costs beyond least[place], given by b alone.
 
     cost(p, t) = min over b's samples of min(space, half) + min(time, half), and the first min never is below least[p]; what lies
     beyond the cap in time costs least[p] + half. Between two of b's times the excess is reached from one of both, at per_slot a slot.
     """
+    raw, places, hours = people
     half, per_slot = scale.half, scale.per_slot
     kind = least.dtype.type
     column, events, table = room.column, room.events, room.table
@@ -165,26 +186,49 @@ def field_of(raw: Raw, places: Places, b: int, least: Numbers, room: Field, scal
             here[c] = min(reached, here[c])
     table[last + 1, :width] = half
     far = half // per_slot + 1
-    events[0], events[last + 1] = room.first_t - far, room.last_t + far
+    events[0], events[last + 1] = hours.first_t - far, room.last_t + far
     filled = 0
     for j in range(1, last + 1):
-        stop = ((events[j] - room.first_t) >> room.shift) + 1
+        stop = ((events[j] - hours.first_t) >> room.shift) + 1
         room.index[filled:stop] = j
         filled = max(filled, stop)
     room.index[filled:] = last + 1
 
 
 @compiled
-def field_sum(raw: Raw, places: Places, a: int, room: Field, total: int, limit: float, scale: Scale) -> Any:
-    """``total`` plus the excess of each of a's samples in the field; ends early with a sum above ``limit``."""
+def least_gaps(raw: Raw, hours: Hours, b: int, scale: Scale, gaps: Numbers) -> None:
+    """Fill gaps[bin] with the least temporal cost from any slot of the bin to any sample of b."""
+    far = scale.half // scale.per_slot + 1
+    first, last, width = raw.offsets[b], raw.offsets[b + 1] - 1, 1 << hours.shift
+    later = first
+    for h in range(hours.count):
+        begin = hours.first_t + (h << hours.shift)
+        while later <= last and raw.t[later] < begin:
+            later += 1
+        gap = far
+        if later > first:
+            gap = min(gap, begin - raw.t[later - 1])
+        if later <= last:
+            gap = min(gap, max(raw.t[later] - begin - width + 1, 0))
+        gaps[h] = min(scale.per_slot * gap, scale.half)
+
+
+@compiled
+def field_sum(people: People, a: int, room: Field, gaps: Numbers, lowest: int, limit: float, scale: Scale) -> Any:
+    """Eq. 10 before division from the field of b; a sum above ``limit`` may be any sum above it.
+
+    lowest: the sum of a's least spatial and temporal costs. Each sample replaces its share of it by its cost.
+    """
+    raw, hours, column, index = people.raw, people.hours, room.column, room.index
     events, table, half, per_slot = room.events, room.table, scale.half, scale.per_slot
+    total = lowest
     for i in range(raw.offsets[a], raw.offsets[a + 1]):
-        t, c = raw.t[i], room.column[places.of_sample[i]]
-        j = room.index[(t - room.first_t) >> room.shift]
+        t, c = raw.t[i], column[people.places.of_sample[i]]
+        j = index[(t - hours.first_t) >> room.shift]
         while events[j] < t:
             j += 1
         excess = min(table[j, c] + per_slot * (events[j] - t), table[j - 1, c] + per_slot * (t - events[j - 1]))
-        total += min(excess, half)
+        total += min(excess, half) - gaps[(t - hours.first_t) >> hours.shift]
         if total > limit:
             break
     return total
@@ -200,26 +244,34 @@ def pair_sum(raw: Raw, a: int, b: int, limit: float, least_spaces: Integers, sca
 
 
 @compiled
+def add_least_costs(offsets: Integers, own: Numbers, weights: Numbers, a: int, table: Numbers, sums: Numbers) -> None:
+    """Add to sums[lane] the weighted least costs of a's places, or bins, to the subject of each lane. table: int16 [P, LANES]."""
+    for position in range(offsets[a], offsets[a + 1]):
+        weight, row = np.int32(weights[position]), table[np.uint32(own[position])]
+        for lane in range(LANES):
+            sums[lane] = np.int32(sums[lane] + np.int32(weight * np.int32(row[lane])))
+
+
+@compiled
 def sieve(
-    raw: Raw, places: Places, order: Integers, first_block: int, stride: int, threshold: float, nearest: Nearest, room: Field, scale: Scale
+    people: People, order: Integers, first_block: int, stride: int, threshold: float, nearest: Nearest, room: Field, scale: Scale
 ) -> None:
     """Offer to each other all pairs of ``order`` with an effort below ``threshold``, in units of 1 / (2 * half), as far as the lists reach.
 
     order: subjects by ascending number of samples. Does the blocks first_block, first_block + stride, ... of LANES subjects.
     """
+    raw, places = people.raw, people.places
     n, n_places = len(order), len(places.costs)
     least = np.empty((LANES, n_places), dtype=places.costs.dtype)
-    near = np.empty((n_places, LANES), dtype=np.float32)
-    spaces = np.empty(LANES, dtype=np.float32)
+    near = np.zeros((n_places, LANES), dtype=np.int16)
+    sums = np.empty(LANES, dtype=np.int32)
     rank = np.empty((LANES, n), dtype=np.int32)
-    bound = np.empty((LANES, n), dtype=np.float32)
     found = np.empty(LANES, dtype=np.int64)
-    shift = 0
-    while (scale.half >> shift) * room.longest >= 1 << 24:
+    shift = 0  # least costs lose so many bits, downwards, that they and their sums fit
+    while scale.half >> shift >= 1 << 15 or (scale.half >> shift) * room.longest >= 1 << 31:
         shift += 1
     for begin in range(first_block * LANES, n, stride * LANES):
         lanes = min(LANES, n - begin)
-        near[:] = 0
         for lane in range(lanes):
             least_costs(places, order[begin + lane], least[lane])
             for p in range(n_places):
@@ -227,35 +279,40 @@ def sieve(
         found[:] = 0
         for r in range(begin + 1, n):
             a = order[r]
-            spaces[:] = 0
-            for own in range(places.offsets[a], places.offsets[a + 1]):
-                weight, row = places.weights[own], near[places.own[own]]
-                for lane in range(LANES):
-                    spaces[lane] += weight * row[lane]
-            m = raw.offsets[a + 1] - raw.offsets[a]
-            limit = np.float32(min(threshold * m / (1 << shift) * 1.000001 + 1, 1e9))
-            passing = 0
+            sums[:] = 0
+            add_least_costs(places.offsets, places.own, places.weights, a, near, sums)
+            limit = np.int32(min(threshold * (raw.offsets[a + 1] - raw.offsets[a]) / (1 << shift) * 1.000001 + 1, (1 << 31) - 1))
+            passing = np.int32(0)
             for lane in range(LANES):
-                passing += spaces[lane] < limit
+                passing = np.int32(passing + np.int32(sums[lane] < limit))
             if passing:
                 for lane in range(min(lanes, r - begin)):
-                    if spaces[lane] < limit:
-                        rank[lane, found[lane]], bound[lane, found[lane]] = r, spaces[lane]
-                        found[lane] += 1
+                    rank[lane, found[lane]] = r
+                    found[lane] += sums[lane] < limit
         for lane in range(lanes):
-            evaluate(raw, places, order, order[begin + lane], rank[lane], bound[lane], found[lane], shift, least[lane], threshold, nearest, room, scale)
+            evaluate(people, order, begin + lane, rank[lane, : found[lane]], least[lane], threshold, nearest, room, scale)
+
+
+@compiled
+def lowest_sum(people: People, a: int, least: Numbers, gaps: Numbers, limit: float) -> Any:
+    """The sum of a's least spatial and temporal costs; ends early above ``limit``."""
+    places, hours = people.places, people.hours
+    total = 0
+    for own in range(places.offsets[a], places.offsets[a + 1]):
+        total += int(places.weights[own]) * least[places.own[own]]
+    for own in range(hours.offsets[a], hours.offsets[a + 1]):
+        total += int(hours.weights[own]) * gaps[hours.own[own]]
+        if total > limit:
+            break
+    return total
 
 
 @compiled
 def evaluate(
-    raw: Raw,
-    places: Places,
+    people: People,
     order: Integers,
-    b: int,
-    rank: Numbers,
-    bound: Numbers,
-    found: int,
-    shift: int,
+    rank_of_b: int,
+    ranks: Numbers,
     least: Numbers,
     threshold: float,
     nearest: Nearest,
@@ -263,31 +320,28 @@ def evaluate(
     scale: Scale,
 ) -> None:
     """Compare b with those that passed the spatial bound, each no further than needed to know that neither wants the other."""
-    by_field = found >= _FEWEST_FOR_A_FIELD or places.side > 1
-    if by_field and found:
-        field_of(raw, places, b, least, room, scale)
+    raw, places = people.raw, people.places
+    b = order[rank_of_b]
     m_b = raw.offsets[b + 1] - raw.offsets[b]
-    for candidate in range(found):
-        a = order[rank[candidate]]
+    gaps = room.gaps
+    if len(ranks):
+        least_gaps(raw, people.hours, b, scale, gaps)
+    has_field = False
+    for rank in ranks:
+        a = order[rank]
         m = raw.offsets[a + 1] - raw.offsets[a]
-        lowest = int(bound[candidate]) << shift
-        if not (accepts(nearest, a, b, lowest / m, threshold) or accepts(nearest, b, a, lowest / m, threshold)):
+        limit = max(ceiling(nearest, a, threshold), ceiling(nearest, b, threshold)) * m * (1 + 1e-12)
+        lowest = lowest_sum(people, a, least, gaps, limit)
+        if lowest > limit or not (accepts(nearest, a, b, lowest / m, threshold) or accepts(nearest, b, a, lowest / m, threshold)):
             continue
         nearest.tally[0] += 1
-        limit = max(ceiling(nearest, a, threshold), ceiling(nearest, b, threshold)) * m * (1 + 1e-12)
-        total = 0 * scale.half
-        if by_field:
-            if shift:
-                lowest = 0
-                for own in range(places.offsets[a], places.offsets[a + 1]):
-                    lowest += int(places.weights[own]) * least[places.own[own]]
-            total = field_sum(raw, places, a, room, lowest, limit, scale)
-            if total > limit:
-                continue
-        if not by_field or places.side > 1 or m == m_b:
+        if not has_field:
+            field_of(people, b, least, room, scale)
+            has_field = True
+        total = field_sum(people, a, room, gaps, lowest, limit, scale)
+        if total <= limit and (places.side > 1 or m == m_b):
             total = pair_sum(raw, a, b, limit, room.least_spaces, scale)
-            if total > limit:
-                continue
-        nearest.tally[1] += 1
-        offer(nearest, a, b, total / m, threshold)
-        offer(nearest, b, a, total / m, threshold)
+        if total <= limit:
+            nearest.tally[1] += 1
+            offer(nearest, a, b, total / m, threshold)
+            offer(nearest, b, a, total / m, threshold)

@@ -88,7 +88,7 @@ class BandedPairs:
             self._search()
 
     def _search_crowds(self, slots: Integers) -> None:
-        assert self._merged is not None
+        assert self._merged is not None  # noqa: S101  (callers see to it)
         self._put(slots, self._merged.nearest(slots, np.flatnonzero(self._living), self._threshold, self._run))
 
     def _put(self, owners: Integers, found: Nearest) -> None:
@@ -120,7 +120,7 @@ class _MergedCrowds:
         own = Boxes.of_samples(original.t, original.x, original.y)
         self._near = near
         self._used = original.n_samples
-        around = near.raw.bounds.copy()
+        around = near.people.raw.bounds.copy()
         around[:, [1, 3]] += 1
         self.crowds = Crowds(
             boxes=Samples(*(_with_room(column, self._used + self._used // 2) for column in (*own.columns(), own.t_end))),
@@ -153,7 +153,7 @@ class _MergedCrowds:
         """The nearest living others of each of these slots below the threshold."""
 
         def part(own: Integers) -> None:
-            nearest_to_crowds(self.crowds, self._near.places, own, living, threshold, self._lists, self._near.scale)
+            nearest_to_crowds(self.crowds, self._near.people.places, own, living, threshold, self._lists, self._near.scale)
 
         if len(slots) == 1:
             part(slots)
