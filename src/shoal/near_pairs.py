@@ -71,9 +71,10 @@ class NearPairs:
             index=np.empty(((last_t - hours.first_t) >> shift) + 1, dtype=np.int32),
             last_t=last_t,
             shift=shift,
-            gaps=np.empty(hours.count, dtype=kind),
             longest=longest,
             least_spaces=np.empty(np.diff(raw.place_offsets)[order].max(initial=1), dtype=np.int64),
+            width=np.ones(1, dtype=np.int64),
+            half=int(self.scale.half),
         )
 
 

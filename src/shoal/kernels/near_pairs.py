@@ -13,6 +13,8 @@ from shoal.compiled import compiled
 from shoal.kernels.stretch import Floats, Integers, Numbers, Raw, Scale, raw_sum
 
 LANES = 64  # as many as fill the registers; with half as many the same loop takes five times as long a pair
+_FEW = 4  # lanes; the temporal bound of so few is cheaper one by one
+_AT_ONCE = 256  # compared before the lists are looked at again
 
 
 class Places(NamedTuple):
@@ -60,7 +62,7 @@ class Field(NamedTuple):
 
     table: [most samples of one subject + 2, P + 1]; column: [P] of each place; place: [P + 1] of each column; rows: [most places of one
     subject, P + 1], position: [P]; events: times of the table's rows; index: the first row not before the start of each bin of
-    1 << shift slots. gaps: [bins of activity]. least_spaces: room for raw_sum. A place from which all of b is too far costs half wherever b is: all such share column 0.
+    1 << shift slots. width: [1] columns in use. least_spaces: room for raw_sum. A place from which all of b is too far costs half wherever b is: all such share column 0.
     """
 
     table: Numbers
@@ -72,9 +74,10 @@ class Field(NamedTuple):
     index: Numbers
     last_t: int
     shift: int
-    gaps: Numbers
     longest: int
     least_spaces: Integers
+    width: Integers
+    half: int
 
 
 class Nearest(NamedTuple):
@@ -138,8 +141,22 @@ def least_costs(places: Places, b: int, least: Numbers) -> None:
 
 
 @compiled
+def choose_columns(places: Places, chosen: Integers, least: Numbers, room: Field) -> None:
+    """Give a column to each place of these subjects that is within reach of b."""
+    room.column[:] = 0
+    width = 1
+    for a in chosen:
+        for p in places.own[places.offsets[a] : places.offsets[a + 1]]:
+            if room.column[p] == 0 and least[p] < room.half:
+                room.column[p] = width
+                room.place[width] = p
+                width += 1
+    room.width[0] = width
+
+
+@compiled
 def field_of(people: People, b: int, least: Numbers, room: Field, scale: Scale) -> None:
-    """Fill ``room`` with what a sample at each place and each time costs beyond least[place], given by b alone.
+    """Fill ``room`` with what a sample at each chosen place and each time costs beyond least[place], given by b alone.
 
     cost(p, t) = min over b's samples of min(space, half) + min(time, half), and the first min never is below least[p]; what lies
     beyond the cap in time costs least[p] + half. Between two of b's times the excess is reached from one of both, at per_slot a slot.
@@ -148,13 +165,7 @@ def field_of(people: People, b: int, least: Numbers, room: Field, scale: Scale) 
     half, per_slot = scale.half, scale.per_slot
     kind = least.dtype.type
     column, events, table = room.column, room.events, room.table
-    width = 1
-    for p in range(len(least)):
-        column[p] = 0
-        if least[p] < half:
-            column[p] = width
-            room.place[width] = p
-            width += 1
+    width = room.width[0]
     own = places.own[places.offsets[b] : places.offsets[b + 1]]
     for q in range(len(own)):
         room.position[own[q]] = q
@@ -260,37 +271,64 @@ def sieve(
 
     order: subjects by ascending number of samples. Does the blocks first_block, first_block + stride, ... of LANES subjects.
     """
-    raw, places = people.raw, people.places
-    n, n_places = len(order), len(places.costs)
-    least = np.empty((LANES, n_places), dtype=places.costs.dtype)
-    near = np.zeros((n_places, LANES), dtype=np.int16)
-    sums = np.empty(LANES, dtype=np.int32)
+    n = len(order)
+    least = np.empty((LANES, len(people.places.costs)), dtype=people.places.costs.dtype)
+    gaps = np.empty((LANES, people.hours.count), dtype=people.places.costs.dtype)
+    near = np.zeros((len(people.places.costs), LANES), dtype=np.int16)
+    soon = np.zeros((people.hours.count, LANES), dtype=np.int16)
     rank = np.empty((LANES, n), dtype=np.int32)
     found = np.empty(LANES, dtype=np.int64)
     shift = 0  # least costs lose so many bits, downwards, that they and their sums fit
-    while scale.half >> shift >= 1 << 15 or (scale.half >> shift) * room.longest >= 1 << 31:
+    while scale.half >> shift >= 1 << 15 or (scale.half >> shift) * 2 * room.longest >= 1 << 31:
         shift += 1
     for begin in range(first_block * LANES, n, stride * LANES):
         lanes = min(LANES, n - begin)
         for lane in range(lanes):
-            least_costs(places, order[begin + lane], least[lane])
-            for p in range(n_places):
+            least_costs(people.places, order[begin + lane], least[lane])
+            least_gaps(people.raw, people.hours, order[begin + lane], scale, gaps[lane])
+            for p in range(len(near)):
                 near[p, lane] = least[lane, p] >> shift
-        found[:] = 0
-        for r in range(begin + 1, n):
-            a = order[r]
-            sums[:] = 0
-            add_least_costs(places.offsets, places.own, places.weights, a, near, sums)
-            limit = np.int32(min(threshold * (raw.offsets[a + 1] - raw.offsets[a]) / (1 << shift) * 1.000001 + 1, (1 << 31) - 1))
-            passing = np.int32(0)
-            for lane in range(LANES):
-                passing = np.int32(passing + np.int32(sums[lane] < limit))
-            if passing:
-                for lane in range(min(lanes, r - begin)):
-                    rank[lane, found[lane]] = r
-                    found[lane] += sums[lane] < limit
+            for h in range(len(soon)):
+                soon[h, lane] = gaps[lane, h] >> shift
+        pass_bounds(people, order, begin, shift, threshold, near, soon, rank, found)
         for lane in range(lanes):
-            evaluate(people, order, begin + lane, rank[lane, : found[lane]], least[lane], threshold, nearest, room, scale)
+            ranks = rank[lane, : found[lane]]
+            for first in range(0, len(ranks), _AT_ONCE):
+                evaluate(people, order, begin + lane, ranks[first : first + _AT_ONCE], least[lane], gaps[lane], threshold, nearest, room, scale)
+
+
+@compiled
+def pass_bounds(
+    people: People, order: Integers, begin: int, shift: int, threshold: float, near: Numbers, soon: Numbers, rank: Numbers, found: Integers
+) -> None:
+    """Fill rank[lane, : found[lane]] with those behind order[begin + lane] whose bound with it is below the threshold."""
+    places, hours, offsets = people.places, people.hours, people.raw.offsets
+    lanes = min(LANES, len(order) - begin)
+    sums = np.empty(LANES, dtype=np.int32)
+    found[:] = 0
+    for r in range(begin + 1, len(order)):
+        a = order[r]
+        limit = np.int32(min(threshold * (offsets[a + 1] - offsets[a]) / (1 << shift) * 1.000001 + 1, (1 << 31) - 1))
+        sums[:] = 0
+        add_least_costs(places.offsets, places.own, places.weights, a, near, sums)
+        passing = count_below(sums, limit)
+        if passing > _FEW:
+            add_least_costs(hours.offsets, hours.own, hours.weights, a, soon, sums)
+            passing = count_below(sums, limit)
+        if passing == 0:
+            continue
+        for lane in range(min(lanes, r - begin)):
+            rank[lane, found[lane]] = r
+            found[lane] += sums[lane] < limit
+
+
+@compiled
+def count_below(sums: Numbers, limit: int) -> Any:
+    """How many lanes are below the limit."""
+    count = np.int32(0)
+    for lane in range(LANES):
+        count = np.int32(count + np.int32(sums[lane] < limit))
+    return count
 
 
 @compiled
@@ -314,30 +352,38 @@ def evaluate(
     rank_of_b: int,
     ranks: Numbers,
     least: Numbers,
+    gaps: Numbers,
     threshold: float,
     nearest: Nearest,
     room: Field,
     scale: Scale,
 ) -> None:
-    """Compare b with those that passed the spatial bound, each no further than needed to know that neither wants the other."""
+    """Compare b with a few that passed the bounds, each no further than needed to know that neither wants the other."""
     raw, places = people.raw, people.places
     b = order[rank_of_b]
     m_b = raw.offsets[b + 1] - raw.offsets[b]
-    gaps = room.gaps
-    if len(ranks):
-        least_gaps(raw, people.hours, b, scale, gaps)
-    has_field = False
+    chosen = np.empty(len(ranks), dtype=np.int64)
+    bound = np.empty(len(ranks), dtype=np.int64)
+    count = 0
     for rank in ranks:
         a = order[rank]
+        if accepts(nearest, a, b, 0.0, threshold) or accepts(nearest, b, a, 0.0, threshold):
+            m = raw.offsets[a + 1] - raw.offsets[a]
+            limit = max(ceiling(nearest, a, threshold), ceiling(nearest, b, threshold)) * m * (1 + 1e-12)
+            lowest = lowest_sum(people, a, least, gaps, limit)
+            if lowest <= limit:
+                chosen[count], bound[count] = a, lowest
+                count += 1
+    if count:
+        choose_columns(places, chosen[:count], least, room)
+        field_of(people, b, least, room, scale)
+    for position in range(count):
+        a, lowest = chosen[position], bound[position]
         m = raw.offsets[a + 1] - raw.offsets[a]
-        limit = max(ceiling(nearest, a, threshold), ceiling(nearest, b, threshold)) * m * (1 + 1e-12)
-        lowest = lowest_sum(people, a, least, gaps, limit)
-        if lowest > limit or not (accepts(nearest, a, b, lowest / m, threshold) or accepts(nearest, b, a, lowest / m, threshold)):
+        if not (accepts(nearest, a, b, lowest / m, threshold) or accepts(nearest, b, a, lowest / m, threshold)):
             continue
         nearest.tally[0] += 1
-        if not has_field:
-            field_of(people, b, least, room, scale)
-            has_field = True
+        limit = max(ceiling(nearest, a, threshold), ceiling(nearest, b, threshold)) * m * (1 + 1e-12)
         total = field_sum(people, a, room, gaps, lowest, limit, scale)
         if total <= limit and (places.side > 1 or m == m_b):
             total = pair_sum(raw, a, b, limit, room.least_spaces, scale)
