@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.near_pairs import Field, Hours, Nearest, People, Places, sieve
+from shoal.kernels.near_pairs import Field, Hours, Nearest, People, Places, Ranked, in_order, sieve
 from shoal.kernels.places import gap_costs, numbered_cells, own_places
 from shoal.kernels.stretch import Integers, Numbers, Raw, Scale
 from shoal.run import Run
@@ -38,6 +38,8 @@ class NearPairs:
         n = len(self.lengths)
         order = among[np.argsort(self.lengths[among], kind="stable")]
         threads = self.run.threads
+        places, bins = (in_order(lists.offsets, lists.own, lists.weights, order) for lists in (self.people.places, self.people.hours))
+        ranked = Ranked(self.lengths[order], *places, *bins)
 
         def part(first: int) -> Nearest:
             found = Nearest(
@@ -47,7 +49,7 @@ class NearPairs:
                 wanted=np.ones(n, dtype=np.bool_) if wanted is None else wanted,
                 tally=np.zeros(2, dtype=np.int64),
             )
-            sieve(self.people, order, first, threads, threshold, found, self._room(order), self.scale)
+            sieve(self.people, ranked, order, first, threads, threshold, found, self._room(order), self.scale)
             return found
 
         parts = list(self.run.map(part, range(threads)))

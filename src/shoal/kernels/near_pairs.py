@@ -57,6 +57,21 @@ class People(NamedTuple):
     hours: Hours
 
 
+class Ranked(NamedTuple):
+    """What the bounds need, in ascending order of length: so it is read from front to back, not here and there.
+
+    lengths: [n] samples of each rank. The rest: the places and bins of each rank, as in Places and Hours.
+    """
+
+    lengths: Integers
+    place_offsets: Integers
+    places: Numbers
+    place_weights: Numbers
+    bin_offsets: Integers
+    bins: Numbers
+    bin_weights: Numbers
+
+
 class Field(NamedTuple):
     """Room for the field of one subject, and the span of time it stands in.
 
@@ -255,17 +270,38 @@ def pair_sum(raw: Raw, a: int, b: int, limit: float, least_spaces: Integers, sca
 
 
 @compiled
-def add_least_costs(offsets: Integers, own: Numbers, weights: Numbers, a: int, table: Numbers, sums: Numbers) -> None:
-    """Add to sums[lane] the weighted least costs of a's places, or bins, to the subject of each lane. table: int16 [P, LANES]."""
-    for position in range(offsets[a], offsets[a + 1]):
+def add_least_costs(offsets: Integers, own: Numbers, weights: Numbers, r: int, table: Numbers, sums: Numbers) -> None:
+    """Add to sums[lane] the weighted least costs of a rank's places, or bins, to the subject of each lane. table: int16 [P, LANES]."""
+    for position in range(offsets[r], offsets[r + 1]):
         weight, row = np.int32(weights[position]), table[np.uint32(own[position])]
         for lane in range(LANES):
             sums[lane] = np.int32(sums[lane] + np.int32(weight * np.int32(row[lane])))
 
 
 @compiled
+def in_order(offsets: Integers, own: Numbers, weights: Numbers, order: Integers) -> tuple[Integers, Numbers, Numbers]:
+    """The lists of these subjects, in this order."""
+    starts = np.zeros(len(order) + 1, dtype=np.int64)
+    for r in range(len(order)):
+        starts[r + 1] = starts[r] + offsets[order[r] + 1] - offsets[order[r]]
+    some, heavy = np.empty(starts[-1], dtype=own.dtype), np.empty(starts[-1], dtype=weights.dtype)
+    for r in range(len(order)):
+        some[starts[r] : starts[r + 1]] = own[offsets[order[r]] : offsets[order[r] + 1]]
+        heavy[starts[r] : starts[r + 1]] = weights[offsets[order[r]] : offsets[order[r] + 1]]
+    return starts, some, heavy
+
+
+@compiled
 def sieve(
-    people: People, order: Integers, first_block: int, stride: int, threshold: float, nearest: Nearest, room: Field, scale: Scale
+    people: People,
+    ranked: Ranked,
+    order: Integers,
+    first_block: int,
+    stride: int,
+    threshold: float,
+    nearest: Nearest,
+    room: Field,
+    scale: Scale,
 ) -> None:
     """Offer to each other all pairs of ``order`` with an effort below ``threshold``, in units of 1 / (2 * half), as far as the lists reach.
 
@@ -290,7 +326,7 @@ def sieve(
                 near[p, lane] = least[lane, p] >> shift
             for h in range(len(soon)):
                 soon[h, lane] = gaps[lane, h] >> shift
-        pass_bounds(people, order, begin, shift, threshold, near, soon, rank, found)
+        pass_bounds(ranked, begin, shift, threshold, near, soon, rank, found)
         for lane in range(lanes):
             ranks = rank[lane, : found[lane]]
             for first in range(0, len(ranks), _AT_ONCE):
@@ -299,27 +335,27 @@ def sieve(
 
 @compiled
 def pass_bounds(
-    people: People, order: Integers, begin: int, shift: int, threshold: float, near: Numbers, soon: Numbers, rank: Numbers, found: Integers
+    ranked: Ranked, begin: int, shift: int, threshold: float, near: Numbers, soon: Numbers, rank: Numbers, found: Integers
 ) -> None:
-    """Fill rank[lane, : found[lane]] with those behind order[begin + lane] whose bound with it is below the threshold."""
-    places, hours, offsets = people.places, people.hours, people.raw.offsets
-    lanes = min(LANES, len(order) - begin)
+    """Fill rank[lane, : found[lane]] with the ranks behind begin + lane whose bound with it is below the threshold."""
+    lengths = ranked.lengths
+    lanes = min(LANES, len(lengths) - begin)
     sums = np.empty(LANES, dtype=np.int32)
     found[:] = 0
-    for r in range(begin + 1, len(order)):
-        a = order[r]
-        limit = np.int32(min(threshold * (offsets[a + 1] - offsets[a]) / (1 << shift) * 1.000001 + 1, (1 << 31) - 1))
+    for r in range(begin + 1, len(lengths)):
+        limit = np.int32(min(threshold * lengths[r] / (1 << shift) * 1.000001 + 1, (1 << 31) - 1))
         sums[:] = 0
-        add_least_costs(places.offsets, places.own, places.weights, a, near, sums)
+        add_least_costs(ranked.place_offsets, ranked.places, ranked.place_weights, r, near, sums)
         passing = count_below(sums, limit)
         if passing > _FEW:
-            add_least_costs(hours.offsets, hours.own, hours.weights, a, soon, sums)
+            add_least_costs(ranked.bin_offsets, ranked.bins, ranked.bin_weights, r, soon, sums)
             passing = count_below(sums, limit)
         if passing == 0:
             continue
         for lane in range(min(lanes, r - begin)):
-            rank[lane, found[lane]] = r
-            found[lane] += sums[lane] < limit
+            if sums[lane] < limit:  # a store only where needed: the rows of lanes lie on pages of their own
+                rank[lane, found[lane]] = r
+                found[lane] += 1
 
 
 @compiled
