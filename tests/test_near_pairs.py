@@ -142,8 +142,8 @@ def assert_nearest(original: Trajectories, count: int, threshold: float) -> None
     found = NearPairs(original, Caps(), Run(threads=2)).nearest(np.arange(original.n_subjects), count, threshold)
     for i, row in enumerate(efforts):
         order = [j for j in np.lexsort((np.arange(len(row)), row)) if row[j] < threshold][:count]
-        assert found.partner[i, : found.count[i]].tolist() == order
-        assert found.effort[i, : found.count[i]].tolist() == row[order].tolist()
+        assert found.partner[i, : found.known[i]].tolist() == order
+        assert found.effort[i, : found.known[i]].tolist() == row[order].tolist()
 
 
 @pytest.mark.kernels

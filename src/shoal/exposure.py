@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-
 from shoal.kernels.stretch import Floats, Integers, Scale, box_sum, nearest_boxes
 from shoal.near_pairs import NearPairs
 from shoal.release import Boxes
@@ -99,7 +98,7 @@ def _nearest_others(near: NearPairs, count: int) -> Integers:
     threshold = largest * _FIRST_BAND
     while missing.any():
         found = near.nearest(everybody, count, threshold, missing)
-        done = missing & (found.count == count)
+        done = missing & (found.known == count)
         neighbours[done] = found.partner[done]
         missing &= ~done
         threshold *= _GROWTH

@@ -45,7 +45,7 @@ class NearPairs:
             found = Nearest(
                 partner=np.empty((n, count), dtype=np.int32),
                 effort=np.empty((n, count)),
-                count=np.zeros(n, dtype=np.int32),
+                known=np.zeros(n, dtype=np.int32),
                 wanted=np.ones(n, dtype=np.bool_) if wanted is None else wanted,
                 tally=np.zeros(2, dtype=np.int64),
             )
@@ -70,7 +70,7 @@ class NearPairs:
             rows=np.empty((most_places, n_places + 1), dtype=kind),
             position=np.empty(n_places, dtype=np.int64),
             events=np.empty(longest + 2, dtype=np.int64),
-            index=np.empty(((last_t - hours.first_t) >> shift) + 1, dtype=np.int32),
+            row_at=np.empty(((last_t - hours.first_t) >> shift) + 1, dtype=np.int32),
             last_t=last_t,
             shift=shift,
             longest=longest,
@@ -141,14 +141,14 @@ def _numbered(x: Integers, y: Integers) -> tuple[Numbers, int]:
 def _joined(parts: list[Nearest]) -> Nearest:
     """The nearest of several lists for each subject."""
     count = parts[0].partner.shape[1]
-    known = [np.arange(count) < part.count[:, None] for part in parts]
+    known = [np.arange(count) < part.known[:, None] for part in parts]
     effort = np.concatenate([np.where(k, part.effort, np.inf) for k, part in zip(known, parts, strict=True)], axis=1)
-    partner = np.concatenate([np.where(k, part.partner, len(part.count)) for k, part in zip(known, parts, strict=True)], axis=1)
+    partner = np.concatenate([np.where(k, part.partner, len(part.known)) for k, part in zip(known, parts, strict=True)], axis=1)
     best = np.lexsort((partner, effort))[:, :count]
     return Nearest(
         partner=np.take_along_axis(partner, best, axis=1),
         effort=np.take_along_axis(effort, best, axis=1),
-        count=np.minimum(sum(part.count for part in parts), count).astype(np.int32),
+        known=np.minimum(sum(part.known for part in parts), count).astype(np.int32),
         wanted=parts[0].wanted,
         tally=parts[0].tally,
     )

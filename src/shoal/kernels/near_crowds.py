@@ -87,5 +87,5 @@ def nearest_to_crowds(
     """The same for each of ``slots``."""
     least = np.empty(len(places.costs), dtype=np.int64)
     for slot in slots:
-        nearest.count[slot] = 0
+        nearest.known[slot] = 0
         nearest_to_crowd(crowds, places, slot, living, threshold, nearest, least, scale)

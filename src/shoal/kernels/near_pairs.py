@@ -36,14 +36,14 @@ class Places(NamedTuple):
 
 
 class Hours(NamedTuple):
-    """When subjects are active, in bins of 1 << shift slots from first_t on; count: how many bins.
+    """When subjects are active, in bins of 1 << shift slots from first_t on, n_bins of them.
 
     offsets [n + 1], own, weights: the bins of each subject and how many of its samples are in each.
     """
 
     first_t: int
     shift: int
-    count: int
+    n_bins: int
     offsets: Integers
     own: Numbers
     weights: Numbers
@@ -75,9 +75,10 @@ class Ranked(NamedTuple):
 class Field(NamedTuple):
     """Room for the field of one subject, and the span of time it stands in.
 
-    table: [most samples of one subject + 2, P + 1]; column: [P] of each place; place: [P + 1] of each column; rows: [most places of one
-    subject, P + 1], position: [P]; events: times of the table's rows; index: the first row not before the start of each bin of
-    1 << shift slots. width: [1] columns in use. least_spaces: room for raw_sum. A place from which all of b is too far costs half wherever b is: all such share column 0.
+    table: [most samples of one subject + 2, P + 1]; column: [P] of each place; place: [P + 1] of each column; width: [1] columns in use.
+    rows: [most places of one subject, P + 1]; position: [P]. events: times of the table's rows; row_at: the first row not before the
+    start of each bin of 1 << shift slots. A place from which all of b is too far costs half wherever b is: all such share column 0.
+    longest: most samples of one subject; least_spaces: room for raw_sum.
     """
 
     table: Numbers
@@ -86,7 +87,7 @@ class Field(NamedTuple):
     rows: Numbers
     position: Integers
     events: Integers
-    index: Numbers
+    row_at: Numbers
     last_t: int
     shift: int
     longest: int
@@ -103,7 +104,7 @@ class Nearest(NamedTuple):
 
     partner: Numbers
     effort: Floats
-    count: Numbers
+    known: Numbers
     wanted: Numbers
     tally: Integers
 
@@ -114,7 +115,7 @@ def accepts(nearest: Nearest, i: int, j: int, effort: float, threshold: float) -
     if not nearest.wanted[i] or effort >= threshold:
         return False
     last = nearest.partner.shape[1] - 1
-    if nearest.count[i] <= last or effort < nearest.effort[i, last]:
+    if nearest.known[i] <= last or effort < nearest.effort[i, last]:
         return True
     return effort == nearest.effort[i, last] and j < nearest.partner[i, last]
 
@@ -124,15 +125,15 @@ def offer(nearest: Nearest, i: int, j: int, effort: float, threshold: float) -> 
     """Put j into the list of i if it belongs there."""
     if not accepts(nearest, i, j, effort, threshold):
         return
-    place = min(nearest.count[i], nearest.partner.shape[1] - 1)
+    place = min(nearest.known[i], nearest.partner.shape[1] - 1)
     while place > 0:
-        before, known = nearest.effort[i, place - 1], nearest.partner[i, place - 1]
-        if before < effort or (before == effort and known < j):
+        before, holder = nearest.effort[i, place - 1], nearest.partner[i, place - 1]
+        if before < effort or (before == effort and holder < j):
             break
-        nearest.effort[i, place], nearest.partner[i, place] = before, known
+        nearest.effort[i, place], nearest.partner[i, place] = before, holder
         place -= 1
     nearest.effort[i, place], nearest.partner[i, place] = effort, j
-    nearest.count[i] = min(nearest.count[i] + 1, nearest.partner.shape[1])
+    nearest.known[i] = min(nearest.known[i] + 1, nearest.partner.shape[1])
 
 
 @compiled
@@ -141,7 +142,7 @@ def ceiling(nearest: Nearest, i: int, threshold: float) -> float:
     if not nearest.wanted[i]:
         return 0.0
     last = nearest.partner.shape[1] - 1
-    return threshold if nearest.count[i] <= last else min(threshold, nearest.effort[i, last])
+    return threshold if nearest.known[i] <= last else min(threshold, nearest.effort[i, last])
 
 
 @compiled
@@ -179,7 +180,7 @@ def field_of(people: People, b: int, least: Numbers, room: Field, scale: Scale) 
     raw, places, hours = people
     half, per_slot = scale.half, scale.per_slot
     kind = least.dtype.type
-    column, events, table = room.column, room.events, room.table
+    events, table = room.events, room.table
     width = room.width[0]
     own = places.own[places.offsets[b] : places.offsets[b + 1]]
     for q in range(len(own)):
@@ -216,9 +217,9 @@ def field_of(people: People, b: int, least: Numbers, room: Field, scale: Scale) 
     filled = 0
     for j in range(1, last + 1):
         stop = ((events[j] - hours.first_t) >> room.shift) + 1
-        room.index[filled:stop] = j
+        room.row_at[filled:stop] = j
         filled = max(filled, stop)
-    room.index[filled:] = last + 1
+    room.row_at[filled:] = last + 1
 
 
 @compiled
@@ -227,7 +228,7 @@ def least_gaps(raw: Raw, hours: Hours, b: int, scale: Scale, gaps: Numbers) -> N
     far = scale.half // scale.per_slot + 1
     first, last, width = raw.offsets[b], raw.offsets[b + 1] - 1, 1 << hours.shift
     later = first
-    for h in range(hours.count):
+    for h in range(hours.n_bins):
         begin = hours.first_t + (h << hours.shift)
         while later <= last and raw.t[later] < begin:
             later += 1
@@ -245,7 +246,7 @@ def field_sum(people: People, a: int, room: Field, gaps: Numbers, lowest: int, l
 
     lowest: the sum of a's least spatial and temporal costs. Each sample replaces its share of it by its cost.
     """
-    raw, hours, column, index = people.raw, people.hours, room.column, room.index
+    raw, hours, column, index = people.raw, people.hours, room.column, room.row_at
     events, table, half, per_slot = room.events, room.table, scale.half, scale.per_slot
     total = lowest
     for i in range(raw.offsets[a], raw.offsets[a + 1]):
@@ -309,13 +310,13 @@ def sieve(
     """
     n = len(order)
     least = np.empty((LANES, len(people.places.costs)), dtype=people.places.costs.dtype)
-    gaps = np.empty((LANES, people.hours.count), dtype=people.places.costs.dtype)
+    gaps = np.empty((LANES, people.hours.n_bins), dtype=people.places.costs.dtype)
     near = np.zeros((len(people.places.costs), LANES), dtype=np.int16)
-    soon = np.zeros((people.hours.count, LANES), dtype=np.int16)
+    soon = np.zeros((people.hours.n_bins, LANES), dtype=np.int16)
     rank = np.empty((LANES, n), dtype=np.int32)
     found = np.empty(LANES, dtype=np.int64)
-    shift = 0  # least costs lose so many bits, downwards, that they and their sums fit
-    while scale.half >> shift >= 1 << 15 or (scale.half >> shift) * 2 * room.longest >= 1 << 31:
+    shift, half = 0, int(scale.half)  # least costs lose so many bits, downwards, that they and their sums fit
+    while half >> shift >= 1 << 15 or (half >> shift) * 2 * room.longest >= 1 << 31:
         shift += 1
     for begin in range(first_block * LANES, n, stride * LANES):
         lanes = min(LANES, n - begin)
@@ -330,7 +331,9 @@ def sieve(
         for lane in range(lanes):
             ranks = rank[lane, : found[lane]]
             for first in range(0, len(ranks), _AT_ONCE):
-                evaluate(people, order, begin + lane, ranks[first : first + _AT_ONCE], least[lane], gaps[lane], threshold, nearest, room, scale)
+                evaluate(
+                    people, order, begin + lane, ranks[first : first + _AT_ONCE], least[lane], gaps[lane], threshold, nearest, room, scale
+                )
 
 
 @compiled
@@ -359,7 +362,7 @@ def pass_bounds(
 
 
 @compiled
-def count_below(sums: Numbers, limit: int) -> Any:
+def count_below(sums: Numbers, limit: Any) -> Any:
     """How many lanes are below the limit."""
     count = np.int32(0)
     for lane in range(LANES):

@@ -93,7 +93,7 @@ class BandedPairs:
 
     def _put(self, owners: Integers, found: Nearest) -> None:
         """Queue the lists of these slots."""
-        count, partner, effort = found.count[owners], found.partner[owners], found.effort[owners]
+        count, partner, effort = found.known[owners], found.partner[owners], found.effort[owners]
         listed = np.arange(_LIST) < count[:, None]
         owner, other = np.repeat(owners, count), partner[listed]
         age = self._age
@@ -132,7 +132,7 @@ class _MergedCrowds:
         self._lists = Nearest(
             partner=np.empty((n, _LIST), dtype=np.int32),
             effort=np.empty((n, _LIST)),
-            count=np.zeros(n, dtype=np.int32),
+            known=np.zeros(n, dtype=np.int32),
             wanted=np.ones(n, dtype=np.bool_),
             tally=np.zeros(2, dtype=np.int64),
         )
