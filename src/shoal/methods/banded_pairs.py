@@ -57,6 +57,11 @@ class BandedPairs:
             self._search()
         return None
 
+    @property
+    def tally(self) -> Integers:
+        """[2] pairs of single people whose evaluation has begun, and those brought to an end; repeats count again."""
+        return self._near.tally
+
     def retire(self, a: int, b: int) -> None:
         """Take two crowds out."""
         for slot in (a, b):
