@@ -83,7 +83,7 @@ def main() -> None:
     scale = Caps().scale_on(original.snapped_grid())
     print(f"{original.n_subjects} people, {original.n_samples} samples, {asked.layout}, {Run().threads} threads")
 
-    few = original.keep(np.arange(min(600, original.n_subjects)))
+    few = original.keep(np.arange(min(250, original.n_subjects)))
     everybody, n_pairs = np.arange(few.n_subjects), few.n_subjects * (few.n_subjects - 1) // 2
     out = np.zeros((few.n_subjects, few.n_subjects))
     tiny = few.keep(np.arange(12))
