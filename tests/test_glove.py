@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import oracles
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.methods.assembly import Crowd
-from shoal.methods.effort_matrix import EffortMatrix
+from shoal.methods.banded_pairs import BandedPairs
 from shoal.methods.glove import Glove
 from shoal.methods.greedy import merge_greedily
 from shoal.methods.merging import merge
@@ -37,7 +37,7 @@ def as_boxes(boxes: tuple[oracles.Box, ...]) -> Boxes:
 def merge_sequence(original: Trajectories, k: int) -> list[tuple[int, int]]:
     scale = Caps().scale_on(Grid())
     every = [Crowd(members=np.array([i]), boxes=Boxes.of_samples(*original.samples_of(i))) for i in range(original.n_subjects)]
-    pairs = EffortMatrix(original, Caps(), Run())
+    pairs = BandedPairs(original, Caps(), Run())
     return merge_greedily(every, pairs, k, lambda a, b: merge(a, b, scale), Run()).sequence
 
 

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 import oracles
 import shoal
+from effort_matrix import all_efforts
 from shoal.errors import MisuseError
+from shoal.near_pairs import NearPairs
 from shoal.run import Run
-from shoal.stretch import Caps, pair_efforts
+from shoal.stretch import Caps
 from shoal.trajectories import Grid, Trajectories
 from small_data import population, populations
 
@@ -48,7 +50,7 @@ def test_fingerprint_stretch_of_boxes_is_the_papers(a: list[oracles.Box], b: lis
 
 @given(populations())
 def test_efforts_of_all_pairs_are_exact(original: Trajectories) -> None:
-    efforts = pair_efforts(original, Caps(), Run(threads=2))
+    efforts = all_efforts(original)
     groups = oracles.singles(original)
     for i in range(len(groups)):
         for j in range(i + 1, len(groups)):
@@ -60,10 +62,13 @@ def test_efforts_of_all_pairs_are_exact(original: Trajectories) -> None:
 def test_efforts_of_long_fingerprints_are_exact() -> None:
     """Long enough for every bound of the search to come into play: far places, far times, many samples at one place."""
     original = population([60, 60, 35, 80, 1], seed=3, places=12, step_cells=25, slots=20000)
-    efforts = pair_efforts(original, Caps(), Run())
+    found = NearPairs(original, Caps(), Run()).nearest(np.arange(5), 4, np.inf)
+    by_boxes = all_efforts(original)
     groups = oracles.singles(original)
-    for i, j in ((0, 1), (0, 2), (1, 3), (2, 4), (3, 4), (0, 4)):
-        assert efforts[i, j] == float(oracles.effort(groups[i], groups[j]) * 4800)
+    for i in range(5):
+        for j, effort in zip(found.partner[i], found.effort[i], strict=True):
+            exact = float(oracles.effort(groups[i], groups[j]) * 4800)
+            assert (effort, by_boxes[i, j]) == (exact, exact)
 
 
 def plain(original: Trajectories, subject: int) -> list[tuple[int, int, int]]:

@@ -8,13 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.kernels.row_minima import k_nearest
-from shoal.kernels.stretch import Floats, Scale, box_sum, nearest_boxes
+from shoal.kernels.stretch import Floats, Integers, Scale, box_sum, nearest_boxes
+from shoal.near_pairs import NearPairs
 from shoal.release import Boxes
 from shoal.run import Run
-from shoal.stretch import Caps, pair_efforts, samples_of_boxes, trajectories_of_arrays
+from shoal.stretch import Caps, samples_of_boxes, trajectories_of_arrays
 from shoal.trajectories import Trajectories
 
+_FIRST_BAND: Final = 1 / 16  # of the largest effort there is
+_GROWTH: Final = 1.5
 _Z: Final = {0.5: 0.0, 0.75: 0.6744897501960817, 0.99: 2.3263478740408408}  # standard normal quantiles
 
 
@@ -57,8 +59,7 @@ def k_gap(
     if n < k:
         raise MisuseError(f"the {k}-gap needs at least {k} people, and the data has {n}; choose a smaller k or add people")
     scale = caps.scale_on(original.snapped_grid())
-    neighbours = np.empty((n, k - 1), dtype=np.int64)
-    k_nearest(pair_efforts(original, caps, run or Run()), k - 1, neighbours)
+    neighbours = _nearest_others(NearPairs(original, caps, run or Run()), k - 1)
     parts, tails = np.empty((2, n)), np.empty((3, n))
     for i in range(n):
         stretches = [_sample_stretches(original, i, int(j), scale) for j in neighbours[i]]
@@ -89,12 +90,27 @@ def tail_weight_index(values: npt.ArrayLike) -> float:
     return float((top - middle) / (upper - middle) / ((_Z[0.99] - _Z[0.5]) / (_Z[0.75] - _Z[0.5])))
 
 
+def _nearest_others(near: NearPairs, count: int) -> Integers:
+    """[n, count] the nearest others of everybody, the first of equals, found in bands: who has enough below a threshold is done."""
+    n, largest = len(near.lengths), 2 * float(near.scale.half)
+    everybody, missing = np.arange(n), np.ones(n, dtype=np.bool_)
+    neighbours = np.empty((n, count), dtype=np.int64)
+    threshold = largest * _FIRST_BAND
+    while missing.any():
+        found = near.nearest(everybody, count, threshold, missing)
+        done = missing & (found.known == count)
+        neighbours[done] = found.partner[done]
+        missing &= ~done
+        threshold *= _GROWTH
+    return neighbours
+
+
 def _sample_stretches(original: Trajectories, i: int, j: int, scale: Scale) -> Floats:
     """[2, m] spatial and temporal part of the stretch of each sample of the longer of two subjects (the sets S and T of Sec. 5.3)."""
     a, b = (samples_of_boxes(Boxes.of_samples(*original.samples_of(subject))) for subject in sorted((i, j)))
     longer_is_b = len(b.t_start) > len(a.t_start)
     if len(a.t_start) == len(b.t_start):
-        longer_is_b = bool(box_sum(b, 1, a, 1, scale) > box_sum(a, 1, b, 1, scale))
+        longer_is_b = bool(box_sum(b, 1, a, 1, scale, np.inf) > box_sum(a, 1, b, 1, scale, np.inf))
     many, few = (b, a) if longer_is_b else (a, b)
     chosen, _ = nearest_boxes(many, 1, few, 1, scale)
     space = np.abs(many.x_min - few.x_min[chosen]) + np.abs(many.y_min - few.y_min[chosen])

@@ -6,25 +6,21 @@ Distances and durations become exact integers when both caps are fractions of th
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from math import lcm
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.kernels.stretch import Floats, Raw, Samples, Scale, box_effort, raw_efforts
+from shoal.kernels.stretch import Samples, Scale, box_effort
 from shoal.release import Boxes
-from shoal.run import Run
 from shoal.trajectories import Grid, Trajectories
 
 SPACE_CAP_M: Final = 20_000.0
 TIME_CAP_S: Final = 8 * 3600.0
 
 _LARGEST_HALF: Final = 1 << 32
-_PARTS: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,30 +74,7 @@ def fingerprint_stretch(
         raise MisuseError(f"n_a = {n_a} and n_b = {n_b} must each be at least 1")
     caps, grid = caps or Caps(), grid or Grid()
     scale = Scale(0.5 / caps.space_cap_m, 0.5 / caps.time_cap_s, 0.5)
-    return box_effort(_as_samples(a, grid), n_a, _as_samples(b, grid), n_b, scale)
-
-
-def raw_arrays(original: Trajectories) -> Raw:
-    """Snapped trajectories as kernels take them, with the distinct places of each subject."""
-    starts, x, y = original.offsets[:-1], original.x, original.y
-    subject = np.repeat(np.arange(original.n_subjects), original.lengths)
-    order = np.lexsort((y, x, subject))
-    fresh = np.ones(original.n_samples, dtype=np.bool_)
-    fresh[1:] = (np.diff(subject[order]) != 0) | (np.diff(x[order]) != 0) | (np.diff(y[order]) != 0)
-    place_offsets = np.concatenate([[0], np.cumsum(np.bincount(subject[order][fresh], minlength=original.n_subjects))])
-    place = np.empty(original.n_samples, dtype=np.int64)
-    place[order] = np.cumsum(fresh) - 1
-    return Raw(
-        offsets=original.offsets,
-        t=original.t,
-        x=x,
-        y=y,
-        place=place - place_offsets[subject],
-        place_offsets=place_offsets,
-        place_x=x[order][fresh],
-        place_y=y[order][fresh],
-        bounds=np.stack([bound.reduceat(column, starts) for column in (x, y) for bound in (np.minimum, np.maximum)], axis=1),
-    )
+    return box_effort(_as_samples(a, grid), n_a, _as_samples(b, grid), n_b, scale, np.inf)
 
 
 def samples_of_boxes(boxes: Boxes) -> Samples:
@@ -121,46 +94,6 @@ def trajectories_of_arrays(fingerprints: Sequence[npt.ArrayLike], grid: Grid | N
     rows = np.concatenate(arrays)
     cells = np.floor(rows / [grid.slot_s, grid.cell_m, grid.cell_m]).astype(np.int64)
     return Trajectories.from_rows(ids, *cells.T, grid=grid)
-
-
-_KNOWN_EFFORTS: Final["WeakKeyDictionary[Trajectories, dict[Caps, Floats]]"] = WeakKeyDictionary()
-
-
-def pair_efforts(original: Trajectories, caps: Caps, run: Run) -> Floats:
-    """Efforts of all pairs: float64 [n, n], valid above the diagonal only, in units of 1 / (2 * half); not to be written to.
-
-    Assessment and GLOVE ask for the same pairs one after the other, so the answer is kept as long as the trajectories live.
-    Raises MisuseError when the matrix would not fit into memory.
-    """
-    known = _KNOWN_EFFORTS.setdefault(original, {})
-    if caps not in known:
-        known[caps] = _computed_pair_efforts(original, caps, run)
-    return known[caps]
-
-
-def _computed_pair_efforts(original: Trajectories, caps: Caps, run: Run) -> Floats:
-    n = original.n_subjects
-    scale = caps.scale_on(original.snapped_grid())
-    try:
-        efforts = np.empty((n, n), dtype=np.float64)
-    except MemoryError as error:
-        raise MisuseError(
-            f"comparing all pairs of {n:,} people needs {n * n * 8 / 2**30:.1f} GiB of memory, more than there is; "
-            "use a shorter list of people or a machine with more memory"
-        ) from error
-    raw = raw_arrays(original)
-    # Row i has n - i - 1 pairs: parts of about equal work, each done by one thread.
-    pairs_before = np.concatenate([[0], np.cumsum(np.arange(n - 1, -1, -1))])
-    cuts = np.unique(np.searchsorted(pairs_before, np.linspace(0, pairs_before[-1], _PARTS + 1)[1:-1]))
-    parts = list(pairwise([0, *cuts.tolist(), n]))
-
-    def fill(part: tuple[int, int]) -> None:
-        raw_efforts(raw, part[0], part[1], scale, efforts)
-
-    for _ in run.map(fill, parts, label="comparing all pairs of people"):
-        pass
-    efforts.flags.writeable = False
-    return efforts
 
 
 def _as_samples(fingerprint: npt.ArrayLike, grid: Grid) -> Samples:

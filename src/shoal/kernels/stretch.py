@@ -55,8 +55,10 @@ class Raw(NamedTuple):
 
 
 @compiled
-def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale) -> Any:
+def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale, limit: float) -> Any:
     """Sum over a's raw samples of the least cost to any raw sample of b: Eq. 10 before division, all boxes of one size.
+
+    Ends early, with a sum above ``limit``, once the sum exceeds it.
 
     The search for the least runs both ways from the nearest time. No further sample costs less than its time plus the way to b's
     surroundings, so it ends where that bound reaches the best found; and beyond the time cap only space differs, so there the
@@ -96,27 +98,9 @@ def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale) -> A
                 least_spaces[place] = least_space
             best = min(best, half + least_space)
         total += best
+        if total > limit:
+            break
     return total
-
-
-@compiled
-def raw_efforts(raw: Raw, first: int, stop: int, scale: Scale, efforts: Floats) -> None:
-    """Fill efforts[i, j] for first <= i < stop and every j > i with the fingerprint stretch times 2 * half (Eq. 10).
-
-    An exact integer sum divided by an exact integer, so equal stretches give equal floats.
-    """
-    n = len(raw.offsets) - 1
-    least_spaces = np.empty(np.diff(raw.place_offsets).max(), dtype=np.int64)
-    for i in range(first, stop):
-        m_i = raw.offsets[i + 1] - raw.offsets[i]
-        for j in range(i + 1, n):
-            m_j = raw.offsets[j + 1] - raw.offsets[j]
-            total = 0 * scale.half
-            if m_i >= m_j:
-                total = raw_sum(raw, i, j, least_spaces, scale)
-            if m_j >= m_i:
-                total = max(total, raw_sum(raw, j, i, least_spaces, scale))
-            efforts[i, j] = total / max(m_i, m_j)
 
 
 @compiled
@@ -183,8 +167,8 @@ def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> t
 
 
 @compiled
-def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> Any:
-    """Sum over a's boxes of the least cost to any box of b, times n_a + n_b: Eq. 10 before division."""
+def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: float) -> Any:
+    """Sum over a's boxes of the least cost to any box of b, times n_a + n_b: Eq. 10 before division; ends early above ``limit``."""
     total = 0 * scale.half
     around_b = surrounding_box(b)
     near = 0
@@ -192,35 +176,23 @@ def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> Any:
         while near < len(b.t_start) and b.t_start[near] < a.t_start[i]:
             near += 1
         total += nearest_box(a, i, n_a, b, near, n_b, around_b, scale)[1]
+        if total > limit:
+            break
     return total
 
 
 @compiled
-def box_effort(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> float:
-    """Fingerprint stretch times 2 * half of two groups' boxes; with equal lengths the larger direction (semantics 1.2)."""
+def box_effort(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, ceiling: float) -> float:
+    """Fingerprint stretch times 2 * half of two groups' boxes; with equal lengths the larger direction (semantics 1.2).
+
+    An effort above ``ceiling`` may come out as any effort above it.
+    """
     total = 0 * scale.half
     m_a, m_b = len(a.t_start), len(b.t_start)
+    whole = (n_a + n_b) * max(m_a, m_b)
+    limit = ceiling * whole * (1 + 1e-12)
     if m_a >= m_b:
-        total = box_sum(a, n_a, b, n_b, scale)
-    if m_b >= m_a:
-        total = max(total, box_sum(b, n_b, a, n_a, scale))
-    return float(total / ((n_a + n_b) * max(m_a, m_b)))
-
-
-@compiled
-def box_efforts(
-    a: Samples, n_a: int, every: Samples, starts: Integers, stops: Integers, sizes: Integers, slots: Integers, scale: Scale, efforts: Floats
-) -> None:
-    """Fill efforts[s] with the effort between a and the group at each slot s; its boxes are every[starts[s]:stops[s]]."""
-    for slot in slots:
-        own = slice(starts[slot], stops[slot])
-        b = Samples(
-            every.t_start[own],
-            every.t_end[own],
-            every.x_min[own],
-            every.y_min[own],
-            every.x_max[own],
-            every.y_max[own],
-            every.reach[own],
-        )
-        efforts[slot] = box_effort(a, n_a, b, sizes[slot], scale)
+        total = box_sum(a, n_a, b, n_b, scale, limit)
+    if m_b >= m_a and total <= limit:
+        total = max(total, box_sum(b, n_b, a, n_a, scale, limit))
+    return float(total / whole)

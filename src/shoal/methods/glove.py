@@ -9,7 +9,7 @@ from shoal.claims import KAnonymity
 from shoal.errors import MisuseError
 from shoal.kernels.stretch import Scale, box_effort
 from shoal.methods.assembly import Crowd, assemble
-from shoal.methods.effort_matrix import EffortMatrix
+from shoal.methods.banded_pairs import BandedPairs
 from shoal.methods.greedy import merge_greedily
 from shoal.methods.k_merge import merge_members
 from shoal.methods.merging import merge
@@ -83,7 +83,7 @@ class Glove:
             return replace(merged, boxes=self._kept(unite_overlaps(boxes), grid) if self.generalize == "reshape-each" else boxes)
 
         singles = [Crowd(members=np.array([i]), boxes=Boxes.of_samples(*original.samples_of(i))) for i in range(original.n_subjects)]
-        outcome = merge_greedily(singles, EffortMatrix(original, caps, run), self.k, join, run)
+        outcome = merge_greedily(singles, BandedPairs(original, caps, run), self.k, join, run)
         finished = outcome.finished
         if self.leftover == "merge" and finished:
             for short in outcome.short:
@@ -124,7 +124,7 @@ def _closest(short: Crowd, finished: list[Crowd], scale: Scale) -> int:
     return min(
         range(len(finished)),
         key=lambda place: (
-            box_effort(own, len(short.members), samples_of_boxes(finished[place].boxes), len(finished[place].members), scale),
+            box_effort(own, len(short.members), samples_of_boxes(finished[place].boxes), len(finished[place].members), scale, np.inf),
             int(finished[place].members[0]),
         ),
     )

@@ -36,7 +36,7 @@ def _second_is_longer(first: Crowd, second: Crowd, scale: Scale) -> bool:
         return len(second.boxes) > len(first.boxes)
     a, b = samples_of_boxes(first.boxes), samples_of_boxes(second.boxes)
     n_a, n_b = len(first.members), len(second.members)
-    return bool(box_sum(b, n_b, a, n_a, scale) > box_sum(a, n_a, b, n_b, scale))
+    return bool(box_sum(b, n_b, a, n_a, scale, np.inf) > box_sum(a, n_a, b, n_b, scale, np.inf))
 
 
 def _boxes(samples: Samples, rows: slice | Integers) -> Boxes:

@@ -1,0 +1,432 @@
+"""Everybody's nearest others, found without looking at every pair in full (docs/bounds.md derives each bound).
+
+People are taken in blocks of the shorter fingerprint ("b"), and all that are at least as long ("a") are put through a sieve: the
+spatial bound for a whole block at once; then the field of b, a table of the least cost from each place at each of b's times, which
+gives the cost of one sample of a by two look-ups; the sum ends where it reaches what the pair must stay below.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.compiled import compiled
+from shoal.kernels.stretch import Floats, Integers, Numbers, Raw, Scale, raw_sum
+
+LANES = 64  # as many as fill the registers; with half as many the same loop takes five times as long a pair
+_FEW = 4  # lanes; the temporal bound of so few is cheaper one by one
+_AT_ONCE = 256  # compared before the lists are looked at again
+
+
+class Places(NamedTuple):
+    """Places of all subjects: cells where few enough are in use, else squares of several cells.
+
+    costs: [P, P] least spatial cost between two places, at most half. x, y: [P] lower corners; side: cells along each, 1 = exact
+    costs. of_sample: [m].
+    offsets [n + 1], own, weights: the distinct places of each subject and how many of its samples are at each.
+    """
+
+    costs: Numbers
+    x: Integers
+    y: Integers
+    side: int
+    of_sample: Numbers
+    offsets: Integers
+    own: Numbers
+    weights: Numbers
+
+
+class Hours(NamedTuple):
+    """When subjects are active, in bins of 1 << shift slots from first_t on, n_bins of them.
+
+    offsets [n + 1], own, weights: the bins of each subject and how many of its samples are in each.
+    """
+
+    first_t: int
+    shift: int
+    n_bins: int
+    offsets: Integers
+    own: Numbers
+    weights: Numbers
+
+
+class People(NamedTuple):
+    """What is known about everybody."""
+
+    raw: Raw
+    places: Places
+    hours: Hours
+
+
+class Ranked(NamedTuple):
+    """What the bounds need, in ascending order of length: so it is read from front to back, not here and there.
+
+    lengths: [n] samples of each rank. The rest: the places and bins of each rank, as in Places and Hours.
+    """
+
+    lengths: Integers
+    place_offsets: Integers
+    places: Numbers
+    place_weights: Numbers
+    bin_offsets: Integers
+    bins: Numbers
+    bin_weights: Numbers
+
+
+class Field(NamedTuple):
+    """Room for the field of one subject, and the span of time it stands in.
+
+    table: [most samples of one subject + 2, P + 1]; column: [P] of each place; place: [P + 1] of each column; width: [1] columns in use.
+    rows: [most places of one subject, P + 1]; position: [P]. events: times of the table's rows; row_at: the first row not before the
+    start of each bin of 1 << shift slots. A place from which all of b is too far costs half wherever b is: all such share column 0.
+    longest: most samples of one subject; least_spaces: room for raw_sum.
+    """
+
+    table: Numbers
+    column: Numbers
+    place: Integers
+    rows: Numbers
+    position: Integers
+    events: Integers
+    row_at: Numbers
+    last_t: int
+    shift: int
+    longest: int
+    least_spaces: Integers
+    width: Integers
+    half: int
+
+
+class Nearest(NamedTuple):
+    """The nearest others of each subject found so far, [n, c], least effort first, of equals the first; count: [n] how many.
+
+    wanted: [n] whose nearest are asked for. tally: [2] pairs that passed the spatial bound, pairs evaluated to the end.
+    """
+
+    partner: Numbers
+    effort: Floats
+    known: Numbers
+    wanted: Numbers
+    tally: Integers
+
+
+@compiled
+def accepts(nearest: Nearest, i: int, j: int, effort: float, threshold: float) -> Any:
+    """Whether j, at this effort, would enter the list of i; a bound below the effort may stand for it."""
+    if not nearest.wanted[i] or effort >= threshold:
+        return False
+    last = nearest.partner.shape[1] - 1
+    if nearest.known[i] <= last or effort < nearest.effort[i, last]:
+        return True
+    return effort == nearest.effort[i, last] and j < nearest.partner[i, last]
+
+
+@compiled
+def offer(nearest: Nearest, i: int, j: int, effort: float, threshold: float) -> None:
+    """Put j into the list of i if it belongs there."""
+    if not accepts(nearest, i, j, effort, threshold):
+        return
+    place = min(nearest.known[i], nearest.partner.shape[1] - 1)
+    while place > 0:
+        before, holder = nearest.effort[i, place - 1], nearest.partner[i, place - 1]
+        if before < effort or (before == effort and holder < j):
+            break
+        nearest.effort[i, place], nearest.partner[i, place] = before, holder
+        place -= 1
+    nearest.effort[i, place], nearest.partner[i, place] = effort, j
+    nearest.known[i] = min(nearest.known[i] + 1, nearest.partner.shape[1])
+
+
+@compiled
+def ceiling(nearest: Nearest, i: int, threshold: float) -> float:
+    """The effort that nothing entering the list of i exceeds."""
+    if not nearest.wanted[i]:
+        return 0.0
+    last = nearest.partner.shape[1] - 1
+    return threshold if nearest.known[i] <= last else min(threshold, nearest.effort[i, last])
+
+
+@compiled
+def least_costs(places: Places, b: int, least: Numbers) -> None:
+    """Fill least[p] with the least spatial cost from each place to any place of b."""
+    own = places.own[places.offsets[b] : places.offsets[b + 1]]
+    least[:] = places.costs[own[0]]
+    for q in own[1:]:
+        row = places.costs[q]
+        for p in range(len(least)):
+            least[p] = min(least[p], row[p])
+
+
+@compiled
+def choose_columns(places: Places, chosen: Integers, least: Numbers, room: Field) -> None:
+    """Give a column to each place of these subjects that is within reach of b."""
+    room.column[:] = 0
+    width = 1
+    for a in chosen:
+        for p in places.own[places.offsets[a] : places.offsets[a + 1]]:
+            if room.column[p] == 0 and least[p] < room.half:
+                room.column[p] = width
+                room.place[width] = p
+                width += 1
+    room.width[0] = width
+
+
+@compiled
+def field_of(people: People, b: int, least: Numbers, room: Field, scale: Scale) -> None:
+    """Fill ``room`` with what a sample at each chosen place and each time costs beyond least[place], given by b alone.
+
+    cost(p, t) = min over b's samples of min(space, half) + min(time, half), and the first min never is below least[p]; what lies
+    beyond the cap in time costs least[p] + half. Between two of b's times the excess is reached from one of both, at per_slot a slot.
+    """
+    raw, places, hours = people
+    half, per_slot = scale.half, scale.per_slot
+    kind = least.dtype.type
+    events, table = room.events, room.table
+    width = room.width[0]
+    own = places.own[places.offsets[b] : places.offsets[b + 1]]
+    for q in range(len(own)):
+        room.position[own[q]] = q
+        room.rows[q, 0] = 0
+        row = places.costs[own[q]]
+        for c in range(1, width):
+            room.rows[q, c] = row[room.place[c]] - least[room.place[c]]
+
+    last = 0
+    table[0, :width] = half
+    for i in range(raw.offsets[b], raw.offsets[b + 1]):
+        row = room.rows[room.position[places.of_sample[i]]]
+        if last and raw.t[i] == events[last]:
+            for c in range(width):
+                table[last, c] = min(table[last, c], row[c])
+            continue
+        step = kind(half if not last else min(per_slot * min(raw.t[i] - events[last], half // per_slot + 1), half))
+        before, here = table[last], table[last + 1]
+        for c in range(width):
+            reached = kind(before[c] + step)
+            here[c] = min(reached, row[c])
+        last += 1
+        events[last] = raw.t[i]
+    for j in range(last - 1, 0, -1):
+        step = kind(min(per_slot * min(events[j + 1] - events[j], half // per_slot + 1), half))
+        after, here = table[j + 1], table[j]
+        for c in range(width):
+            reached = kind(after[c] + step)
+            here[c] = min(reached, here[c])
+    table[last + 1, :width] = half
+    far = half // per_slot + 1
+    events[0], events[last + 1] = hours.first_t - far, room.last_t + far
+    filled = 0
+    for j in range(1, last + 1):
+        stop = ((events[j] - hours.first_t) >> room.shift) + 1
+        room.row_at[filled:stop] = j
+        filled = max(filled, stop)
+    room.row_at[filled:] = last + 1
+
+
+@compiled
+def least_gaps(raw: Raw, hours: Hours, b: int, scale: Scale, gaps: Numbers) -> None:
+    """Fill gaps[bin] with the least temporal cost from any slot of the bin to any sample of b."""
+    far = scale.half // scale.per_slot + 1
+    first, last, width = raw.offsets[b], raw.offsets[b + 1] - 1, 1 << hours.shift
+    later = first
+    for h in range(hours.n_bins):
+        begin = hours.first_t + (h << hours.shift)
+        while later <= last and raw.t[later] < begin:
+            later += 1
+        gap = far
+        if later > first:
+            gap = min(gap, begin - raw.t[later - 1])
+        if later <= last:
+            gap = min(gap, max(raw.t[later] - begin - width + 1, 0))
+        gaps[h] = min(scale.per_slot * gap, scale.half)
+
+
+@compiled
+def field_sum(people: People, a: int, room: Field, gaps: Numbers, lowest: int, limit: float, scale: Scale) -> Any:
+    """Eq. 10 before division from the field of b; a sum above ``limit`` may be any sum above it.
+
+    lowest: the sum of a's least spatial and temporal costs. Each sample replaces its share of it by its cost.
+    """
+    raw, hours, column, index = people.raw, people.hours, room.column, room.row_at
+    events, table, half, per_slot = room.events, room.table, scale.half, scale.per_slot
+    total = lowest
+    for i in range(raw.offsets[a], raw.offsets[a + 1]):
+        t, c = raw.t[i], column[people.places.of_sample[i]]
+        j = index[(t - hours.first_t) >> room.shift]
+        while events[j] < t:
+            j += 1
+        excess = min(table[j, c] + per_slot * (events[j] - t), table[j - 1, c] + per_slot * (t - events[j - 1]))
+        total += min(excess, half) - gaps[(t - hours.first_t) >> hours.shift]
+        if total > limit:
+            break
+    return total
+
+
+@compiled
+def pair_sum(raw: Raw, a: int, b: int, limit: float, least_spaces: Integers, scale: Scale) -> Any:
+    """Eq. 10 before division, a at least as long as b; a sum above ``limit`` may be any sum above it."""
+    total = raw_sum(raw, a, b, least_spaces, scale, limit)
+    if raw.offsets[a + 1] - raw.offsets[a] == raw.offsets[b + 1] - raw.offsets[b] and total <= limit:
+        total = max(total, raw_sum(raw, b, a, least_spaces, scale, limit))
+    return total
+
+
+@compiled
+def add_least_costs(offsets: Integers, own: Numbers, weights: Numbers, r: int, table: Numbers, sums: Numbers) -> None:
+    """Add to sums[lane] the weighted least costs of a rank's places, or bins, to the subject of each lane. table: int16 [P, LANES]."""
+    for position in range(offsets[r], offsets[r + 1]):
+        weight, row = np.int32(weights[position]), table[np.uint32(own[position])]
+        for lane in range(LANES):
+            sums[lane] = np.int32(sums[lane] + np.int32(weight * np.int32(row[lane])))
+
+
+@compiled
+def in_order(offsets: Integers, own: Numbers, weights: Numbers, order: Integers) -> tuple[Integers, Numbers, Numbers]:
+    """The lists of these subjects, in this order."""
+    starts = np.zeros(len(order) + 1, dtype=np.int64)
+    for r in range(len(order)):
+        starts[r + 1] = starts[r] + offsets[order[r] + 1] - offsets[order[r]]
+    some, heavy = np.empty(starts[-1], dtype=own.dtype), np.empty(starts[-1], dtype=weights.dtype)
+    for r in range(len(order)):
+        some[starts[r] : starts[r + 1]] = own[offsets[order[r]] : offsets[order[r] + 1]]
+        heavy[starts[r] : starts[r + 1]] = weights[offsets[order[r]] : offsets[order[r] + 1]]
+    return starts, some, heavy
+
+
+@compiled
+def sieve(
+    people: People,
+    ranked: Ranked,
+    order: Integers,
+    first_block: int,
+    stride: int,
+    threshold: float,
+    nearest: Nearest,
+    room: Field,
+    scale: Scale,
+) -> None:
+    """Offer to each other all pairs of ``order`` with an effort below ``threshold``, in units of 1 / (2 * half), as far as the lists reach.
+
+    order: subjects by ascending number of samples. Does the blocks first_block, first_block + stride, ... of LANES subjects.
+    """
+    n = len(order)
+    least = np.empty((LANES, len(people.places.costs)), dtype=people.places.costs.dtype)
+    gaps = np.empty((LANES, people.hours.n_bins), dtype=people.places.costs.dtype)
+    near = np.zeros((len(people.places.costs), LANES), dtype=np.int16)
+    soon = np.zeros((people.hours.n_bins, LANES), dtype=np.int16)
+    rank = np.empty((LANES, n), dtype=np.int32)
+    found = np.empty(LANES, dtype=np.int64)
+    shift, half = 0, int(scale.half)  # least costs lose so many bits, downwards, that they and their sums fit
+    while half >> shift >= 1 << 15 or (half >> shift) * 2 * room.longest >= 1 << 31:
+        shift += 1
+    for begin in range(first_block * LANES, n, stride * LANES):
+        lanes = min(LANES, n - begin)
+        for lane in range(lanes):
+            least_costs(people.places, order[begin + lane], least[lane])
+            least_gaps(people.raw, people.hours, order[begin + lane], scale, gaps[lane])
+            for p in range(len(near)):
+                near[p, lane] = least[lane, p] >> shift
+            for h in range(len(soon)):
+                soon[h, lane] = gaps[lane, h] >> shift
+        pass_bounds(ranked, begin, shift, threshold, near, soon, rank, found)
+        for lane in range(lanes):
+            ranks = rank[lane, : found[lane]]
+            for first in range(0, len(ranks), _AT_ONCE):
+                evaluate(
+                    people, order, begin + lane, ranks[first : first + _AT_ONCE], least[lane], gaps[lane], threshold, nearest, room, scale
+                )
+
+
+@compiled
+def pass_bounds(
+    ranked: Ranked, begin: int, shift: int, threshold: float, near: Numbers, soon: Numbers, rank: Numbers, found: Integers
+) -> None:
+    """Fill rank[lane, : found[lane]] with the ranks behind begin + lane whose bound with it is below the threshold."""
+    lengths = ranked.lengths
+    lanes = min(LANES, len(lengths) - begin)
+    sums = np.empty(LANES, dtype=np.int32)
+    found[:] = 0
+    for r in range(begin + 1, len(lengths)):
+        limit = np.int32(min(threshold * lengths[r] / (1 << shift) * 1.000001 + 1, (1 << 31) - 1))
+        sums[:] = 0
+        add_least_costs(ranked.place_offsets, ranked.places, ranked.place_weights, r, near, sums)
+        passing = count_below(sums, limit)
+        if passing > _FEW:
+            add_least_costs(ranked.bin_offsets, ranked.bins, ranked.bin_weights, r, soon, sums)
+            passing = count_below(sums, limit)
+        if passing == 0:
+            continue
+        for lane in range(min(lanes, r - begin)):
+            if sums[lane] < limit:  # a store only where needed: the rows of lanes lie on pages of their own
+                rank[lane, found[lane]] = r
+                found[lane] += 1
+
+
+@compiled
+def count_below(sums: Numbers, limit: Any) -> Any:
+    """How many lanes are below the limit."""
+    count = np.int32(0)
+    for lane in range(LANES):
+        count = np.int32(count + np.int32(sums[lane] < limit))
+    return count
+
+
+@compiled
+def lowest_sum(people: People, a: int, least: Numbers, gaps: Numbers, limit: float) -> Any:
+    """The sum of a's least spatial and temporal costs; ends early above ``limit``."""
+    places, hours = people.places, people.hours
+    total = 0
+    for own in range(places.offsets[a], places.offsets[a + 1]):
+        total += int(places.weights[own]) * least[places.own[own]]
+    for own in range(hours.offsets[a], hours.offsets[a + 1]):
+        total += int(hours.weights[own]) * gaps[hours.own[own]]
+        if total > limit:
+            break
+    return total
+
+
+@compiled
+def evaluate(
+    people: People,
+    order: Integers,
+    rank_of_b: int,
+    ranks: Numbers,
+    least: Numbers,
+    gaps: Numbers,
+    threshold: float,
+    nearest: Nearest,
+    room: Field,
+    scale: Scale,
+) -> None:
+    """Compare b with a few that passed the bounds, each no further than needed to know that neither wants the other."""
+    raw, places = people.raw, people.places
+    b = order[rank_of_b]
+    m_b = raw.offsets[b + 1] - raw.offsets[b]
+    chosen = np.empty(len(ranks), dtype=np.int64)
+    bound = np.empty(len(ranks), dtype=np.int64)
+    count = 0
+    for rank in ranks:
+        a = order[rank]
+        if accepts(nearest, a, b, 0.0, threshold) or accepts(nearest, b, a, 0.0, threshold):
+            m = raw.offsets[a + 1] - raw.offsets[a]
+            limit = max(ceiling(nearest, a, threshold), ceiling(nearest, b, threshold)) * m * (1 + 1e-12)
+            lowest = lowest_sum(people, a, least, gaps, limit)
+            if lowest <= limit:
+                chosen[count], bound[count] = a, lowest
+                count += 1
+    if count:
+        choose_columns(places, chosen[:count], least, room)
+        field_of(people, b, least, room, scale)
+    for position in range(count):
+        a, lowest = chosen[position], bound[position]
+        m = raw.offsets[a + 1] - raw.offsets[a]
+        if not (accepts(nearest, a, b, lowest / m, threshold) or accepts(nearest, b, a, lowest / m, threshold)):
+            continue
+        nearest.tally[0] += 1
+        limit = max(ceiling(nearest, a, threshold), ceiling(nearest, b, threshold)) * m * (1 + 1e-12)
+        total = field_sum(people, a, room, gaps, lowest, limit, scale)
+        if total <= limit and (places.side > 1 or m == m_b):
+            total = pair_sum(raw, a, b, limit, room.least_spaces, scale)
+        if total <= limit:
+            nearest.tally[1] += 1
+            offer(nearest, a, b, total / m, threshold)
+            offer(nearest, b, a, total / m, threshold)

@@ -1,0 +1,71 @@
+"""The distinct places of a population and of each of its people, over plain arrays."""
+
+import numpy as np
+
+from shoal.compiled import compiled
+from shoal.kernels.stretch import Integers, Numbers
+
+
+@compiled
+def numbered_cells(row: Integers, column: Integers, seen: Numbers) -> tuple[Numbers, int]:
+    """The number of each sample's cell among all that occur, row by row, and how many there are.
+
+    row, column: [m] from 0. seen: int32 [rows, columns], all zero; overwritten.
+    """
+    for i in range(len(row)):
+        seen[row[i], column[i]] = 1
+    count = 0
+    for r in range(seen.shape[0]):
+        for c in range(seen.shape[1]):
+            if seen[r, c]:
+                seen[r, c] = count
+                count += 1
+    numbers = np.empty(len(row), dtype=np.int32)
+    for i in range(len(row)):
+        numbers[i] = seen[row[i], column[i]]
+    return numbers, count
+
+
+@compiled
+def own_places(offsets: Integers, number: Numbers, count: int) -> tuple[Numbers, Integers, Numbers, Numbers]:
+    """Distinct values of ``number`` within each subject, in order of first appearance.
+
+    Returns which of its subject's distinct values each sample has [m], where each subject's begin [n + 1], the distinct values, and
+    how many samples have each. count: ``number`` is below it.
+    """
+    n, m = len(offsets) - 1, len(number)
+    local = np.empty(m, dtype=np.int32)
+    starts = np.zeros(n + 1, dtype=np.int64)
+    last_subject = np.full(count, -1, dtype=np.int64)
+    position = np.empty(count, dtype=np.int32)
+    total = 0
+    for subject in range(n):
+        own = 0
+        for i in range(offsets[subject], offsets[subject + 1]):
+            if last_subject[number[i]] != subject:
+                last_subject[number[i]] = subject
+                position[number[i]] = own
+                own += 1
+            local[i] = position[number[i]]
+        total += own
+        starts[subject + 1] = total
+    values = np.empty(total, dtype=np.int32)
+    weights = np.zeros(total, dtype=np.int32)
+    for subject in range(n):
+        for i in range(offsets[subject], offsets[subject + 1]):
+            values[starts[subject] + local[i]] = number[i]
+            weights[starts[subject] + local[i]] += 1
+    return local, starts, values, weights
+
+
+@compiled
+def gap_costs(row: Integers, column: Integers, side: int, per_cell: int, half: int, costs: Numbers) -> None:
+    """Fill costs[p, q] with the least spatial cost between any cell of square p and any of square q, at most ``half``.
+
+    row, column: [P] positions of the squares; side: cells along each. With side 1 the cost is exact.
+    """
+    for p in range(len(row)):
+        for q in range(len(row)):
+            wide, high = abs(row[p] - row[q]), abs(column[p] - column[q])
+            gap = max(side * wide - side + 1, 0) + max(side * high - side + 1, 0)
+            costs[p, q] = min(per_cell * min(gap, half // per_cell + 1), half)
