@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from shoal.version import __version__
 
 if TYPE_CHECKING:
-    from shoal.claims import KAnonymity
+    from shoal.claims import KAnonymity, KteAnonymity
     from shoal.exposure import KGap, k_gap, tail_weight_index
     from shoal.io import describe, read
     from shoal.methods.glove import Glove
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shoal.verification import verify, verify_folder
 
 _HOMES: Final = {
-    "claims": ("KAnonymity",),
+    "claims": ("KAnonymity", "KteAnonymity"),
     "exposure": ("KGap", "k_gap", "tail_weight_index"),
     "io": ("describe", "read"),
     "methods.glove": ("Glove",),
@@ -47,6 +47,7 @@ __all__ = [
     "Grid",
     "KAnonymity",
     "KGap",
+    "KteAnonymity",
     "Linkage",
     "Randomness",
     "Release",
