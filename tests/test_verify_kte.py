@@ -39,9 +39,10 @@ def loose_releases(draw: st.DrawFn) -> Case:
     """Records cut from each subject's own samples and grown at random, so that some fit others by accident and some samples are lost."""
     original = draw(cities(most_subjects=6))
     release, linkage = naive_release(original, rng=Randomness.for_research(draw(st.integers(0, 2**32))))
-    records = []
+    records: list[list[tuple[int, ...]]] = []
     for subject in subject_positions(original, release, linkage):
-        waiting, record = samples_of(original, subject), []
+        waiting = samples_of(original, subject)
+        record: list[tuple[int, ...]] = []
         while waiting:
             size = draw(st.integers(1, len(waiting)))
             run, waiting = waiting[:size], waiting[size:]
