@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from shoal.io import describe, read
     from shoal.methods.glove import Glove
     from shoal.methods.k_merge import k_merge
+    from shoal.methods.kte_hide import KteHide
     from shoal.publication import publish
     from shoal.randomness import Randomness
     from shoal.release import Linkage, Release
@@ -27,6 +28,7 @@ _HOMES: Final = {
     "exposure": ("KGap", "k_gap", "tail_weight_index"),
     "io": ("describe", "read"),
     "methods.glove": ("Glove",),
+    "methods.kte_hide": ("KteHide",),
     "methods.k_merge": ("k_merge",),
     "publication": ("publish",),
     "randomness": ("Randomness",),
@@ -48,6 +50,7 @@ __all__ = [
     "KAnonymity",
     "KGap",
     "KteAnonymity",
+    "KteHide",
     "Linkage",
     "Randomness",
     "Release",

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from shoal.cli_options import DURATION, LENGTH, PATH, config_option, input_options, output_options, take_reading
+from shoal.cli_methods import METHOD_OPTIONS, method_options, take_parameters
+from shoal.cli_options import PATH, config_option, input_options, output_options, take_reading
 from shoal.errors import ClaimError, ShoalError
 from shoal.terminal import Bars
 from shoal.version import __version__
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
 
-_METHODS: Final = ("glove",)  # the table METHODS, spelled out so that --help need not import the methods; a test compares them
-_GENERALIZE: Final = ("k-merge", "reshape-final", "reshape-each", "overlap-split", "none")
 _EPILOG: Final = "Lengths and durations take units: 500m, 2km, 30min, 1h, 100s."
 
 
@@ -114,34 +113,14 @@ def assess(source: str, ks: tuple[int, ...], output: Path | None, as_json: bool,
 
 @shoal.command(epilog=_EPILOG)
 @click.argument("source", metavar="INPUT")
-@click.option("--method", type=click.Choice(_METHODS), default="glove", show_default=True, help="How to anonymise.")
+@click.option("--method", type=click.Choice(tuple(METHOD_OPTIONS)), default="glove", show_default=True, help="How to anonymise.")
 @click.option("--output", type=PATH, required=True, metavar="DIR", help="The release folder to write; it must not exist yet.")
 @click.option("--linkage", type=PATH, metavar="FILE.parquet", help="Also write who became which record (secret; outside DIR).")
 @click.option("--private-report", type=PATH, metavar="FILE.html", help="Also write a report with an example from the raw data (secret).")
 @click.option(
     "--research-seed", type=click.IntRange(min=0), metavar="S", help="Repeatable pseudonyms; marks the release as not for publication."
 )
-@click.option("--k", type=int, default=2, show_default=True, metavar="K", help="The smallest crowd.")
-@click.option(
-    "--suppress-space", "suppress_space_m", type=LENGTH, metavar="LENGTH", help="Drop boxes wider than this (dx + dy). [default: keep all]"
-)
-@click.option(
-    "--suppress-time", "suppress_time_s", type=DURATION, metavar="DURATION", help="Drop boxes longer than this. [default: keep all]"
-)
-@click.option(
-    "--generalize",
-    type=click.Choice(_GENERALIZE),
-    default="k-merge",
-    show_default=True,
-    help="What becomes of boxes that overlap in time.",
-)
-@click.option(
-    "--leftover", type=click.Choice(("merge", "suppress")), default="merge", show_default=True, help="What becomes of a last crowd below k."
-)
-@click.option(
-    "--space-cap", "space_cap_m", type=LENGTH, default="20km", show_default=True, help="Stretch in space that counts as total loss."
-)
-@click.option("--time-cap", "time_cap_s", type=DURATION, default="8h", show_default=True, help="Stretch in time that counts as total loss.")
+@method_options
 @config_option
 @input_options
 @output_options
@@ -165,7 +144,7 @@ def anonymize(
     from shoal.randomness import Randomness
 
     reading = take_reading(options)
-    parameters = METHODS[method](**options)
+    parameters = METHODS[method](**take_parameters(method, options))
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
     with Bars(quiet=quiet) as bars:
         original = _read(source, reading, bars)
@@ -275,6 +254,7 @@ def _print_publication(published: Any, as_json: bool, beside: Mapping[str, Path 
     """What was published, where it lies, and what it lost."""
     from shoal.release_folder import REPORT_FILE
     from shoal.report.facts import accuracy_rows
+    from shoal.report.wording import claim_in_words
 
     manifest, folder = published.manifest, published.folder
     rows = accuracy_rows(published.accuracy)
@@ -286,11 +266,12 @@ def _print_publication(published: Any, as_json: bool, beside: Mapping[str, Path 
     }
     lost = manifest.losses
     lines = [
-        f"verified: {manifest.n_records:,} records, each equal to at least {manifest.claim['k'] - 1} others",
+        f"verified: {manifest.n_records:,} records. {claim_in_words(published.release.claim)}",
         f"protected: {manifest.unit_of_protection}",
         "kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5]),
         f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects suppressed; "
         + (", ".join(f"{count:,} rows: {reason}" for reason, count in lost.rows.items()) or "no row dropped on input"),
+        *(f"note: {note}" for note in manifest.verdict["notes"]),
         *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
         *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
     ]

@@ -30,20 +30,24 @@ class Past(NamedTuple):
 
 
 @compiled
-def pair_cost(pieces: Pieces, a: int, b: int) -> int:
-    """The k-merge cost of two pieces (Eq. 7); a bounding box when either has a single time."""
+def pair_cost(pieces: Pieces, a: int, b: int, space_weight: int) -> int:
+    """The k-merge cost of two pieces (Eq. 7) and ``space_weight`` times the sides of their hull, dx + dy.
+
+    The k-merge cost is that of the hull when either piece has a single time.
+    """
     t, x, y = pieces.t, pieces.x, pieces.y
     first_a, end_a, first_b, end_b = pieces.first[a], pieces.end[a], pieces.first[b], pieces.end[b]
+    x_low, x_high, y_low, y_high = x[first_a], x[first_a], y[first_a], y[first_a]
+    for i in range(first_a + 1, end_a):
+        x_low, x_high = min(x_low, x[i]), max(x_high, x[i])
+        y_low, y_high = min(y_low, y[i]), max(y_high, y[i])
+    for i in range(first_b, end_b):
+        x_low, x_high = min(x_low, x[i]), max(x_high, x[i])
+        y_low, y_high = min(y_low, y[i]), max(y_high, y[i])
+    sides = x_high - x_low + y_high - y_low + 2
     if t[end_a - 1] == t[first_a] or t[end_b - 1] == t[first_b]:
-        t_low, t_high = min(t[first_a], t[first_b]), max(t[end_a - 1], t[end_b - 1])
-        x_low, x_high, y_low, y_high = x[first_a], x[first_a], y[first_a], y[first_a]
-        for i in range(first_a + 1, end_a):
-            x_low, x_high = min(x_low, x[i]), max(x_high, x[i])
-            y_low, y_high = min(y_low, y[i]), max(y_high, y[i])
-        for i in range(first_b, end_b):
-            x_low, x_high = min(x_low, x[i]), max(x_high, x[i])
-            y_low, y_high = min(y_low, y[i]), max(y_high, y[i])
-        return int((t_high - t_low + 1) * (x_high - x_low + y_high - y_low + 2))
+        slots = max(t[end_a - 1], t[end_b - 1]) - min(t[first_a], t[first_b]) + 1
+        return int((slots + space_weight) * sides)
     size = end_a - first_a + end_b - first_b
     merged = np.empty((4, size), dtype=np.int64)
     i, j = first_a, first_b
@@ -55,7 +59,7 @@ def pair_cost(pieces: Pieces, a: int, b: int) -> int:
             i += 1
         else:
             j += 1
-    return best_partition(merged[0], merged[1], merged[2], merged[3], 2)[2]
+    return int(best_partition(merged[0], merged[1], merged[2], merged[3], 2)[2] + space_weight * sides)
 
 
 @compiled
@@ -100,7 +104,7 @@ def least_assignment(cost: Integers) -> Integers:
 
 
 @compiled
-def _costs(pieces: Pieces, window: Integers, subjects: Integers, past: Past) -> Integers:
+def _costs(pieces: Pieces, window: Integers, subjects: Integers, past: Past, space_weight: int) -> Integers:
     """[n, n] summed costs of each row's pieces with each column's, forbidden where the column is the row or has hidden it before."""
     n, epochs = window.shape
     cost = np.zeros((n, n), dtype=np.int64)
@@ -108,7 +112,7 @@ def _costs(pieces: Pieces, window: Integers, subjects: Integers, past: Past) -> 
         if window[0, epoch] >= 0:
             for a in range(n):
                 for b in range(a):
-                    cost[a, b] += pair_cost(pieces, window[a, epoch], window[b, epoch])
+                    cost[a, b] += pair_cost(pieces, window[a, epoch], window[b, epoch], space_weight)
     row_of = np.full(len(past.used), NOBODY, dtype=np.int64)
     for a in range(n):
         row_of[subjects[a]] = a
@@ -124,7 +128,9 @@ def _costs(pieces: Pieces, window: Integers, subjects: Integers, past: Past) -> 
 
 
 @compiled
-def hide_each_other(pieces: Pieces, window: Integers, subjects: Integers, past: Past, turns: int, hiders: Integers) -> int:
+def hide_each_other(
+    pieces: Pieces, window: Integers, subjects: Integers, past: Past, space_weight: int, turns: int, hiders: Integers
+) -> int:
     """Give every subject of a neighbourhood ``turns`` different hiders out of it, so that each hides others ``turns`` times.
 
     window: int64 [n, w] the published piece of each subject in each epoch, -1 where there is none, alike for all in which are none.
@@ -132,7 +138,7 @@ def hide_each_other(pieces: Pieces, window: Integers, subjects: Integers, past: 
     Returns how many entries are NOBODY.
     """
     n = len(window)
-    cost = _costs(pieces, window, subjects, past)
+    cost = _costs(pieces, window, subjects, past, space_weight)
     missing = 0
     for turn in range(turns):
         column_of = least_assignment(cost)

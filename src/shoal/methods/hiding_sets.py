@@ -30,6 +30,14 @@ class Window:
     hiders: Integers
 
 
+@dataclass(frozen=True)
+class Search:
+    """Where hiders are looked for. neighbourhood: people at first; space_weight: slots that one cell of a pair's hull counts besides."""
+
+    neighbourhood: int
+    space_weight: int
+
+
 @dataclass
 class _Node:
     """A neighbourhood: rows of one window that may hide each other, and the larger one that it was cut from."""
@@ -62,7 +70,7 @@ class _Memory:
         self.count[window.subjects] -= window.hiders.shape[1]
 
 
-def choose_hiders(epochs: Epochs, states: Integers, k: int, neighbourhood: int, run: Run) -> list[Window]:
+def choose_hiders(epochs: Epochs, states: Integers, k: int, search: Search, run: Run) -> list[Window]:
     """The hiders of every published subject in every window. states: int64 [pieces], changed in place: UNPUBLISHED where suppressed.
 
     Only subjects with the same states in all epochs of a window may hide each other there.
@@ -74,7 +82,7 @@ def choose_hiders(epochs: Epochs, states: Integers, k: int, neighbourhood: int, 
     run.progress(label, 0, epochs.n_windows)
     while len(done) < epochs.n_windows:
         at = len(done)
-        window, pattern, failed = _assign(epochs, states, at, k, neighbourhood, memory, run)
+        window, pattern, failed = _assign(epochs, states, at, k, search, memory, run)
         if not len(failed):
             memory.push(window)
             done.append(window)
@@ -87,7 +95,7 @@ def choose_hiders(epochs: Epochs, states: Integers, k: int, neighbourhood: int, 
 
 
 def _assign(
-    epochs: Epochs, states: Integers, at: int, k: int, neighbourhood: int, memory: _Memory, run: Run
+    epochs: Epochs, states: Integers, at: int, k: int, search: Search, memory: _Memory, run: Run
 ) -> tuple[Window, Integers, Integers]:
     """One window's hiders, its states [n, width], and the rows that found none."""
     subjects, table = epochs.pieces_in(at)
@@ -96,13 +104,15 @@ def _assign(
     subjects, table, pattern = subjects[shown], np.where(pattern != UNPUBLISHED, table, -1)[shown], pattern[shown]
     hiders = np.full((len(subjects), k - 1), NOBODY, dtype=np.int64)
     places = _mean_places(epochs, table)
-    waiting = [leaf for rows in _sets(pattern) for leaf in _leaves(_Node(rows, None), places, neighbourhood)]
+    waiting = [leaf for rows in _sets(pattern) for leaf in _leaves(_Node(rows, None), places, search.neighbourhood)]
     past = Past(memory.hiders, memory.count)
 
     def solve(nodes: list[_Node]) -> None:
         for node in nodes:
             node.hiders = np.full((len(node.rows), k - 1), NOBODY, dtype=np.int64)
-            node.missing = hide_each_other(epochs.pieces, table[node.rows], subjects[node.rows], past, k - 1, node.hiders)
+            node.missing = hide_each_other(
+                epochs.pieces, table[node.rows], subjects[node.rows], past, search.space_weight, k - 1, node.hiders
+            )
 
     while waiting:
         for _ in run.map(solve, [waiting[i : i + _NODES_AT_ONCE] for i in range(0, len(waiting), _NODES_AT_ONCE)]):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.hiding import generalize_pieces
 from shoal.methods.assembly import Crowd, assemble
 from shoal.methods.epochs import Epochs, cut_into_epochs
-from shoal.methods.hiding_sets import UNPUBLISHED, Window, choose_hiders
+from shoal.methods.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders
 from shoal.randomness import Randomness
 from shoal.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.run import Run
@@ -28,19 +29,24 @@ class KteHide:
 
     k: records that fit whatever an attacker has seen in tau_s seconds, a multiple of epsilon_s, the length of an epoch. Windows of
     tau + epsilon begin at every epoch; in each, k - 1 others with samples in the same epochs hide each subject, the cheapest ones in a
-    neighbourhood of up to ``neighbourhood`` people, and none of them twice. Data no longer than one window is a single epoch: the
-    special case of k-anonymity.
+    neighbourhood of up to ``neighbourhood`` people at first, and none of them twice. space_weight_s: the cost of a pair is that of
+    k-merge, and besides the sides of their hull (dx + dy) as if they lasted so long; 0 is the paper's cost. Data no longer than one
+    window is a single epoch: the special case of k-anonymity.
     """
 
     k: int = 2
     tau_s: float = 1800.0
     epsilon_s: float = 1800.0
     neighbourhood: int = 64
+    space_weight_s: float = 4 * 3600.0
 
     def __post_init__(self) -> None:
         self.claim()
         if self.neighbourhood < 2 * self.k:
             raise MisuseError(f"neighbourhood = {self.neighbourhood} leaves no choice among {self.k} people; choose at least {2 * self.k}")
+
+        if not (isfinite(self.space_weight_s) and self.space_weight_s >= 0):
+            raise MisuseError(f"space_weight_s = {self.space_weight_s} must be finite and at least 0, for example 14400")
 
     def claim(self) -> KteAnonymity:
         """k^(tau,epsilon)-anonymity."""
@@ -58,7 +64,8 @@ class KteHide:
         run = run or Run()
         epochs = self._epochs(original)
         states = np.ones(len(epochs.subject), dtype=np.int64)
-        windows = choose_hiders(epochs, states, self.k, self.neighbourhood, run)
+        search = Search(self.neighbourhood, round(self.space_weight_s / original.snapped_grid().slot_s))
+        windows = choose_hiders(epochs, states, self.k, search, run)
         crowds = list(generalize(epochs, states, windows, run))
         if not crowds:
             raise NothingLeftError(

@@ -36,7 +36,7 @@ from shoal.verification.kte_loops import Published, Raw, leakage, mark_loose, sh
 from shoal.verification.linking import Links, links_of
 from shoal.verification.loops import Flags, match_records
 
-LEAKAGE_SUBJECTS: Final = 1000  # more would only narrow the shares that are reported; the verdict never rests on them
+LEAKAGE_SUBJECTS: Final = 250  # more would only narrow the shares that are reported; the verdict never rests on them
 
 _WITHOUT_LINKAGE: Final = (
     "checked without a linkage table: neither the number of candidates in any interval, nor that each subject has exactly one record with "
