@@ -93,8 +93,9 @@ def generalize(epochs: Epochs, states: Integers, windows: list[Window], run: Run
     """Each published subject with its boxes: per epoch, the k-merge of its own piece with those of all that hide it there."""
     chosen = np.flatnonzero(states != UNPUBLISHED)
     hosts, guests = _pairs(windows)
-    order = np.argsort(hosts, kind="stable")
-    hosts, guests = hosts[order], guests[order]
+    shown = np.flatnonzero(states[hosts] != UNPUBLISHED)
+    shown = shown[np.argsort(hosts[shown], kind="stable")]
+    hosts, guests = hosts[shown], guests[shown]
     starts = np.append(np.searchsorted(hosts, chosen), len(hosts))
     room = np.concatenate([[0], np.cumsum(epochs.samples[chosen])])
     boxes = np.empty((int(room[-1]), 6), dtype=np.int64)

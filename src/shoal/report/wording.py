@@ -67,8 +67,8 @@ def claim_in_words(claim: Claim) -> str:
     """What is promised, in a sentence."""
     if isinstance(claim, KteAnonymity):
         return (
-            f"Whoever has followed a person for any {show_s(claim.tau_s)} finds at least {claim.k} records that fit, and not the same ones "
-            f"for more than {show_s(claim.epsilon_s)} beyond."
+            f"Whoever has followed a person for any {show_s(claim.tau_s)} finds at least {claim.k} records that fit; who hides whom "
+            f"changes every {show_s(claim.epsilon_s)}."
         )
     others = "at least one other" if claim.k == 2 else f"at least {claim.k - 1} others"
     return f"Every published record is identical, sample for sample, to {others}."

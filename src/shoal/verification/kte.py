@@ -36,7 +36,8 @@ from shoal.verification.kte_loops import Published, Raw, leakage, mark_loose, sh
 from shoal.verification.linking import Links, links_of
 from shoal.verification.loops import Flags, match_records
 
-LEAKAGE_SUBJECTS: Final = 250  # more would only narrow the shares that are reported; the verdict never rests on them
+LEAKAGE_SAMPLES: Final = 40_000  # more would only narrow the shares that are reported; the verdict never rests on them
+_FEWEST_SUBJECTS: Final = 25
 
 _WITHOUT_LINKAGE: Final = (
     "checked without a linkage table: neither the number of candidates in any interval, nor that each subject has exactly one record with "
@@ -166,31 +167,36 @@ def _candidates(
     notes = [
         f"every interval of {show_s(claim.tau_s)} of {len(subjects):,} subjects was looked at; around suppressed samples, {strict:,} sets "
         f"of samples have fewer than {claim.k} records without a box where the subject is not published",
-        _leakage_note(leaked_slots(raw, published, subjects, tau), claim, release.grid.slot_s, min(len(subjects), LEAKAGE_SUBJECTS)),
+        _leakage_note(leaked_slots(raw, published, _some(subjects, original), tau), claim, release.grid.slot_s),
     ]
     return findings, notes
 
 
+def _some(subjects: Integers, original: Trajectories) -> Integers:
+    """Evenly chosen subjects with about LEAKAGE_SAMPLES samples together."""
+    wanted = max(_FEWEST_SUBJECTS, LEAKAGE_SAMPLES * original.n_subjects // original.n_samples)
+    return subjects[np.unique(np.linspace(0, len(subjects) - 1, min(len(subjects), wanted)).astype(int))]
+
+
 def leaked_slots(raw: Raw, published: Published, subjects: Integers, tau: int) -> Integers:
-    """Leakage of every interval that begins or ends with a sample, of evenly chosen subjects, in slots and in both directions."""
-    chosen = subjects[np.unique(np.linspace(0, len(subjects) - 1, min(len(subjects), LEAKAGE_SUBJECTS)).astype(int))]
+    """Leakage of every interval of these subjects that begins or ends with a sample, in slots."""
 
     def measure(part: Integers) -> Integers:
         leaked = np.empty((int((raw.offsets[part + 1] - raw.offsets[part]).sum()), 2), dtype=np.int64)
         leakage(raw, published, part, tau, leaked)
         return leaked
 
-    parts = list(Run().map(measure, np.array_split(chosen, max(1, len(chosen) // 64))))
+    parts = list(Run().map(measure, np.array_split(subjects, max(1, len(subjects) // 16))))
     leaked = np.concatenate(parts).ravel()
     return leaked[leaked >= 0]
 
 
-def _leakage_note(leaked: Integers, claim: KteAnonymity, slot_s: float, n_subjects: int) -> str:
+def _leakage_note(leaked: Integers, claim: KteAnonymity, slot_s: float) -> str:
     if not len(leaked):
         return "leakage: no interval without suppressed samples to measure"
     beyond = float((leaked * slot_s > claim.epsilon_s).mean())
     middle, high = np.quantile(leaked, [0.5, 0.95]) * slot_s
     return (
         f"leakage, epsilon = {show_s(claim.epsilon_s)}: all candidates together can be followed for {show_s(middle)} (median) and "
-        f"{show_s(high)} (95 %) beyond what is known; {beyond:.2%} of {len(leaked):,} intervals of {n_subjects:,} subjects beyond epsilon"
+        f"{show_s(high)} (95 %) beyond what is known; {beyond:.2%} of {len(leaked):,} intervals beyond epsilon"
     )
