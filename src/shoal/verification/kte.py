@@ -188,7 +188,7 @@ def leaked_slots(raw: Raw, published: Published, subjects: Integers, tau: int) -
 
     parts = list(Run().map(measure, np.array_split(subjects, max(1, len(subjects) // 16))))
     leaked = np.concatenate(parts).ravel()
-    return leaked[leaked >= 0]
+    return np.asarray(leaked[leaked >= 0])
 
 
 def _leakage_note(leaked: Integers, claim: KteAnonymity, slot_s: float) -> str:
