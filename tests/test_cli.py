@@ -18,6 +18,7 @@ from command_line import Shoal
 from shoal import cli, cli_methods
 from shoal.methods import METHODS
 from shoal.methods.glove import LEFTOVER
+from shoal.methods.kte_hide import HIDING
 from shoal.methods.reshaping import GENERALIZE
 from shoal.synthetic import write_synthetic
 
@@ -223,6 +224,7 @@ def test_tables_spelled_out_for_help_are_the_real_ones() -> None:
     for name, method in METHODS.items():
         assert list(method().parameters()) == list(cli_methods.METHOD_OPTIONS[name])
     assert tuple(GENERALIZE) == cli_methods.GENERALIZE
+    assert cli_methods.HIDING == HIDING
     assert LEFTOVER == ("merge", "suppress")
 
 

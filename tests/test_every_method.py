@@ -25,6 +25,7 @@ pytestmark = pytest.mark.kernels
 VARIANTS: dict[str, Callable[[], Method]] = {
     **METHODS,
     "kte-hide": partial(shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600),  # the small city has no crowd in any half hour
+    "kte-hide, clusters": partial(shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600, hiding="clusters"),
     "kte-hide, whole span": partial(shoal.KteHide, k=3, tau_s=24 * 3600, epsilon_s=12 * 3600),
     **{f"glove, {reading}": partial(shoal.Glove, generalize=reading) for reading in GENERALIZE},
     "glove, k = 3": lambda: shoal.Glove(k=3),

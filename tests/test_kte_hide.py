@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from shoal.kernels.hiding import Past, Pieces, hide_each_other, least_assignment
 from shoal.methods.epochs import cut_into_epochs
 from shoal.methods.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders
 from shoal.methods.kte_hide import KteHide, generalize
+from shoal.methods.spectral import cluster_size, spectral_states
 from shoal.randomness import Randomness
 from shoal.release import BOX_COLUMNS
 from shoal.run import Run
@@ -237,6 +239,24 @@ def test_threads_change_nothing() -> None:
     assert outcomes[0] == outcomes[1]
 
 
+def test_clusters_are_kept_apart_and_of_the_size_that_the_rule_wants() -> None:
+    original = planted(120, 4, activity=0.5)
+    epochs = cut_into_epochs(original, EPOCH, 2)
+    states = spectral_states(epochs, 2, Run(threads=1))
+    size = cluster_size(epochs, 2)
+    assert size >= 6
+    assert states.min() == 1
+    for epoch in range(epochs.count):
+        assert len(set(states[epochs.epoch == epoch].tolist())) <= max(1, int((epochs.epoch == epoch).sum()) // size)
+    assert len(set(states[epochs.epoch == 0].tolist())) > 1
+    windows = choose_hiders(epochs, states, 2, Search(64, 0), Run(threads=1))
+    for window in windows:
+        shown = np.where(window.table >= 0, states[window.table], UNPUBLISHED)
+        assert np.array_equal(shown, shown[window.hiders[:, 0]])
+    release, linkage = KteHide(tau_s=600.0, epsilon_s=600.0, hiding="clusters").anonymize(original, Randomness.from_system())
+    assert shoal.verify(original, release, linkage).holds
+
+
 BAD_INPUT = {
     "silent for days": [("a", 0), ("b", 0), ("a", 5000), ("b", 5000), ("c", 5000)],
     "everybody, then nobody, then one": [("a", 0), ("b", 1), ("c", 2), ("d", 3), ("a", 45)],
@@ -271,12 +291,19 @@ def test_awkward_data_is_suppressed_and_counted_or_refused_in_words(name: str, k
         ({"tau_s": 600.0}, "use tau = 30 min"),
         ({"epsilon_s": float("nan")}, "must be finite"),
         ({"neighbourhood": 3}, "choose at least 4"),
+        ({"hiding": "luck"}, "choose one of neighbours, clusters"),
         ({"space_weight_s": -1.0}, "at least 0"),
     ],
 )
-def test_parameters_that_cannot_work_say_what_to_do(parameters: dict[str, float], message: str) -> None:
+def test_parameters_that_cannot_work_say_what_to_do(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(MisuseError, match=message):
-        KteHide(**parameters)  # type: ignore[arg-type]  # wrong on purpose
+        KteHide(**parameters)
+
+
+def test_when_nobody_can_be_hidden_it_is_said() -> None:
+    original = Trajectories.from_rows(["a", "b", "a"], [0, 25, 45], [0, 0, 0], [0, 0, 0], grid=Grid())
+    with pytest.raises(NothingLeftError, match="nobody can be hidden among 2"):
+        hidden(original)
 
 
 def test_data_that_cannot_work_says_what_to_do() -> None:

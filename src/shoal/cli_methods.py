@@ -10,6 +10,7 @@ import click
 from shoal.cli_options import DURATION, LENGTH, Command
 
 GENERALIZE: Final = ("k-merge", "reshape-final", "reshape-each", "overlap-split", "none")
+HIDING: Final = ("neighbours", "clusters")
 
 _OPTIONS: Final = {
     "k": click.option("--k", type=int, metavar="K", help="The fewest records that fit one person. [default: 2]"),
@@ -41,6 +42,7 @@ _OPTIONS: Final = {
     "epsilon_s": click.option(
         "--epsilon", "epsilon_s", type=DURATION, metavar="DURATION", help="How much more may be learnt; tau is a multiple. [default: 30min]"
     ),
+    "hiding": click.option("--hiding", type=click.Choice(HIDING), help="Among whom hiders are chosen. [default: neighbours]"),
     "neighbourhood": click.option(
         "--neighbourhood", type=click.IntRange(min=4), metavar="N", help="People among whom hiders are looked for at first. [default: 64]"
     ),
@@ -55,7 +57,7 @@ _OPTIONS: Final = {
 
 METHOD_OPTIONS: Final = {
     "glove": ("k", "suppress_space_m", "suppress_time_s", "generalize", "leftover", "space_cap_m", "time_cap_s"),
-    "kte-hide": ("k", "tau_s", "epsilon_s", "neighbourhood", "space_weight_s"),
+    "kte-hide": ("k", "tau_s", "epsilon_s", "hiding", "neighbourhood", "space_weight_s"),
 }
 
 

@@ -63,6 +63,18 @@ def pair_cost(pieces: Pieces, a: int, b: int, space_weight: int) -> int:
 
 
 @compiled
+def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
+    """[n, n] costs between all pairs of these pieces, 0 on the diagonal."""
+    n = len(chosen)
+    cost = np.zeros((n, n), dtype=np.int64)
+    for a in range(n):
+        for b in range(a):
+            cost[a, b] = pair_cost(pieces, chosen[a], chosen[b], space_weight)
+            cost[b, a] = cost[a, b]
+    return cost
+
+
+@compiled
 def least_assignment(cost: Integers) -> Integers:
     """For each row of a square matrix its column in the assignment with the least sum (shortest augmenting paths)."""
     n = len(cost)
@@ -110,15 +122,11 @@ def _costs(pieces: Pieces, window: Integers, subjects: Integers, past: Past, spa
     cost = np.zeros((n, n), dtype=np.int64)
     for epoch in range(epochs):
         if window[0, epoch] >= 0:
-            for a in range(n):
-                for b in range(a):
-                    cost[a, b] += pair_cost(pieces, window[a, epoch], window[b, epoch], space_weight)
+            cost += pair_costs(pieces, window[:, epoch].copy(), space_weight)
     row_of = np.full(len(past.used), NOBODY, dtype=np.int64)
     for a in range(n):
         row_of[subjects[a]] = a
         cost[a, a] = _FORBIDDEN
-        for b in range(a):
-            cost[b, a] = cost[a, b]
     for a in range(n):
         for turn in range(past.used[subjects[a]]):
             b = row_of[past.hiders[subjects[a], turn]]

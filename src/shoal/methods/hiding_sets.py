@@ -145,16 +145,30 @@ def _mean_places(epochs: Epochs, table: Integers) -> Integers:
 
 
 def _leaves(node: _Node, places: Integers, neighbourhood: int) -> Iterator[_Node]:
-    """The node cut in halves along its longer side until no part has more than ``neighbourhood`` rows."""
+    """The node cut in halves until no part has more than ``neighbourhood`` rows."""
     if len(node.rows) <= neighbourhood:
         yield node
         return
-    own = places[node.rows]
+    for part in _halves(node.rows, places):
+        yield from _leaves(_Node(part, node), places, neighbourhood)
+
+
+def halved(rows: Integers, places: Integers, most: int) -> Iterator[Integers]:
+    """Neighbourhoods of at most ``most`` rows; places: [n, 2] in cells, of all rows."""
+    if len(rows) <= most:
+        yield rows
+        return
+    for part in _halves(rows, places):
+        yield from halved(part, places, most)
+
+
+def _halves(rows: Integers, places: Integers) -> tuple[Integers, Integers]:
+    """Two equal parts along the longer side of where the rows lie."""
+    own = places[rows]
     axis = int(np.argmax(own.max(axis=0) - own.min(axis=0)))
     order = np.argsort(own[:, axis], kind="stable")
     half = len(order) // 2
-    for part in (order[:half], order[half:]):
-        yield from _leaves(_Node(np.sort(node.rows[part]), node), places, neighbourhood)
+    return np.sort(rows[order[:half]]), np.sort(rows[order[half:]])
 
 
 def _unpublish(epochs: Epochs, states: Integers, at: int, table: Integers, pattern: Integers, failed: Integers, k: int) -> int:

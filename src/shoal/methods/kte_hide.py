@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import isfinite
-from typing import Any
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
@@ -14,13 +14,17 @@ from shoal.kernels.hiding import generalize_pieces
 from shoal.methods.assembly import Crowd, assemble
 from shoal.methods.epochs import Epochs, cut_into_epochs
 from shoal.methods.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders
+from shoal.methods.spectral import spectral_states
 from shoal.randomness import Randomness
 from shoal.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.run import Run
 from shoal.trajectories import Integers, Trajectories
 from shoal.units import show_s
 
-_PIECES_AT_ONCE = 4096
+Hiding = Literal["neighbours", "clusters"]
+HIDING: Final[tuple[str, ...]] = get_args(Hiding)
+
+_PIECES_AT_ONCE: Final = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +32,8 @@ class KteHide:
     """k^(tau,epsilon)-anonymity by hiding sets that change at every epoch.
 
     k: records that fit whatever an attacker has seen in tau_s seconds, a multiple of epsilon_s, the length of an epoch. Windows of
-    tau + epsilon begin at every epoch; in each, k - 1 others with samples in the same epochs hide each subject, the cheapest ones in a
+    tau + epsilon begin at every epoch; in each, k - 1 others with samples in the same epochs hide each subject, with hiding "clusters"
+    only such as share its spectral clusters in all of them (Alg. 2), with "neighbours" any; the cheapest ones in a
     neighbourhood of up to ``neighbourhood`` people at first, and none of them twice. space_weight_s: the cost of a pair is that of
     k-merge, and besides the sides of their hull (dx + dy) as if they lasted so long; 0 is the paper's cost. Data no longer than one
     window is a single epoch: the special case of k-anonymity.
@@ -37,11 +42,14 @@ class KteHide:
     k: int = 2
     tau_s: float = 1800.0
     epsilon_s: float = 1800.0
+    hiding: Hiding = "neighbours"
     neighbourhood: int = 64
     space_weight_s: float = 4 * 3600.0
 
     def __post_init__(self) -> None:
         self.claim()
+        if self.hiding not in HIDING:
+            raise MisuseError(f"hiding = '{self.hiding}' is not known; choose one of {', '.join(HIDING)}")
         if self.neighbourhood < 2 * self.k:
             raise MisuseError(f"neighbourhood = {self.neighbourhood} leaves no choice among {self.k} people; choose at least {2 * self.k}")
 
@@ -63,7 +71,8 @@ class KteHide:
         """
         run = run or Run()
         epochs = self._epochs(original)
-        states = np.ones(len(epochs.subject), dtype=np.int64)
+        apart = self.hiding == "clusters"
+        states = spectral_states(epochs, self.k, run) if apart else np.ones(len(epochs.subject), dtype=np.int64)
         search = Search(self.neighbourhood, round(self.space_weight_s / original.snapped_grid().slot_s))
         windows = choose_hiders(epochs, states, self.k, search, run)
         crowds = list(generalize(epochs, states, windows, run))
@@ -92,6 +101,8 @@ class KteHide:
 def generalize(epochs: Epochs, states: Integers, windows: list[Window], run: Run) -> Iterator[Crowd]:
     """Each published subject with its boxes: per epoch, the k-merge of its own piece with those of all that hide it there."""
     chosen = np.flatnonzero(states != UNPUBLISHED)
+    if not len(chosen):
+        return
     hosts, guests = _pairs(windows)
     shown = np.flatnonzero(states[hosts] != UNPUBLISHED)
     shown = shown[np.argsort(hosts[shown], kind="stable")]

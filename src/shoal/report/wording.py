@@ -21,6 +21,7 @@ _MEANINGS: Final = {
     "leftover": "what happens to the last people, too few for a crowd of their own",
     "tau_s": "how long an attacker may have followed somebody without a gap",
     "epsilon_s": "the length of an epoch, after which other people hide somebody",
+    "hiding": "whether those who hide each other must share the clusters of all epochs, or are any neighbours",
     "neighbourhood": "people in one area among whom those who hide each other are looked for at first",
     "space_weight_s": "wide pairs of people cost as if they lasted so long besides",
     "suppress_space_m": "boxes wider than this (dx + dy) are left out",

@@ -175,7 +175,7 @@ def _candidates(
 def _some(subjects: Integers, original: Trajectories) -> Integers:
     """Evenly chosen subjects with about LEAKAGE_SAMPLES samples together."""
     wanted = max(_FEWEST_SUBJECTS, LEAKAGE_SAMPLES * original.n_subjects // original.n_samples)
-    return subjects[np.unique(np.linspace(0, len(subjects) - 1, min(len(subjects), wanted)).astype(int))]
+    return np.asarray(subjects[np.unique(np.linspace(0, len(subjects) - 1, min(len(subjects), wanted)).astype(int))])
 
 
 def leaked_slots(raw: Raw, published: Published, subjects: Integers, tau: int) -> Integers:
@@ -187,8 +187,8 @@ def leaked_slots(raw: Raw, published: Published, subjects: Integers, tau: int) -
         return leaked
 
     parts = list(Run().map(measure, np.array_split(subjects, max(1, len(subjects) // 16))))
-    leaked = np.concatenate(parts).ravel()
-    return np.asarray(leaked[leaked >= 0])
+    leaked: Integers = np.concatenate(parts).ravel()
+    return np.extract(leaked >= 0, leaked)
 
 
 def _leakage_note(leaked: Integers, claim: KteAnonymity, slot_s: float) -> str:
