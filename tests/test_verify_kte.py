@@ -74,14 +74,14 @@ def test_too_few_candidates_are_found_exactly_where_brute_force_finds_them(case:
             covered[place] = any(b[0] <= t < b[1] and b[2] <= x < b[4] and b[3] <= y < b[5] for b in row)
     raw = Raw(original.t, original.x, original.y, original.offsets, covered)
     outcome = np.zeros((len(subjects), 6), dtype=np.int64)
-    short_intervals(raw, published_of(records), subjects, tau, k, outcome)
+    short_intervals(raw, published_of(records.boxes, records.offsets), subjects, tau, k, outcome)
     for subject, found in zip(subjects.tolist(), outcome.tolist(), strict=True):
         assert found[0] == sum(key[0] == subject for key in expected.candidates)
         assert found[3] == sum(key[0] == subject for key in expected.covers)
         assert found[5] == sum(key[0] == subject for key in expected.strict)
         if found[0]:
             assert found[1] == expected.first_start[subject]
-    measured = leaked_slots(raw, published_of(records), np.sort(subjects), tau)
+    measured = leaked_slots(raw, published_of(records.boxes, records.offsets), np.sort(subjects), tau)
     assert sorted(measured.tolist()) == sorted(leaked(original, release, linkage, tau))
 
 

@@ -85,12 +85,12 @@ def tau_slots(claim: KteAnonymity, slot_s: float) -> int:
     return slots
 
 
-def published_of(records: Records) -> Published:
-    """The records as the compiled loops take them."""
-    owner = np.repeat(np.arange(len(records.offsets) - 1), np.diff(records.offsets))
-    longest = np.zeros(len(records.offsets) - 1, dtype=np.int64)
-    np.maximum.at(longest, owner, records.boxes[:, 1] - records.boxes[:, 0])
-    return Published(records.boxes, records.offsets, owner, longest, index_of(records.boxes))
+def published_of(boxes: Integers, offsets: Integers) -> Published:
+    """Records as the compiled loops take them; boxes: int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending."""
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    longest = np.zeros(len(offsets) - 1, dtype=np.int64)
+    np.maximum.at(longest, owner, boxes[:, 1] - boxes[:, 0])
+    return Published(boxes, offsets, owner, longest, index_of(boxes))
 
 
 def _own_samples(original: Trajectories, records: Records, release: Release, links: Links, covered: Flags) -> Iterator[Finding]:
@@ -134,7 +134,7 @@ def _candidates(
     """Findings about every interval of every published subject, and what is only reported."""
     tau = tau_slots(claim, release.grid.slot_s)
     raw = Raw(original.t, original.x, original.y, original.offsets, covered)
-    published = published_of(records)
+    published = published_of(records.boxes, records.offsets)
     linked = np.flatnonzero(links.subject_of >= 0)
     record_of = np.full(original.n_subjects, -1, dtype=np.int64)
     record_of[links.subject_of[linked]] = linked
