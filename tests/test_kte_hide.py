@@ -158,6 +158,24 @@ def test_without_the_cascade_those_who_were_covered_are_found() -> None:
     assert verdict.kinds & {"too-few-candidates", "too-few-covers"}
 
 
+@settings(max_examples=25)
+@given(people=st.integers(9, 40), neighbourhood=st.integers(4, 12), k=st.integers(2, 3), seed=st.integers(0, 9))
+def test_everybody_is_picked_as_often_as_it_picks(people: int, neighbourhood: int, k: int, seed: int) -> None:
+    """Also where neighbourhoods of unequal size run out of hiders at the same time, and are joined."""
+    original = planted(people, 12, seed=seed, activity=1.0)
+    epochs = cut_into_epochs(original, EPOCH, 2)
+    states = np.ones(len(epochs.subject), dtype=np.int64)
+    used: set[tuple[int, int]] = set()
+    for window in choose_hiders(epochs, states, k, Search(neighbourhood, 0), Run(threads=1)):
+        for hider in window.hiders.T:
+            assert sorted(hider.tolist()) == list(range(len(window.subjects)))
+            pairs = set(zip(window.subjects.tolist(), window.subjects[hider].tolist(), strict=True))
+            assert not pairs & used
+            used |= pairs
+        shown = np.where(window.table >= 0, states[window.table], UNPUBLISHED)
+        assert all(np.array_equal(shown, shown[hider]) for hider in window.hiders.T)
+
+
 def test_one_picker_dropped_is_found() -> None:
     original = bursts()
     windows, states = chosen(original)

@@ -123,8 +123,17 @@ def _assign(
                 larger[id(node.parent)] = node.parent
         for node in waiting:
             hiders[node.rows] = np.where(node.hiders == NOBODY, NOBODY, node.rows[node.hiders])
-        waiting = list(larger.values())
+        waiting = [node for node in larger.values() if not _lies_in_another(node, larger)]
     return Window(subjects, table, hiders), pattern, np.flatnonzero((hiders == NOBODY).any(axis=1))
+
+
+def _lies_in_another(node: _Node, others: dict[int, _Node]) -> bool:
+    """Whether a larger neighbourhood is solved at the same time, whose answer for these rows would be torn apart by this one's."""
+    while node.parent is not None:
+        node = node.parent
+        if id(node) in others:
+            return True
+    return False
 
 
 def _sets(pattern: Integers) -> Iterator[Integers]:
