@@ -48,12 +48,10 @@ def level(side: int, least: int) -> int:
 
 @compiled
 def bucket(time_level: int, space_level: int, t: int, x: int, y: int, bits: int) -> int:
-    """The hash of one cell, below 2^bits."""
-    mixed = np.uint64(t) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(x) * np.uint64(0xC2B2AE3D27D4EB4F)
-    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = mixed ^ np.uint64(y) * np.uint64(0x165667B19E3779F9) ^ np.uint64(time_level * 64 + space_level)
-    mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)
-    return int(mixed >> np.uint64(64 - bits))
+    """The hash of one cell, below 2^bits. No product exceeds 63 bits, so that it is the same with and without the compiler."""
+    mixed = (t & 0xFFFFFF) * 73856093 ^ (x & 0xFFFFFF) * 19349663 ^ (y & 0xFFFFFF) * 83492791 ^ (time_level * 64 + space_level) * 2654435761
+    mixed = ((mixed ^ (mixed >> 23)) & 0x7FFFFFFF) * 0x2545F491
+    return int((mixed ^ (mixed >> 31)) & ((1 << bits) - 1))
 
 
 @compiled
