@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.claims import Claim, KAnonymity, KteAnonymity
 from shoal.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.trajectories import Trajectories
 
@@ -22,11 +23,20 @@ Case = tuple[Trajectories, Release, Linkage]
 
 @dataclass(frozen=True)
 class Damage:
-    """A way to break a release in memory."""
+    """A way to break a release in memory. claims: the types of claim that speak of what it breaks."""
 
     name: str
     break_it: Callable[[Trajectories, Release, Linkage], Case]
     expected_kind: str
+    claims: tuple[type[Claim], ...] = (KAnonymity, KteAnonymity)
+
+    def concerns(self, claim: Claim) -> bool:
+        """Whether a release with this claim promises what the damage breaks."""
+        if self.expected_kind == "overlap-in-time" and not claim.disjoint_in_time:
+            return False
+        if self.expected_kind in ("sample-without-own-point", "box-not-tight") and not claim.truthful:
+            return False
+        return isinstance(claim, self.claims)
 
     def applied_to(self, original: Trajectories, release: Release, linkage: Linkage) -> Case:
         return self.break_it(original, release, linkage)
@@ -156,6 +166,49 @@ def larger_k(original: Trajectories, release: Release, linkage: Linkage) -> Case
     return original, replace(release, claim=claim), linkage
 
 
+def more_than_all(original: Trajectories, release: Release, linkage: Linkage) -> Case:
+    return original, replace(release, claim=replace(release.claim, k=release.n_records + 1)), linkage
+
+
+def one_left(original: Trajectories, release: Release, linkage: Linkage) -> Case:
+    return without_records(original, release, linkage, list(range(1, release.n_records)))
+
+
+def own_hulls(original: Trajectories, release: Release, linkage: Linkage, positions: list[int]) -> list[list[Box]]:
+    """The records, in some of which every box is only the hull of the own subject's samples in it."""
+    records, subjects = rows_of(release), subject_positions(original, release, linkage)
+    for position in positions:
+        own = list(zip(*(column.tolist() for column in original.samples_of(subjects[position])), strict=True))
+        inside = [[s for s in own if b[0] <= s[0] < b[1] and b[2] <= s[1] < b[4] and b[3] <= s[2] < b[5]] for b in records[position]]
+        records[position] = [(*_ends(t), *_corners(x, y)) for t, x, y in (zip(*samples, strict=True) for samples in inside)]
+    return records
+
+
+def _ends(t: tuple[int, ...]) -> tuple[int, int]:
+    return min(t), max(t) + 1
+
+
+def _corners(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, int, int, int]:
+    return min(x), min(y), max(x) + 1, max(y) + 1
+
+
+def one_cover_gone(original: Trajectories, release: Release, linkage: Linkage) -> Case:
+    """No record but the first two holds anybody else's samples: those who were hidden there have lost their cover."""
+    records = own_hulls(original, release, linkage, list(range(2, release.n_records)))
+    return original, with_records(release, records), linkage
+
+
+def giant_boxes(original: Trajectories, release: Release, linkage: Linkage) -> Case:
+    """Boxes as wide as the data, each at one subject's own times: everybody is covered, and silence gives them away."""
+    west, east = int(original.x.min()), int(original.x.max()) + 1
+    south, north = int(original.y.min()), int(original.y.max()) + 1
+    records: list[list[Box]] = []
+    for position in subject_positions(original, release, linkage):
+        times = np.unique(original.samples_of(position)[0]).tolist()
+        records.append([(t, t + 1, west, south, east, north) for t in times])
+    return original, with_records(release, records), linkage
+
+
 def record_without_subject(original: Trajectories, release: Release, linkage: Linkage) -> Case:
     return original, release, Linkage(linkage.uids[1:], linkage.trajectory_ids[1:])
 
@@ -253,9 +306,13 @@ DAMAGES = (
     Damage("widened beyond its hull", in_whole_class(widened), "box-not-tight"),
     Damage("overlapping in time", in_whole_class(lambda record, _: [*record, both_first(record)]), "overlap-in-time"),
     Damage("turned inside out", in_whole_class(lambda record, _: [(record[0][1], record[0][0], *record[0][2:])]), "malformed-box"),
-    Damage("one member's record changed", one_member_changed, "class-below-k"),
-    Damage("class of k - 1", class_of_k_minus_1, "class-below-k"),
-    Damage("larger k than the data has", larger_k, "class-below-k"),
+    Damage("one member's record changed", one_member_changed, "class-below-k", (KAnonymity,)),
+    Damage("class of k - 1", class_of_k_minus_1, "class-below-k", (KAnonymity,)),
+    Damage("larger k than the data has", larger_k, "class-below-k", (KAnonymity,)),
+    Damage("more candidates claimed than there are records", more_than_all, "too-few-candidates", (KteAnonymity,)),
+    Damage("all but one record of others gone", one_left, "too-few-candidates", (KteAnonymity,)),
+    Damage("one hider's samples left out of one record", one_cover_gone, "too-few-candidates", (KteAnonymity,)),
+    Damage("one giant box for each record", giant_boxes, "too-few-candidates", (KteAnonymity,)),
     Damage("record without a subject", record_without_subject, "record-without-subject"),
     Damage("subject in two classes", subject_in_two_classes, "subject-in-two-classes"),
     Damage("record with two subjects", record_with_two_subjects, "record-with-two-subjects"),

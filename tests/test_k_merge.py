@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import MisuseError
+from small_data import population
 
 pytestmark = pytest.mark.kernels
 
@@ -82,3 +83,11 @@ def test_one_raw_sample_costs_two() -> None:
 def test_a_trajectory_without_samples_is_an_error() -> None:
     with pytest.raises(MisuseError, match="at least one row"):
         shoal.k_merge([[[0, 0, 0]], []])
+
+
+def test_subjects_of_trajectories_are_merged_like_their_arrays() -> None:
+    together = population([4, 3, 5], seed=3)
+    units = np.array([together.snapped_grid().slot_s, together.snapped_grid().cell_m, together.snapped_grid().cell_m])
+    boxes, cost = shoal.k_merge(together)
+    same, equal = shoal.k_merge([np.stack(own, axis=1) * units for own in together])
+    assert (boxes.tolist(), cost) == (same.tolist(), equal)

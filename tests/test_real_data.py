@@ -24,7 +24,7 @@ def test_the_taxi_day(k: int, cabs: Trajectories, tmp_path: Path) -> None:
     published = shoal.publish(cabs, shoal.Glove(k=k), tmp_path / "release", rng=Randomness.from_system(), run=Run())
     assert shoal.verify_folder(cabs, tmp_path / "release", published.linkage).holds
     assert published.release.losses.samples_suppressed == 0
-    for damage in DAMAGES:
+    for damage in (each for each in DAMAGES if isinstance(published.release.claim, each.claims)):
         verdict = shoal.verify(*damage.applied_to(cabs, published.release, published.linkage))
         assert damage.expected_kind in verdict.kinds, damage.name
 

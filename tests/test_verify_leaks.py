@@ -12,6 +12,7 @@ import pytest
 
 from folder_damages import edit_manifest, edit_table
 from naive_release import naive_release, small_city
+from shoal.claims import KAnonymity
 from shoal.errors import InputError, MisuseError
 from shoal.intake import Intake, Reading
 from shoal.randomness import Randomness
@@ -180,7 +181,7 @@ def test_a_raw_identifier_as_part_of_a_pseudonym_is_found_and_never_shown() -> N
     release, linkage = naive_release(original)
     names = (f"x-{linkage.uids[0]}", *release.trajectory_ids[1:])
     told = Linkage(linkage.uids, tuple(names[release.trajectory_ids.index(name)] for name in linkage.trajectory_ids))
-    broken = type(release)(**{**vars(release), "trajectory_ids": names, "claim": type(release.claim)(k=9)})
+    broken = type(release)(**{**vars(release), "trajectory_ids": names, "claim": KAnonymity(k=9)})
     verdict = verify(original, broken, told)
     assert {"raw-identifier", "class-below-k"} <= verdict.kinds
     assert linkage.uids[0] not in str(verdict)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 from shoal.version import __version__
 
 if TYPE_CHECKING:
-    from shoal.claims import KAnonymity
+    from shoal.claims import KAnonymity, KteAnonymity
     from shoal.exposure import KGap, k_gap, tail_weight_index
     from shoal.io import describe, read
     from shoal.methods.glove import Glove
     from shoal.methods.k_merge import k_merge
+    from shoal.methods.kte_hide import KteHide
     from shoal.publication import publish
     from shoal.randomness import Randomness
     from shoal.release import Linkage, Release
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
     from shoal.verification import verify, verify_folder
 
 _HOMES: Final = {
-    "claims": ("KAnonymity",),
+    "claims": ("KAnonymity", "KteAnonymity"),
     "exposure": ("KGap", "k_gap", "tail_weight_index"),
     "io": ("describe", "read"),
     "methods.glove": ("Glove",),
+    "methods.kte_hide": ("KteHide",),
     "methods.k_merge": ("k_merge",),
     "publication": ("publish",),
     "randomness": ("Randomness",),
@@ -47,6 +49,8 @@ __all__ = [
     "Grid",
     "KAnonymity",
     "KGap",
+    "KteAnonymity",
+    "KteHide",
     "Linkage",
     "Randomness",
     "Release",

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from math import isfinite
 from typing import Any, ClassVar, Final
 
 from shoal.errors import InputError, MisuseError
+from shoal.units import show_s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,13 +23,40 @@ class KAnonymity:
     disjoint_in_time: bool = True
 
     def __post_init__(self) -> None:
-        if self.k < 2:
-            raise MisuseError(f"k = {self.k} hides nobody; choose k >= 2")
+        _insist_on_a_crowd(self.k)
 
 
-Claim = KAnonymity
+@dataclass(frozen=True, kw_only=True)
+class KteAnonymity:
+    """Who knows any tau_s seconds of somebody's movement finds at least k records that fit (kte-anonymity.txt, Sec. II-C; semantics 2).
 
-CLAIMS: Final[dict[str, type[Claim]]] = {KAnonymity.type: KAnonymity}
+    k: candidate records in every interval. tau_s: length of what the attacker knows. epsilon_s: how much further the candidates may
+    go on together. Boxes are always truthful and disjoint in time. Raises MisuseError unless tau_s is a multiple of epsilon_s.
+    """
+
+    type: ClassVar[str] = "kte-anonymity"
+    truthful: ClassVar[bool] = True
+    disjoint_in_time: ClassVar[bool] = True
+    k: int
+    tau_s: float
+    epsilon_s: float
+
+    def __post_init__(self) -> None:
+        _insist_on_a_crowd(self.k)
+        for name, value in (("tau", self.tau_s), ("epsilon", self.epsilon_s)):
+            if not (isfinite(value) and value > 0):
+                raise MisuseError(f"{name} = {value} s must be finite and greater than 0, for example 30 min")
+        epochs = self.tau_s / self.epsilon_s
+        if epochs != int(epochs):
+            valid = [show_s(self.epsilon_s * count) for count in (int(epochs), int(epochs) + 1) if count]
+            raise MisuseError(
+                f"tau = {show_s(self.tau_s)} is not a multiple of epsilon = {show_s(self.epsilon_s)}; use tau = {' or '.join(valid)}"
+            )
+
+
+Claim = KAnonymity | KteAnonymity
+
+CLAIMS: Final[dict[str, type[Claim]]] = {KAnonymity.type: KAnonymity, KteAnonymity.type: KteAnonymity}
 
 
 def claim_to_json(claim: Claim) -> dict[str, Any]:
@@ -45,3 +74,8 @@ def claim_from_json(fields: Mapping[str, Any]) -> Claim:
         return kind(**numbers)
     except (TypeError, MisuseError) as error:
         raise InputError(f"the manifest's claim cannot be read: {error}") from error
+
+
+def _insist_on_a_crowd(k: int) -> None:
+    if k < 2:
+        raise MisuseError(f"k = {k} hides nobody; choose k >= 2")

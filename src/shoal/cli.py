@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from shoal.cli_collect import collect
-from shoal.cli_options import DURATION, LENGTH, PATH, config_option, input_options, output_options, take_reading
+from shoal.cli_methods import METHOD_OPTIONS, method_options, take_parameters
+from shoal.cli_options import PATH, config_option, input_options, output_options, take_reading
 from shoal.errors import ClaimError, ShoalError
 from shoal.terminal import Bars
 from shoal.version import __version__
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
 
-_METHODS: Final = ("glove",)  # the table METHODS, spelled out so that --help need not import the methods; a test compares them
-_GENERALIZE: Final = ("k-merge", "reshape-final", "reshape-each", "overlap-split", "none")
 _EPILOG: Final = "Lengths and durations take units: 500m, 2km, 30min, 1h, 100s."
 
 
@@ -115,34 +114,14 @@ def assess(source: str, ks: tuple[int, ...], output: Path | None, as_json: bool,
 
 @shoal.command(epilog=_EPILOG)
 @click.argument("source", metavar="INPUT")
-@click.option("--method", type=click.Choice(_METHODS), default="glove", show_default=True, help="How to anonymise.")
+@click.option("--method", type=click.Choice(tuple(METHOD_OPTIONS)), default="glove", show_default=True, help="How to anonymise.")
 @click.option("--output", type=PATH, required=True, metavar="DIR", help="The release folder to write; it must not exist yet.")
 @click.option("--linkage", type=PATH, metavar="FILE.parquet", help="Also write who became which record (secret; outside DIR).")
 @click.option("--private-report", type=PATH, metavar="FILE.html", help="Also write a report with an example from the raw data (secret).")
 @click.option(
     "--research-seed", type=click.IntRange(min=0), metavar="S", help="Repeatable pseudonyms; marks the release as not for publication."
 )
-@click.option("--k", type=int, default=2, show_default=True, metavar="K", help="The smallest crowd.")
-@click.option(
-    "--suppress-space", "suppress_space_m", type=LENGTH, metavar="LENGTH", help="Drop boxes wider than this (dx + dy). [default: keep all]"
-)
-@click.option(
-    "--suppress-time", "suppress_time_s", type=DURATION, metavar="DURATION", help="Drop boxes longer than this. [default: keep all]"
-)
-@click.option(
-    "--generalize",
-    type=click.Choice(_GENERALIZE),
-    default="k-merge",
-    show_default=True,
-    help="What becomes of boxes that overlap in time.",
-)
-@click.option(
-    "--leftover", type=click.Choice(("merge", "suppress")), default="merge", show_default=True, help="What becomes of a last crowd below k."
-)
-@click.option(
-    "--space-cap", "space_cap_m", type=LENGTH, default="20km", show_default=True, help="Stretch in space that counts as total loss."
-)
-@click.option("--time-cap", "time_cap_s", type=DURATION, default="8h", show_default=True, help="Stretch in time that counts as total loss.")
+@method_options
 @config_option
 @input_options
 @output_options
@@ -166,7 +145,7 @@ def anonymize(
     from shoal.randomness import Randomness
 
     reading = take_reading(options)
-    parameters = METHODS[method](**options)
+    parameters = METHODS[method](**take_parameters(method, options))
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
     with Bars(quiet=quiet) as bars:
         original = _read(source, reading, bars)
@@ -199,6 +178,41 @@ def verify(raw: str, release: Path, linkage: Path | None, as_json: bool, quiet: 
     lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
     _print(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)])
     return HOLDS if verdict.holds else FAILS
+
+
+@shoal.command(epilog="Rates carry 95 % intervals; 'guessing' is what picking a record blindly reaches.")
+@click.argument("raw", metavar="RAW")
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record.")
+@click.option("--knowledge", default="tau:30min", show_default=True, metavar="tau:DURATION", help="What the attacker knows.")
+@click.option("--tries", type=click.IntRange(min=1), default=2000, show_default=True, metavar="N", help="How many victims and intervals.")
+@input_options
+@output_options
+def attack(raw: str, release: Path, linkage: Path, knowledge: str, tries: int, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Attack RAW under pseudonyms and RELEASE as somebody would who has followed people for a while, and say how often that succeeds."""
+    from shoal.attacks import attack_with_tau
+    from shoal.publication import read_raw_of
+    from shoal.randomness import Randomness
+    from shoal.release_folder import read_linkage, read_release
+    from shoal.units import duration_s
+
+    kind, _, amount = knowledge.partition(":")
+    if kind != "tau" or not amount:
+        raise click.UsageError(f"'{knowledge}' is no knowledge that this version has; write tau:30min")
+    with Bars(quiet=quiet) as bars:
+        original = read_raw_of(raw, release, _run(bars), **take_reading(options))
+        outcomes = attack_with_tau(
+            original, read_release(release), read_linkage(linkage), duration_s(amount), Randomness.from_system(), tries=tries
+        )
+    entries = [entry for outcome in outcomes.values() for entry in outcome.to_json()]
+    lines = [
+        f"{each['target']}, {each['name']} from {each['knowledge']}: {each['rate']:.1%} ({each['low']:.1%} to {each['high']:.1%}) of "
+        f"{each['tries']:,} tries; guessing {each['baseline']:.1%}"
+        for each in entries
+    ]
+    lines += [f"{target}: {outcome.candidates:g} records fit (median)" for target, outcome in outcomes.items()]
+    _print(as_json, {"attacks": entries}, lines)
+    return HOLDS
 
 
 @shoal.command()
@@ -287,6 +301,7 @@ def _print_publication(published: Any, as_json: bool, beside: Mapping[str, Path 
     """What was published, where it lies, and what it lost."""
     from shoal.release_folder import REPORT_FILE
     from shoal.report.facts import accuracy_rows
+    from shoal.report.wording import claim_in_words
 
     manifest, folder = published.manifest, published.folder
     rows = accuracy_rows(published.accuracy)
@@ -298,11 +313,12 @@ def _print_publication(published: Any, as_json: bool, beside: Mapping[str, Path 
     }
     lost = manifest.losses
     lines = [
-        f"verified: {manifest.n_records:,} records, in crowds of at least {manifest.claim['k']} that share one record",
+        f"verified: {manifest.n_records:,} records. {claim_in_words(published.release.claim)}",
         f"protected: {manifest.unit_of_protection}",
         "kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5]),
         f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects suppressed; "
         f"rows dropped on input: {_listed(lost.rows)}; repaired: {_listed(manifest.rows_repaired)}",
+        *(f"note: {note}" for note in manifest.verdict["notes"]),
         *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
         *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
     ]

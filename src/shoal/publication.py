@@ -107,11 +107,16 @@ def verify_against_raw(raw: Any, folder: Path, linkage: Linkage | None, run: Run
 
     overrides: settings of the reading that take the place of the manifest's, such as other column names.
     """
+    return verify_folder(read_raw_of(raw, folder, run, **overrides), folder, linkage)
+
+
+def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajectories:
+    """The raw input of a release folder, read as its manifest says; overrides take the place of the manifest's settings."""
     manifest = read_manifest(folder)
     reading = replace(
         Reading(**manifest.reading), working_crs=manifest.crs, cell_m=manifest.cell_m, slot_s=manifest.slot_s, snap=True, **overrides
     )
-    return verify_folder(read_with(raw, reading, run), folder, linkage)
+    return read_with(raw, reading, run)
 
 
 def exposure_at(original: Trajectories, ks: Sequence[int], run: Run) -> list[KGap]:

@@ -1,9 +1,11 @@
 """The published methods: one file each, a frozen dataclass of parameters with one verb, all listed in METHODS."""
 
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from shoal.claims import Claim
 from shoal.methods.glove import Glove
+from shoal.methods.kte_hide import KteHide
 from shoal.randomness import Randomness
 from shoal.release import Linkage, Release
 from shoal.run import Run
@@ -23,4 +25,4 @@ class Method(Protocol):
         """The release, and who became which record."""
 
 
-METHODS: Final[dict[str, type[Glove]]] = {"glove": Glove}
+METHODS: Final[dict[str, Callable[..., Method]]] = {"glove": Glove, "kte-hide": KteHide}

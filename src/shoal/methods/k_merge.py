@@ -12,14 +12,18 @@ from shoal.stretch import trajectories_of_arrays
 from shoal.trajectories import Grid, Integers, Trajectories
 
 
-def k_merge(fingerprints: Sequence[npt.ArrayLike], grid: Grid | None = None) -> tuple[npt.NDArray[Any], int]:
+def k_merge(fingerprints: Trajectories | Sequence[npt.ArrayLike], grid: Grid | None = None) -> tuple[npt.NDArray[Any], int]:
     """The optimal generalised trajectory of k fingerprints, and its cost in slots times cells.
 
-    fingerprints: arrays [m, 3] of (t, x, y) in seconds and metres, snapped to ``grid`` (default 60 s, 100 m). Returns boxes [z, 6] of
+    fingerprints: Trajectories, all of whose subjects are merged, on a grid of their own; or arrays [m, 3] of (t, x, y) in seconds and
+    metres, snapped to ``grid`` (default 60 s, 100 m). Returns boxes [z, 6] of
     (t_start, t_end, x_min, y_min, x_max, y_max) in the same units, disjoint in time. Raises MisuseError when one has no sample.
     """
-    grid = grid or Grid()
-    together = trajectories_of_arrays(fingerprints, grid)
+    if isinstance(fingerprints, Trajectories):
+        together, grid = fingerprints, fingerprints.snapped_grid()
+    else:
+        grid = grid or Grid()
+        together = trajectories_of_arrays(fingerprints, grid)
     boxes, cost = merge_members(together, np.arange(together.n_subjects))
     units = np.array([grid.slot_s] * 2 + [grid.cell_m] * 4)
     return np.stack(boxes.columns(), axis=1) * units, cost

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from shoal.claims import KAnonymity
 from shoal.exposure import KGap
 from shoal.release import Linkage, Release
 from shoal.report import figures, wording
@@ -18,6 +19,7 @@ from shoal.report.exposure_facts import exposure_facts
 from shoal.report.exposure_words import exposure_in_words
 from shoal.report.facts import accuracy_rows, release_facts
 from shoal.trajectories import Trajectories
+from shoal.units import show_s
 from shoal.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -50,13 +52,15 @@ def release_report(
     Raises MisuseError when the parts do not belong together.
     """
     facts = release_facts(original, release, linkage, gaps)
-    example = typical_crowd(original, release, linkage) if private else None
+    crowds = isinstance(release.claim, KAnonymity)
+    example = typical_crowd(original, release, linkage) if private and crowds else None
     drawings: dict[str, Figure] = {
         "spatial-accuracy": figures.spatial_accuracy(facts),
         "temporal-accuracy": figures.temporal_accuracy(facts),
-        "crowd-sizes": figures.crowd_sizes(facts),
         "map": figures.release_map(facts.density, facts.outlines, release.grid, projected=release.crs is not None),
     }
+    if crowds:
+        drawings["crowd-sizes"] = figures.crowd_sizes(facts)
     if any(gap.curve.value for gap in facts.gaps):
         drawings["k-gap"] = figures.gap_cdfs(facts.gaps)
     if example is not None:
@@ -135,6 +139,8 @@ def _templates() -> "Environment":
     )
     shown: tuple[Callable[..., Any], ...] = (
         wording.claim_in_words,
+        wording.claim_name,
+        show_s,
         wording.count,
         wording.exact,
         wording.method_name,

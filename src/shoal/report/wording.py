@@ -5,20 +5,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from shoal.claims import Claim
+from shoal.claims import Claim, KteAnonymity
 from shoal.release import Release
 from shoal.units import SECONDS, show_m, show_s
 
-METHODS: Final = {"glove": "GLOVE"}
+METHODS: Final = {"glove": "GLOVE", "kte-hide": "kte-hide"}
 
 _NONE: Final = "\N{EN DASH}"
 
 _MEANINGS: Final = {
-    "k": "the fewest people that share one record",
+    "k": "the fewest records that fit one person",
     "space_cap_m": "a merge that stretches a place by this much or more counts as a total loss of position",
     "time_cap_s": "a merge that stretches a time by this much or more counts as a total loss of time",
     "generalize": "how the samples of a crowd become boxes that do not overlap in time",
     "leftover": "what happens to the last people, too few for a crowd of their own",
+    "tau_s": "how long an attacker may have followed somebody without a gap",
+    "epsilon_s": "the length of an epoch, after which other people hide somebody",
+    "hiding": "whether those who hide each other must share the clusters of all epochs, or are any neighbours",
+    "neighbourhood": "people in one area among whom those who hide each other are looked for at first",
+    "space_weight_s": "wide pairs of people cost as if they lasted so long besides",
     "suppress_space_m": "boxes wider than this (dx + dy) are left out",
     "suppress_time_s": "boxes longer than this are left out",
 }
@@ -61,8 +66,20 @@ def method_name(method: str) -> str:
 
 def claim_in_words(claim: Claim) -> str:
     """What is promised, in a sentence."""
+    if isinstance(claim, KteAnonymity):
+        return (
+            f"Whoever has followed a person for any {show_s(claim.tau_s)} finds at least {claim.k} records that fit; who hides whom "
+            f"changes every {show_s(claim.epsilon_s)}."
+        )
     others = "at least one other" if claim.k == 2 else f"at least {claim.k - 1} others"
     return f"Every published record is identical, sample for sample, to {others}."
+
+
+def claim_name(claim: Claim) -> str:
+    """The property in two words."""
+    if isinstance(claim, KteAnonymity):
+        return f"({claim.k}, {show_s(claim.tau_s)}, {show_s(claim.epsilon_s)})-anonymous"
+    return f"{claim.k}-anonymous"
 
 
 def count(number: float) -> str:

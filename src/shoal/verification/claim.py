@@ -4,18 +4,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from shoal.claims import Claim, KAnonymity
+from shoal.claims import Claim, KAnonymity, KteAnonymity
 from shoal.release import Linkage, Release
 from shoal.trajectories import Trajectories
 from shoal.verdicts import Finding, Verdict
 from shoal.verification.identifiers import Names, hashes_among, raw_identifiers
 from shoal.verification.k_anonymity import check_k_anonymity
+from shoal.verification.kte import check_kte_anonymity
 from shoal.verification.linking import links_of
 from shoal.verification.order import order_findings
 
 Check = Callable[[Trajectories, Release, Linkage | None], Verdict]
 
-CHECKS: Final[dict[type[Claim], Check]] = {KAnonymity: check_k_anonymity}
+CHECKS: Final[dict[type[Claim], Check]] = {KAnonymity: check_k_anonymity, KteAnonymity: check_kte_anonymity}
 
 
 def verify(original: Trajectories, release: Release, linkage: Linkage | None = None) -> Verdict:

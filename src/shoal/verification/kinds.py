@@ -3,14 +3,16 @@
 from typing import Final
 
 KINDS: Final[dict[str, str]] = {
-    # the claim (k_anonymity.py)
+    # the claim (boxes.py, k_anonymity.py, kte.py)
     "class-below-k": "Fewer records than the claim's k are identical to each other, sample for sample.",
+    "too-few-candidates": "Fewer than k records fit what is known of a subject in some interval of length tau.",
+    "too-few-covers": "Around suppressed samples, fewer than k records hold what is published of a subject in some interval of length tau.",
     "malformed-box": "A box has no extent: it ends where it starts, or before.",
     "empty-record": "A record holds no box.",
     "duplicate-pseudonym": "Two records carry the same pseudonym.",
     "overlap-in-time": "Two boxes of one record share a moment, which the claim excludes.",
     "sample-without-own-point": "A published box holds no raw sample of the subject it is published for.",
-    "box-not-tight": "A box is not the hull of the raw samples, of the members of its class, that lie wholly inside it.",
+    "box-not-tight": "A box is not the hull of the raw samples, of the members of its class (or of anybody), that lie wholly inside it.",
     "class-without-subjects": "Checked without linkage: fewer subjects than members have a raw sample in every box of a class.",
     "record-without-subject": "The linkage gives a record no subject.",
     "record-with-two-subjects": "The linkage gives a record more than one subject.",

@@ -1,0 +1,194 @@
+"""Who hides whom at the least cost: k-merge costs within a neighbourhood, and the assignment that gives everybody one hider each turn."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from shoal.compiled import compiled
+from shoal.kernels.k_merge import best_partition
+from shoal.kernels.stretch import Integers
+
+NOBODY: Final = -1
+_FORBIDDEN: Final = 1 << 48
+
+
+class Pieces(NamedTuple):
+    """What each subject did in each epoch: piece p owns the samples first[p] to end[p] of t, x, y, ascending by t."""
+
+    t: Integers
+    x: Integers
+    y: Integers
+    first: Integers
+    end: Integers
+
+
+class Past(NamedTuple):
+    """hiders: int64 [subjects, most]; the first used[s] of row s have hidden subject s before and must not again."""
+
+    hiders: Integers
+    used: Integers
+
+
+@compiled
+def pair_cost(pieces: Pieces, a: int, b: int, space_weight: int) -> int:
+    """The k-merge cost of two pieces (Eq. 7) and ``space_weight`` times the sides of their hull, dx + dy.
+
+    The k-merge cost is that of the hull when either piece has a single time.
+    """
+    t, x, y = pieces.t, pieces.x, pieces.y
+    first_a, end_a, first_b, end_b = pieces.first[a], pieces.end[a], pieces.first[b], pieces.end[b]
+    x_low, x_high, y_low, y_high = x[first_a], x[first_a], y[first_a], y[first_a]
+    for i in range(first_a + 1, end_a):
+        x_low, x_high = min(x_low, x[i]), max(x_high, x[i])
+        y_low, y_high = min(y_low, y[i]), max(y_high, y[i])
+    for i in range(first_b, end_b):
+        x_low, x_high = min(x_low, x[i]), max(x_high, x[i])
+        y_low, y_high = min(y_low, y[i]), max(y_high, y[i])
+    sides = x_high - x_low + y_high - y_low + 2
+    if t[end_a - 1] == t[first_a] or t[end_b - 1] == t[first_b]:
+        slots = max(t[end_a - 1], t[end_b - 1]) - min(t[first_a], t[first_b]) + 1
+        return int((slots + space_weight) * sides)
+    size = end_a - first_a + end_b - first_b
+    merged = np.empty((4, size), dtype=np.int64)
+    i, j = first_a, first_b
+    for place in range(size):
+        of_a = j == end_b or (i < end_a and t[i] <= t[j])
+        source = i if of_a else j
+        merged[0, place], merged[1, place], merged[2, place], merged[3, place] = t[source], x[source], y[source], 0 if of_a else 1
+        if of_a:
+            i += 1
+        else:
+            j += 1
+    return int(best_partition(merged[0], merged[1], merged[2], merged[3], 2)[2] + space_weight * sides)
+
+
+@compiled
+def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
+    """[n, n] costs between all pairs of these pieces, 0 on the diagonal."""
+    n = len(chosen)
+    cost = np.zeros((n, n), dtype=np.int64)
+    for a in range(n):
+        for b in range(a):
+            cost[a, b] = pair_cost(pieces, chosen[a], chosen[b], space_weight)
+            cost[b, a] = cost[a, b]
+    return cost
+
+
+@compiled
+def least_assignment(cost: Integers) -> Integers:
+    """For each row of a square matrix its column in the assignment with the least sum (shortest augmenting paths)."""
+    n = len(cost)
+    row_price, column_price = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
+    row_of, back = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
+    for row in range(1, n + 1):
+        row_of[0] = row
+        column = 0
+        least = np.full(n + 1, 1 << 62, dtype=np.int64)
+        done = np.zeros(n + 1, dtype=np.bool_)
+        while True:
+            done[column] = True
+            here = row_of[column]
+            delta = np.int64(1 << 62)
+            following = 0
+            for other in range(1, n + 1):
+                if not done[other]:
+                    reduced = cost[here - 1, other - 1] - row_price[here] - column_price[other]
+                    if reduced < least[other]:
+                        least[other], back[other] = reduced, column
+                    if least[other] < delta:
+                        delta, following = least[other], other
+            for other in range(n + 1):
+                if done[other]:
+                    row_price[row_of[other]] += delta
+                    column_price[other] -= delta
+                else:
+                    least[other] -= delta
+            column = following
+            if row_of[column] == 0:
+                break
+        while column:
+            row_of[column] = row_of[back[column]]
+            column = back[column]
+    column_of = np.empty(n, dtype=np.int64)
+    for column in range(1, n + 1):
+        column_of[row_of[column] - 1] = column - 1
+    return column_of
+
+
+@compiled
+def _costs(pieces: Pieces, window: Integers, subjects: Integers, past: Past, space_weight: int) -> Integers:
+    """[n, n] summed costs of each row's pieces with each column's, forbidden where the column is the row or has hidden it before."""
+    n, epochs = window.shape
+    cost = np.zeros((n, n), dtype=np.int64)
+    for epoch in range(epochs):
+        if window[0, epoch] >= 0:
+            cost += pair_costs(pieces, window[:, epoch].copy(), space_weight)
+    row_of = np.full(len(past.used), NOBODY, dtype=np.int64)
+    for a in range(n):
+        row_of[subjects[a]] = a
+        cost[a, a] = _FORBIDDEN
+    for a in range(n):
+        for turn in range(past.used[subjects[a]]):
+            b = row_of[past.hiders[subjects[a], turn]]
+            if b != NOBODY:
+                cost[a, b] = _FORBIDDEN
+    return cost
+
+
+@compiled
+def hide_each_other(
+    pieces: Pieces, window: Integers, subjects: Integers, past: Past, space_weight: int, turns: int, hiders: Integers
+) -> int:
+    """Give every subject of a neighbourhood ``turns`` different hiders out of it, so that each hides others ``turns`` times.
+
+    window: int64 [n, w] the published piece of each subject in each epoch, -1 where there is none, alike for all in which are none.
+    subjects: [n]. hiders: int64 [n, turns], filled with rows, NOBODY where nobody is left who has not hidden the subject before.
+    Returns how many entries are NOBODY.
+    """
+    n = len(window)
+    cost = _costs(pieces, window, subjects, past, space_weight)
+    missing = 0
+    for turn in range(turns):
+        column_of = least_assignment(cost)
+        for a in range(n):
+            b = column_of[a]
+            if cost[a, b] >= _FORBIDDEN:
+                hiders[a, turn] = NOBODY
+                missing += 1
+            else:
+                hiders[a, turn] = b
+                cost[a, b] = _FORBIDDEN
+    return missing
+
+
+@compiled
+def generalize_pieces(
+    pieces: Pieces, chosen: Integers, guest_starts: Integers, guests: Integers, room: Integers, boxes: Integers, counts: Integers
+) -> None:
+    """k-merge of each chosen piece with its guests, the pieces of all that hide it there.
+
+    guests guest_starts[i] to guest_starts[i + 1] belong to chosen[i]. Boxes [., 6] of piece i stand from room[i] on, counts[i] of them;
+    there are at most as many as the piece has samples.
+    """
+    for i in range(len(chosen)):
+        members = np.concatenate((chosen[i : i + 1], guests[guest_starts[i] : guest_starts[i + 1]]))
+        size = 0
+        for p in members:
+            size += pieces.end[p] - pieces.first[p]
+        rows = np.empty(size, dtype=np.int64)
+        owner = np.empty(size, dtype=np.int64)
+        place = 0
+        for m in range(len(members)):
+            for row in range(pieces.first[members[m]], pieces.end[members[m]]):
+                rows[place], owner[place] = row, m
+                place += 1
+        order = np.argsort(pieces.t[rows])
+        t, x, y = pieces.t[rows][order], pieces.x[rows][order], pieces.y[rows][order]
+        first, final, _ = best_partition(t, x, y, owner[order], len(members))
+        for run in range(len(first)):
+            own = slice(first[run], final[run] + 1)
+            at = room[i] + run
+            boxes[at, 0], boxes[at, 1] = t[first[run]], t[final[run]] + 1
+            boxes[at, 2], boxes[at, 3] = x[own].min(), y[own].min()
+            boxes[at, 4], boxes[at, 5] = x[own].max() + 1, y[own].max() + 1
+        counts[i] = len(first)
