@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from shoal.cli_options import DURATION, LENGTH, PATH, config_option, input_options, output_options, take_reading
+from shoal.cli_risk import COMMANDS
 from shoal.errors import ClaimError, ShoalError
 from shoal.terminal import Bars
 from shoal.version import __version__
@@ -212,6 +213,10 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
     beside = {"city": shown.city, "assessment": shown.assessment, "linkage": shown.linkage}
     _print_publication(shown.publication, as_json, beside)
     return HOLDS
+
+
+for _command in COMMANDS:
+    shoal.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
