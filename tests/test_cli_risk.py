@@ -8,6 +8,7 @@ import pytest
 
 from command_line import Shoal
 from shoal.synthetic import write_synthetic
+from shoal.utility import METRICS
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +59,15 @@ def test_attack_in_words_with_a_control_group(city: Path, released: tuple[Path, 
     assert "no control group" not in with_one.out
 
 
+def test_measure_prints_every_metric(city: Path, released: tuple[Path, Path], shoal: Shoal) -> None:
+    folder, linkage = released
+    shown = json.loads(shoal("measure", city, folder, "--linkage", linkage, "--json").out)["measurements"]
+    assert [entry["name"] for entry in shown] == list(METRICS)
+    assert {entry["better"] for entry in shown} == {"higher", "lower"}
+    lines = shoal("measure", city, folder, "--linkage", linkage, "--quiet").out.splitlines()
+    assert [line.split()[0] for line in lines] == list(METRICS)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -65,6 +75,7 @@ def test_attack_in_words_with_a_control_group(city: Path, released: tuple[Path, 
         (("attack", "{city}", "{release}", "--linkage", "{linkage}", "--cell", "1km"), "leave out --cell"),
         (("attack", "{city}", "{release}"), "Missing option '--linkage'"),
         (("attack", "{city}", "{tmp}", "--linkage", "{linkage}"), "is not a release folder"),
+        (("measure", "{other}", "{release}", "--linkage", "{linkage}"), "does not belong to this raw data"),
         (("attack", "{other}", "{release}", "--linkage", "{linkage}"), "does not belong to this raw data"),
     ],
 )

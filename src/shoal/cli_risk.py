@@ -74,6 +74,44 @@ def attack(
     return 0
 
 
+@click.command()
+@click.argument("raw", metavar="RAW")
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record.")
+@input_options
+@output_options
+def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Say what the folder RELEASE is still good for, compared with RAW: each metric with its unit and the direction that is better."""
+    from shoal.release_folder import read_linkage, read_release
+    from shoal.utility import measure as compute
+
+    with Bars(quiet=quiet) as bars:
+        found = compute(_read_as_released(raw, release, options, bars), read_release(release), read_linkage(linkage))
+    facts = [one.to_json() for one in found]
+    lines = [
+        f"{fact['name']:20} {_shown(fact['value'], fact['unit']):>10}  {_bounds(fact)}({fact['words']}; {fact['better']} is better)"
+        for fact in facts
+    ]
+    _print(as_json, {"measurements": facts}, lines)
+    return 0
+
+
+def _bounds(fact: dict[str, Any]) -> str:
+    """What the boxes leave open of a value."""
+    if "low" not in fact or "high" not in fact:
+        return ""
+    return f"between {_shown(fact['low'], fact['unit'])} and {_shown(fact['high'], fact['unit'])} "
+
+
+def _shown(value: float | None, unit: str) -> str:
+    """A value as people write it."""
+    from shoal.report.wording import metres, percent, seconds
+
+    if value is None:
+        return "unknown"
+    return {"share": percent, "m": metres, "s": seconds}.get(unit, "{:.3f}".format)(value)
+
+
 def _read_as_released(raw: str, release: Path, options: dict[str, Any], bars: Bars) -> Any:
     """The raw data, read as the release's manifest says; names of columns may be given anew."""
     from shoal.intake import Reading
@@ -102,4 +140,4 @@ def _print(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
     click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) if as_json else "\n".join(lines))
 
 
-COMMANDS: Final = (attack,)
+COMMANDS: Final = (attack, measure)
