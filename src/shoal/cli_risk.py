@@ -96,6 +96,47 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
     return 0
 
 
+@click.command()
+@click.argument("source", metavar="INPUT")
+@click.option(
+    "--config", "config", type=PATH, required=True, metavar="study.toml", help="What to compare: [[runs]], attacks and a [budget]."
+)
+@click.option("--output", type=PATH, required=True, metavar="DIR", help="Folder for everything (secret); an earlier one goes on.")
+@input_options
+@output_options
+def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Make several releases of INPUT, attack and measure all alike, and recommend settings for a budget of risk.
+
+    Writes comparison.html and comparison.json. Run again to continue after an interruption, or after adding to the study.
+    """
+    from shoal.comparison import REPORT_FILE
+    from shoal.comparison import compare as run_study
+    from shoal.io import read
+    from shoal.run import Run
+    from shoal.study import read_study
+
+    reading = take_reading(options)
+    study = read_study(config)
+    with Bars(quiet=quiet) as bars:
+        run = Run(progress=bars)
+        found = run_study(read(source, run=run, **reading), study, output, run)
+    unit = next(
+        (entry["unit"] for result in found.results for entry in result["measurements"] if entry["name"] == study.budget.utility), "1"
+    )
+    lines = [
+        *(
+            f"{point.label}: risk {_shown(point.risk, 'share')}, {study.budget.utility} {_shown(point.utility, unit)}"
+            for point in found.points
+        ),
+        *(f"{label}: no release: {reason}" for label, reason in found.failed.items()),
+        f"recommended: {found.recommendation.label or 'none'}",
+        *(f"  {reason}" for reason in found.recommendation.reasons),
+        f"report: {output / REPORT_FILE}",
+    ]
+    _print(as_json, {**found.to_json(), "report": str(output / REPORT_FILE)}, lines)
+    return 0
+
+
 def _bounds(fact: dict[str, Any]) -> str:
     """What the boxes leave open of a value."""
     if "low" not in fact or "high" not in fact:
@@ -140,4 +181,4 @@ def _print(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
     click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) if as_json else "\n".join(lines))
 
 
-COMMANDS: Final = (attack, measure)
+COMMANDS: Final = (attack, measure, compare)
