@@ -37,8 +37,8 @@ def attack_noisy(scene: Scene, p: int, noise_m: float, noise_s: float, rng: np.r
             name="noisy-linkage",
             knowledge=f"{p} point{'s' * (p > 1)} with noise of {noise}",
             attacker=(
-                f"Someone who knows {p} random samples of a person with Gaussian errors of {noise} (standard deviation on each axis) and "
-                "names the record that makes them likeliest."
+                f"Someone who knows {p} random sample{'s' * (p > 1)} of a person with Gaussian errors of {noise} "
+                "(standard deviation on each axis) and names the record that makes them likeliest."
             ),
             target=scene.label,
             tries=len(scene.victims),

@@ -59,7 +59,7 @@ def attack_points(scene: Scene, p: int, rng: np.random.Generator) -> list[Rate]:
     found = follow(scene, offsets, known, p, np.zeros(len(scene.victims)))
     candidates, fits = found.candidates[:, -1], found.own_fits[:, -1]
     knows = f"{p} exact point{'s' * (p > 1)}"
-    does = f"knows {p} random samples of a person exactly (all, of a person with fewer)"
+    does = f"knows {p} random sample{'s' * (p > 1)} of a person exactly (all, of a person with fewer)"
     outcomes = {
         "unicity": ((candidates == 1) & (fits == 1), f"{does} and wins when the person's record alone covers them"),
         "linkage": (fits / np.maximum(candidates, 1), f"{does} and names one of the records that cover them, at random"),
