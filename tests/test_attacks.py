@@ -1,107 +1,236 @@
-"""The attack with tau-knowledge against brute force, its intervals, and what separates raw data, crowds and hiding sets."""
-
-import json
-from pathlib import Path
+"""Attacks against oracles that look at every record, and against planted data whose rates are known."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import shoal
-from command_line import Shoal
-from damages import rows_of, subject_positions
-from kte_oracle import covers, is_candidate
-from naive_release import naive_release, samples_of
-from shoal.attacks import Rate, attack_with_tau
-from shoal.attacks.tau_knowledge import follow
-from shoal.errors import MisuseError
-from shoal.randomness import Randomness
-from shoal.verification.classes import records_of
-from shoal.verification.kte import published_of
-from shoal.verification.kte_loops import Raw
-from small_data import populations
-from test_kte_hide import bursts, hidden
+from shoal.attacks import ATTACKS, Rate, attack, wilson
+from shoal.attacks.points import follow
+from shoal.attacks.scene import Scene, Target
+from shoal.errors import InputError, MisuseError
+from shoal.kernels.cover_index import noisy_scores
+from shoal.release import Linkage, Release
+from shoal.trajectories import Grid, Integers, Trajectories
+from small_data import population, populations
+from small_releases import naive_release, random_people
 
 pytestmark = pytest.mark.kernels
 
-
-@given(original=populations(least=3, longest=5), tau=st.integers(1, 60), seed=st.integers(0, 99))
-def test_records_that_fit_are_those_of_brute_force(original: shoal.Trajectories, tau: int, seed: int) -> None:
-    release, linkage = naive_release(original, rng=Randomness.for_research(seed))
-    records = records_of(release)
-    known = np.arange(original.n_samples)
-    asked = np.random.default_rng(seed).integers(0, original.n_samples, original.n_samples)
-    subject_of = np.repeat(np.arange(original.n_subjects), original.lengths)
-    own = np.empty(original.n_subjects, dtype=np.int64)
-    own[subject_positions(original, release, linkage)] = np.arange(release.n_records)
-    raw = Raw(original.t, original.x, original.y, original.offsets, np.ones(original.n_samples, dtype=np.bool_))
-    fits = np.zeros((len(known), 3), dtype=np.int64)
-    follow(raw, published_of(records.boxes, records.offsets), subject_of, own, known, asked, tau, fits)
-    everything = [sample for subject in range(original.n_subjects) for sample in samples_of(original, subject)]
-    rows = rows_of(release)
-    for i, (count, mine, told) in enumerate(fits.tolist()):
-        start = everything[i][0]
-        seen = [s for s in samples_of(original, int(subject_of[i])) if start <= s[0] < start + tau]
-        crowd = [place for place, row in enumerate(rows) if is_candidate(row, seen, start, tau)]
-        assert count == len(crowd)
-        assert mine == (int(own[subject_of[i]]) in crowd)
-        assert told == (bool(crowd) and all(covers(rows[place], everything[asked[i]]) for place in crowd))
+EVERY_KNOWLEDGE = ["points:1", "points:4", "top:1", "top:3", "noisy:3:300m:20min", "period", "home-work", "tau:30min", "attribution:2"]
 
 
-def test_raw_data_falls_crowds_hide_but_tell_all_and_hiding_sets_do_neither() -> None:
-    original = bursts(7)
-    known_s = 600.0
-    release, linkage = hidden(original)
-    outcomes = attack_with_tau(original, release, linkage, known_s, Randomness.for_research(1), tries=300)
-    assert outcomes["raw"].linkage.rate == 1
-    assert outcomes["raw"].attributed.rate == 1
-    assert outcomes["release"].linkage.rate == 0
-    assert outcomes["release"].candidates >= 2
-    crowds, links = shoal.Glove(k=2).anonymize(original, Randomness.from_system())
-    beside = attack_with_tau(original, crowds, links, known_s, Randomness.for_research(1), tries=300)["release"]
-    assert beside.linkage.rate == 0
-    assert beside.attributed.interval[0] > outcomes["release"].attributed.interval[1]
+def rates_of(
+    original: Trajectories, release: Release | None, linkage: Linkage | None, knowledge: list[str], *, tries: int = 1000, seed: int = 0
+) -> dict[tuple[str, str], Rate]:
+    found = attack(original, release, linkage, knowledge, np.random.default_rng(seed), tries=tries)
+    return {(rate.name, rate.target): rate for rate in found.rates}
 
 
-@given(tries=st.integers(1, 5000), share=st.floats(0, 1))
-def test_the_interval_is_wilsons(tries: int, share: float) -> None:
-    rate = Rate(name="linkage", knowledge="", target="raw", tries=tries, successes=int(share * tries), baseline=0.0)
-    low, high = rate.interval
-    assert 0 <= low <= rate.rate <= high <= 1
-    for bound in (low, high):  # both solve |rate - p| = z sqrt(p (1 - p) / n), unless cut off at 0 or 1
-        if 1e-9 < bound < 1 - 1e-9:
-            assert abs(rate.rate - bound) == pytest.approx(1.959963984540054 * (bound * (1 - bound) / tries) ** 0.5, abs=1e-9)
+def covering(target: Target, known: Integers) -> set[int]:
+    """Every record looked at, every box of it."""
+    return {
+        r
+        for r in range(target.n_records)
+        if all(any(a <= t < b and x0 <= x < x1 and y0 <= y < y1 for a, b, x0, y0, x1, y1 in target.record(r)) for t, x, y in known)
+    }
 
 
-def test_wrong_calls_say_what_to_do() -> None:
-    original = bursts()
-    release, linkage = hidden(original)
-    with pytest.raises(MisuseError, match="at least a slot"):
-        attack_with_tau(original, release, linkage, 30.0, Randomness.from_system())
-    brief = shoal.Trajectories.from_rows(["a", "b"], [0, 1], [0, 0], [0, 0], grid=shoal.Grid())
-    with pytest.raises(MisuseError, match="nothing to find out"):
-        attack_with_tau(brief, *naive_release(brief), 600.0, Randomness.from_system())
-    with pytest.raises(MisuseError, match="cannot be"):
-        Rate(name="linkage", knowledge="", target="raw", tries=0, successes=0, baseline=0.0)
+@given(populations(most=8), st.integers(0, 1000), st.booleans())
+def test_candidates_are_those_of_brute_force(people: Trajectories, seed: int, generalised: bool) -> None:
+    rng = np.random.default_rng(seed)
+    target = Target.of_release(naive_release(people, boxes_per_record=2)[0]) if generalised else Target.of_trajectories(people)
+    victims = np.arange(people.n_subjects)
+    own = rng.integers(0, target.n_records, len(victims))
+    rows = [np.column_stack(people.samples_of(v))[rng.permutation(people.lengths[v])[:3]] for v in victims.tolist()]
+    offsets = np.cumsum([0, *(len(r) for r in rows)])
+    scene = Scene(known=people, target=target, victims=victims, own=own, label="raw")
+    picks = rng.random(len(victims))
+    found = follow(scene, offsets, np.concatenate(rows), 3, picks)
+    for v, known in enumerate(rows):
+        for p in range(1, 4):
+            expected = covering(target, known[:p])
+            assert found.candidates[v, p - 1] == len(expected)
+            assert found.own_fits[v, p - 1] == (own[v] in expected)
+        assert (found.chosen[v] in expected) if expected else found.chosen[v] == -1
 
 
-def test_the_command_attacks_raw_and_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    call = Shoal(capsys)
-    raw, release, links = tmp_path / "raw.parquet", tmp_path / "r", tmp_path / "l.parquet"
-    assert call("synthesize", raw, "--subjects", 120, "--days", 1).code == 0
-    assert (
-        call("anonymize", raw, "--method", "kte-hide", "--tau", "2h", "--epsilon", "2h", "--output", release, "--linkage", links).code == 0
-    )
-    outcome = call("attack", raw, release, "--linkage", links, "--knowledge", "tau:2h", "--tries", 100, "--json")
-    assert outcome.code == 0
-    entries = json.loads(outcome.out)["attacks"]
-    assert [(each["target"], each["name"]) for each in entries] == [
-        ("raw", "linkage"),
-        ("raw", "attribution"),
-        ("release", "linkage"),
-        ("release", "attribution"),
+@given(populations(most=6), st.integers(0, 1000))
+def test_noisy_scores_are_those_of_the_formula(people: Trajectories, seed: int) -> None:
+    from math import erf, log, sqrt
+
+    target = Target.of_release(naive_release(people, boxes_per_record=2)[0])
+    seen = np.random.default_rng(seed).normal(0, 50, (2, 3))
+    scores = np.zeros(target.n_records)
+    index = target.by_time
+    noisy_scores(seen, 7.0, 11.0, 40.0, 1e-12, index.class_offsets, index.boxes, index.record, scores)
+
+    def density(low: float, high: float, at: float, noise: float) -> float:
+        return (erf((high - at) / noise / sqrt(2)) - erf((low - at) / noise / sqrt(2))) / 2 / (high - low)
+
+    for r in range(target.n_records):
+        expected = sum(
+            log(
+                1e-12
+                + max(density(a, b, t, 7) * density(x0, x1, x, 11) * density(y0, y1, y, 11) for a, b, x0, y0, x1, y1 in target.record(r))
+            )
+            for t, x, y in seen
+        )
+        assert scores[r] == pytest.approx(expected, abs=1e-6)
+
+
+def test_wilson_known_values() -> None:
+    assert wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
+    assert wilson(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert wilson(61, 400) == pytest.approx((0.1207, 0.1911), abs=1e-3)
+
+
+def planted(n_alone: int, n_pairs: int) -> Trajectories:
+    """People who are alone everywhere, and pairs who do everything together: five samples each, all in different cells."""
+    ids, t, x = [], [], []
+    for i in range(n_alone + n_pairs):
+        for who in ("",) if i < n_alone else ("a", "b"):
+            for j in range(5):
+                ids.append(f"{i:04d}{who}")
+                t.append(1000 * j + i)
+                x.append(10 * i + j)
+    return Trajectories.from_rows(ids, t, x, np.zeros(len(t)), grid=Grid())
+
+
+@pytest.mark.parametrize(("knowledge", "name"), [("points:1", "unicity"), ("points:4", "unicity")])
+def test_planted_unicity_is_the_share_of_people_alone(knowledge: str, name: str) -> None:
+    people = planted(30, 20)
+    rate = rates_of(people, None, None, [knowledge])[name, "raw"]
+    assert (rate.tries, rate.successes) == (70, 30)
+    assert rate.low < 30 / 70 < rate.high
+
+
+@pytest.mark.parametrize("knowledge", ["points:2", "top:5", "noisy:2:50m:1min"])
+def test_planted_linkage_counts_ties_as_shares(knowledge: str) -> None:
+    people = planted(30, 20)
+    rates = rates_of(people, None, None, [knowledge])
+    (rate,) = [rate for rate in rates.values() if "unicity" not in rate.name]
+    assert rate.successes == 30 + 40 / 2
+    assert rate.baseline == 1 / 70
+
+
+def test_enough_exact_points_find_everybody_who_is_unique() -> None:
+    people = random_people(60, 12, seed=4)
+    assert rates_of(people, None, None, ["points:10"])["linkage", "raw"].rate == 1.0
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_a_k_anonymous_release_keeps_every_linkage_at_one_in_k(k: int) -> None:
+    people = random_people(60, 15, seed=k)
+    release, linkage = naive_release(people, k=k)
+    rates = rates_of(people, release, linkage, EVERY_KNOWLEDGE)
+    for (name, target), rate in rates.items():
+        if target == "release" and name in {"linkage", "noisy-linkage", "top-locations", "period-linkage"}:
+            assert rate.rate <= 1 / k + 1e-12
+            assert rate.low <= 1 / k
+        if (name, target) == ("unicity", "release"):
+            assert rate.successes == 0
+
+
+def test_the_control_group_shows_the_baseline() -> None:
+    people = random_people(300, 10, seed=3, cells=40)
+    release, linkage = naive_release(people, k=3, suppress=40)
+    rates = rates_of(people, release, linkage, EVERY_KNOWLEDGE)
+    for (name, target), rate in rates.items():
+        if target == "control" and "linkage" in name:
+            assert rate.low <= rate.baseline <= rate.high
+
+
+def test_home_and_work_of_planted_people() -> None:
+    monday = 4 * 1440
+    ids, t, x = [], [], []
+    for i in range(12):
+        for hour, cell, times in ((22, 100 + i, 3), (11, 200 + i, 3), (18, 300 + i, 5)):
+            for j in range(times):
+                ids.append(f"{i:02d}")
+                t.append(monday + 60 * hour + j)
+                x.append(cell)
+    people = Trajectories.from_rows(ids, t, x, np.zeros(len(t)), grid=Grid())
+    rates = rates_of(people, None, None, ["home-work"])
+    assert rates["home", "raw"].rate == 1.0
+    assert rates["work", "raw"].rate == 1.0
+    assert rates["home", "raw"].baseline == pytest.approx(1 / 12)
+    shifted = rates_of(people, None, None, ["home-work:+7h"])  # local time 7 h later: 18 o'clock UTC is night, 11 o'clock is evening
+    assert shifted["home", "raw"].rate == 1.0
+    assert ("work", "raw") not in shifted
+    release, linkage = naive_release(people, k=2)
+    assert rates_of(people, release, linkage, ["home-work"])["home", "release"].rate < 1.0
+
+
+def test_people_who_return_to_their_places_are_linked_over_periods() -> None:
+    ids, t, x = [], [], []
+    for i in range(20):
+        for j in range(10):
+            ids.append(f"{i:02d}")
+            t.append(j * 1440 + i)
+            x.append(1000 * (i // 2 if i < 8 else i) + j % 2)  # the first eight share their places by twos
+    people = Trajectories.from_rows(ids, t, x, np.zeros(len(t)), grid=Grid())
+    rate = rates_of(people, None, None, ["period"])["period-linkage", "raw"]
+    assert rate.successes == 8 / 2 + 12
+    with pytest.raises(MisuseError, match="before and after"):
+        rates_of(people, None, None, ["period:400d"])
+
+
+def test_attribution_is_certain_on_raw_data_that_is_unique_and_is_left_open_by_crowds() -> None:
+    people = random_people(60, 15, seed=8)
+    release, linkage = naive_release(people, k=3)
+    rates = rates_of(people, release, linkage, ["attribution:4"])
+    assert rates["attribution", "raw"].rate == 1.0
+    assert rates["attribution", "release"].rate > 0.9
+    assert rates["attribution", "release"].baseline < 0.9
+
+
+def test_same_seed_same_rates_and_a_sample_is_counted() -> None:
+    people = random_people(80, 6, seed=2)
+    first, again = (rates_of(people, None, None, ["points:2"], tries=30, seed=5) for _ in range(2))
+    assert first == again
+    assert all(rate.tries == 30 for rate in first.values())
+
+
+def test_json_has_the_pinned_names() -> None:
+    rate = Rate(name="linkage", knowledge="4 exact points", attacker="Someone.", target="release", tries=400, successes=61, baseline=0.0021)
+    shown = rate.to_json()
+    assert {"name", "knowledge", "target", "tries", "successes", "rate", "low", "high", "baseline"} <= shown.keys()
+    assert (shown["successes"], shown["rate"]) == (61, 0.1525)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["points", "points:0", "points:11", "points:a", "top:6", "noisy:4", "noisy:4:500:30min", "period:1d:2d", "magic:1", "home-work:x"],
+)
+def test_unknown_knowledge_is_said(text: str) -> None:
+    with pytest.raises(MisuseError, match=r"write|choose"):
+        attack(population([3, 3], 1), None, None, [text], np.random.default_rng(0))
+
+
+def test_parts_that_do_not_belong_together_are_refused() -> None:
+    people = random_people(20, 6, seed=1)
+    release, linkage = naive_release(people, suppress=1)
+    cases = [
+        (random_people(10, 6, seed=1), linkage, "does not belong"),
+        (people, Linkage(linkage.uids[1:], linkage.trajectory_ids[1:]), "no subject"),
+        (random_people(21, 6, seed=1), linkage, "misses"),
+        (random_people(20, 6, seed=1, grid=Grid(cell_m=200)), linkage, "grid"),
     ]
-    assert entries[0]["rate"] > entries[2]["rate"]
-    assert all({"tries", "successes", "rate", "low", "high", "baseline", "knowledge"} <= set(each) for each in entries)
-    assert call("attack", raw, release, "--linkage", links, "--knowledge", "points:4").code == 2
+    for raw, links, message in cases:
+        with pytest.raises(InputError, match=message):
+            attack(raw, release, links, ["points:1"], np.random.default_rng(0))
+    with pytest.raises(MisuseError, match="linkage"):
+        attack(people, release, None, ["points:1"], np.random.default_rng(0))
+    with pytest.raises(InputError, match="control"):
+        attack(people, release, linkage, ["points:1"], np.random.default_rng(0), control=people)
+
+
+def test_every_adversary_states_itself() -> None:
+    people = random_people(20, 8, seed=1)
+    names = {text.split(":")[0] for text in EVERY_KNOWLEDGE}
+    assert names == set(ATTACKS)
+    for rate in attack(people, None, None, EVERY_KNOWLEDGE, np.random.default_rng(0)).rates:
+        assert rate.attacker.startswith("Someone who ")
+        assert rate.attacker.endswith(".") or rate.attacker.endswith(").")
+        assert 0 <= rate.low <= rate.rate <= rate.high <= 1

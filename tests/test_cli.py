@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 import pyarrow.parquet as pq
@@ -20,6 +21,7 @@ from shoal.methods import METHODS
 from shoal.methods.glove import LEFTOVER
 from shoal.methods.kte_hide import HIDING
 from shoal.methods.reshaping import GENERALIZE
+from shoal.release_folder import staged_folder
 from shoal.synthetic import write_synthetic
 
 
@@ -216,6 +218,20 @@ def test_an_interrupt_leaves_nothing_half_written(stop: signal.Signals, tmp_path
     assert "interrupted; nothing half-written is left" in shown
     assert "Traceback" not in shown
     assert list(output.iterdir()) == []
+
+
+def test_an_interrupt_the_moment_the_folder_is_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = Path.mkdir
+
+    def interrupted(path: Path, *args: Any, **settings: Any) -> None:
+        make(path, *args, **settings)
+        if ".partial-" in path.name:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "mkdir", interrupted)
+    with pytest.raises(KeyboardInterrupt), staged_folder(tmp_path / "r"):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_tables_spelled_out_for_help_are_the_real_ones() -> None:

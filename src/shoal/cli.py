@@ -20,6 +20,7 @@ import click
 from shoal.cli_collect import collect
 from shoal.cli_methods import METHOD_OPTIONS, method_options, take_parameters
 from shoal.cli_options import PATH, config_option, input_options, output_options, take_reading
+from shoal.cli_risk import COMMANDS
 from shoal.errors import ClaimError, ShoalError
 from shoal.terminal import Bars
 from shoal.version import __version__
@@ -180,41 +181,6 @@ def verify(raw: str, release: Path, linkage: Path | None, as_json: bool, quiet: 
     return HOLDS if verdict.holds else FAILS
 
 
-@shoal.command(epilog="Rates carry 95 % intervals; 'guessing' is what picking a record blindly reaches.")
-@click.argument("raw", metavar="RAW")
-@click.argument("release", type=PATH, metavar="RELEASE")
-@click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record.")
-@click.option("--knowledge", default="tau:30min", show_default=True, metavar="tau:DURATION", help="What the attacker knows.")
-@click.option("--tries", type=click.IntRange(min=1), default=2000, show_default=True, metavar="N", help="How many victims and intervals.")
-@input_options
-@output_options
-def attack(raw: str, release: Path, linkage: Path, knowledge: str, tries: int, as_json: bool, quiet: bool, **options: Any) -> int:
-    """Attack RAW under pseudonyms and RELEASE as somebody would who has followed people for a while, and say how often that succeeds."""
-    from shoal.attacks import attack_with_tau
-    from shoal.publication import read_raw_of
-    from shoal.randomness import Randomness
-    from shoal.release_folder import read_linkage, read_release
-    from shoal.units import duration_s
-
-    kind, _, amount = knowledge.partition(":")
-    if kind != "tau" or not amount:
-        raise click.UsageError(f"'{knowledge}' is no knowledge that this version has; write tau:30min")
-    with Bars(quiet=quiet) as bars:
-        original = read_raw_of(raw, release, _run(bars), **take_reading(options))
-        outcomes = attack_with_tau(
-            original, read_release(release), read_linkage(linkage), duration_s(amount), Randomness.from_system(), tries=tries
-        )
-    entries = [entry for outcome in outcomes.values() for entry in outcome.to_json()]
-    lines = [
-        f"{each['target']}, {each['name']} from {each['knowledge']}: {each['rate']:.1%} ({each['low']:.1%} to {each['high']:.1%}) of "
-        f"{each['tries']:,} tries; guessing {each['baseline']:.1%}"
-        for each in entries
-    ]
-    lines += [f"{target}: {outcome.candidates:g} records fit (median)" for target, outcome in outcomes.items()]
-    _print(as_json, {"attacks": entries}, lines)
-    return HOLDS
-
-
 @shoal.command()
 @click.option("--output", type=PATH, default=Path("shoal-demo"), show_default=True, metavar="DIR", help="A new folder for everything.")
 @output_options
@@ -229,7 +195,8 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
     return HOLDS
 
 
-shoal.add_command(collect)
+for _command in (*COMMANDS, collect):
+    shoal.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

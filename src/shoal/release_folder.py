@@ -8,8 +8,8 @@ import errno
 import hashlib
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -209,11 +209,11 @@ def staged_folder(target: Path) -> Iterator[Path]:
     """
     if target.exists() or target.is_symlink():
         raise OutputError(f"{target} exists; choose another --output or remove it first")
-    with explained_write(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.partial-", dir=target.parent))
+    staging = _partial(target)  # named before it is made: an interrupt in between must find it, too
     try:
         with explained_write(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            staging.mkdir(mode=0o700)
             yield staging
             for path in staging.iterdir():
                 if path.is_file():
@@ -248,13 +248,12 @@ def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterat
     Raises OutputError when the file exists or would lie inside the release folder.
     """
     check_linkage_path(path, release_folder)
-    with explained_write(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.partial-", dir=path.parent)  # made with mode 0600
-        partial = Path(name)
+    partial = _partial(path)
     try:
-        with explained_write(path), os.fdopen(descriptor, "wb") as file:
-            pq.write_table(pa.table({"uid": list(linkage.uids), "trajectory_id": list(linkage.trajectory_ids)}), file)
+        with explained_write(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                pq.write_table(pa.table({"uid": list(linkage.uids), "trajectory_id": list(linkage.trajectory_ids)}), file)
         yield
         with explained_write(path):
             partial.rename(path)
@@ -309,6 +308,11 @@ def _seconds_or_metres(column: pa.ChunkedArray) -> Floats:
         return np.asarray(column.cast(pa.float64()).to_numpy())
     except pa.ArrowInvalid as error:
         raise InputError("a coordinate or time of the release is not a number") from error
+
+
+def _partial(target: Path) -> Path:
+    """A fresh hidden name beside the target, for what is not complete yet."""
+    return target.with_name(f".{target.name}.partial-{secrets.token_hex(6)}")
 
 
 def _flush_to_disk(path: Path) -> None:

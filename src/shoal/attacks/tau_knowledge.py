@@ -4,114 +4,78 @@ She knows every observation of the victim in one interval, keeps the records tha
 where the victim was silent, and reads on: what all of these records say, she knows for certain.
 """
 
-from dataclasses import dataclass
-from typing import Any, Final
-
 import numpy as np
 
-from shoal.attacks.rates import Rate
+from shoal.attacks.rate import Rate
+from shoal.attacks.scene import Scene
 from shoal.compiled import compiled
 from shoal.errors import MisuseError
-from shoal.randomness import Randomness
-from shoal.release import Boxes, Linkage, Release
 from shoal.trajectories import Integers, Trajectories
 from shoal.units import show_s
 from shoal.verification.box_index import boxes_with
 from shoal.verification.kte import published_of
 from shoal.verification.kte_loops import Published, Raw, fits_until, holds_sample
-from shoal.verification.linking import links_of
-
-RAW: Final = "raw"
-RELEASE: Final = "release"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TauKnowledge:
-    """One target's outcome.
+def attack_tau(scene: Scene, tau_s: float, rng: np.random.Generator) -> list[Rate]:
+    """Unicity (one record fits, and it is the victim's), linkage (one of those that fit, at random), and attribution.
 
-    linkage: one record fits, and it is the victim's. attributed: an observation of the victim outside the interval, one for each try,
-    lies where every record that fits says it does. candidates: the median number of records that fit.
+    The interval of tau_s begins with a random observation of the victim. Attribution: another random observation, outside the interval,
+    lies where every record that fits says it does. Who has none is not tried. Raises MisuseError when nobody has, or tau is below a slot.
     """
-
-    linkage: Rate
-    attributed: Rate
-    candidates: float
-
-    def to_json(self) -> list[dict[str, Any]]:
-        """The entries of the JSON of ``shoal attack``."""
-        return [self.linkage.to_json(), self.attributed.to_json()]
-
-
-def attack_with_tau(
-    original: Trajectories, release: Release, linkage: Linkage, tau_s: float, rng: Randomness, *, tries: int = 2000
-) -> dict[str, TauKnowledge]:
-    """The attack on the raw data under pseudonyms and on a release of boxes, with the same victims and intervals: by target.
-
-    Each try draws an observation evenly from all; the interval of tau_s begins with it, and one other observation of the victim outside
-    the interval is asked for. Who has none is not drawn. Raises MisuseError when release and raw data are on different grids.
-    """
-    grid = original.snapped_grid()
-    if (release.grid, release.crs) != (grid, original.crs):
-        raise MisuseError("raw data and release are on different grids; read the raw data as the release's manifest says")
-    tau = int(tau_s / grid.slot_s)
-    if tau < 1 or tries < 1:
-        raise MisuseError(f"tau = {show_s(tau_s)} and {tries} tries cannot be; use at least a slot of {show_s(grid.slot_s)} and one try")
-    raw = Raw(original.t, original.x, original.y, original.offsets, np.ones(original.n_samples, dtype=np.bool_))
-    known, asked = _draw(original, tau, tries, rng)
+    original = scene.known
+    tau = int(tau_s / original.snapped_grid().slot_s)
+    if tau < 1:
+        raise MisuseError(f"tau = {show_s(tau_s)} is shorter than a slot of {show_s(original.snapped_grid().slot_s)}; choose a longer one")
+    known, asked = _draw(original, scene.victims, tau, rng)
     if not len(known):
         raise MisuseError(f"nobody has an observation outside an interval of {show_s(tau_s)}; there is nothing to find out")
-    links = links_of(original, release, linkage)
-    record_of = np.full(original.n_subjects, -1, dtype=np.int64)
-    record_of[links.subject_of[links.subject_of >= 0]] = np.flatnonzero(links.subject_of >= 0)
-    single = np.stack(Boxes.of_samples(original.t, original.x, original.y).columns(), axis=1)
-    boxes = np.stack(release.boxes.columns(), axis=1)
-    targets = {
-        RAW: (published_of(single, original.offsets), np.arange(original.n_subjects)),
-        RELEASE: (published_of(boxes, release.offsets), record_of),
-    }
-    return {target: _outcome(raw, published, own, known, asked, tau, target, tau_s) for target, (published, own) in targets.items()}
-
-
-def _draw(original: Trajectories, tau: int, tries: int, rng: Randomness) -> tuple[Integers, Integers]:
-    """Samples at which an interval begins, and for each another sample of the same subject outside the interval."""
-    subject_of = np.repeat(np.arange(original.n_subjects), original.lengths)
-    begins = rng.permutation(original.n_samples)
-    turn = rng.permutation(original.n_samples)
-    known, asked = [], []
-    for i, number in zip(begins.tolist(), turn.tolist(), strict=True):
-        first, end = original.offsets[subject_of[i]], original.offsets[subject_of[i] + 1]
-        others = np.flatnonzero((original.t[first:end] < original.t[i]) | (original.t[first:end] >= original.t[i] + tau))
-        if len(others):
-            known.append(i)
-            asked.append(int(first + others[number % len(others)]))
-        if len(known) == tries:
-            break
-    return np.array(known, dtype=np.int64), np.array(asked, dtype=np.int64)
-
-
-def _outcome(
-    raw: Raw, published: Published, own: Integers, known: Integers, asked: Integers, tau: int, target: str, tau_s: float
-) -> TauKnowledge:
+    raw = Raw(original.t, original.x, original.y, original.offsets, np.ones(original.n_samples, dtype=np.bool_))
+    published = published_of(scene.target.boxes, scene.target.offsets)
+    own = np.full(original.n_subjects, -1, dtype=np.int64)
+    own[scene.victims] = scene.own
     subject_of = np.searchsorted(raw.offsets, known, side="right") - 1
     fits = np.zeros((len(known), 3), dtype=np.int64)
     follow(raw, published, subject_of, own, known, asked, tau, fits)
-    knowledge = f"all observations in {show_s(tau_s)}"
-    n_records = max(1, len(published.offsets) - 1)
-    linked = int(((fits[:, 0] == 1) & (fits[:, 1] == 1)).sum())
-    guessed = np.zeros(len(known), dtype=np.int64)
-    hold_by_chance(raw, published, asked, guessed)
-    return TauKnowledge(
-        linkage=Rate(name="linkage", knowledge=knowledge, target=target, tries=len(known), successes=linked, baseline=1 / n_records),
-        attributed=Rate(
-            name="attribution",
-            knowledge=knowledge,
-            target=target,
-            tries=len(known),
-            successes=int(fits[:, 2].sum()),
-            baseline=float(guessed.mean()) / n_records,
+    holding = np.zeros(len(known), dtype=np.int64)
+    hold_by_chance(raw, published, asked, holding)
+    candidates, right, told = fits.T
+    follows = f"Someone who knows all observations of a person in {show_s(tau_s)} on end"
+    outcomes = [
+        ("unicity", f"{follows}, and wins when the person's record alone fits them.", (candidates == 1) & (right == 1), scene.guess),
+        ("linkage", f"{follows}, and names one of the records that fit them, at random.", right / np.maximum(candidates, 1), scene.guess),
+        (
+            "attribution",
+            f"{follows}, and wins when all records that fit them hold another observation of the person.",
+            told,
+            float(holding.mean()) / scene.target.n_records,
         ),
-        candidates=float(np.median(fits[:, 0])),
-    )
+    ]
+    return [
+        Rate(
+            name=name,
+            knowledge=f"all observations in {show_s(tau_s)}",
+            attacker=attacker,
+            target=scene.label,
+            tries=len(known),
+            successes=float(won.sum()),
+            baseline=baseline,
+        )
+        for name, attacker, won, baseline in outcomes
+    ]
+
+
+def _draw(original: Trajectories, victims: Integers, tau: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+    """A sample of each victim at which an interval begins, and another one outside the interval; nothing for those who have none."""
+    known, asked = [], []
+    for victim in victims.tolist():
+        first, t = original.offsets[victim], original.samples_of(victim)[0]
+        start = int(rng.integers(len(t)))
+        others = np.flatnonzero((t < t[start]) | (t >= t[start] + tau))
+        if len(others):
+            known.append(first + start)
+            asked.append(first + rng.choice(others))
+    return np.array(known, dtype=np.int64), np.array(asked, dtype=np.int64)
 
 
 @compiled

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from shoal.errors import InputError, MisuseError
-from shoal.io import csv_files, frames, parquet_files
+from shoal.io import csv_files, frames, gpx_files, parquet_files, plt_files
 from shoal.io.tables import Table
 
 Opener = Callable[[], Table]
@@ -22,6 +22,8 @@ FORMATS: Final[Mapping[str, Callable[[Path], Table]]] = {
     ".parquet": parquet_files.open_table,
     ".geoparquet": parquet_files.open_table,
     ".pq": parquet_files.open_table,
+    ".plt": plt_files.open_table,
+    ".gpx": gpx_files.open_table,
 }
 
 

@@ -1,6 +1,5 @@
 """The published methods: one file each, a frozen dataclass of parameters with one verb, all listed in METHODS."""
 
-from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from shoal.claims import Claim
@@ -25,4 +24,4 @@ class Method(Protocol):
         """The release, and who became which record."""
 
 
-METHODS: Final[dict[str, Callable[..., Method]]] = {"glove": Glove, "kte-hide": KteHide}
+METHODS: Final[dict[str, type[Glove | KteHide]]] = {"glove": Glove, "kte-hide": KteHide}

@@ -5,10 +5,10 @@ from typing import Final
 
 import numpy as np
 
+from shoal.linked import records_of
 from shoal.release import Boxes, Linkage, Release
 from shoal.report.facts import crowds_of
 from shoal.trajectories import Integers, Trajectories
-from shoal.utility.accuracy import records_of
 
 _MOST_BOXES: Final = 60
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.kernels.accuracy import covering_extents
+from shoal.linked import records_of
 from shoal.release import Linkage, Release
 from shoal.trajectories import Grid, Integers, Trajectories
 
@@ -128,23 +129,6 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
         published=Extents.of(boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min, boxes.t_end - boxes.t_start, grid),
         samples_suppressed=int(np.count_nonzero(~covered)),
     )
-
-
-def records_of(original: Trajectories, release: Release, linkage: Linkage) -> Integers:
-    """int64 [n]: the position of each subject's record in the release, -1 for a suppressed subject; raises as measure_accuracy does."""
-    subject_at = {uid: position for position, uid in enumerate(original.ids)}
-    record_at = {name: position for position, name in enumerate(release.trajectory_ids)}
-    strangers = sum(uid not in subject_at for uid in linkage.uids) + sum(name not in record_at for name in linkage.trajectory_ids)
-    repeats = 2 * len(linkage.uids) - len(set(linkage.uids)) - len(set(linkage.trajectory_ids))
-    if strangers or repeats:
-        raise MisuseError(
-            f"the linkage does not fit: {strangers} of its names are in neither the data nor the release, {repeats} appear twice; "
-            "use the linkage that was made with this release"
-        )
-    records = np.full(original.n_subjects, -1, dtype=np.int64)
-    for uid, name in zip(linkage.uids, linkage.trajectory_ids, strict=True):
-        records[subject_at[uid]] = record_at[name]
-    return records
 
 
 def _whole(number: float) -> float:

@@ -1,0 +1,184 @@
+"""The commands that judge a release: attack, measure, compare. Parse, call, print; heavy libraries load when a command runs."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from shoal.cli_options import PATH, input_options, output_options, take_reading
+from shoal.errors import InputError
+from shoal.terminal import Bars
+
+_GRID: Final = ("cell_m", "slot_s", "snap")
+_KNOWLEDGE: Final = "points:P, top:N, home-work[:+8h], noisy:P:500m:30min, period[:3d], tau:30min, attribution:P"
+
+
+@click.command(epilog="A tie among c equally good answers counts 1/c. Rates are fractions with 95 % intervals.")
+@click.argument("raw", metavar="RAW")
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record: tells who was right.")
+@click.option(
+    "--knowledge", multiple=True, metavar="WHAT", help=f"What the attacker knows; may be repeated: {_KNOWLEDGE}. [default: a selection]"
+)
+@click.option("--tries", type=click.IntRange(min=1), default=1000, show_default=True, metavar="N", help="Victims drawn for each attack.")
+@click.option("--control", metavar="INPUT", help="Raw data of people who are not in RELEASE. [default: its suppressed subjects]")
+@click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Draw the same victims and samples again; nothing is published here.")
+@input_options
+@output_options
+def attack(
+    raw: str,
+    release: Path,
+    linkage: Path,
+    knowledge: tuple[str, ...],
+    tries: int,
+    control: str | None,
+    seed: int | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Play adversaries with knowledge from RAW against the folder RELEASE, and say how often they win.
+
+    Each is also played against RAW itself (what publishing it as it is would risk) and with people who are not in RELEASE (control).
+    """
+    import numpy as np
+
+    from shoal.attacks import DEFAULT_KNOWLEDGE
+    from shoal.attacks import attack as play
+    from shoal.release_folder import read_linkage, read_release
+    from shoal.report.wording import percent
+    from shoal.run import Run
+
+    with Bars(quiet=quiet) as bars:
+        original = _read_as_released(raw, release, options, bars)
+        others = None if control is None else _read_as_released(control, release, options, bars)
+        found = play(
+            original,
+            read_release(release),
+            read_linkage(linkage),
+            knowledge or DEFAULT_KNOWLEDGE,
+            np.random.default_rng(seed),
+            tries=tries,
+            control=others,
+            run=Run(progress=bars),
+        )
+    lines = [
+        f"{rate.name:16} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to {percent(rate.high)}; guessing "
+        f"{percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
+        for rate in found.rates
+    ]
+    _print(as_json, {"attacks": [rate.to_json() for rate in found.rates], "notes": list(found.notes)}, [*lines, *_noted(found.notes)])
+    return 0
+
+
+@click.command()
+@click.argument("raw", metavar="RAW")
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record.")
+@input_options
+@output_options
+def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Say what the folder RELEASE is still good for, compared with RAW: each metric with its unit and the direction that is better."""
+    from shoal.release_folder import read_linkage, read_release
+    from shoal.utility import measure as compute
+
+    with Bars(quiet=quiet) as bars:
+        found = compute(_read_as_released(raw, release, options, bars), read_release(release), read_linkage(linkage))
+    facts = [one.to_json() for one in found]
+    lines = [
+        f"{fact['name']:20} {_shown(fact['value'], fact['unit']):>10}  {_bounds(fact)}({fact['words']}; {fact['better']} is better)"
+        for fact in facts
+    ]
+    _print(as_json, {"measurements": facts}, lines)
+    return 0
+
+
+@click.command()
+@click.argument("source", metavar="INPUT")
+@click.option(
+    "--config", "config", type=PATH, required=True, metavar="study.toml", help="What to compare: [[runs]], attacks and a [budget]."
+)
+@click.option("--output", type=PATH, required=True, metavar="DIR", help="Folder for everything (secret); an earlier one goes on.")
+@input_options
+@output_options
+def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Make several releases of INPUT, attack and measure all alike, and recommend settings for a budget of risk.
+
+    Writes comparison.html and comparison.json. Run again to continue after an interruption, or after adding to the study.
+    """
+    from shoal.comparison import REPORT_FILE
+    from shoal.comparison import compare as run_study
+    from shoal.io import read
+    from shoal.run import Run
+    from shoal.study import read_study
+
+    reading = take_reading(options)
+    study = read_study(config)
+    with Bars(quiet=quiet) as bars:
+        run = Run(progress=bars)
+        found = run_study(read(source, run=run, **reading), study, output, run)
+    unit = next(
+        (entry["unit"] for result in found.results for entry in result["measurements"] if entry["name"] == study.budget.utility), "1"
+    )
+    lines = [
+        *(
+            f"{point.label}: risk {_shown(point.risk, 'share')}, {study.budget.utility} {_shown(point.utility, unit)}"
+            for point in found.points
+        ),
+        *(f"{label}: no release: {reason}" for label, reason in found.failed.items()),
+        f"recommended: {found.recommendation.label or 'none'}",
+        *(f"  {reason}" for reason in found.recommendation.reasons),
+        f"report: {output / REPORT_FILE}",
+    ]
+    _print(as_json, {**found.to_json(), "report": str(output / REPORT_FILE)}, lines)
+    return 0
+
+
+def _bounds(fact: dict[str, Any]) -> str:
+    """What the boxes leave open of a value."""
+    if "low" not in fact or "high" not in fact:
+        return ""
+    return f"between {_shown(fact['low'], fact['unit'])} and {_shown(fact['high'], fact['unit'])} "
+
+
+def _shown(value: float | None, unit: str) -> str:
+    """A value as people write it."""
+    from shoal.report.wording import metres, percent, seconds
+
+    if value is None:
+        return "unknown"
+    return {"share": percent, "m": metres, "s": seconds}.get(unit, "{:.3f}".format)(value)
+
+
+def _read_as_released(raw: str, release: Path, options: dict[str, Any], bars: Bars) -> Any:
+    """The raw data, read as the release's manifest says; names of columns may be given anew."""
+    from shoal.intake import Reading
+    from shoal.io import read_with
+    from shoal.release_folder import read_manifest
+    from shoal.run import Run
+
+    given = take_reading(dict(options))
+    if any(name in given for name in _GRID):
+        raise click.UsageError("the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap")
+    manifest = read_manifest(release)
+    try:
+        told = Reading(**manifest.reading)
+    except TypeError as error:
+        raise InputError(f"the manifest of {release} cannot be read: reading: {error}") from error
+    reading = replace(told, working_crs=manifest.crs, cell_m=manifest.cell_m, slot_s=manifest.slot_s, snap=True, **given)
+    return read_with(raw, reading, Run(progress=bars))
+
+
+def _noted(notes: Sequence[str]) -> list[str]:
+    return [f"  note: {note}" for note in notes]
+
+
+def _print(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
+    """One JSON document alone, or the lines for people."""
+    click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) if as_json else "\n".join(lines))
+
+
+COMMANDS: Final = (attack, measure, compare)

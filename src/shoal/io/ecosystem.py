@@ -1,0 +1,111 @@
+"""To the frames of other libraries, and from them where plain reading is not enough. The only file that imports GeoPandas.
+
+A release holds areas and intervals. Where a format knows only points, a box becomes one only when the caller says how.
+"""
+
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+import numpy as np
+
+from shoal.errors import MissingExtraError, MisuseError
+from shoal.io.reading import read
+from shoal.projection import WGS84, Floats, transform
+from shoal.query import boxes_of
+from shoal.release import Release
+from shoal.trajectories import Integers, Trajectories
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+    from pandas import DataFrame
+
+BoxAs = Literal["centre", "first-corner"]
+
+_WAYS: Final = get_args(BoxAs)
+
+
+def from_geopandas(frame: "GeoDataFrame", **settings: Any) -> Trajectories:
+    """Trajectories from a frame with a point geometry, such as trackintel's positionfixes (``user_id``, ``tracked_at``).
+
+    An index with a name becomes a column first (a frame of MovingPandas has its times there). settings: as for ``shoal.read``.
+    """
+    named = [name for name in frame.index.names if name is not None and name not in frame.columns]
+    whole = frame.reset_index(level=named) if named else frame
+    return read(whole.to_arrow(index=False), **settings)
+
+
+def to_geopandas(release: Release) -> "GeoDataFrame":
+    """One row per box: trajectory_id, t_start and t_end (UTC), and the box as a polygon in the release's plane."""
+    geopandas = _geopandas()
+    import pandas as pd
+    import shapely
+
+    cell_m, boxes = release.grid.cell_m, release.boxes
+    columns = {
+        "trajectory_id": np.repeat(np.array(release.trajectory_ids, dtype=object), np.diff(release.offsets)),
+        "t_start": pd.to_datetime(boxes.t_start * release.grid.slot_s, unit="s", utc=True),
+        "t_end": pd.to_datetime(boxes.t_end * release.grid.slot_s, unit="s", utc=True),
+    }
+    outlines = shapely.box(boxes.x_min * cell_m, boxes.y_min * cell_m, boxes.x_max * cell_m, boxes.y_max * cell_m)
+    return geopandas.GeoDataFrame(columns, geometry=outlines, crs=release.crs)
+
+
+def to_scikit_mobility(data: Release | Trajectories, *, box_as: BoxAs | None = None) -> "DataFrame":
+    """Columns uid, datetime (UTC, without a zone as that library has it), lat, lng. box_as: see ``points_of``."""
+    import pandas as pd
+
+    names, t_s, lon, lat = _in_degrees(data, box_as)
+    return pd.DataFrame({"uid": names, "datetime": pd.to_datetime(t_s, unit="s"), "lat": lat, "lng": lon})
+
+
+def to_positionfixes(data: Release | Trajectories, *, box_as: BoxAs | None = None) -> "GeoDataFrame":
+    """Positionfixes as trackintel defines them: user_id, tracked_at (UTC), geom in WGS 84. box_as: see ``points_of``."""
+    geopandas = _geopandas()
+    import pandas as pd
+
+    names, t_s, lon, lat = _in_degrees(data, box_as)
+    columns = {"user_id": names, "tracked_at": pd.to_datetime(t_s, unit="s", utc=True)}
+    frame = geopandas.GeoDataFrame(columns, geometry=geopandas.points_from_xy(lon, lat), crs=WGS84)
+    return frame.rename_geometry("geom")
+
+
+def points_of(data: Release | Trajectories, box_as: BoxAs | None) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
+    """(name of the subject or record, seconds, x and y in metres) of every sample.
+
+    Raw samples stand at the centre of their cell, at the beginning of their slot. box_as: "centre" of area and interval, or
+    "first-corner" (lower left, beginning). Raises MisuseError for a release without it: points look exact where a box was honest.
+    """
+    if isinstance(data, Trajectories) and data.grid is None:
+        return np.repeat(np.array(data.ids, dtype=object), data.lengths), data.t, data.x, data.y
+    if isinstance(data, Release) and box_as not in _WAYS:
+        raise MisuseError(
+            "this release holds areas and intervals, and points would look exact where it is not; say how with box_as="
+            f"{' or '.join(repr(way) for way in _WAYS)}, or use to_geopandas, which keeps the boxes"
+        )
+    names = data.trajectory_ids if isinstance(data, Release) else data.ids
+    boxes, offsets, grid = boxes_of(data)
+
+    def at(low: Integers, high: Integers, step: float) -> Floats:
+        return np.asarray((low if box_as == "first-corner" else (low + high) / 2) * step, dtype=np.float64)
+
+    t_s = at(boxes.t_start, boxes.t_end if isinstance(data, Release) else boxes.t_start, grid.slot_s)
+    x_m, y_m = at(boxes.x_min, boxes.x_max, grid.cell_m), at(boxes.y_min, boxes.y_max, grid.cell_m)
+    return np.repeat(np.array(names, dtype=object), np.diff(offsets)), t_s, x_m, y_m
+
+
+def _in_degrees(data: Release | Trajectories, box_as: BoxAs | None) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
+    """The same with longitude and latitude; raises MisuseError for local metres, which lie nowhere on the earth."""
+    names, t_s, x_m, y_m = points_of(data, box_as)
+    if data.crs is None:
+        raise MisuseError(
+            "these data are in local metres without a reference system, so they have no latitude and longitude; read with --crs"
+        )
+    lon, lat = transform(data.crs, WGS84, x_m, y_m)
+    return names, t_s, lon, lat
+
+
+def _geopandas() -> Any:
+    try:
+        import geopandas
+    except ImportError as error:
+        raise MissingExtraError("this needs GeoPandas; install it with: pip install 'shoal[geo]'") from error
+    return geopandas

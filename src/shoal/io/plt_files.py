@@ -1,0 +1,60 @@
+"""GeoLife's PLT files: six lines of preamble, then latitude, longitude, 0, altitude, days, date, time in GMT, one fix a line.
+
+Files do not say whose they are: the person is the folder above ``Trajectory``, as GeoLife lays them out (``010/Trajectory/x.plt``), or the
+folder of the file elsewhere. Column ``file`` tells the single tracks apart (``--person file``).
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.io.csv_files import WRONG_FIELDS
+from shoal.io.tables import Table
+
+COLUMNS: Final = ("uid", "file", "datetime", "lat", "lon")
+_PREAMBLE_LINES: Final = 6
+_FIELDS: Final = 7
+_LINES: Final = 1 << 16
+
+
+def open_table(path: Path) -> Table:
+    """The fixes of one file; lines with another number of fields are counted and left out. Raises InputError for a file that is no PLT."""
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty")
+    person = _person(path)
+    unreadable: dict[str, int] = {}
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        try:
+            with path.open(encoding="utf-8", errors="strict") as file:
+                preamble = list(islice(file, _PREAMBLE_LINES))
+                if len(preamble) < _PREAMBLE_LINES or not preamble[0].startswith("Geolife trajectory"):
+                    raise InputError(
+                        f"{path.name} does not begin like a PLT file ('Geolife trajectory' and five more lines); it may be cut off"
+                    )
+                while lines := list(islice(file, _LINES)):
+                    rows = [fields for line in lines if line.strip() for fields in [line.strip().split(",")]]
+                    sound = [fields for fields in rows if len(fields) == _FIELDS]
+                    if len(sound) < len(rows):
+                        unreadable[WRONG_FIELDS] = unreadable.get(WRONG_FIELDS, 0) + len(rows) - len(sound)
+                    held = {
+                        "uid": [person] * len(sound),
+                        "file": [path.stem] * len(sound),
+                        "datetime": [f"{fields[5]}T{fields[6]}Z" for fields in sound],
+                        "lat": [fields[0] for fields in sound],
+                        "lon": [fields[1] for fields in sound],
+                    }
+                    yield 0.0, pa.record_batch({name: pa.array(held[name], pa.string()) for name in columns})
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path.name} is not text, so no PLT file; copy it again") from error
+
+    return Table(name=path.name, columns=COLUMNS, batches=batches, unreadable=unreadable)
+
+
+def _person(path: Path) -> str:
+    folder = path.resolve().parent
+    return folder.parent.name if folder.name.lower() == "trajectory" else folder.name

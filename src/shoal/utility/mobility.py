@@ -1,0 +1,122 @@
+"""How people move: radius of gyration, lengths of trips, hours of the day, home."""
+
+import math
+
+import numpy as np
+
+from shoal.presence import holds, likeliest_area, share_of_hours
+from shoal.query import DAY_S, Estimates, Floats
+from shoal.release import Boxes, Release
+from shoal.trajectories import Numbers, Trajectories
+from shoal.utility.measuring import Pair, Value
+
+
+def gyration_error(pair: Pair) -> Value:
+    """Median over people of |expected - true| radius of gyration, metres.
+
+    raw, minimum, expected, maximum: the mean radius. A record's bounds hold for its published samples, each counted once: moving them
+    inside their boxes changes the radius by at most the root mean square of half their diagonals.
+    """
+    cell_m, original = pair.original.snapped_grid().cell_m, pair.original
+    rows = [
+        (gyration_of(Boxes.of_samples(*original.samples_of(subject)), cell_m).expected[0], *_three(gyration_of(boxes, cell_m)))
+        for subject, boxes in pair.linked()
+    ]
+    true, low, expected, high = np.array(rows).T
+    return Value(
+        value=float(np.median(np.abs(expected - true))),
+        low=float(np.median(np.maximum(0, np.maximum(low - true, true - high)))),
+        high=float(np.median(np.maximum(np.abs(low - true), np.abs(high - true)))),
+        raw=float(true.mean()),
+        minimum=float(low.mean()),
+        expected=float(expected.mean()),
+        maximum=float(high.mean()),
+    )
+
+
+def gyration_of(boxes: Boxes, cell_m: float) -> Estimates:
+    """[1] metres: root mean square distance of a record's samples from their mean; a single cell counts as its centre."""
+    x, y = (boxes.x_min + boxes.x_max) / 2 * cell_m, (boxes.y_min + boxes.y_max) / 2 * cell_m
+    wide, tall = boxes.x_max - boxes.x_min, boxes.y_max - boxes.y_min
+    square, n = float(np.var(x) + np.var(y)), len(boxes)
+    centred, freedom = math.sqrt(square), cell_m * math.sqrt(float(np.mean((wide - 1) ** 2 + (tall - 1) ** 2)) / 4)
+    inside = cell_m**2 * float(np.mean(wide**2 + tall**2 - 2)) / 12  # variance of a random cell of a box
+    expected = math.sqrt(square + inside * (n - 1) / n)
+    return Estimates(minimum=np.array([max(0.0, centred - freedom)]), expected=np.array([expected]), maximum=np.array([centred + freedom]))
+
+
+def trip_length_error(pair: Pair) -> Value:
+    """Distance (1-Wasserstein) between the distributions of lengths of all moves from one sample to the next, metres.
+
+    raw, minimum, expected, maximum: the mean length; between two boxes it runs from their gap to their farthest cells, expected between
+    their centres. A release with fewer, wider boxes has fewer and longer moves, which is part of the error. nan without moves.
+    """
+    true = trip_lengths(Boxes.of_samples(pair.original.t, pair.original.x, pair.original.y), pair.original)
+    seen = trip_lengths(pair.release.boxes, pair.release)
+    if not len(true.expected) or not len(seen.expected):
+        return Value(value=math.nan)
+    shares = (np.arange(1000) + 0.5) / 1000
+    distance = np.abs(np.quantile(true.expected, shares) - np.quantile(seen.expected, shares)).mean()
+    return Value(
+        value=float(distance),
+        raw=float(true.expected.mean()),
+        minimum=float(seen.minimum.mean()),
+        expected=float(seen.expected.mean()),
+        maximum=float(seen.maximum.mean()),
+    )
+
+
+def trip_lengths(boxes: Boxes, data: Release | Trajectories) -> Estimates:
+    """[moves] metres, from each box of a record to the next."""
+    grid = data.snapped_grid() if isinstance(data, Trajectories) else data.grid
+    follows = np.ones(max(len(boxes) - 1, 0), dtype=np.bool_)
+    follows[data.offsets[1:-1] - 1] = False
+    first, second = boxes.take(slice(0, -1)).take(follows), boxes.take(slice(1, None)).take(follows)
+    gaps, centres, spans = [], [], []
+    for low, high in (("x_min", "x_max"), ("y_min", "y_max")):
+        a0, a1, b0, b1 = getattr(first, low), getattr(first, high) - 1, getattr(second, low), getattr(second, high) - 1
+        gaps.append(np.maximum(0, np.maximum(b0 - a1, a0 - b1)))
+        centres.append((b0 + b1 - a0 - a1) / 2)
+        spans.append(np.maximum(b1 - a0, a1 - b0))
+    lengths = [np.asarray(np.hypot(*pair), dtype=np.float64) * grid.cell_m for pair in (gaps, centres, spans)]
+    return Estimates(minimum=lengths[0], expected=lengths[1], maximum=lengths[2])
+
+
+def time_profile_error(pair: Pair) -> Value:
+    """Total variation distance between the shares of samples in the 24 hours of the day (UTC), each box spread evenly over its interval."""
+    slot_s = pair.original.snapped_grid().slot_s
+    true = hours_of_day(pair.original.t * slot_s, (pair.original.t + 1) * slot_s)
+    seen = hours_of_day(pair.release.boxes.t_start * slot_s, pair.release.boxes.t_end * slot_s)
+    return Value(value=float(np.abs(true - seen).sum()) / 2)
+
+
+def hours_of_day(start_s: Numbers, end_s: Numbers) -> Floats:
+    """[24]: mean share of the intervals that lies in each hour of the day."""
+    edges = np.arange(25) * 3600.0
+
+    def until(moment: Numbers) -> Floats:
+        whole, rest = np.divmod(moment, DAY_S)
+        return np.asarray(whole[:, None] * 3600.0 + np.clip(rest[:, None] - edges[None, :-1], 0.0, 3600.0))
+
+    return np.asarray(((until(end_s) - until(start_s)) / (end_s - start_s)[:, None]).mean(axis=0))
+
+
+def home_kept(pair: Pair) -> Value:
+    """Share of people whose most visited cell from 20 to 6 o'clock (UTC) lies in the likeliest area of their record at these hours.
+
+    People without a sample at these hours, or without a record, do not count; nan without anybody.
+    """
+    slot_s = pair.original.snapped_grid().slot_s
+    kept = []
+    for subject, boxes in pair.linked():
+        own = np.column_stack(Boxes.of_samples(*pair.original.samples_of(subject)).columns())
+        home = likeliest_area(own, share_of_hours(own, slot_s, "home"))
+        if len(home):
+            published = np.column_stack(boxes.columns())
+            area = likeliest_area(published, share_of_hours(published, slot_s, "home"))
+            kept.append(len(area) > 0 and holds(area, int(home[0, 0]), int(home[0, 1])))
+    return Value(value=float(np.mean(kept)) if kept else math.nan)
+
+
+def _three(estimates: Estimates) -> tuple[float, float, float]:
+    return float(estimates.minimum[0]), float(estimates.expected[0]), float(estimates.maximum[0])

@@ -1,0 +1,51 @@
+"""What became of single samples: covered, untouched, lost, made up; and how wide their boxes are."""
+
+import numpy as np
+
+from shoal.utility.measuring import Pair, Value
+
+
+def covered(pair: Pair) -> Value:
+    """Share of all raw samples that a box of their own subject's record covers."""
+    return Value(value=pair.accuracy.raw.n_samples / pair.original.n_samples)
+
+
+def untouched(pair: Pair) -> Value:
+    """Share of all raw samples whose box is their own cell and slot."""
+    raw = pair.accuracy.raw
+    kept = int(raw.count[(raw.space_cells == 2) & (raw.time_slots == 1)].sum())
+    return Value(value=kept / pair.original.n_samples)
+
+
+def created(pair: Pair) -> Value:
+    """Share of all published boxes that hold no raw sample of their own subject."""
+    empty = 0
+    for subject, boxes in pair.linked():
+        t, x, y = pair.original.samples_of(subject)
+        first, end = np.searchsorted(t, boxes.t_start), np.searchsorted(t, boxes.t_end)
+        for i in range(len(boxes)):
+            own = slice(int(first[i]), int(end[i]))
+            inside = (x[own] >= boxes.x_min[i]) & (x[own] < boxes.x_max[i]) & (y[own] >= boxes.y_min[i]) & (y[own] < boxes.y_max[i])
+            empty += not inside.any()
+    return Value(value=empty / pair.release.n_samples)
+
+
+def people_suppressed(pair: Pair) -> Value:
+    """Share of all subjects who have no record."""
+    return Value(value=float(np.mean(pair.records < 0)))
+
+
+def extent_space(pair: Pair) -> Value:
+    """Median dx + dy over the covered raw samples, metres."""
+    return Value(value=pair.accuracy.raw.median_space_m)
+
+
+def extent_time(pair: Pair) -> Value:
+    """Median duration over the covered raw samples, seconds."""
+    return Value(value=pair.accuracy.raw.median_time_s)
+
+
+def within(pair: Pair) -> Value:
+    """Share of all raw samples whose box is within 2 km (dx + dy) and 2 h."""
+    raw = pair.accuracy.raw
+    return Value(value=raw.share_within(space_m=2000, time_s=7200) * raw.n_samples / pair.original.n_samples if raw.n_samples else 0.0)
