@@ -374,11 +374,11 @@ def count_below(sums: Numbers, limit: Any) -> Any:
 def lowest_sum(people: People, a: int, least: Numbers, gaps: Numbers, limit: float) -> Any:
     """The sum of a's least spatial and temporal costs; ends early above ``limit``."""
     places, hours = people.places, people.hours
-    total = 0
+    total = np.int64(0)
     for own in range(places.offsets[a], places.offsets[a + 1]):
-        total += int(places.weights[own]) * least[places.own[own]]
+        total += np.int64(places.weights[own]) * np.int64(least[places.own[own]])
     for own in range(hours.offsets[a], hours.offsets[a + 1]):
-        total += int(hours.weights[own]) * gaps[hours.own[own]]
+        total += np.int64(hours.weights[own]) * np.int64(gaps[hours.own[own]])
         if total > limit:
             break
     return total

@@ -78,6 +78,9 @@ class Glove:
         scale = caps.scale_on(grid)
 
         def join(first: Crowd, second: Crowd) -> Crowd:
+            members = np.sort(np.concatenate([first.members, second.members]))
+            if self.generalize == "k-merge" and len(members) >= self.k:
+                return Crowd(members=members, boxes=self._kept(merge_members(original, members)[0], grid))
             merged = merge(first, second, scale)
             boxes = self._kept(merged.boxes, grid)
             return replace(merged, boxes=self._kept(unite_overlaps(boxes), grid) if self.generalize == "reshape-each" else boxes)
@@ -98,12 +101,10 @@ class Glove:
     def _published(self, crowd: Crowd, original: Trajectories) -> Crowd:
         """A finished crowd with what is published of it, by the reading of reshaping."""
         match self.generalize:
-            case "none":
+            case "none" | "k-merge":
                 boxes = crowd.boxes
             case "overlap-split":
                 boxes = split_at_overlaps(crowd.boxes)
-            case "k-merge":
-                boxes, _ = merge_members(original, crowd.members)
             case _:
                 boxes = unite_overlaps(crowd.boxes)
         return replace(crowd, boxes=self._kept(boxes, original.snapped_grid()))
