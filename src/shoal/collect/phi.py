@@ -8,6 +8,7 @@ import math
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -45,6 +46,16 @@ class PhiStore:
         self._draw_bytes = draw_bytes
         try:
             self._db = sqlite3.connect(":memory:" if path is None else path, isolation_level=None, check_same_thread=False)
+        except sqlite3.DatabaseError as error:
+            raise InputError(f"{path} cannot be used as a database ({error}); name another file") from error
+        with ExitStack() as undo:
+            undo.callback(self._db.close)
+            self._prepare(path)
+            undo.pop_all()  # prepared: from here on the connection stays open until the store is left
+
+    def _prepare(self, path: Path | None) -> None:
+        """Make the tables of a new database; raises InputError for a file that is none, or is a newer one."""
+        try:
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
