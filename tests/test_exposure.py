@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import oracles
 import shoal
 from shoal.errors import MisuseError
-from shoal.exposure import tail_weight_index
+from shoal.exposure import k_gaps, tail_weight_index
 from shoal.trajectories import Trajectories
 from small_data import population, populations
 
@@ -25,6 +25,15 @@ def test_k_gap_is_the_mean_effort_to_the_nearest_others(original: Trajectories, 
         others = sorted(oracles.effort(group, other) for j, other in enumerate(groups) if j != i)
         assert measured.gap[i] == pytest.approx(float(sum(others[: k - 1]) / (k - 1)), abs=1e-12)
     assert measured.space + measured.time == pytest.approx(measured.gap)
+
+
+@given(populations(least=4, most=8))
+def test_one_search_for_several_k_gives_what_each_alone_gives(original: Trajectories) -> None:
+    """Ties are common here, so the nearest others of a small k must be the first of those of a larger one."""
+    for together in k_gaps(original, [2, 4, 3]):
+        alone = shoal.k_gap(original, together.k)
+        for name in ("gap", "space", "time", "tail_weight", "tail_weight_space", "tail_weight_time"):
+            assert np.array_equal(getattr(together, name), getattr(alone, name), equal_nan=True)
 
 
 def test_parts_separate_space_from_time() -> None:

@@ -53,13 +53,27 @@ def k_gap(
     Raises MisuseError when k < 2 or when there are fewer than k people.
     """
     original = trajectories if isinstance(trajectories, Trajectories) else trajectories_of_arrays(trajectories)
+    return k_gaps(original, [k], caps=caps, run=run)[0]
+
+
+def k_gaps(original: Trajectories, ks: Sequence[int], *, caps: Caps | None = None, run: Run | None = None) -> list[KGap]:
+    """The k-gaps for each k, from one search for the nearest others of the largest; raises as k_gap does."""
     caps, n = caps or Caps(), original.n_subjects
-    if k < 2:
-        raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
-    if n < k:
-        raise MisuseError(f"the {k}-gap needs at least {k} people, and the data has {n}; choose a smaller k or add people")
+    for k in ks:
+        if k < 2:
+            raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
+        if n < k:
+            raise MisuseError(f"the {k}-gap needs at least {k} people, and the data has {n}; choose a smaller k or add people")
+    if not ks:
+        return []
+    neighbours = _nearest_others(NearPairs(original, caps, run or Run()), max(ks) - 1)
+    return [_gap_to(original, neighbours[:, : k - 1], caps) for k in ks]
+
+
+def _gap_to(original: Trajectories, neighbours: Integers, caps: Caps) -> KGap:
+    """The k-gap of everybody to these others, nearest first: [n, k - 1]."""
+    n, k = original.n_subjects, neighbours.shape[1] + 1
     scale = caps.scale_on(original.snapped_grid())
-    neighbours = _nearest_others(NearPairs(original, caps, run or Run()), k - 1)
     parts, tails = np.empty((2, n)), np.empty((3, n))
     for i in range(n):
         stretches = [_sample_stretches(original, i, int(j), scale) for j in neighbours[i]]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from shoal.errors import ClaimError, OutputError
-from shoal.exposure import KGap, k_gap
+from shoal.exposure import KGap, k_gaps
 from shoal.intake import Reading
 from shoal.io import read_with
 from shoal.methods import Method
@@ -96,7 +96,7 @@ def assess(original: Trajectories, ks: Sequence[int], run: Run, report_file: Pat
     """The k-gaps for each k, and, when asked, the report on them; raises OutputError when the report cannot be written."""
     if report_file is not None and report_file.exists():
         raise OutputError(f"{report_file} exists; choose another --output or remove it first")
-    gaps = [k_gap(original, k, run=run) for k in ks]
+    gaps = k_gaps(original, ks, run=run)
     if report_file is not None:
         write_page(assessment_report(original, gaps), report_file)
     return gaps
@@ -121,7 +121,7 @@ def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajector
 
 def exposure_at(original: Trajectories, ks: Sequence[int], run: Run) -> list[KGap]:
     """The k-gaps for those k that the data has enough people for."""
-    return [k_gap(original, k, run=run) for k in ks if k <= original.n_subjects]
+    return k_gaps(original, [k for k in ks if k <= original.n_subjects], run=run)
 
 
 def write_page(page: str, path: Path) -> None:

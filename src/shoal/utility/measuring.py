@@ -1,5 +1,6 @@
 """What a measurement is, and the raw data and release that it compares."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,7 +53,7 @@ class Measurement:
     def to_json(self) -> dict[str, Any]:
         """Name, value, unit and better-direction, and whatever else is known; nan becomes null."""
         known = {key: number for key, number in vars(self.found).items() if key == "value" or number is not None}
-        shown = {key: None if number != number else number for key, number in known.items()}  # noqa: PLR0124  (only nan differs from itself)
+        shown = {key: None if isinstance(number, float) and math.isnan(number) else number for key, number in known.items()}
         return {"name": self.name, **shown, "unit": self.metric.unit, "better": self.metric.better, "words": self.metric.words}
 
 
