@@ -122,6 +122,7 @@ def assess(source: str, ks: tuple[int, ...], output: Path | None, as_json: bool,
 @click.option(
     "--research-seed", type=click.IntRange(min=0), metavar="S", help="Repeatable pseudonyms; marks the release as not for publication."
 )
+@click.option("--resume", is_flag=True, help="Keep finished parts in DIR.parts (secret; removed at the end) and continue from those there.")
 @method_options
 @config_option
 @input_options
@@ -133,6 +134,7 @@ def anonymize(
     linkage: Path | None,
     private_report: Path | None,
     research_seed: int | None,
+    resume: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -150,7 +152,16 @@ def anonymize(
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
     with Bars(quiet=quiet) as bars:
         original = _read(source, reading, bars)
-        published = publish(original, parameters, output, rng=rng, run=_run(bars), linkage_file=linkage, private_report=private_report)
+        published = publish(
+            original,
+            parameters,
+            output,
+            rng=rng,
+            run=_run(bars),
+            linkage_file=linkage,
+            private_report=private_report,
+            resume=resume,
+        )
     _print_publication(published, as_json, {"linkage": linkage, "private_report": private_report})
     return HOLDS
 

@@ -5,12 +5,14 @@ files, leak lint included, before the folder gets its name. What fails is not wr
 """
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from shoal.checkpoint import Checkpoint, fingerprint
 from shoal.errors import ClaimError, OutputError
 from shoal.exposure import KGap, k_gaps
 from shoal.intake import Reading
@@ -62,16 +64,22 @@ def publish(
     run: Run | None = None,
     linkage_file: Path | None = None,
     private_report: Path | None = None,
+    resume: bool = False,
 ) -> Publication:
     """Write a verified release folder, complete or not at all.
 
     linkage_file, private_report: written, readable by their owner alone, only when named; both must lie outside ``output``.
+    resume: keep finished parts of the work in a folder beside ``output`` until it is done, and continue from those found there.
     Raises ClaimError when the release does not keep its promise, OutputError when a target exists or cannot be written.
     """
     run = run or Run()
     for path in (linkage_file, private_report):
         if path is not None:
             check_linkage_path(path, output)
+    parts = output.with_name(f"{output.name}.parts")
+    if resume:
+        with explained_write(parts):
+            run = replace(run, checkpoint=Checkpoint.open(parts, _job(original, method)))
     with staged_folder(output) as staging, ExitStack() as beside:
         release, linkage = method.anonymize(original, rng, run)
         verdict = verify(original, release, linkage)
@@ -87,9 +95,21 @@ def publish(
             beside.enter_context(_staged_private(page, private_report))
         if linkage_file is not None:
             beside.enter_context(staged_linkage(linkage, linkage_file, output))
+    if resume:
+        shutil.rmtree(parts, ignore_errors=True)
     return Publication(
         folder=output, manifest=manifest, release=release, linkage=linkage, accuracy=measure_accuracy(original, release, linkage)
     )
+
+
+def _job(original: Trajectories, method: Method) -> dict[str, Any]:
+    """What decides the crowds of a release: the samples and the method with its parameters."""
+    return {
+        "data": fingerprint(original.offsets, original.t, original.x, original.y),
+        "grid": original.grid,
+        "method": type(method).__name__,
+        "parameters": method.parameters(),
+    }
 
 
 def assess(original: Trajectories, ks: Sequence[int], run: Run, report_file: Path | None = None) -> list[KGap]:

@@ -1,10 +1,15 @@
-"""What long work is handed: where to report progress and how many threads it may use. The default is local and silent."""
+"""What long work is handed: where to report progress, how many threads it may use, where to keep finished parts.
+
+The default is local, silent and keeps nothing.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
+
+from shoal.checkpoint import Arrays, Checkpoint
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -34,6 +39,11 @@ class Run:
 
     progress: Progress = silent
     threads: int = field(default_factory=available_cores)
+    checkpoint: Checkpoint | None = None
+
+    def kept(self, part: str, make: Callable[[], Arrays]) -> Arrays:
+        """The arrays of a part of the work: from the checkpoint when it is finished there, otherwise made (and kept there)."""
+        return make() if self.checkpoint is None else self.checkpoint.kept(part, make)
 
     def map(self, work: Callable[[Part], Result], parts: Iterable[Part], *, label: str | None = None) -> Iterator[Result]:
         """Results in the order of ``parts``, computed on all threads, with progress under ``label`` after each part.

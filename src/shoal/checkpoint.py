@@ -1,0 +1,80 @@
+"""Finished parts of long work on disk, so that the same command continues where it was stopped.
+
+The folder holds raw-like data: it is readable by its owner alone and lies beside a release, never in it.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import InputError
+from shoal.version import __version__
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+_JOB_FILE: Final = "job.json"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder of finished parts of one job: the same data, parameters and version."""
+
+    folder: Path
+
+    @classmethod
+    def open(cls, folder: Path, job: Mapping[str, Any]) -> "Checkpoint":
+        """The folder, made when it is absent; raises InputError when it holds parts of another job.
+
+        job: whatever decides the result, as JSON: data (see ``fingerprint``) and parameters.
+        """
+        stated = json.dumps({"shoal_version": __version__, **job}, sort_keys=True, default=str)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        kept = folder / _JOB_FILE
+        if not kept.exists():
+            _write(kept, stated.encode())
+        elif kept.read_text(encoding="utf-8") != stated:
+            raise InputError(f"{folder} holds parts of a job with other data, parameters or version; remove it, or choose another --output")
+        return cls(folder)
+
+    def kept(self, part: str, make: Callable[[], Arrays]) -> Arrays:
+        """The arrays of a part: read when it is finished already, otherwise made and written at once, complete or not at all."""
+        path = self.folder / f"{part}.npz"
+        try:
+            with path.open("rb") as finished, np.load(finished, allow_pickle=False) as stored:
+                return dict(stored)
+        except (FileNotFoundError, zipfile.BadZipFile, EOFError, ValueError):
+            arrays = dict(make())
+        with (partial := _partial(path)).open("xb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+        return arrays
+
+
+def fingerprint(*columns: npt.NDArray[Any]) -> str:
+    """SHA-256 over arrays, in hexadecimal: the same data gives the same text."""
+    digest = hashlib.sha256()
+    for column in columns:
+        digest.update(f"{column.dtype.str}{column.shape}".encode())
+        digest.update(np.ascontiguousarray(column).data)
+    return digest.hexdigest()
+
+
+def _write(path: Path, content: bytes) -> None:
+    partial = _partial(path)
+    partial.write_bytes(content)
+    partial.replace(path)
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(f".{path.name}.partial-{secrets.token_hex(6)}")
