@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from shoal.checkpoint import Checkpoint, fingerprint
@@ -17,6 +18,7 @@ from shoal.errors import ClaimError, OutputError
 from shoal.exposure import KGap, k_gaps
 from shoal.intake import Reading
 from shoal.io import read_with
+from shoal.io.storing import store_people
 from shoal.methods import Method
 from shoal.randomness import Randomness
 from shoal.release import Linkage, Release
@@ -40,6 +42,7 @@ from shoal.trajectories import Trajectories
 from shoal.utility.accuracy import Accuracy, measure_accuracy
 from shoal.verdicts import Verdict
 from shoal.verification import verify, verify_folder
+from shoal.verification.streamed import verify_streamed_folder
 
 GAPS_SHOWN: Final = (2, 5)
 
@@ -83,13 +86,13 @@ def publish(
     with staged_folder(output) as staging, ExitStack() as beside:
         release, linkage = method.anonymize(original, rng, run)
         verdict = verify(original, release, linkage)
-        _insist(verdict)
+        insist(verdict)
         gaps = exposure_at(original, sorted({*GAPS_SHOWN, release.claim.k}), run)
         write_boxes(release, staging / RELEASE_FILE)
         manifest = manifest_of(release, verdict, staging / RELEASE_FILE)
         write_manifest(manifest, staging / MANIFEST_FILE)
         (staging / REPORT_FILE).write_text(release_report(original, release, linkage, verdict, gaps), encoding="utf-8")
-        _insist(verify_folder(original, staging, linkage))
+        insist(verify_folder(original, staging, linkage))
         if private_report is not None:
             page = release_report(original, release, linkage, verdict, gaps, private=True)
             beside.enter_context(_staged_private(page, private_report))
@@ -130,13 +133,25 @@ def verify_against_raw(raw: Any, folder: Path, linkage: Linkage | None, run: Run
     return verify_folder(read_raw_of(raw, folder, run, **overrides), folder, linkage)
 
 
+def stream_against_raw(raw: Any, folder: Path, linkage: Linkage, run: Run, **overrides: Any) -> Verdict:
+    """The same in little memory, with scratch files in a folder beside the release that its owner alone can read and that is removed."""
+    with explained_write(folder), TemporaryDirectory(dir=folder.resolve().parent, prefix=f".{folder.name}.check-") as scratch:
+        people = store_people(raw, _reading_of(folder, **overrides), Path(scratch) / "people", run)
+        (Path(scratch) / "spread").mkdir()
+        return verify_streamed_folder(people, folder, linkage, Path(scratch) / "spread", run)
+
+
 def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajectories:
     """The raw input of a release folder, read as its manifest says; overrides take the place of the manifest's settings."""
+    return read_with(raw, _reading_of(folder, **overrides), run)
+
+
+def _reading_of(folder: Path, **overrides: Any) -> Reading:
+    """How a release's manifest says that its input was read."""
     manifest = read_manifest(folder)
-    reading = replace(
+    return replace(
         Reading(**manifest.reading), working_crs=manifest.crs, cell_m=manifest.cell_m, slot_s=manifest.slot_s, snap=True, **overrides
     )
-    return read_with(raw, reading, run)
 
 
 def exposure_at(original: Trajectories, ks: Sequence[int], run: Run) -> list[KGap]:
@@ -150,7 +165,7 @@ def write_page(page: str, path: Path) -> None:
         pass
 
 
-def _insist(verdict: Verdict) -> None:
+def insist(verdict: Verdict) -> None:
     """Raise ClaimError, with every kind of finding and one example, unless the verdict holds."""
     if verdict.holds:
         return

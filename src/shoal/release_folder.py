@@ -10,8 +10,8 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -27,7 +27,7 @@ from shoal.errors import InputError, OutputError
 from shoal.intake import Reading
 from shoal.projection import WGS84, Floats, transform
 from shoal.release import BOX_COLUMNS, Boxes, Linkage, Losses, Release
-from shoal.trajectories import Grid
+from shoal.trajectories import Grid, Integers
 from shoal.verdicts import Verdict
 from shoal.version import __version__
 
@@ -74,6 +74,29 @@ class Manifest(BaseModel):
 
 def write_boxes(release: Release, path: Path) -> None:
     """Write the boxes as GeoParquet: seconds since 1970 UTC, metres of the plane, outlines in WGS 84 where there is a plane."""
+    write_boxes_in_parts([release], path)
+
+
+def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
+    """The same for a release that comes as several (at least one), each some of its records; they stand in the file in this order."""
+    corners: list[list[float]] = []
+    with ExitStack() as open_files:
+        writer: pq.ParquetWriter | None = None
+        for release in parts:
+            table, bounds = _table_of(release)
+            if writer is None:
+                writer = open_files.enter_context(pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False))
+            writer.write_table(table, row_group_size=_ROWS_PER_GROUP)
+            corners += bounds
+        if corners and writer is not None:
+            low, high = np.min(corners, axis=0)[:2], np.max(corners, axis=0)[2:]
+            outline = {"encoding": "WKB", "geometry_types": ["Polygon"], "bbox": [*low.tolist(), *high.tolist()]}
+            geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": outline}}
+            writer.add_key_value_metadata({"geo": json.dumps(geo)})
+
+
+def _table_of(release: Release) -> tuple[pa.Table, list[list[float]]]:
+    """The boxes in the columns of the file, and the bounds of their outlines where there is a plane."""
     columns: dict[str, pa.Array] = {
         "trajectory_id": pa.array(np.repeat(np.array(release.trajectory_ids), np.diff(release.offsets)), pa.string())
     }
@@ -82,20 +105,10 @@ def write_boxes(release: Release, path: Path) -> None:
         in_units = values * step
         whole = name.startswith("t_") and float(step).is_integer()
         columns[name] = pa.array(in_units.astype(np.int64) if whole else in_units.astype(np.float64))
-    metadata: dict[str, str] = {}
-    if release.crs is not None:
-        columns["geometry"], bounds = _outlines(release.boxes, release.grid.cell_m, release.crs)
-        metadata["geo"] = json.dumps(
-            {
-                "version": "1.1.0",
-                "primary_column": "geometry",
-                "columns": {"geometry": {"encoding": "WKB", "geometry_types": ["Polygon"], "bbox": bounds}},
-            }
-        )
-    table = pa.table(columns)
-    with pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False) as writer:
-        writer.write_table(table, row_group_size=_ROWS_PER_GROUP)
-        writer.add_key_value_metadata(metadata)
+    if release.crs is None:
+        return pa.table(columns), []
+    columns["geometry"], bounds = _outlines(release.boxes, release.grid.cell_m, release.crs)
+    return pa.table(columns), [bounds]
 
 
 def manifest_of(release: Release, verdict: Verdict, parquet: Path) -> Manifest:
@@ -164,14 +177,24 @@ def read_release(folder: Path) -> Release:
     }
     order = np.lexsort((*(columns[name] for name in reversed(BOX_COLUMNS)), code))
     counts = np.bincount(code, minlength=len(names.dictionary))
+    return as_stated(
+        manifest,
+        tuple(names.dictionary.to_pylist()),
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        Boxes(**columns).take(order),
+    )
+
+
+def as_stated(manifest: Manifest, trajectory_ids: tuple[str, ...], offsets: Integers, boxes: Boxes) -> Release:
+    """These records with everything else that the manifest says; raises InputError when it does not say it right."""
     try:
         reading = Reading(**manifest.reading)
     except TypeError as error:
-        raise InputError(f"{folder / MANIFEST_FILE} cannot be read: reading: {error}") from error
+        raise InputError(f"{MANIFEST_FILE} cannot be read: reading: {error}") from error
     return Release(
-        trajectory_ids=tuple(names.dictionary.to_pylist()),
-        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        boxes=Boxes(**columns).take(order),
+        trajectory_ids=trajectory_ids,
+        offsets=offsets,
+        boxes=boxes,
         claim=claim_from_json(manifest.claim),
         method=manifest.method,
         parameters=manifest.parameters,

@@ -62,7 +62,9 @@ class StoredPeople:
             middles=np.stack(columns[3:], axis=1),
             grid=Grid(**account["grid"]),
             crs=account["crs"],
-            intake=Intake(**{**account["intake"], "notes": tuple(account["intake"]["notes"]), "reading": Reading(**account["intake"]["reading"])}),
+            intake=Intake(
+                **{**account["intake"], "notes": tuple(account["intake"]["notes"]), "reading": Reading(**account["intake"]["reading"])}
+            ),
         )
 
     def save(self) -> None:

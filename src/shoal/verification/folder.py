@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from shoal.release import BOX_COLUMNS, Boxes, Linkage, Release
+from shoal.release import BOX_COLUMNS, Boxes, Linkage
 from shoal.release_folder import RELEASE_FILE, Manifest, read_manifest, read_parquet, read_release, sha256_of
 from shoal.trajectories import Trajectories
 from shoal.verdicts import Finding, Verdict
@@ -26,21 +26,22 @@ def verify_folder(original: Trajectories, folder: Path, linkage: Linkage | None 
     boxes = boxes_as_written(table, manifest)  # refuses what is no number before it is rounded
     release = read_release(folder)
     findings = [
-        *_against_manifest(folder, manifest, release),
+        *against_manifest(folder, manifest, release.n_records, release.n_samples),
         *_row_order(table, boxes),
-        *precision_findings(table, boxes, manifest),
+        *precision_findings([(table, boxes)], manifest),
         *leak_findings(original, folder, table, has_plane=manifest.crs is not None),
     ]
     return verify(original, release, linkage).and_also(findings)
 
 
-def _against_manifest(folder: Path, manifest: Manifest, release: Release) -> Iterator[Finding]:
+def against_manifest(folder: Path, manifest: Manifest, n_records: int, n_samples: int) -> Iterator[Finding]:
+    """Where the boxes' file, of so many records and boxes, differs from what the manifest says of it."""
     seen = sha256_of(folder / RELEASE_FILE)
     if seen != manifest.release_sha256:
         yield Finding("wrong-hash", f"{RELEASE_FILE} has another SHA-256 than the manifest gives; expected {seen[:16]}...")
     for what, told, found in (
-        ("records", manifest.n_records, release.n_records),
-        ("samples", manifest.n_samples, release.n_samples),
+        ("records", manifest.n_records, n_records),
+        ("samples", manifest.n_samples, n_samples),
     ):
         if told != found:
             yield Finding("wrong-count", f"{RELEASE_FILE} holds {found} {what}; the manifest says {told}")

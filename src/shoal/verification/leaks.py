@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from shoal.intake import Reading
 from shoal.release import BOX_COLUMNS
 from shoal.release_folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
-from shoal.trajectories import Trajectories
+from shoal.trajectories import Population
 from shoal.verdicts import Finding
 from shoal.verification.identifiers import Names, hash_like, hashes_among, plain, raw_identifiers
 
@@ -54,10 +54,11 @@ class _Place:
     seeds: int = 0
 
 
-def leak_findings(original: Trajectories, folder: Path, table: pa.Table, *, has_plane: bool) -> Iterator[Finding]:
+def leak_findings(original: Population, folder: Path, table: pa.Table, *, has_plane: bool) -> Iterator[Finding]:
     """Findings about a readable release folder, none of which shows what was found.
 
-    table: its boxes' file with all columns. has_plane: whether the manifest names a plane, so that outlines belong there.
+    table: its boxes' file with all columns, or only those that do not belong there.
+    has_plane: whether the manifest names a plane, so that outlines belong there.
     """
     ids = raw_identifiers(original)
     names = Names.of(ids)
