@@ -7,7 +7,7 @@ import os
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from shoal.kernels.places import middles
 from shoal.release_folder import explained_write
 from shoal.run import Run
 from shoal.stored_people import PEOPLE_FILE, SAMPLES_FILE, StoredPeople
-from shoal.trajectories import Grid, Integers
+from shoal.trajectories import Grid, Integers, Numbers
 
 _BUCKETS: Final = 128  # a billion rows make buckets of 8 million
 _ROW: Final = np.dtype([("code", "<i4"), ("t", "<i8"), ("first", "<f8"), ("second", "<f8")])
@@ -147,8 +147,8 @@ def _sorted_people(folder: Path, taken: Taken, spill: _Spill, run: Run) -> Store
     )
 
 
-def _write_all(file: BinaryIO, rows: Any) -> None:
+def _write_all(file: BinaryIO, rows: Numbers) -> None:
     """Write a whole array; an unbuffered file may take only a part at once."""
-    left = memoryview(np.ascontiguousarray(rows)).cast("B")
+    left = np.ascontiguousarray(rows).data.cast("B")
     while left:
         left = left[file.write(left) :]

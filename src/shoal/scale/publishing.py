@@ -159,16 +159,15 @@ class _Crowds:
 def _crowds(people: StoredPeople, tasks: list[BlockTask], checkpoint: Checkpoint) -> _Crowds:
     """Bring the finished blocks together, their boxes in one file."""
     small: dict[str, list[Integers]] = {name: [] for name in ("subjects", "sizes", "lengths", "suppressed")}
-    extents = {name: Extents.counted(*np.empty((3, 0), dtype=np.int64), people.grid) for name in ("raw", "published")}
+    nothing = np.empty(0, dtype=np.int64)
+    raw = published = Extents.counted(nothing, nothing, nothing, people.grid)
     boxes = checkpoint.folder / "boxes.bin"
     with boxes.open("wb") as file:
         for task in tasks:
             block = checkpoint.kept(name_of(task.block), lambda task=task: crowds_of(task))  # type: ignore[misc]  # a damaged one is made again
             for name, values in small.items():
                 values.append(block[name])
-            for name, known in extents.items():
-                more = [np.stack([known.space_cells, known.time_slots, known.count], axis=1), block[name]]
-                extents[name] = Extents.counted(*np.concatenate(more).T, people.grid)
+            raw, published = _joined(raw, block["raw"]), _joined(published, block["published"])
             file.write(np.ascontiguousarray(block["boxes"]).data)
     lengths, lost = np.concatenate(small["lengths"]), int(np.concatenate(small["suppressed"]).sum())
     return _Crowds(
@@ -178,8 +177,14 @@ def _crowds(people: StoredPeople, tasks: list[BlockTask], checkpoint: Checkpoint
         lengths=lengths,
         boxes=boxes,
         samples_suppressed=lost,
-        accuracy=Accuracy(raw=extents["raw"], published=extents["published"], samples_suppressed=lost),
+        accuracy=Accuracy(raw=raw, published=published, samples_suppressed=lost),
     )
+
+
+def _joined(known: Extents, rows: Integers) -> Extents:
+    """The extents with those of one more block, [d, 3]."""
+    space, time, count = np.concatenate([np.stack([known.space_cells, known.time_slots, known.count], axis=1), rows]).T
+    return Extents.counted(space, time, count, known.grid)
 
 
 def _publish(

@@ -21,7 +21,7 @@ from shoal.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.release_folder import RELEASE_FILE, Manifest, as_stated, read_manifest
 from shoal.run import Run
 from shoal.stored_people import StoredPeople
-from shoal.trajectories import Integers
+from shoal.trajectories import Integers, Numbers
 from shoal.verdicts import Finding, Verdict
 from shoal.verification.boxes import NO_ACCOUNT, NOT_COMPARED, account_differs, lost_samples, lost_subjects, off_grid, pseudonyms_used_twice
 from shoal.verification.claim import with_telling_names
@@ -127,7 +127,7 @@ class _Spread:
         """Hand on the file batch by batch, and spread its records; one that goes on in the next batch waits for its end."""
         label, total = "reading the release", file.metadata.num_rows
         waiting_name, waiting = "", np.empty((0, len(BOX_COLUMNS)), dtype=np.int64)
-        for batch in file.iter_batches(_ROWS_AT_ONCE):
+        for batch in _whole(file.iter_batches(_ROWS_AT_ONCE)):
             table = pa.Table.from_batches([batch]).replace_schema_metadata(file.schema_arrow.metadata)
             boxes = boxes_as_written(table, manifest)
             yield table, boxes
@@ -192,10 +192,18 @@ def _opened(path: Path) -> pq.ParquetFile:
     return file
 
 
-def _names_of(table: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+def _whole(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Raises InputError where the file is damaged."""
+    try:
+        yield from batches
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{RELEASE_FILE} is damaged; fetch or write it again") from error
+
+
+def _names_of(table: pa.Table) -> Numbers:
     """The pseudonym of each row."""
     if table["trajectory_id"].null_count:
         raise InputError(f"{RELEASE_FILE} has empty values in its columns")
     texts = table["trajectory_id"].cast(pa.string()).combine_chunks().dictionary_encode()
-    names = np.array(texts.dictionary.to_pylist(), dtype=np.object_)
-    return names[texts.indices.to_numpy()]
+    names: Numbers = np.array(texts.dictionary.to_pylist(), dtype=np.object_)[texts.indices.to_numpy()]
+    return names
