@@ -123,6 +123,13 @@ def assess(source: str, ks: tuple[int, ...], output: Path | None, as_json: bool,
     "--research-seed", type=click.IntRange(min=0), metavar="S", help="Repeatable pseudonyms; marks the release as not for publication."
 )
 @click.option("--resume", is_flag=True, help="Keep finished parts in DIR.parts (secret; removed at the end) and continue from those there.")
+@click.option(
+    "--blocks",
+    type=click.IntRange(min=4),
+    metavar="N",
+    help="Work in blocks of at most N people, in little memory, and always as with --resume (glove). [default: all at once]",
+)
+@click.option("--engine", metavar="NAME", help="Who works on the blocks: local, local:N, dask, dask:ADDRESS, threads. [default: local]")
 @method_options
 @config_option
 @input_options
@@ -135,6 +142,8 @@ def anonymize(
     private_report: Path | None,
     research_seed: int | None,
     resume: bool,
+    blocks: int | None,
+    engine: str | None,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -144,6 +153,7 @@ def anonymize(
     The release is checked before it is written, and not written if it does not keep its promise.
     """
     from shoal.methods import METHODS
+    from shoal.methods.glove import Glove
     from shoal.publication import publish
     from shoal.randomness import Randomness
 
@@ -154,7 +164,30 @@ def anonymize(
         reading["snap"] = False
     parameters = METHODS[method](**take_parameters(method, options))
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
+    if engine is not None and blocks is None:
+        raise click.UsageError("--engine works on blocks; say how large with --blocks, for example --blocks 20000")
+    if blocks is not None and (not isinstance(parameters, Glove) or private_report is not None):
+        raise click.UsageError("--blocks works with --method glove and without --private-report")
     with Bars(quiet=quiet) as bars:
+        if blocks is not None and isinstance(parameters, Glove):
+            from shoal.intake import Reading
+            from shoal.scale.engines import engine_of
+            from shoal.scale.publishing import publish_in_blocks
+
+            in_blocks = publish_in_blocks(
+                source,
+                Reading(**reading),
+                parameters,
+                output,
+                rng=rng,
+                size=blocks,
+                engine=engine_of(engine or "local"),
+                run=_run(bars),
+                linkage_file=linkage,
+            )
+            bars.say(f"anonymised in {len(in_blocks.blocks)} blocks of {min(in_blocks.blocks):,} to {max(in_blocks.blocks):,} people")
+            _print_publication(in_blocks, as_json, {"linkage": linkage})
+            return HOLDS
         original = _read(source, reading, bars)
         published = publish(
             original,
@@ -174,20 +207,26 @@ def anonymize(
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=PATH, metavar="RELEASE")
 @click.option("--linkage", type=PATH, metavar="FILE", help="Who became which record; without it only a part can be checked.")
+@click.option("--streamed", is_flag=True, help="Check in little memory, with secret scratch files beside RELEASE; needs --linkage.")
 @input_options
 @output_options
-def verify(raw: str, release: Path, linkage: Path | None, as_json: bool, quiet: bool, **options: Any) -> int:
+def verify(raw: str, release: Path, linkage: Path | None, streamed: bool, as_json: bool, quiet: bool, **options: Any) -> int:
     """Check the folder RELEASE against the data RAW that it was made from, trusting nothing that the folder says."""
-    from shoal.publication import verify_against_raw
+    from shoal.publication import stream_against_raw, verify_against_raw
     from shoal.release_folder import read_linkage
 
     reading = take_reading(options)
     for fixed in ("cell_m", "slot_s", "snap"):
         if fixed in reading:
             raise click.UsageError("the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap")
+    if streamed and linkage is None:
+        raise click.UsageError("--streamed finds each person's record by the linkage; give it with --linkage, or leave out --streamed")
     with Bars(quiet=quiet) as bars:
         known = None if linkage is None else read_linkage(linkage)
-        verdict = verify_against_raw(raw, release, known, _run(bars), **reading)
+        if streamed and known is not None:
+            verdict = stream_against_raw(raw, release, known, _run(bars), **reading)
+        else:
+            verdict = verify_against_raw(raw, release, known, _run(bars), **reading)
     facts = verdict.to_json()
     lines = [f"{'HOLDS' if verdict.holds else 'DOES NOT HOLD'}: {verdict.checked:,} records checked"]
     lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]

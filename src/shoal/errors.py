@@ -30,3 +30,7 @@ class ClaimError(ShoalError):
 
 class MissingExtraError(ShoalError):
     """An optional library is not installed; the message names the extra that brings it."""
+
+
+class EngineError(ShoalError):
+    """The workers of an engine cannot be reached, or die again and again."""

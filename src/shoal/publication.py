@@ -10,12 +10,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from shoal.checkpoint import Checkpoint, fingerprint
 from shoal.errors import ClaimError, MisuseError, OutputError
 from shoal.exposure import KGap, k_gaps
 from shoal.io import read_with
+from shoal.io.storing import store_people
 from shoal.methods import Method
 from shoal.randomness import Randomness
 from shoal.release import AnyRelease, Linkage, PointRelease, Release
@@ -39,6 +41,7 @@ from shoal.trajectories import Grid, Trajectories
 from shoal.utility.accuracy import Accuracy, measure_accuracy
 from shoal.verdicts import Verdict
 from shoal.verification import verify, verify_folder
+from shoal.verification.streamed import verify_streamed_folder
 
 GAPS_SHOWN: Final = (2, 5)
 
@@ -84,7 +87,7 @@ def publish(
     with staged_folder(output) as staging, ExitStack() as beside:
         release, linkage = method.anonymize(original, rng, run)
         verdict = verify(original, release, linkage)
-        _insist(verdict)
+        insist(verdict)
         snapped = original if original.grid is not None else original.snapped_to(Grid())
         gaps = exposure_at(snapped, sorted({*GAPS_SHOWN, release.claim.k}), run)
         write_table(release, staging / RELEASE_FILE)
@@ -95,7 +98,7 @@ def publish(
         else:
             page = release_report(original, release, linkage, verdict, gaps)
         (staging / REPORT_FILE).write_text(page, encoding="utf-8")
-        _insist(verify_folder(original, staging, linkage))
+        insist(verify_folder(original, staging, linkage))
         if private_report is not None and isinstance(release, Release):
             page = release_report(original, release, linkage, verdict, gaps, private=True)
             beside.enter_context(_staged_private(page, private_report))
@@ -135,6 +138,14 @@ def verify_against_raw(raw: Any, folder: Path, linkage: Linkage | None, run: Run
     return verify_folder(read_raw_of(raw, folder, run, **overrides), folder, linkage)
 
 
+def stream_against_raw(raw: Any, folder: Path, linkage: Linkage, run: Run, **overrides: Any) -> Verdict:
+    """The same in little memory, with scratch files in a folder beside the release that its owner alone can read and that is removed."""
+    with explained_write(folder), TemporaryDirectory(dir=folder.resolve().parent, prefix=f".{folder.name}.check-") as scratch:
+        people = store_people(raw, reading_of_raw(folder, **overrides), Path(scratch) / "people", run)
+        (Path(scratch) / "spread").mkdir()
+        return verify_streamed_folder(people, folder, linkage, Path(scratch) / "spread", run)
+
+
 def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajectories:
     """The raw input of a release folder, read as its manifest says; overrides take the place of the manifest's settings."""
     return read_with(raw, reading_of_raw(folder, **overrides), run)
@@ -151,7 +162,7 @@ def write_page(page: str, path: Path) -> None:
         pass
 
 
-def _insist(verdict: Verdict) -> None:
+def insist(verdict: Verdict) -> None:
     """Raise ClaimError, with every kind of finding and one example, unless the verdict holds."""
     if verdict.holds:
         return

@@ -10,8 +10,8 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -95,6 +95,29 @@ def write_table(release: AnyRelease, path: Path) -> None:
 
 def write_boxes(release: Release, path: Path) -> None:
     """Write the boxes as GeoParquet: seconds since 1970 UTC, metres of the plane, outlines in WGS 84 where there is a plane."""
+    write_boxes_in_parts([release], path)
+
+
+def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
+    """The same for a release that comes as several (at least one), each some of its records; they stand in the file in this order."""
+    corners: list[list[float]] = []
+    with ExitStack() as open_files:
+        writer: pq.ParquetWriter | None = None
+        for release in parts:
+            table, bounds = _table_of(release)
+            if writer is None:
+                writer = open_files.enter_context(pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False))
+            writer.write_table(table, row_group_size=_ROWS_PER_GROUP)
+            corners += bounds
+        if corners and writer is not None:
+            low, high = np.min(corners, axis=0)[:2], np.max(corners, axis=0)[2:]
+            outline = {"encoding": "WKB", "geometry_types": ["Polygon"], "bbox": [*low.tolist(), *high.tolist()]}
+            geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": outline}}
+            writer.add_key_value_metadata({"geo": json.dumps(geo)})
+
+
+def _table_of(release: Release) -> tuple[pa.Table, list[list[float]]]:
+    """The boxes in the columns of the file, and the bounds of their outlines where there is a plane."""
     columns: dict[str, pa.Array] = {
         "trajectory_id": pa.array(np.repeat(np.array(release.trajectory_ids), np.diff(release.offsets)), pa.string())
     }
@@ -103,20 +126,10 @@ def write_boxes(release: Release, path: Path) -> None:
         in_units = values * step
         whole = name.startswith("t_") and float(step).is_integer()
         columns[name] = pa.array(in_units.astype(np.int64) if whole else in_units.astype(np.float64))
-    metadata: dict[str, str] = {}
-    if release.crs is not None:
-        columns["geometry"], bounds = _outlines(release.boxes, release.grid.cell_m, release.crs)
-        metadata["geo"] = json.dumps(
-            {
-                "version": "1.1.0",
-                "primary_column": "geometry",
-                "columns": {"geometry": {"encoding": "WKB", "geometry_types": ["Polygon"], "bbox": bounds}},
-            }
-        )
-    table = pa.table(columns)
-    with pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False) as writer:
-        writer.write_table(table, row_group_size=_ROWS_PER_GROUP)
-        writer.add_key_value_metadata(metadata)
+    if release.crs is None:
+        return pa.table(columns), []
+    columns["geometry"], bounds = _outlines(release.boxes, release.grid.cell_m, release.crs)
+    return pa.table(columns), [bounds]
 
 
 def manifest_of(release: AnyRelease, verdict: Verdict, parquet: Path) -> Manifest:
@@ -218,6 +231,14 @@ def read_release(folder: Path) -> Release:
     order = np.lexsort((*(columns[name] for name in reversed(BOX_COLUMNS)), code))
     boxes = Boxes(**columns).take(order)
     return Release(offsets=_offsets(code, len(names)), boxes=boxes, grid=grid, **_header(folder, manifest, names))
+
+
+def without_boxes(folder: Path, manifest: Manifest) -> Release:
+    """What the manifest of a release of boxes says, without any record; raises InputError when it does not say it right."""
+    if manifest.grid is None:
+        raise InputError(f"{folder} holds a release of points, not of boxes")
+    no_rows = np.zeros(1, dtype=np.int64)
+    return Release(offsets=no_rows, boxes=Boxes.concatenate([]), grid=manifest.grid, **_header(folder, manifest, ()))
 
 
 def _names(table: pa.Table) -> tuple[list[str], Integers]:

@@ -5,6 +5,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
+from shoal.units import show_s
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -17,7 +19,7 @@ class Bars:
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
-        self._started: dict[str, float] = {}
+        self._started: dict[str, tuple[float, int]] = {}
         self._last_line = 0.0
         self._tasks: dict[str, TaskID] = {}
         self._bars: Progress | None = None
@@ -39,14 +41,15 @@ class Bars:
     def __call__(self, label: str, done: int, total: int) -> None:
         """Show how far a piece of work has come."""
         now = time.monotonic()
-        began = self._started.setdefault(label, now)
+        began, first = self._started.setdefault(label, (now, done))
         if self._quiet or (now - began < _PATIENCE_S and label not in self._tasks):
             return
         if sys.stderr.isatty():
             self._show_bar(label, done, total)
         elif now - max(self._last_line, began) >= _PLAIN_LINE_EVERY_S:
             self._last_line = now
-            print(f"{label}: {100 * done // max(total, 1)} %", file=sys.stderr, flush=True)  # noqa: T201  (this is the place that prints progress)
+            left = "" if done <= first else f", about {show_s(round((now - began) * (total - done) / (done - first)))} left"
+            print(f"{label}: {100 * done // max(total, 1)} %{left}", file=sys.stderr, flush=True)  # noqa: T201  (this is the place that prints progress)
 
     def _show_bar(self, label: str, done: int, total: int) -> None:
         from rich.console import Console

@@ -7,7 +7,7 @@ depends on the order of an input file; that order is kept as ``input_rank``, for
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,29 @@ class Grid:
         for name, value, example in (("cell_m", self.cell_m, "100"), ("slot_s", self.slot_s, "60")):
             if not (np.isfinite(value) and value > 0):
                 raise MisuseError(f"{name} = {value} must be finite and greater than 0, for example {example}")
+
+
+class Population(Protocol):
+    """What is known of subjects without their samples: of Trajectories in memory, and of people who lie on disk."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Different texts, ascending."""
+
+    @property
+    def input_rank(self) -> Integers | None:
+        """Each subject's place in the order of the input."""
+
+    @property
+    def crs(self) -> str | None:
+        """The plane of x and y, None = local metres."""
+
+    @property
+    def intake(self) -> Intake:
+        """The account of the reading."""
+
+    def snapped_grid(self) -> Grid:
+        """The grid; raises MisuseError for points as given."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -1,6 +1,7 @@
 """The way in: any source of positions to Trajectories, with an account of every row that did not get through."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, timedelta
 from typing import Any, Final
@@ -19,7 +20,7 @@ from shoal.io.tables import Table
 from shoal.io.times import DAY, SECOND, Micros, Times
 from shoal.io.values import Codes, Names
 from shoal.run import Run
-from shoal.trajectories import Grid, Trajectories
+from shoal.trajectories import Grid, Integers, Trajectories
 
 DAY_S: Final = 86_400
 STEPS: Final = 1000
@@ -42,8 +43,40 @@ def read(source: object, *, run: Run | None = None, **settings: Any) -> Trajecto
 def read_with(source: object, reading: Reading, run: Run | None = None) -> Trajectories:
     """The same, with the settings as one object: with ``trajectories.intake.reading`` the same rows give the same arrays."""
     run = run or Run()
-    grid = Grid(cell_m=reading.cell_m, slot_s=reading.slot_s)
-    check_grid(grid)
+    parts: list[Rows] = []
+    taken = take_in(source, reading, run, parts.append)
+    reading, plane, grid = taken.reading, taken.plane, taken.grid
+    put_on_plane(parts, plane if taken.positions.keeps_degrees else None, grid, taken.dropped, run, keep_degrees=taken.positions.degrees)
+    if not any(part.code.size for part in parts):
+        raise no_rows(taken)
+    run.progress("sorting", 0, 1)
+    arranged = arrange(parts, taken.units.texts)
+    run.progress("sorting", 1, 1)
+    trajectories = Trajectories(
+        ids=arranged.ids,
+        offsets=arranged.offsets,
+        t=arranged.t,
+        x=arranged.x,
+        y=arranged.y,
+        grid=grid,
+        lat=arranged.lat,
+        lon=arranged.lon,
+        crs=plane,
+        input_rank=arranged.input_rank,
+        intake=taken.intake(arranged.duplicates),
+    )
+    if not reading.min_samples_per_day:
+        return trajectories
+    kept, intake = screen(trajectories.lengths, days_of(trajectories), trajectories.intake)
+    return trajectories if len(kept) == trajectories.n_subjects else replace(trajectories.keep(kept), intake=intake)
+
+
+def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], None]) -> "Taken":
+    """Read and clean all rows, and hand them to ``keep`` part by part: unplaced, microseconds and degrees or metres.
+
+    Raises as ``read`` does, also when no row is left.
+    """
+    check_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
     if not (np.isfinite(reading.min_samples_per_day) and reading.min_samples_per_day >= 0):
         raise MisuseError(f"min_samples_per_day = {reading.min_samples_per_day} must be finite and at least 0; 0 leaves nobody out")
     if reading.not_after_s is None:
@@ -51,54 +84,21 @@ def read_with(source: object, reading: Reading, run: Run | None = None) -> Traje
     elif not np.isfinite(reading.not_after_s):
         raise MisuseError(f"not_after_s = {reading.not_after_s} must be a finite number of seconds since 1970")
 
-    taken = _take_in(source, reading, run)
-    reading = replace(taken.reading, time_unit=taken.times.unit)
-    _need_rows(taken)
-    plane = taken.positions.plane()
+    taken = _take_tables(source, reading, run, keep)
+    taken.reading = replace(taken.reading, time_unit=taken.times.unit)
+    if not taken.rows_kept:
+        raise no_rows(taken)
+    taken.plane = taken.positions.plane()
     if taken.positions.crs is not None:
-        reading = replace(reading, working_crs=plane)
-    put_on_plane(
-        taken.parts,
-        plane if taken.positions.keeps_degrees else None,
-        grid if reading.snap else None,
-        taken.dropped,
-        run,
-        keep_degrees=taken.positions.degrees,
-    )
-    _need_rows(taken)
-    run.progress("sorting", 0, 1)
-    arranged = arrange(taken.parts, taken.units.texts)
-    run.progress("sorting", 1, 1)
-    if arranged.duplicates:
-        taken.dropped[cleaning.DUPLICATE] = arranged.duplicates
-    repaired = {cleaning.OUT_OF_ORDER: taken.order.rows, cleaning.NAIVE: taken.times.naive if taken.times.zoned else 0}
-    trajectories = Trajectories(
-        ids=arranged.ids,
-        offsets=arranged.offsets,
-        t=arranged.t,
-        x=arranged.x,
-        y=arranged.y,
-        grid=grid if reading.snap else None,
-        lat=arranged.lat,
-        lon=arranged.lon,
-        crs=plane,
-        input_rank=arranged.input_rank,
-        intake=Intake(
-            rows_read=taken.rows_read,
-            dropped=taken.dropped,
-            repaired={reason: rows for reason, rows in repaired.items() if rows},
-            notes=tuple(dict.fromkeys([*taken.notes, *taken.positions.notes, *taken.times.notes()])),
-            unit_of_protection=f"each distinct value of column '{taken.columns.person}'" + ", one unit per UTC day" * reading.per_day,
-            reading=reading,
-        ),
-    )
-    return _screened(trajectories) if reading.min_samples_per_day else trajectories
+        taken.reading = replace(taken.reading, working_crs=taken.plane)
+    return taken
 
 
 @dataclass(kw_only=True)
-class _Taken:
-    """Everything that the rows of a source gave, before they are placed and sorted."""
+class Taken:
+    """Everything that a source gave besides its rows. keep: takes these; plane: known once all have been read."""
 
+    keep: Callable[[Rows], None]
     name: str
     columns: Columns
     positions: Positions
@@ -107,21 +107,39 @@ class _Taken:
     units: Names = field(default_factory=Names)
     people: Names = field(default_factory=Names)
     order: TimeOrder = field(default_factory=TimeOrder)
-    parts: list[Rows] = field(default_factory=list)
+    plane: str | None = None
     rows_read: int = 0
+    rows_kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def grid(self) -> Grid | None:
+        """The grid to snap to, None for points as given."""
+        return Grid(cell_m=self.reading.cell_m, slot_s=self.reading.slot_s) if self.reading.snap else None
 
-def _take_in(source: object, reading: Reading, run: Run) -> _Taken:
+    def intake(self, duplicates: int) -> Intake:
+        """The account of the whole reading, with this many exact duplicates left out."""
+        repaired = {cleaning.OUT_OF_ORDER: self.order.rows, cleaning.NAIVE: self.times.naive if self.times.zoned else 0}
+        return Intake(
+            rows_read=self.rows_read,
+            dropped={**self.dropped, **({cleaning.DUPLICATE: duplicates} if duplicates else {})},
+            repaired={reason: rows for reason, rows in repaired.items() if rows},
+            notes=tuple(dict.fromkeys([*self.notes, *self.positions.notes, *self.times.notes()])),
+            unit_of_protection=f"each distinct value of column '{self.columns.person}'" + ", one unit per UTC day" * self.reading.per_day,
+            reading=self.reading,
+        )
+
+
+def _take_tables(source: object, reading: Reading, run: Run, keep: Callable[[Rows], None]) -> Taken:
     """Read and clean all tables of the source; the first decides the columns, the others must have them too."""
     name, waiting = openers(source)
-    taken: _Taken | None = None
+    taken: Taken | None = None
     for place, opener in enumerate(waiting):
         run.progress(f"reading {name}", STEPS * place // len(waiting), STEPS)
         table = opener()
         if taken is None:
-            taken = _begin(name, table, reading)
+            taken = _begin(name, table, reading, keep)
         else:
             _check_alike(table, taken, reading)
         for share, batch in table.batches(taken.columns.wanted()):
@@ -141,7 +159,7 @@ def _take_in(source: object, reading: Reading, run: Run) -> _Taken:
     return taken
 
 
-def _begin(name: str, table: Table, reading: Reading) -> _Taken:
+def _begin(name: str, table: Table, reading: Reading, keep: Callable[[Rows], None]) -> Taken:
     """Decide the columns, and write their names into the settings."""
     columns = find_columns(table, reading)
     positions = Positions(columns, reading, table.name)
@@ -155,14 +173,14 @@ def _begin(name: str, table: Table, reading: Reading) -> _Taken:
         y=columns.second if not columns.angles and not columns.geometry else None,
         crs=reading.crs if columns.angles else positions.crs or "local",
     )
-    taken = _Taken(name=name, columns=columns, positions=positions, reading=filled, times=Times(reading.time_unit))
+    taken = Taken(keep=keep, name=name, columns=columns, positions=positions, reading=filled, times=Times(reading.time_unit))
     if columns.beside:
         used = f"{columns.second} and {columns.first}" if columns.angles else f"{columns.first} and {columns.second}"
         taken.notes.append(f"positions are read from {used}; left aside: the {columns.beside} of {table.name}")
     return taken
 
 
-def _check_alike(table: Table, taken: _Taken, reading: Reading) -> None:
+def _check_alike(table: Table, taken: Taken, reading: Reading) -> None:
     """Find the columns of a later table; its positions must be given as in the first."""
     columns, before = find_columns(table, taken.reading), taken.columns
     if columns.angles != before.angles or (columns.geometry is None) != (before.geometry is None):
@@ -172,7 +190,7 @@ def _check_alike(table: Table, taken: _Taken, reading: Reading) -> None:
     taken.columns = columns
 
 
-def _take_batch(taken: _Taken, table: Table, batch: Any) -> None:
+def _take_batch(taken: Taken, table: Table, batch: Any) -> None:
     """Clean one batch of rows and keep what is good of it."""
     columns, reading = taken.columns, taken.reading
     taken.rows_read += batch.num_rows
@@ -186,12 +204,13 @@ def _take_batch(taken: _Taken, table: Table, batch: Any) -> None:
         code, t, first, second = code[sieve.good], t[sieve.good], first[sieve.good], second[sieve.good]
     taken.order.count(code, t)
     if code.size:
-        taken.parts.append(Rows(_person_days(taken, code, t) if reading.per_day else code, t, first, second))
+        taken.rows_kept += code.size
+        taken.keep(Rows(_person_days(taken, code, t) if reading.per_day else code, t, first, second))
     if not reading.per_day:
         taken.units = taken.people
 
 
-def _person_days(taken: _Taken, code: Codes, t: Micros) -> Codes:
+def _person_days(taken: Taken, code: Codes, t: Micros) -> Codes:
     """The code of each row's person-day, whose id is ``<id>@YYYY-MM-DD``; new ones in the order of their first rows."""
     day = t // DAY
     low = int(day.min())
@@ -205,10 +224,8 @@ def _person_days(taken: _Taken, code: Codes, t: Micros) -> Codes:
     return code_of_pair[place]
 
 
-def _need_rows(taken: _Taken) -> None:
-    """Raises InputError, with the reasons, when no row is left."""
-    if any(part.code.size for part in taken.parts):
-        return
+def no_rows(taken: Taken) -> InputError:
+    """The error, with the reasons, when no row is left."""
     hints = {
         cleaning.LATITUDE: "latitude and longitude may be swapped: name them with --lat and --lon",
         cleaning.BAD_TIME: "write times as 2024-05-01T10:00:00Z or as seconds since 1970",
@@ -216,27 +233,25 @@ def _need_rows(taken: _Taken) -> None:
         cleaning.OUTSIDE: "the declared --crs may be another one",
     }
     hint = hints.get(max(taken.dropped, key=taken.dropped.__getitem__), "check which columns are meant")
-    raise InputError(f"no row of {taken.name} can be used ({cleaning.listed(taken.dropped)}); {hint}")
+    return InputError(f"no row of {taken.name} can be used ({cleaning.listed(taken.dropped)}); {hint}")
 
 
-def _screened(trajectories: Trajectories) -> Trajectories:
-    """Without the subjects that have fewer samples a day than asked, on average over the days of the data (at least one).
+def screen(lengths: Integers, days: float, intake: Intake) -> tuple[Integers, Intake]:
+    """Positions of the subjects that have as many samples a day as asked, on average over the days of the data, and the new account.
 
-    A person-day is one day long, whatever the days of the data.
+    days: at least one is counted; a person-day is one day long, whatever the days of the data. Raises InputError when nobody has.
     """
-    intake = trajectories.intake
     least = intake.reading.min_samples_per_day
-    days = 1.0 if intake.reading.per_day else max(days_of(trajectories), 1.0)
-    kept = np.flatnonzero(trajectories.lengths / days >= least)
-    lost = trajectories.n_subjects - len(kept)
-    if not lost:
-        return trajectories
+    days = 1.0 if intake.reading.per_day else max(days, 1.0)
+    kept = np.flatnonzero(lengths / days >= least)
+    lost = len(lengths) - len(kept)
     if not len(kept):
         raise InputError(f"nobody has {least:g} samples a day, on average over {days:.3g} days; ask for fewer with --min-samples-per-day")
-    left = trajectories.keep(kept)
-    intake = intake.with_dropped(f"below {least:g} samples a day", trajectories.n_samples - left.n_samples)
-    note = f"{lost:,} of {trajectories.n_subjects:,} subjects have fewer than {least:g} samples a day and are left out"
-    return replace(left, intake=replace(intake, notes=(*intake.notes, note)))
+    if not lost:
+        return kept, intake
+    intake = intake.with_dropped(f"below {least:g} samples a day", int(lengths.sum() - lengths[kept].sum()))
+    note = f"{lost:,} of {len(lengths):,} subjects have fewer than {least:g} samples a day and are left out"
+    return kept, replace(intake, notes=(*intake.notes, note))
 
 
 def days_of(trajectories: Trajectories) -> float:

@@ -64,25 +64,33 @@ def put_on_plane(
     Rows without an image on the plane are counted in ``dropped``. Without ``grid``: seconds and metres, and with ``keep_degrees`` the
     degrees stay beside them.
     """
-    reason = OUTSIDE if plane is not None else TOO_LARGE
 
     def work(index: int) -> int:
-        rows = parts[index]
-        x, y = (rows.x, rows.y) if plane is None else transform(WGS84, plane, rows.x, rows.y)
-        code, t, lon, lat = rows.code, rows.t, rows.x, rows.y
-        inside = (np.abs(x) <= LARGEST_M) & (np.abs(y) <= LARGEST_M)
-        lost = len(inside) - int(np.count_nonzero(inside))
-        if lost:
-            code, t, x, y, lon, lat = code[inside], t[inside], x[inside], y[inside], lon[inside], lat[inside]
-        if grid is None:
-            parts[index] = Rows(code, t / SECOND, x, y, lat, lon) if keep_degrees else Rows(code, t / SECOND, x, y)
-        else:
-            parts[index] = Rows(code, slots(t, grid.slot_s), cells(x, grid.cell_m), cells(y, grid.cell_m))
+        parts[index], lost = placed(parts[index], plane, grid, keep_degrees=keep_degrees)
         return lost
 
     lost = sum(run.map(work, range(len(parts)), label="placing on the grid"))
     if lost:
+        reason = reason_outside(plane)
         dropped[reason] = dropped.get(reason, 0) + lost
+
+
+def reason_outside(plane: str | None) -> str:
+    """Why a row has no place, in words."""
+    return OUTSIDE if plane is not None else TOO_LARGE
+
+
+def placed(rows: Rows, plane: str | None, grid: Grid | None, *, keep_degrees: bool = False) -> tuple[Rows, int]:
+    """The rows that have an image on the plane, projected and snapped, and how many have none."""
+    x, y = (rows.x, rows.y) if plane is None else transform(WGS84, plane, rows.x, rows.y)
+    code, t, lon, lat = rows.code, rows.t, rows.x, rows.y
+    inside = (np.abs(x) <= LARGEST_M) & (np.abs(y) <= LARGEST_M)
+    lost = len(inside) - int(np.count_nonzero(inside))
+    if lost:
+        code, t, x, y, lon, lat = code[inside], t[inside], x[inside], y[inside], lon[inside], lat[inside]
+    if grid is None:
+        return (Rows(code, t / SECOND, x, y, lat, lon) if keep_degrees else Rows(code, t / SECOND, x, y)), lost
+    return Rows(code, slots(t, grid.slot_s), cells(x, grid.cell_m), cells(y, grid.cell_m)), lost
 
 
 def slots(t: Micros, slot_s: float) -> Micros:

@@ -33,14 +33,16 @@ def openers(source: object) -> tuple[str, list[Opener]]:
     Raises InputError when there is nothing to read, MisuseError when the source is neither a path nor a frame.
     """
     if isinstance(source, str | Path):
-        paths = list(_files(str(source)))
+        paths = list(files(source))
         return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), [partial(_open, path) for path in paths]
     if isinstance(source, frames.ArrowStream):
         return frames.NAME, [partial(frames.open_table, source)]
     raise MisuseError(f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or a data frame")
 
 
-def _files(source: str) -> Iterator[Path]:
+def files(source: str | Path) -> Iterator[Path]:
+    """The files that a path, a folder or a pattern names, in the order of their names; raises InputError when there is none."""
+    source = str(source)
     path = Path(source)
     if path.is_dir():
         found = [file for file in path.rglob("*") if file.is_file() and _is_known(file) and not _is_hidden(file.relative_to(path))]
@@ -56,7 +58,7 @@ def _files(source: str) -> Iterator[Path]:
         if not matches:
             raise InputError(f"no file matches {source}")
         for match in matches:
-            yield from _files(str(match))
+            yield from files(match)
     else:
         raise InputError(f"no file or folder {source}; check the path")
 

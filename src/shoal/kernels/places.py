@@ -69,3 +69,17 @@ def gap_costs(row: Integers, column: Integers, side: int, per_cell: int, half: i
             wide, high = abs(row[p] - row[q]), abs(column[p] - column[q])
             gap = max(side * wide - side + 1, 0) + max(side * high - side + 1, 0)
             costs[p, q] = min(per_cell * min(gap, half // per_cell + 1), half)
+
+
+@compiled
+def middles(offsets: Integers, t: Integers, x: Integers, y: Integers) -> Integers:
+    """[n, 3] the lower median of each subject's t, x and y. t ascends within each."""
+    n = len(offsets) - 1
+    found = np.empty((n, 3), dtype=np.int64)
+    for i in range(n):
+        first, end = offsets[i], offsets[i + 1]
+        middle = (end - first - 1) // 2
+        found[i, 0] = t[first + middle]
+        found[i, 1] = np.sort(x[first:end])[middle]
+        found[i, 2] = np.sort(y[first:end])[middle]
+    return found

@@ -41,7 +41,7 @@ def assemble(
         raise NothingLeftError("every subject would be suppressed, so there is nothing to publish; relax the suppression thresholds")
     members = np.concatenate([crowd.members for crowd in crowds])
     crowd_of = np.repeat(np.arange(len(crowds)), [len(crowd.members) for crowd in crowds])
-    order = unrelated_order(original, members, rng)
+    order = unrelated_order(members, original.input_rank, rng)
     members, crowd_of = members[order], crowd_of[order]
     published = [crowd.boxes.sorted() for crowd in crowds]
     covered = sum(
@@ -72,14 +72,14 @@ def assemble(
     return release, Linkage(tuple(original.ids[members[i]] for i in linked), tuple(trajectory_ids[i] for i in linked))
 
 
-def unrelated_order(original: Trajectories, members: Integers, rng: Randomness) -> Integers:
-    """A random order of the records that is neither the input's order nor the ids', forwards or backwards.
+def unrelated_order(members: Integers, input_rank: Integers | None, rng: Randomness) -> Integers:
+    """A random order of these subjects' records that is neither the input's order nor the ids', forwards or backwards.
 
     With few records chance alone would repeat such an order now and then, and a reader could not tell chance from a leak.
     """
     known = [np.argsort(members)]
-    if original.input_rank is not None:
-        known.append(np.argsort(original.input_rank[members]))
+    if input_rank is not None:
+        known.append(np.argsort(input_rank[members]))
     while True:
         order = rng.permutation(len(members))
         repeats = any(np.array_equal(order, told) or np.array_equal(order, told[::-1]) for told in known)

@@ -33,7 +33,7 @@ def assemble_points(
     """
     if not len(members) or (np.diff(offsets) < 1).any():
         raise NothingLeftError("every point would be left out, so there is nothing to publish; relax the thresholds, or add people")
-    order = unrelated_order(original, members, rng)
+    order = unrelated_order(members, original.input_rank, rng)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     record = place[np.repeat(np.arange(len(members)), np.diff(offsets))]

@@ -38,8 +38,12 @@ class Density:
 def density_map(boxes: Boxes) -> Density:
     """The expected density of at least one box over a window that shows nearly all of them."""
     window = window_around(boxes)
-    expected = expected_density(boxes, window)
-    return Density(window=window, expected=expected, share_outside=max(0.0, 1 - float(expected.sum()) / len(boxes)))
+    return density_in(window, expected_density(boxes, window), len(boxes))
+
+
+def density_in(window: Window, expected: Floats, n_boxes: int) -> Density:
+    """The density of so many boxes, some of which may lie outside the window."""
+    return Density(window=window, expected=expected, share_outside=max(0.0, 1 - float(expected.sum()) / n_boxes))
 
 
 def window_around(boxes: Boxes, pixels: int = PIXELS) -> Window:

@@ -14,10 +14,10 @@ from shoal.claims import KAnonymity
 from shoal.exposure import KGap
 from shoal.release import Linkage, Release
 from shoal.report import figures, wording
-from shoal.report.example import typical_crowd
+from shoal.report.example import Example, typical_crowd
 from shoal.report.exposure_facts import exposure_facts
 from shoal.report.exposure_words import exposure_in_words
-from shoal.report.facts import accuracy_rows, release_facts
+from shoal.report.facts import ReleaseFacts, accuracy_rows, release_facts
 from shoal.trajectories import Trajectories
 from shoal.units import show_s
 from shoal.verdicts import Verdict
@@ -52,8 +52,22 @@ def release_report(
     Raises MisuseError when the parts do not belong together.
     """
     facts = release_facts(original, release, linkage, gaps)
+    example = typical_crowd(original, release, linkage) if private and isinstance(release.claim, KAnonymity) else None
+    notes = original.intake.notes if private else ()  # they may name a file
+    return release_page(release, verdict, facts, example=example, notes=notes, private=private)
+
+
+def release_page(
+    release: Release,
+    verdict: Verdict,
+    facts: ReleaseFacts,
+    *,
+    example: Example | None = None,
+    notes: Sequence[str] = (),
+    private: bool = False,
+) -> str:
+    """The same page from the facts alone; the boxes of the release are not looked at."""
     crowds = isinstance(release.claim, KAnonymity)
-    example = typical_crowd(original, release, linkage) if private and crowds else None
     drawings: dict[str, Figure] = {
         "spatial-accuracy": figures.spatial_accuracy(facts),
         "temporal-accuracy": figures.temporal_accuracy(facts),
@@ -78,7 +92,7 @@ def release_report(
         settings=wording.settings_of(release),
         dropped=wording.rows_by_reason(release.losses.rows, facts.rows_read),
         repaired=wording.rows_by_reason(release.rows_repaired, facts.rows_read),
-        notes=original.intake.notes if private else (),  # they may name a file
+        notes=notes,
         findings=verdict.to_json()["findings_by_kind"],
     )
 

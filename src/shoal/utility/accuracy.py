@@ -35,10 +35,16 @@ class Extents:
     @classmethod
     def of(cls, space_cells: Integers, time_slots: Integers, grid: Grid) -> "Extents":
         """Distinct pairs of these extents, one per sample."""
+        return cls.counted(space_cells, time_slots, np.ones(len(space_cells), dtype=np.int64), grid)
+
+    @classmethod
+    def counted(cls, space_cells: Integers, time_slots: Integers, count: Integers, grid: Grid) -> "Extents":
+        """Distinct pairs of extents that come with counts, each pair any number of times."""
         order = np.lexsort((time_slots, space_cells))
         space, time = space_cells[order], time_slots[order]
         first = np.flatnonzero(np.r_[True, (np.diff(space) != 0) | (np.diff(time) != 0)]) if len(space) else order
-        return cls(space_cells=space[first], time_slots=time[first], count=np.diff(np.r_[first, len(space)]), grid=grid)
+        total = np.add.reduceat(count[order], first) if len(space) else count
+        return cls(space_cells=space[first], time_slots=time[first], count=total, grid=grid)
 
     @property
     def n_samples(self) -> int:

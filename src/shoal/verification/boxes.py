@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from shoal.release import AnyRelease, Release
-from shoal.trajectories import Integers, Trajectories
+from shoal.trajectories import Integers, Population
 from shoal.verdicts import Finding
 from shoal.verification.classes import Records
 from shoal.verification.loops import Flags, mark_overlaps
@@ -15,7 +15,7 @@ NO_ACCOUNT: Final = "the raw data carries no account of its reading, so the rows
 NOT_COMPARED: Final = "the boxes were not compared with the raw data, because the two are not on one grid"
 
 
-def off_grid(original: Trajectories, release: Release) -> list[Finding]:
+def off_grid(original: Population, release: Release) -> list[Finding]:
     """A finding when raw data and release cannot be compared; raises MisuseError when the raw data is not snapped to a grid."""
     grid = original.snapped_grid()
     if (release.grid, release.crs) == (grid, original.crs):
@@ -66,7 +66,7 @@ def lost_subjects(lost: int, release: AnyRelease) -> Iterator[Finding]:
         yield Finding("lost-subjects-not-counted", message)
 
 
-def account_differs(original: Trajectories, release: AnyRelease) -> Iterator[Finding]:
+def account_differs(original: Population, release: AnyRelease) -> Iterator[Finding]:
     """What was dropped on input, and who counts as one person, in the raw data as read and in the release."""
     intake = original.intake
     seen, told = _nonzero(intake.dropped), _nonzero(release.losses.rows)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from shoal.claims import Claim, KAnonymity, KteAnonymity
 from shoal.release import AnyRelease, Linkage
-from shoal.trajectories import Trajectories
+from shoal.trajectories import Population, Trajectories
 from shoal.verdicts import Finding, Verdict
 from shoal.verification.identifiers import Names, hashes_among, raw_identifiers
 from shoal.verification.k_anonymity import check_k_anonymity
@@ -25,7 +25,11 @@ def verify(original: Trajectories, release: AnyRelease, linkage: Linkage | None 
     Without a linkage, what cannot be checked stands in the verdict's notes. Raises MisuseError when the raw data is not snapped and
     the release holds boxes, or the other way round.
     """
-    verdict = CHECKS[type(release.claim)](original, release, linkage)
+    return with_telling_names(CHECKS[type(release.claim)](original, release, linkage), original, release, linkage)
+
+
+def with_telling_names(verdict: Verdict, original: Population, release: AnyRelease, linkage: Linkage | None) -> Verdict:
+    """The verdict on a claim, and what the names of the records, their order and the parameters give away; boxes do not matter."""
     told = _telling_pseudonyms(original, release)
     findings = [replace(each, trajectory_id=None) if each.trajectory_id in told else each for each in verdict.findings]
     if told:
@@ -46,7 +50,7 @@ def seeds_in(settings: Mapping[str, Any]) -> Iterator[str]:
                 yield from seeds_in(inner)
 
 
-def _telling_pseudonyms(original: Trajectories, release: AnyRelease) -> frozenset[str]:
+def _telling_pseudonyms(original: Population, release: AnyRelease) -> frozenset[str]:
     """The pseudonyms that give away an identifier. They must not be shown."""
     ids = raw_identifiers(original)
     names = Names.of(ids)

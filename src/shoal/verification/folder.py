@@ -37,19 +37,24 @@ def verify_folder(original: Trajectories, folder: Path, linkage: Linkage | None 
         release = read_release(folder)
         about_rows = [
             *_row_order(table, np.stack(boxes.columns(), axis=1), BOX_COLUMNS),
-            *precision_findings(table, boxes, manifest.grid, manifest.crs),
+            *precision_findings([(table, boxes)], manifest.grid, manifest.crs),
         ]
-    findings = [*_against_manifest(folder, manifest, release), *about_rows, *leak_findings(original, folder, table, manifest)]
+    findings = [
+        *against_manifest(folder, manifest, release.n_records, release.n_samples),
+        *about_rows,
+        *leak_findings(original, folder, table, manifest, in_degrees=original.lat is not None),
+    ]
     return verify(original, release, linkage).and_also(findings)
 
 
-def _against_manifest(folder: Path, manifest: Manifest, release: AnyRelease) -> Iterator[Finding]:
+def against_manifest(folder: Path, manifest: Manifest, n_records: int, n_samples: int) -> Iterator[Finding]:
+    """Where the table of a release, of so many records and samples, differs from what the manifest says of it."""
     seen = sha256_of(folder / RELEASE_FILE)
     if seen != manifest.release_sha256:
         yield Finding("wrong-hash", f"{RELEASE_FILE} has another SHA-256 than the manifest gives; expected {seen[:16]}...")
     for what, told, found in (
-        ("records", manifest.n_records, release.n_records),
-        ("samples", manifest.n_samples, release.n_samples),
+        ("records", manifest.n_records, n_records),
+        ("samples", manifest.n_samples, n_samples),
     ):
         if told != found:
             yield Finding("wrong-count", f"{RELEASE_FILE} holds {found} {what}; the manifest says {told}")

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final
 
-from shoal.trajectories import Trajectories
+from shoal.trajectories import Population
 
 SHORTEST_PREFIX: Final = 8  # hexadecimal digits of a hash, in a name that stands alone
 SHORTEST_IN_TEXT: Final = 16  # in running text, where numbers of eight digits are common
@@ -48,7 +48,7 @@ _HASHES: Final[tuple[Callable[[bytes], Any], ...]] = (
 )
 
 
-def raw_identifiers(original: Trajectories) -> tuple[str, ...]:
+def raw_identifiers(original: Population) -> tuple[str, ...]:
     """Every subject's identifier, and the person's own where a person's days are the subjects."""
     if not original.intake.reading.per_day:
         return original.ids

@@ -38,12 +38,7 @@ def check_k_anonymity(original: Trajectories, release: Release, linkage: Linkage
     """The verdict on a KAnonymity claim; raises MisuseError when the raw data is not snapped to a grid."""
     grid_findings = off_grid(original, release)
     records = records_of(release)
-    findings = [
-        *pseudonyms_used_twice(release),
-        *malformed(records, release),
-        *_classes_below_k(records, release),
-        *overlaps_in_time(records, release),
-    ]
+    findings = [*pseudonyms_used_twice(release), *faults_of_records(records, release)]
     notes = []
     if grid_findings:
         return Verdict.of([*findings, *grid_findings], checked=release.n_records, notes=[NOT_COMPARED])
@@ -57,10 +52,18 @@ def check_k_anonymity(original: Trajectories, release: Release, linkage: Linkage
         n_published = release.n_records
     else:
         links = links_of(original, release, linkage)
-        findings += [*links.findings, *_members_against_boxes(original, records, release, links)]
+        faults, covered = members_against_boxes(original, records, release, links)
+        findings += [*links.findings, *faults, *lost_samples(original.n_samples - covered, release)]
         n_published = links.n_subjects_with_record
     findings += lost_subjects(original.n_subjects - n_published, release)
     return Verdict.of(findings, checked=release.n_records, notes=notes)
+
+
+def faults_of_records(records: Records, release: Release) -> Iterator[Finding]:
+    """What records alone show: malformed ones, classes below k, and overlaps in time."""
+    yield from malformed(records, release)
+    yield from _classes_below_k(records, release)
+    yield from overlaps_in_time(records, release)
 
 
 def _classes_below_k(records: Records, release: Release) -> Iterator[Finding]:
@@ -70,8 +73,12 @@ def _classes_below_k(records: Records, release: Release) -> Iterator[Finding]:
         yield Finding("class-below-k", message, release.trajectory_ids[records.spokesman[of_class]])
 
 
-def _members_against_boxes(original: Trajectories, records: Records, release: Release, links: Links) -> Iterator[Finding]:
-    """Every box against the raw samples of its own subject, and every class's boxes against those of all its members."""
+def members_against_boxes(original: Trajectories, records: Records, release: Release, links: Links) -> tuple[list[Finding], int]:
+    """Every box against the raw samples of its own subject, and every class's boxes against those of all its members.
+
+    Returns what was found, and how many raw samples a box of their own subject's record covers.
+    """
+    findings: list[Finding] = []
     has_own_point = np.zeros(len(records.boxes), dtype=np.bool_)
     covered = np.zeros(original.n_samples, dtype=np.bool_)
     hulls = empty_hulls(len(records.boxes))
@@ -92,10 +99,10 @@ def _members_against_boxes(original: Trajectories, records: Records, release: Re
     if release.claim.truthful:
         linked = links.subject_of >= 0
         missing = ~has_own_point & linked[records.record_of_box(np.arange(len(records.boxes)))]
-        yield from one_per_record(missing, "sample-without-own-point", "holds no raw sample of this record's subject", records, release)
+        findings += one_per_record(missing, "sample-without-own-point", "holds no raw sample of this record's subject", records, release)
         members_known = np.bincount(records.class_of[linked], minlength=len(records.size)) == records.size
-        yield from _not_tight(hulls, members_known, records, release)
-    yield from lost_samples(original.n_samples - int(covered.sum()), release)
+        findings += _not_tight(hulls, members_known, records, release)
+    return findings, int(covered.sum())
 
 
 def _possible_members(original: Trajectories, records: Records, release: Release) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from shoal.intake import Reading
 from shoal.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.release_folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
-from shoal.trajectories import Trajectories
+from shoal.trajectories import Population
 from shoal.verdicts import Finding
 from shoal.verification.identifiers import Names, hash_like, hashes_among, plain, raw_identifiers
 
@@ -54,12 +54,15 @@ class _Place:
     seeds: int = 0
 
 
-def leak_findings(original: Trajectories, folder: Path, table: pa.Table, manifest: Manifest) -> Iterator[Finding]:
-    """Findings about a readable release folder, none of which shows what was found. table: its table with all columns."""
+def leak_findings(original: Population, folder: Path, table: pa.Table, manifest: Manifest, *, in_degrees: bool) -> Iterator[Finding]:
+    """Findings about a readable release folder, none of which shows what was found.
+
+    table: its table with all columns, or only those that do not belong there. in_degrees: whether the raw points came in degrees.
+    """
     ids = raw_identifiers(original)
     names = Names.of(ids)
     extra_files = sorted(path for path in folder.rglob("*") if path.relative_to(folder).as_posix() not in _FILES)
-    columns = _columns(manifest, in_degrees=original.lat is not None)
+    columns = _columns(manifest, in_degrees=in_degrees)
     extra_columns = [column for column in table.column_names if column not in columns]
     for column in extra_columns:
         yield Finding("unexpected-column", f"{RELEASE_FILE} has the column {_shown(column, names)}; only {', '.join(columns)} belong there")

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.trajectories import Integers, Trajectories
+from shoal.trajectories import Integers, Population
 from shoal.verdicts import Finding
 
 FEWEST_RECORDS: Final = 4  # from here on a method must avoid to repeat such an order by chance
@@ -13,7 +13,7 @@ FEWEST_PSEUDONYMS: Final = 10  # nothing redraws pseudonyms: 10 stand in one of 
 WIDEST_Z: Final = 4.5  # two-sided 6.8 in a million for a random order; Spearman's rho has lighter tails with few records
 
 
-def order_findings(original: Trajectories, subject_of: Integers, trajectory_ids: Sequence[str]) -> Iterator[Finding]:
+def order_findings(original: Population, subject_of: Integers, trajectory_ids: Sequence[str]) -> Iterator[Finding]:
     """Findings about both orders against both known ones. subject_of: int64 [n], the subject of each record, -1 = unknown."""
     known = subject_of >= 0
     subjects = subject_of[known]

@@ -1,0 +1,140 @@
+"""What blocks cost: accuracy lost by block size, the time of a block, what an engine adds, and what that comes to on more cores.
+
+    python bench/bench_blocks.py [--subjects 20000] [--sizes 20000 10000 5000 2500] [--k 2] [--output FOLDER]
+
+The blocks of each size are worked on one after another in this process, so that the CPU seconds of a block are its own. Prints a table;
+with --output also writes blocks.json and blocks.html, a plot.
+"""
+
+import argparse
+import json
+import operator
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import shoal
+from shoal.intake import Reading
+from shoal.randomness import Randomness
+from shoal.run import Run
+from shoal.scale.engines import engine_of
+from shoal.scale.publishing import publish_in_blocks
+from shoal.synthetic import write_synthetic
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+CORES = (16, 64, 256)
+
+
+class OneByOne:
+    """An engine that does one task after another and takes the time of each."""
+
+    def __init__(self) -> None:
+        self.cpu_s: list[float] = []
+
+    def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
+        for part in parts:
+            began = time.process_time()
+            result = fn(part)
+            self.cpu_s.append(time.process_time() - began)
+            yield result
+
+
+def overhead(name: str, tasks: int = 200) -> dict[str, float]:
+    """Seconds until the first of some empty tasks is done, and for each further one."""
+    began = time.perf_counter()
+    results = engine_of(name).map(operator.neg, range(tasks))
+    next(results)
+    first = time.perf_counter() - began
+    for _ in results:
+        pass
+    return {"start_s": first, "task_s": (time.perf_counter() - began - first) / (tasks - 1)}
+
+
+def measured(source: Path, folder: Path, size: int, k: int) -> dict[str, Any]:
+    engine, began = OneByOne(), time.process_time()
+    published = publish_in_blocks(
+        source, Reading(), shoal.Glove(k=k), folder / f"release-{size}", rng=Randomness.from_system(), size=size, engine=engine, run=Run()
+    )
+    total = time.process_time() - began
+    raw, boxes = published.accuracy.raw, published.accuracy.published
+    return {
+        "size": size,
+        "blocks": len(published.blocks),
+        "people_in_block": max(published.blocks),
+        "mean_space_m": raw.mean_space_m,
+        "mean_time_s": raw.mean_time_s,
+        "published_mean_space_m": boxes.mean_space_m,
+        "published_mean_time_s": boxes.mean_time_s,
+        "block_cpu_s": sum(engine.cpu_s) / len(engine.cpu_s),
+        "around_cpu_s": total - sum(engine.cpu_s),
+    }
+
+
+def projected(row: dict[str, Any], subjects: int, engine: dict[str, float]) -> dict[int, float]:
+    """Seconds for a million people: blocks side by side, what is around them one after another."""
+    blocks = -(-1_000_000 // row["size"])
+    around = row["around_cpu_s"] * 1_000_000 / subjects
+    return {cores: engine["start_s"] + -(-blocks // cores) * row["block_cpu_s"] + blocks * engine["task_s"] + around for cores in CORES}
+
+
+def plot(rows: list[dict[str, Any]], path: Path) -> None:
+    import plotly.graph_objects as go
+
+    sizes = [row["size"] for row in rows]
+    figure = go.Figure()
+    for name, title in (("mean_space_m", "place"), ("mean_time_s", "time"), ("block_cpu_s", "CPU seconds a block")):
+        figure.add_scatter(x=sizes, y=[row[name] / rows[0][name] for row in rows], name=title, mode="lines+markers")
+    figure.update_layout(xaxis={"title": "people in a block", "type": "log"}, yaxis={"title": f"relative to {sizes[0]:,}"})
+    figure.write_html(path, include_plotlyjs=True)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--subjects", type=int, default=20_000)
+    options.add_argument("--days", type=int, default=14)
+    options.add_argument("--layout", choices=("nation", "city"), default="nation")
+    options.add_argument("--sizes", type=int, nargs="+", default=[20_000, 10_000, 5000, 2500])
+    options.add_argument("--engines", nargs="*", default=["local", "dask"])
+    options.add_argument("--k", type=int, default=2)
+    options.add_argument("--output", type=Path)
+    asked = options.parse_args()
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        write_synthetic(folder / "warm.parquet", 300, 2, 1, layout=asked.layout, run=Run())
+        measured(folder / "warm.parquet", folder, 150, asked.k)  # compiles
+        source = folder / "people.parquet"
+        write_synthetic(source, asked.subjects, asked.days, 1, layout=asked.layout, run=Run())
+        rows = []
+        for size in asked.sizes:
+            rows.append(row := measured(source, folder, size, asked.k))
+            print(
+                f"blocks of {row['people_in_block']:>6,}: mean {row['mean_space_m'] / 1000:.2f} km, {row['mean_time_s'] / 60:.1f} min over raw samples; "
+                f"{row['published_mean_space_m'] / 1000:.2f} km, {row['published_mean_time_s'] / 60:.1f} min over published ones; "
+                f"a block {row['block_cpu_s']:.1f} CPU s, everything around {row['around_cpu_s']:.1f} CPU s",
+                flush=True,
+            )
+    engines = {name: overhead(name) for name in asked.engines}
+    for name, cost in engines.items():
+        print(f"engine {name}: {cost['start_s']:.2f} s to the first result, {1000 * cost['task_s']:.2f} ms a task")
+        for row in rows:
+            times = ", ".join(f"{cores} cores {seconds / 60:.1f} min" for cores, seconds in projected(row, asked.subjects, cost).items())
+            print(f"  a million people in blocks of {row['size']:,}, projected: {times}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30:.2f} GiB")
+    if asked.output:
+        asked.output.mkdir(parents=True, exist_ok=True)
+        (asked.output / "blocks.json").write_text(
+            json.dumps({"asked": vars(asked), "rows": rows, "engines": engines}, indent=2, default=str)
+        )
+        plot(rows, asked.output / "blocks.html")
+
+
+if __name__ == "__main__":
+    main()

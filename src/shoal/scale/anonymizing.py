@@ -1,0 +1,95 @@
+"""The task of one block: load its people, make crowds of them, check these, and leave them finished on disk.
+
+A task names the folder of the job and the block, never data; the outcome lies in the folder, complete or not at all, so that doing a
+task twice does no harm.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from shoal.checkpoint import Arrays, Checkpoint
+from shoal.errors import ClaimError, NothingLeftError
+from shoal.methods.assembly import Crowd, assemble
+from shoal.methods.glove import Glove
+from shoal.randomness import Randomness
+from shoal.release import Boxes
+from shoal.run import Run
+from shoal.stored_people import StoredPeople
+from shoal.trajectories import Integers, Trajectories
+from shoal.utility.accuracy import Extents, measure_accuracy
+from shoal.verification import verify
+
+PEOPLE: Final = "people"
+BLOCKS: Final = "blocks"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockTask:
+    """One block of a job. folder: of the job, under a path that every worker reaches; method: of the whole release."""
+
+    folder: str
+    block: int
+    method: Glove
+
+
+def name_of(block: int) -> str:
+    """The part of the job that holds a finished block."""
+    return f"block-{block:06d}"
+
+
+def anonymize_block(task: BlockTask) -> None:
+    """Leave a finished block in the folder of its job, unless it is there; raises ClaimError when its crowds do not hold."""
+    folder = Path(task.folder)
+    Checkpoint(folder).kept(name_of(task.block), lambda: crowds_of(task))
+
+
+def crowds_of(task: BlockTask) -> Arrays:
+    """The crowds of a block as arrays.
+
+    subjects: [r] positions in the whole population, crowd by crowd; sizes: [c] members; lengths: [c] boxes of one record; boxes: [b, 6] of
+    each crowd once; suppressed: [1] raw samples that no record covers; raw, published: [d, 3] extents in space and time, and how often.
+    """
+    folder = Path(task.folder)
+    people = StoredPeople.open(folder / PEOPLE)
+    with np.load(folder / f"{BLOCKS}.npz") as stored:
+        subjects = stored["subjects"][stored["offsets"][task.block] : stored["offsets"][task.block + 1]]
+    original = people.load(subjects)
+    crowds = task.method.crowds(original, Run(threads=1))
+    boxes = [crowd.boxes.sorted() for crowd in crowds]
+    members = [crowd.members for crowd in crowds]
+    return {
+        "subjects": subjects[np.concatenate([np.empty(0, dtype=np.int64), *members])],
+        "sizes": np.array([len(own) for own in members], dtype=np.int64),
+        "lengths": np.array([len(own) for own in boxes], dtype=np.int64),
+        "boxes": np.stack(Boxes.concatenate(boxes).columns(), axis=1),
+        **_checked(original, task, crowds),
+    }
+
+
+def _checked(original: Trajectories, task: BlockTask, crowds: list[Crowd]) -> Arrays:
+    """What is lost and what remains in this block; raises ClaimError unless a release of it alone would keep the claim."""
+    method = task.method
+    try:
+        release, linkage = assemble(
+            original, crowds, claim=method.claim(), method="glove", parameters=method.parameters(), rng=Randomness.from_system()
+        )  # its names and order are thrown away: those of the whole release are drawn for all blocks together
+    except NothingLeftError:
+        nothing = np.empty((0, 3), dtype=np.int64)
+        return {"suppressed": np.array([original.n_samples]), "raw": nothing, "published": nothing}
+    verdict = verify(original, release, linkage)
+    if not verdict.holds:
+        kinds = ", ".join(sorted(verdict.kinds))
+        raise ClaimError(f"block {task.block + 1} does not keep its promise, so nothing was written: {kinds}")
+    accuracy = measure_accuracy(original, release, linkage)
+    return {
+        "suppressed": np.array([accuracy.samples_suppressed]),
+        "raw": _as_rows(accuracy.raw),
+        "published": _as_rows(accuracy.published),
+    }
+
+
+def _as_rows(extents: Extents) -> Integers:
+    return np.stack([extents.space_cells, extents.time_slots, extents.count], axis=1)

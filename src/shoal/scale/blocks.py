@@ -1,0 +1,47 @@
+"""Who goes into which block: people who live near each other in place and time, blocks of almost equal size.
+
+The rule: all people stand at the middle of their samples (the medians of slot, x and y). The population is cut in two at a place along
+the axis on which it is spread the widest, counted in caps (20 km of place, 8 h of time), each side is cut again, and so on. A cut
+leaves as many people on each side as its number of blocks asks for, so that the sizes of any two blocks differ by one at the most, and no
+block falls below half of the size that was asked for. What lies exactly at a cut is parted by the other axes, then by the order of ids.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from shoal.errors import MisuseError
+from shoal.projection import Floats
+from shoal.trajectories import Integers
+
+_EDGES: Final = (0.05, 0.95)  # the spread is that of the middle nine tenths: single outliers decide nothing
+
+
+def split_into_blocks(middles: Integers, caps: tuple[float, float, float], size: int, k: int) -> list[Integers]:
+    """Ascending positions of the people of each block.
+
+    middles: [n, 3] slot and cell of each person. caps: how many slots, cells and cells count as equally far. size: the most people in a
+    block. Raises MisuseError when blocks of that size could not hold k people each.
+    """
+    n = len(middles)
+    if size < 2 * k:
+        raise MisuseError(
+            f"blocks of {size} people are too small for k = {k}; make them of {2 * k} people at least, better of some thousands"
+        )
+    if n < k:
+        raise MisuseError(f"k = {k} needs at least {k} people, and the data has {n}; choose a smaller k or add people")
+    places: Floats = middles / np.array(caps)
+    waiting = [(np.arange(n), -(-n // size))]
+    blocks = []
+    while waiting:
+        members, count = waiting.pop()
+        if count == 1:
+            blocks.append(np.sort(members))
+            continue
+        own = places[members]
+        low, high = np.quantile(own, _EDGES, axis=0)
+        first, second, third = np.argsort(low - high, kind="stable")
+        order = np.lexsort((members, own[:, third], own[:, second], own[:, first]))
+        cut = len(members) * (count // 2) // count
+        waiting += [(members[order[cut:]], count - count // 2), (members[order[:cut]], count // 2)]
+    return blocks

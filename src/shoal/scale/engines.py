@@ -1,0 +1,55 @@
+"""Who carries out the tasks of large work: one verb, ``map``, in this process, in processes of this machine, or on a cluster.
+
+A task is a function that can be imported by its name and a small part that names data by their place, never holds them. The function
+must give the same whenever and how often it is called, because an engine calls it again when a worker is lost.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Protocol, TypeVar
+
+from shoal.errors import MisuseError
+from shoal.run import Run, available_cores
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+KNOWN: Final = "threads, local, local:N, dask, dask:ADDRESS"
+
+
+class Engine(Protocol):
+    """Carries out tasks."""
+
+    def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
+        """Results in the order of ``parts``. A lost worker costs its task only.
+
+        Raises what ``fn`` raises, EngineError when workers keep dying.
+        """
+
+
+class Threads:
+    """In this process, one thread after another finishing a part: for work on small data, and for tests."""
+
+    def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
+        """As Engine.map."""
+        return Run().map(fn, parts)
+
+
+def engine_of(text: str) -> Engine:
+    """The engine that a user names: threads, local, local:4, dask (a cluster of this machine) or dask:tcp://host:8786.
+
+    Raises MisuseError for another name, MissingExtraError where dask is not installed.
+    """
+    name, _, detail = text.partition(":")
+    match name:
+        case "threads" if not detail:
+            return Threads()
+        case "local" if not detail or (detail.isdecimal() and int(detail)):
+            from shoal.scale.processes import Processes
+
+            return Processes(int(detail) if detail else available_cores())
+        case "dask":
+            from shoal.scale.dask_cluster import DaskCluster
+
+            return DaskCluster(detail or None)
+        case _:
+            raise MisuseError(f"'{text}' is no engine; choose one of {KNOWN}")
