@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from shoal.checkpoint import Checkpoint, fingerprint
+from shoal.checkpoint import Checkpoint, fingerprint, parts_folder
 from shoal.errors import ClaimError, OutputError
 from shoal.exposure import KGap, k_gaps
 from shoal.intake import Reading
@@ -76,7 +76,7 @@ def publish(
     for path in (linkage_file, private_report):
         if path is not None:
             check_linkage_path(path, output)
-    parts = output.with_name(f"{output.name}.parts")
+    parts = parts_folder(output)
     if resume:
         with explained_write(parts):
             run = replace(run, checkpoint=Checkpoint.open(parts, _job(original, method)))
