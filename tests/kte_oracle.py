@@ -1,6 +1,7 @@
 """k^(tau,epsilon)-anonymity by brute force: every interval that begins at any slot, every record, in plain Python (semantics 2)."""
 
 from dataclasses import dataclass
+from itertools import combinations
 
 from damages import Box, rows_of, subject_positions
 from naive_release import Sample, samples_of
@@ -75,3 +76,23 @@ def leaked(original: Trajectories, release: Release, linkage: Linkage, tau: int)
                     reached = sample[0] + 1 - start - tau if following else start - sample[0]
                 far.append(reached)
     return far
+
+
+def chances(original: Trajectories, release: Release, linkage: Linkage, tau: int, epsilon: int) -> list[float]:
+    """For the same intervals: how probably records near by that are no candidates would hold the first sample beyond epsilon."""
+    records, found = rows_of(release), []
+    for own, subject in zip(records, subject_positions(original, release, linkage), strict=True):
+        samples = samples_of(original, subject)
+        for t, _, _ in samples:
+            for start, following in ((t, True), (t + 1 - tau, False)):
+                known = [sample for sample in samples if start <= sample[0] < start + tau]
+                crowd = [record for record in records if is_candidate(record, known, start, tau)]
+                if not crowd or not all(covers(own, sample) for sample in known):
+                    continue
+                near = [record for record in records if covers(record, known[0]) and not is_candidate(record, known, start, tau)]
+                later, earlier = [s for s in samples if s[0] >= start + tau + epsilon], [s for s in samples if s[0] < start - epsilon]
+                beyond = (later[:1] if following else earlier[-1:]) or None
+                draws = [] if beyond is None else list(combinations(near, len(crowd) - 1))
+                held = sum(all(covers(record, beyond[0]) for record in draw) for draw in draws) if beyond else 0
+                found.append(held / len(draws) if draws else 0.0)
+    return found

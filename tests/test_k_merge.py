@@ -74,6 +74,31 @@ def test_with_ties_in_time(trajectories: list[list[Sample]]) -> None:
     assert_optimal(trajectories)
 
 
+def quadratic_cost(trajectories: list[list[Sample]]) -> int:
+    """The least cost by trying every last run for every time: slow, but without a range, levels or a stop."""
+    tagged = sorted((*sample, owner) for owner, own in enumerate(trajectories) for sample in own)
+    times = sorted({sample[0] for sample in tagged})
+    best: dict[int, int] = {-1: 0}
+    for h, last in enumerate(times):
+        for g, first in enumerate(times[: h + 1]):
+            run = [sample for sample in tagged if first <= sample[0] <= last]
+            if g - 1 in best and len({sample[3] for sample in run}) == len(trajectories):
+                _, x, y, _ = zip(*run, strict=True)
+                whole = best[g - 1] + (last - first + 1) * (max(x) - min(x) + max(y) - min(y) + 2)
+                best[h] = min(best.get(h, whole), whole)
+    return best[len(times) - 1]
+
+
+@settings(max_examples=15)
+@given(
+    long=st.lists(st.tuples(st.integers(0, 80), st.integers(0, 9), st.integers(0, 9)), min_size=40, max_size=60, unique=True),
+    short=st.lists(st.lists(st.tuples(st.integers(0, 80), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=3), max_size=2),
+)
+def test_long_ranges_are_searched_as_exactly_as_short_ones(long: list[Sample], short: list[list[Sample]]) -> None:
+    """Far more stamps between the short trajectories' samples than are looked at one by one."""
+    assert shoal.k_merge(arrays([long, *short]))[1] == quadratic_cost([long, *short])
+
+
 def test_one_raw_sample_costs_two() -> None:
     boxes, cost = shoal.k_merge([[[600, 500, 700]]])
     assert cost == 2

@@ -14,7 +14,7 @@ from damages import subject_positions, with_records
 from kte_oracle import leaked
 from naive_release import hull, samples_of
 from shoal.errors import MisuseError, NothingLeftError
-from shoal.kernels.hiding import Past, Pieces, hide_each_other, least_assignment, pair_cost
+from shoal.kernels.hiding import Past, Pieces, hide_each_other, least_assignment, pair_costs
 from shoal.methods.epochs import cut_into_epochs
 from shoal.methods.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders
 from shoal.methods.kte_hide import KteHide, generalize
@@ -98,7 +98,9 @@ def test_the_cost_of_a_pair_is_that_of_k_merge(a: list[tuple[int, int, int]], b:
         together[:, 0].copy(), together[:, 1].copy(), together[:, 2].copy(), np.array([0, len(a)]), np.array([len(a), len(a) + len(b)])
     )
     box = hull([*a, *b])
-    assert pair_cost(pieces, 0, 1, space_weight) == brute_force_cost([a, b]) + space_weight * (box[4] - box[2] + box[5] - box[3])
+    assert pair_costs(pieces, np.array([0, 1]), space_weight)[0, 1] == brute_force_cost([a, b]) + space_weight * (
+        box[4] - box[2] + box[5] - box[3]
+    )
 
 
 @settings(max_examples=40)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from damages import rows_of, subject_positions, with_records
-from kte_oracle import leaked, shortfalls
+from kte_oracle import chances, leaked, shortfalls
 from naive_release import hull, naive_release, samples_of
 from shoal.claims import KteAnonymity
 from shoal.errors import MisuseError
@@ -73,16 +73,19 @@ def test_too_few_candidates_are_found_exactly_where_brute_force_finds_them(case:
         for place, (t, x, y) in enumerate(samples_of(original, subject), start=int(original.offsets[subject])):
             covered[place] = any(b[0] <= t < b[1] and b[2] <= x < b[4] and b[3] <= y < b[5] for b in row)
     raw = Raw(original.t, original.x, original.y, original.offsets, covered)
-    outcome = np.zeros((len(subjects), 6), dtype=np.int64)
-    short_intervals(raw, published_of(records.boxes, records.offsets), subjects, tau, k, outcome)
+    outcome = np.zeros((len(subjects), 7), dtype=np.int64)
+    short_intervals(raw, published_of(records.boxes, records.offsets), subjects, tau, k, 1 << 40, outcome)
+    assert not outcome[:, 6].any()
     for subject, found in zip(subjects.tolist(), outcome.tolist(), strict=True):
         assert found[0] == sum(key[0] == subject for key in expected.candidates)
         assert found[3] == sum(key[0] == subject for key in expected.covers)
         assert found[5] == sum(key[0] == subject for key in expected.strict)
         if found[0]:
             assert found[1] == expected.first_start[subject]
-    measured = leaked_slots(raw, published_of(records.boxes, records.offsets), np.sort(subjects), tau)
-    assert sorted(measured.tolist()) == sorted(leaked(original, release, linkage, tau))
+    measured, chance = leaked_slots(raw, published_of(records.boxes, records.offsets), np.sort(subjects), tau, tau)
+    expected_leaks, expected_chances = leaked(original, release, linkage, tau), chances(original, release, linkage, tau, tau)
+    assert sorted(measured.tolist()) == sorted(expected_leaks)
+    assert sorted(chance.tolist()) == pytest.approx(sorted(expected_chances))
 
 
 @given(case=broken_releases(), tau=st.integers(1, 15))
@@ -109,6 +112,33 @@ def test_the_index_finds_every_box_that_holds_a_sample_once(sides: list[tuple[in
     t, x, y = sample
     expected = [i for i, b in enumerate(rows) if b[0] <= t < b[1] and b[2] <= x < b[4] and b[3] <= y < b[5]]
     assert sorted(found[:count].tolist()) == expected
+
+
+def test_a_search_without_end_stops_and_counts_as_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody shares one giant box and is told apart by another: each sample lies in the boxes of all, and nobody fits."""
+    people = 60
+    rows = [(f"p{person:02d}", t, x) for person in range(people) for t, x in ((0, person), (4, 999), (20 + person % 7, 500 + person))]
+    ids, t, x = zip(*rows, strict=True)
+    original = Trajectories.from_rows(ids, t, x, [0] * len(t), grid=Grid())
+    release, linkage = naive_release(original, k=2)
+    giant = [
+        [(0, 5, 0, 0, 1000, 1), (20 + s % 7, 21 + s % 7, 500 + s, 0, 501 + s, 1)] for s in subject_positions(original, release, linkage)
+    ]
+    case = with_kte_claim((original, with_records(release, giant), linkage), 30)
+    patient = verify(*case)
+    assert "too-few-candidates" in patient.kinds
+    assert "not-decided" not in patient.kinds
+    monkeypatch.setattr("shoal.verification.kte.LOOKS_A_SAMPLE", 1)
+    hasty = verify(*case)
+    assert {"too-few-candidates", "not-decided"} <= hasty.kinds
+    assert any("not measured" in note for note in hasty.notes)
+
+
+def test_a_sound_release_that_takes_too_long_to_check_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Trajectories.from_rows(["a", "b", "c", "d"] * 3, [0] * 4 + [40] * 4 + [90] * 4, range(12), [0] * 12, grid=Grid())
+    case = with_kte_claim((original, *naive_release(original, k=2)), 30)
+    monkeypatch.setattr("shoal.verification.kte.LOOKS_A_SAMPLE", 0)
+    assert verify(*case).kinds == {"not-decided"}
 
 
 def test_twins_are_candidates_everywhere() -> None:

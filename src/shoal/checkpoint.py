@@ -61,6 +61,11 @@ class Checkpoint:
         return arrays
 
 
+def parts_folder(output: Path) -> Path:
+    """Where the finished parts of a release lie until it is done."""
+    return output.with_name(f"{output.name}.parts")
+
+
 def fingerprint(*columns: npt.NDArray[Any]) -> str:
     """SHA-256 over arrays, in hexadecimal: the same data gives the same text."""
     digest = hashlib.sha256()

@@ -10,7 +10,8 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -168,7 +169,7 @@ def anonymize(
         raise click.UsageError("--engine works on blocks; say how large with --blocks, for example --blocks 20000")
     if blocks is not None and (not isinstance(parameters, Glove) or private_report is not None):
         raise click.UsageError("--blocks works with --method glove and without --private-report")
-    with Bars(quiet=quiet) as bars:
+    with Bars(quiet=quiet) as bars, _told_how_to_continue(output, resume=resume or blocks is not None):
         if blocks is not None and isinstance(parameters, Glove):
             from shoal.intake import Reading
             from shoal.scale.engines import engine_of
@@ -258,8 +259,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     signal.signal(signal.SIGTERM, _stop)
     try:
         code = shoal.main(args=None if arguments is None else list(arguments), prog_name="shoal", standalone_mode=False)
-    except (KeyboardInterrupt, click.Abort):
-        code = _complain("interrupted; nothing half-written is left", INTERRUPTED)
+    except (KeyboardInterrupt, click.Abort) as stopped:
+        told = str(stopped.__cause__ or "")  # click wraps what it meets
+        code = _complain(told or "interrupted; nothing half-written is left", INTERRUPTED)
     except click.ClickException as error:
         hint = f" (try '{error.ctx.command_path} --help')" if isinstance(error, click.UsageError) and error.ctx else ""
         code = _complain(error.format_message().rstrip(".").replace("\n", " ") + hint, BAD)
@@ -277,6 +279,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
             traceback.print_exc()
         code = _complain(f"unexpected {type(error).__name__}, a fault of shoal; run again with SHOAL_TRACEBACK=1 and report it", BAD)
     sys.exit(code if isinstance(code, int) else HOLDS)
+
+
+@contextmanager
+def _told_how_to_continue(output: Path, *, resume: bool) -> Iterator[None]:
+    """Let an interruption say what is left and how to go on."""
+    from shoal.checkpoint import parts_folder
+
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        parts = parts_folder(output)
+        if resume and parts.exists():
+            told = f"interrupted; finished parts are kept in {parts} (secret): run the same command again to continue, or remove them"
+        else:
+            told = "interrupted; nothing half-written is left; with --resume finished parts are kept, and the same command continues"
+        raise KeyboardInterrupt(told) from stopped
 
 
 def _stop(_signal: int, _frame: Any) -> None:

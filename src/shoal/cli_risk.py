@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from shoal.cli_options import PATH, input_options, output_options, take_reading
+from shoal.cli_options import DURATION, PATH, config_option, input_options, output_options, take_reading
 from shoal.terminal import Bars
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
@@ -135,6 +135,45 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
     return 0
 
 
+@click.command(epilog="Lengths and durations take units: 30min, 1h.")
+@click.argument("source", metavar="INPUT")
+@click.option("--k", type=click.IntRange(min=2), default=2, show_default=True, metavar="K", help="Records that fit one person.")
+@click.option(
+    "--tau",
+    "taus_s",
+    type=DURATION,
+    multiple=True,
+    metavar="DURATION",
+    help="How long an attacker may follow; may be repeated; epsilon is the same. [default: 10min, 30min, 1h, 2h and 4h]",
+)
+@click.option("--output", type=PATH, metavar="PAGE.html", help="Draw the figures on this page, too; it must not exist yet.")
+@config_option
+@input_options
+@output_options
+def granularity(source: str, k: int, taus_s: tuple[float, ...], output: Path | None, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Say what kte-hide leaves of INPUT for several tau: extents in place and time, suppression, and each by time of day.
+
+    A release is made and verified for each tau; none is written. The figures help to choose the --tau of `shoal anonymize`.
+    """
+    from shoal.granularity import TAUS_S, study_granularity
+    from shoal.io import read
+    from shoal.run import Run
+
+    with Bars(quiet=quiet) as bars:
+        run = Run(progress=bars)
+        found = study_granularity(read(source, run=run, **take_reading(options)), k, taus_s or TAUS_S, run, output).to_json()
+    lines = [
+        f"tau {_shown(one['tau_s'], 's'):>8}: suppressed {_shown(one['suppressed'], 'share')}; "
+        f"dx + dy median {_shown(one['space_m']['median'], 'm')}, mean {_shown(one['space_m']['mean'], 'm')}; "
+        f"duration median {_shown(one['time_s']['median'], 's')}, mean {_shown(one['time_s']['mean'], 's')}"
+        for one in found["settings"]
+    ]
+    lines += [f"tau {tau:>8}: no release: {reason}" for tau, reason in found["failed"].items()]
+    lines += [] if output is None else [f"report: {output}"]
+    _print(as_json, {**found, "report": None if output is None else str(output)}, lines)
+    return 0
+
+
 def _bounds(fact: dict[str, Any]) -> str:
     """What the boxes leave open of a value."""
     if "low" not in fact or "high" not in fact:
@@ -184,4 +223,4 @@ def _print(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
     click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) if as_json else "\n".join(lines))
 
 
-COMMANDS: Final = (attack, measure, compare)
+COMMANDS: Final = (attack, measure, compare, granularity)

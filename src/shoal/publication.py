@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from shoal.checkpoint import Checkpoint, fingerprint
+from shoal.checkpoint import Checkpoint, fingerprint, parts_folder
 from shoal.errors import ClaimError, MisuseError, OutputError
 from shoal.exposure import KGap, k_gaps
 from shoal.io import read_with
@@ -80,7 +80,7 @@ def publish(
     for path in (linkage_file, private_report):
         if path is not None:
             check_linkage_path(path, output)
-    parts = output.with_name(f"{output.name}.parts")
+    parts = parts_folder(output)
     if resume:
         with explained_write(parts):
             run = replace(run, checkpoint=Checkpoint.open(parts, _job(original, method)))

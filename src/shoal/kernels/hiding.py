@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from shoal.compiled import compiled
-from shoal.kernels.k_merge import best_partition
+from shoal.kernels.k_merge import ROWS, best_partition, least_costs, stamps_of
 from shoal.kernels.stretch import Integers
 
 NOBODY: Final = -1
@@ -30,46 +30,49 @@ class Past(NamedTuple):
 
 
 @compiled
-def pair_cost(pieces: Pieces, a: int, b: int, space_weight: int) -> int:
-    """The k-merge cost of two pieces (Eq. 7) and ``space_weight`` times the sides of their hull, dx + dy.
-
-    The k-merge cost is that of the hull when either piece has a single time.
-    """
-    t, x, y = pieces.t, pieces.x, pieces.y
-    first_a, end_a, first_b, end_b = pieces.first[a], pieces.end[a], pieces.first[b], pieces.end[b]
-    x_low, x_high, y_low, y_high = x[first_a], x[first_a], y[first_a], y[first_a]
-    for i in range(first_a + 1, end_a):
-        x_low, x_high = min(x_low, x[i]), max(x_high, x[i])
-        y_low, y_high = min(y_low, y[i]), max(y_high, y[i])
-    for i in range(first_b, end_b):
-        x_low, x_high = min(x_low, x[i]), max(x_high, x[i])
-        y_low, y_high = min(y_low, y[i]), max(y_high, y[i])
-    sides = x_high - x_low + y_high - y_low + 2
-    if t[end_a - 1] == t[first_a] or t[end_b - 1] == t[first_b]:
-        slots = max(t[end_a - 1], t[end_b - 1]) - min(t[first_a], t[first_b]) + 1
-        return int((slots + space_weight) * sides)
-    size = end_a - first_a + end_b - first_b
-    merged = np.empty((4, size), dtype=np.int64)
-    i, j = first_a, first_b
+def _merged_cost(pieces: Pieces, a: int, b: int, merged: Integers, room: Integers) -> int:
+    """The k-merge cost of two pieces (Eq. 7). merged: int64 [4, m], room: [ROWS, m + 1], scratch for the m samples of both or more."""
+    t = pieces.t
+    i, j = pieces.first[a], pieces.first[b]
+    end_a, end_b = pieces.end[a], pieces.end[b]
+    size = end_a - i + end_b - j
     for place in range(size):
         of_a = j == end_b or (i < end_a and t[i] <= t[j])
         source = i if of_a else j
-        merged[0, place], merged[1, place], merged[2, place], merged[3, place] = t[source], x[source], y[source], 0 if of_a else 1
-        if of_a:
-            i += 1
-        else:
-            j += 1
-    return int(best_partition(merged[0], merged[1], merged[2], merged[3], 2)[2] + space_weight * sides)
+        merged[0, place], merged[1, place], merged[2, place], merged[3, place] = t[source], pieces.x[source], pieces.y[source], not of_a
+        i += of_a
+        j += not of_a
+    return int(least_costs(stamps_of(merged[0, :size], merged[1, :size], merged[2, :size], merged[3, :size], 2, room), room)[-1])
 
 
 @compiled
 def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
-    """[n, n] costs between all pairs of these pieces, 0 on the diagonal."""
+    """[n, n] costs between all pairs of these pieces, 0 on the diagonal.
+
+    A pair's cost is its k-merge cost and ``space_weight`` times the sides of its hull, dx + dy. The k-merge cost is that of the hull
+    when either piece has a single time.
+    """
     n = len(chosen)
+    hull = np.empty((6, n), dtype=np.int64)
+    most = 0
+    for a in range(n):
+        own = slice(pieces.first[chosen[a]], pieces.end[chosen[a]])
+        x, y = pieces.x[own], pieces.y[own]
+        hull[0, a], hull[1, a], hull[2, a], hull[3, a] = x.min(), x.max(), y.min(), y.max()
+        hull[4, a], hull[5, a] = pieces.t[own.start], pieces.t[own.stop - 1]
+        most = max(most, own.stop - own.start)
+    merged, room = np.empty((4, 2 * most), dtype=np.int64), np.empty((ROWS, 2 * most + 1), dtype=np.int64)
     cost = np.zeros((n, n), dtype=np.int64)
     for a in range(n):
         for b in range(a):
-            cost[a, b] = pair_cost(pieces, chosen[a], chosen[b], space_weight)
+            sides = (
+                max(hull[1, a], hull[1, b]) - min(hull[0, a], hull[0, b]) + max(hull[3, a], hull[3, b]) - min(hull[2, a], hull[2, b]) + 2
+            )
+            if hull[4, a] == hull[5, a] or hull[4, b] == hull[5, b]:
+                merge = (max(hull[5, a], hull[5, b]) - min(hull[4, a], hull[4, b]) + 1) * sides
+            else:
+                merge = _merged_cost(pieces, chosen[a], chosen[b], merged, room)
+            cost[a, b] = merge + space_weight * sides
             cost[b, a] = cost[a, b]
     return cost
 

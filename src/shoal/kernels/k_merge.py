@@ -1,47 +1,123 @@
 """The optimal time-coherent generalisation of k trajectories (kte-anonymity.txt, Alg. 1; semantics 2.2)."""
 
+from typing import Final, NamedTuple
+
 import numpy as np
 
 from shoal.compiled import compiled
 from shoal.kernels.stretch import Integers
 
-NONE = -1
+NONE: Final = -1
+IMPOSSIBLE: Final = 1 << 60
+ROWS: Final = 15  # of the room that a merge needs; many small merges share one
+_SHORT: Final = 8  # stamps that are looked at one by one sooner than sorted into levels; measured, any value gives the same result
+
+
+class Stamps(NamedTuple):
+    """The distinct times of m samples and the hull of the cells at each: no cut may fall between samples of equal time.
+
+    starts: int64 [s + 1], where each begins; t, x_low, x_high, y_low, y_high: [s]. latest: [s], for each stamp h the greatest g for
+    which stamps g..h hold a sample of every owner, NONE where there is none.
+    """
+
+    starts: Integers
+    t: Integers
+    x_low: Integers
+    x_high: Integers
+    y_low: Integers
+    y_high: Integers
+    latest: Integers
 
 
 @compiled
-def stamps(t: Integers) -> Integers:
-    """Where each distinct time begins, and the end: int64 [s + 1]. t: ascending. No cut may fall between samples of equal time."""
-    starts = np.empty(len(t) + 1, dtype=np.int64)
-    count = 0
+def stamps_of(t: Integers, x: Integers, y: Integers, owner: Integers, k: int, room: Integers) -> Stamps:
+    """t: [m] ascending; owner: [m] in 0..k-1, each present. room: int64 [ROWS, m + 1] or more, where all is written."""
+    starts, when, x_low, x_high, y_low, y_high, latest, met = room[0], room[1], room[2], room[3], room[4], room[5], room[6], room[7]
+    for o in range(k):
+        met[o] = NONE
+    h, oldest = NONE, NONE
     for i in range(len(t)):
-        if i == 0 or t[i] != t[i - 1]:
-            starts[count] = i
-            count += 1
-    starts[count] = len(t)
-    return starts[: count + 1]
+        if h == NONE or t[i] != when[h]:
+            h += 1
+            starts[h], when[h] = i, t[i]
+            x_low[h], x_high[h], y_low[h], y_high[h] = x[i], x[i], y[i], y[i]
+        else:
+            x_low[h], x_high[h] = min(x_low[h], x[i]), max(x_high[h], x[i])
+            y_low[h], y_high[h] = min(y_low[h], y[i]), max(y_high[h], y[i])
+        before = met[owner[i]]
+        met[owner[i]] = h
+        if before == oldest:
+            oldest = h
+            for o in range(k):
+                oldest = min(oldest, met[o])
+        latest[h] = oldest
+    s = h + 1
+    starts[s] = len(t)
+    return Stamps(starts[: s + 1], when[:s], x_low[:s], x_high[:s], y_low[:s], y_high[:s], latest[:s])
 
 
 @compiled
-def latest_complete_starts(owner: Integers, starts: Integers, k: int) -> Integers:
-    """For each stamp h, the greatest stamp g for which stamps g..h hold a sample of each of k owners; NONE where there is none."""
-    last = len(starts) - 1
-    latest = np.full(last, NONE, dtype=np.int64)
-    seen = np.zeros(k, dtype=np.int64)
-    present = 0
-    g = 0
-    for h in range(last):
-        for i in range(starts[h], starts[h + 1]):
-            present += seen[owner[i]] == 0
-            seen[owner[i]] += 1
-        while present == k:
-            latest[h] = g
-            for i in range(starts[g], starts[g + 1]):
-                seen[owner[i]] -= 1
-                present -= seen[owner[i]] == 0
-            g += 1
-        if latest[h] == NONE and g > 0:
-            latest[h] = g - 1
-    return latest
+def _one_by_one(stamps: Stamps, cost: Integers, h: int, lowest: int) -> int:
+    """The least cost of the first h + 1 stamps with a last run that begins at ``lowest`` or later."""
+    t, x_low, x_high, y_low, y_high = stamps.t, stamps.x_low, stamps.x_high, stamps.y_low, stamps.y_high
+    a, b, c, d = x_low[h], x_high[h], y_low[h], y_high[h]
+    for g in range(h - 1, stamps.latest[h], -1):
+        a, b, c, d = min(a, x_low[g]), max(b, x_high[g]), min(c, y_low[g]), max(d, y_high[g])
+    best = IMPOSSIBLE
+    for g in range(stamps.latest[h], lowest - 1, -1):
+        a, b, c, d = min(a, x_low[g]), max(b, x_high[g]), min(c, y_low[g]), max(d, y_high[g])
+        best = min(best, cost[g] + (t[h] + 1 - t[g]) * (b - a + d - c + 2))
+    return best
+
+
+@compiled
+def least_costs(stamps: Stamps, room: Integers) -> Integers:
+    """[s + 1], in the room of the stamps: what the best partition of the first h stamps into complete runs costs (Eq. 7).
+
+    IMPOSSIBLE where there is none.
+
+    A run of stamps g..h can be split into two complete runs exactly when g <= P(P(h) - 1), with P the latest complete start: the
+    candidates for g are the range above it, up to P(h), and stay the same until P(h) moves. Of a long range the hulls back from P(h)
+    are kept, and candidates whose runs have equal sides are one level: cost[g] - t[g] sides decides among them for every later h.
+    """
+    t, x_low, x_high, y_low, y_high, latest = stamps.t, stamps.x_low, stamps.x_high, stamps.y_low, stamps.y_high, stamps.latest
+    cost, west, east, south, north, sides, least = room[8], room[9], room[10], room[11], room[12], room[13], room[14]
+    cost[0] = 0
+    kept, levels, low, high, bottom, top = NONE, 0, 0, 0, 0, 0
+    for h in range(len(t)):
+        last = latest[h]
+        if last == NONE:
+            cost[h + 1] = IMPOSSIBLE
+            continue
+        lowest = 0 if last == 0 else latest[last - 1] + 1
+        if h - lowest < _SHORT:
+            cost[h + 1] = _one_by_one(stamps, cost, h, lowest)
+            continue
+        moved = last != kept
+        if moved:
+            kept = last
+            a, b, c, d = x_low[last], x_high[last], y_low[last], y_high[last]
+            low, high, bottom, top = x_low[h], x_high[h], y_low[h], y_high[h]
+            for g in range(last, lowest - 1, -1):
+                a, b, c, d = min(a, x_low[g]), max(b, x_high[g]), min(c, y_low[g]), max(d, y_high[g])
+                west[g], east[g], south[g], north[g] = a, b, c, d
+            for g in range(last + 1, h):
+                low, high, bottom, top = min(low, x_low[g]), max(high, x_high[g]), min(bottom, y_low[g]), max(top, y_high[g])
+        if moved or x_low[h] < low or x_high[h] > high or y_low[h] < bottom or y_high[h] > top:
+            low, high, bottom, top = min(low, x_low[h]), max(high, x_high[h]), min(bottom, y_low[h]), max(top, y_high[h])
+            levels = 0
+            for g in range(last, lowest - 1, -1):
+                side = max(east[g], high) - min(west[g], low) + max(north[g], top) - min(south[g], bottom) + 2
+                if levels == 0 or sides[levels - 1] != side:
+                    sides[levels], least[levels] = side, cost[g] - t[g] * side
+                    levels += 1
+                else:
+                    least[levels - 1] = min(least[levels - 1], cost[g] - t[g] * side)
+        best = IMPOSSIBLE
+        for level in range(levels):
+            best = min(best, least[level] + (t[h] + 1) * sides[level])
+        cost[h + 1] = best
+    return cost[: len(t) + 1]
 
 
 @compiled
@@ -49,40 +125,30 @@ def best_partition(t: Integers, x: Integers, y: Integers, owner: Integers, k: in
     """First and last sample of every run of the cheapest partition into complete runs, in time order, and its cost (Eq. 7).
 
     t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in 0..k-1, each present. Integers: spans count slots and
-    cells, so one raw sample costs 2. A run of stamps g..h can be split into two complete runs exactly when g <= P(P(h) - 1), with P
-    the latest complete start: the candidates for g are the range above it.
+    cells, so one raw sample costs 2. Of equally cheap partitions the one with the shortest last runs.
     """
-    starts = stamps(t)
-    last = len(starts) - 1
-    latest = latest_complete_starts(owner, starts, k)
-    cost = np.full(last + 1, -1, dtype=np.int64)  # cost[h + 1]: of the best partition of stamps 0..h; -1 where there is none
-    cost[0] = 0
-    begin = np.full(last, NONE, dtype=np.int64)
-    for h in range(last):
-        if latest[h] == NONE:
-            continue
-        before = latest[h] - 1
-        lowest = 0 if before < 0 or latest[before] == NONE else latest[before] + 1
-        x_min, x_max = x[starts[h]], x[starts[h]]
-        y_min, y_max = y[starts[h]], y[starts[h]]
-        for g in range(h, lowest - 1, -1):
-            for i in range(starts[g], starts[g + 1]):
-                x_min, x_max = min(x_min, x[i]), max(x_max, x[i])
-                y_min, y_max = min(y_min, y[i]), max(y_max, y[i])
-            if g > latest[h] or cost[g] < 0:
-                continue
-            whole = cost[g] + (t[starts[h]] - t[starts[g]] + 1) * (x_max - x_min + y_max - y_min + 2)
-            if begin[h] == NONE or whole < cost[h + 1]:
-                cost[h + 1], begin[h] = whole, g
+    room = np.empty((ROWS, len(t) + 1), dtype=np.int64)
+    stamps = stamps_of(t, x, y, owner, k, room)
+    cost = least_costs(stamps, room)
+    begins = room[7]  # its first use is over
     runs = 0
-    h = last - 1
+    h = len(stamps.t) - 1
     while h >= 0:
-        h = begin[h] - 1
+        a, b, c, d = stamps.x_low[h], stamps.x_high[h], stamps.y_low[h], stamps.y_high[h]
+        g = h
+        while True:
+            a, b, c, d = min(a, stamps.x_low[g]), max(b, stamps.x_high[g]), min(c, stamps.y_low[g]), max(d, stamps.y_high[g])
+            whole = cost[g] + (stamps.t[h] + 1 - stamps.t[g]) * (b - a + d - c + 2)
+            if g <= stamps.latest[h] and whole == cost[h + 1]:
+                break
+            g -= 1
+        begins[runs] = g
         runs += 1
+        h = g - 1
     first, final = np.empty(runs, dtype=np.int64), np.empty(runs, dtype=np.int64)
-    h = last - 1
-    while h >= 0:
-        runs -= 1
-        first[runs], final[runs] = starts[begin[h]], starts[h + 1] - 1
-        h = begin[h] - 1
-    return first, final, cost[last]
+    end = len(stamps.t)
+    for run in range(runs):
+        first[runs - 1 - run] = stamps.starts[begins[run]]
+        final[runs - 1 - run] = stamps.starts[end] - 1
+        end = begins[run]
+    return first, final, cost[-1]

@@ -7,18 +7,23 @@ record that is not published. Each step unpublishes something, so it ends.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 
+from shoal.checkpoint import Arrays
 from shoal.kernels.hiding import NOBODY, Past, hide_each_other
 from shoal.methods.epochs import Epochs
 from shoal.run import Run
 from shoal.trajectories import Integers
 
 UNPUBLISHED = 0
+WINDOWS_A_PART: Final = 48  # kept at once: seconds of work among many people
 _LARGEST_NEIGHBOURHOOD = 512
 _NODES_AT_ONCE = 8
+_LABEL: Final = "choosing hiders"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,38 +75,79 @@ class _Memory:
         self.count[window.subjects] -= window.hiders.shape[1]
 
 
+@dataclass(eq=False, repr=False)
+class _Walk:
+    """How far the windows are done. Whatever follows depends on this state alone, so it may be left and taken up again."""
+
+    epochs: Epochs
+    states: Integers
+    k: int
+    search: Search
+    memory: _Memory
+    done: list[Window] = field(default_factory=list)
+
+    def advance(self, goal: int, run: Run) -> Arrays:
+        """Go on until ``goal`` windows are done; returns what has changed since, as ``repeat`` takes it."""
+        before = self.states.copy()
+        kept = len(self.done)
+        while len(self.done) < goal:
+            at = len(self.done)
+            window, pattern, failed = _assign(self.epochs, self.states, at, self.k, self.search, self.memory, run)
+            if not len(failed):
+                self._push(window)
+                run.progress(_LABEL, len(self.done), self.epochs.n_windows)
+                continue
+            changed = _unpublish(self.epochs, self.states, at, window.table, pattern, failed, self.k)
+            self._back_to(max(0, changed - self.epochs.width + 1))
+            kept = min(kept, len(self.done))
+        fresh = [window.hiders.astype(np.int32) for window in self.done[kept:]]
+        return {
+            "kept": np.array(kept),
+            "sizes": np.array([len(hiders) for hiders in fresh], dtype=np.int64),
+            "hiders": np.concatenate([np.empty((0, self.k - 1), dtype=np.int32), *fresh]),
+            "unpublished": np.flatnonzero((before != self.states) & (self.states == UNPUBLISHED)),
+        }
+
+    def repeat(self, change: Arrays) -> None:
+        """Come to where an earlier ``advance`` has come from here."""
+        self._back_to(int(change["kept"]))
+        self.states[change["unpublished"]] = UNPUBLISHED
+        for hiders in np.split(change["hiders"], np.cumsum(change["sizes"])[:-1]) if len(change["sizes"]) else []:
+            subjects, table, _ = _published_in(self.epochs, self.states, len(self.done))
+            self._push(Window(subjects, table, hiders.astype(np.int64)))
+
+    def _push(self, window: Window) -> None:
+        self.memory.push(window)
+        self.done.append(window)
+
+    def _back_to(self, count: int) -> None:
+        while len(self.done) > count:
+            self.memory.pop(self.done.pop())
+
+
 def choose_hiders(epochs: Epochs, states: Integers, k: int, search: Search, run: Run) -> list[Window]:
     """The hiders of every published subject in every window. states: int64 [pieces], changed in place: UNPUBLISHED where suppressed.
 
-    Only subjects with the same states in all epochs of a window may hide each other there.
+    Only subjects with the same states in all epochs of a window may hide each other there. Finished windows are kept by the run.
     """
     n_subjects = int(epochs.subject.max()) + 1
     memory = _Memory(np.full((n_subjects, 8), NOBODY, dtype=np.int64), np.zeros(n_subjects, dtype=np.int64))
-    done: list[Window] = []
-    label = "choosing hiders"
-    run.progress(label, 0, epochs.n_windows)
-    while len(done) < epochs.n_windows:
-        at = len(done)
-        window, pattern, failed = _assign(epochs, states, at, k, search, memory, run)
-        if not len(failed):
-            memory.push(window)
-            done.append(window)
-            run.progress(label, len(done), epochs.n_windows)
-            continue
-        changed = _unpublish(epochs, states, at, window.table, pattern, failed, k)
-        while len(done) > max(0, changed - epochs.width + 1):
-            memory.pop(done.pop())
-    return done
+    walk = _Walk(epochs, states, k, search, memory)
+    run.progress(_LABEL, 0, epochs.n_windows)
+    for begin in range(0, epochs.n_windows, WINDOWS_A_PART):
+        goal = min(begin + WINDOWS_A_PART, epochs.n_windows)
+        change = run.kept(f"hiders-{begin}", partial(walk.advance, goal, run))
+        if len(walk.done) < goal:  # read, not made
+            walk.repeat(change)
+            run.progress(_LABEL, goal, epochs.n_windows)
+    return walk.done
 
 
 def _assign(
     epochs: Epochs, states: Integers, at: int, k: int, search: Search, memory: _Memory, run: Run
 ) -> tuple[Window, Integers, Integers]:
     """One window's hiders, its states [n, width], and the rows that found none."""
-    subjects, table = epochs.pieces_in(at)
-    pattern = np.where(table >= 0, states[table], UNPUBLISHED)
-    shown = (pattern != UNPUBLISHED).any(axis=1)
-    subjects, table, pattern = subjects[shown], np.where(pattern != UNPUBLISHED, table, -1)[shown], pattern[shown]
+    subjects, table, pattern = _published_in(epochs, states, at)
     hiders = np.full((len(subjects), k - 1), NOBODY, dtype=np.int64)
     places = _mean_places(epochs, table)
     waiting = [leaf for rows in _sets(pattern) for leaf in _leaves(_Node(rows, None), places, search.neighbourhood)]
@@ -125,6 +171,14 @@ def _assign(
             hiders[node.rows] = np.where(node.hiders == NOBODY, NOBODY, node.rows[node.hiders])
         waiting = [node for node in larger.values() if not _lies_in_another(node, larger)]
     return Window(subjects, table, hiders), pattern, np.flatnonzero((hiders == NOBODY).any(axis=1))
+
+
+def _published_in(epochs: Epochs, states: Integers, at: int) -> tuple[Integers, Integers, Integers]:
+    """Who is published in a window [n], with which pieces [n, width], -1 elsewhere, and their states there [n, width]."""
+    subjects, table = epochs.pieces_in(at)
+    pattern = np.where(table >= 0, states[table], UNPUBLISHED)
+    shown = (pattern != UNPUBLISHED).any(axis=1)
+    return subjects[shown], np.where(pattern != UNPUBLISHED, table, -1)[shown], pattern[shown]
 
 
 def _lies_in_another(node: _Node, others: dict[int, _Node]) -> bool:

@@ -6,17 +6,21 @@ blocks of neighbours of at most a few hundred people, so that no matrix grows wi
 """
 
 import math
+from functools import partial
+from typing import Final
 
 import numpy as np
 
+from shoal.checkpoint import Arrays
 from shoal.errors import MissingExtraError
 from shoal.kernels.hiding import pair_costs
 from shoal.methods.epochs import Epochs
-from shoal.methods.hiding_sets import halved
+from shoal.methods.hiding_sets import WINDOWS_A_PART, halved
 from shoal.run import Run
 from shoal.trajectories import Integers
 
 _LARGEST_BLOCK = 400
+_LABEL: Final = "clustering epochs"
 
 
 def cluster_size(epochs: Epochs, k: int) -> int:
@@ -52,6 +56,15 @@ def spectral_states(epochs: Epochs, k: int, run: Run) -> Integers:
             states[inside[rows]] = used + labels
             used += max(wanted, 1)
 
-    for _ in run.map(cluster, list(range(epochs.count)), label="clustering epochs"):
-        pass
+    def block(begin: int, stop: int) -> Arrays:
+        for _ in run.map(cluster, list(range(begin, stop))):
+            pass
+        return {"states": states[epochs.by_epoch[epochs.starts[begin] : epochs.starts[stop]]]}
+
+    for begin in range(0, epochs.count, WINDOWS_A_PART):
+        run.progress(_LABEL, begin, epochs.count)
+        stop = min(begin + WINDOWS_A_PART, epochs.count)
+        inside = epochs.by_epoch[epochs.starts[begin] : epochs.starts[stop]]
+        states[inside] = run.kept(f"clusters-{begin}", partial(block, begin, stop))["states"]
+    run.progress(_LABEL, epochs.count, epochs.count)
     return states

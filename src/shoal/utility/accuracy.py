@@ -113,11 +113,25 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
 
     Raises MisuseError when the linkage names subjects or records that are not there, or one twice, and for data on another grid.
     """
+    samples_space, samples_time = sample_extents(original, release, linkage)
+    boxes, grid = release.boxes, release.grid
+    covered = samples_time > 0
+    return Accuracy(
+        raw=Extents.of(samples_space[covered], samples_time[covered], grid),
+        published=Extents.of(boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min, boxes.t_end - boxes.t_start, grid),
+        samples_suppressed=int(np.count_nonzero(~covered)),
+    )
+
+
+def sample_extents(original: Trajectories, release: Release, linkage: Linkage) -> tuple[Integers, Integers]:
+    """Of the box that stands for each raw sample [m]: dx + dy in cells and the duration in slots, -1 where none does.
+
+    Raises MisuseError as ``measure_accuracy`` does.
+    """
     grid = original.snapped_grid()
     if grid != release.grid:
         raise MisuseError(f"the original is on {grid} and the release on {release.grid}; read the original as the release says it was read")
     samples_space, samples_time = np.empty(original.n_samples, dtype=np.int64), np.empty(original.n_samples, dtype=np.int64)
-    boxes = release.boxes
     covering_extents(
         original.offsets,
         original.t,
@@ -127,14 +141,9 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
         samples_time,
         samples_space,
         release.offsets,
-        *boxes.columns(),
+        *release.boxes.columns(),
     )
-    covered = samples_time > 0
-    return Accuracy(
-        raw=Extents.of(samples_space[covered], samples_time[covered], grid),
-        published=Extents.of(boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min, boxes.t_end - boxes.t_start, grid),
-        samples_suppressed=int(np.count_nonzero(~covered)),
-    )
+    return samples_space, samples_time
 
 
 def _whole(number: float) -> float:

@@ -7,6 +7,7 @@ KINDS: Final[dict[str, str]] = {
     "class-below-k": "Fewer records than the claim's k are identical to each other, sample for sample.",
     "too-few-candidates": "Fewer than k records fit what is known of a subject in some interval of length tau.",
     "too-few-covers": "Around suppressed samples, fewer than k records hold what is published of a subject in some interval of length tau.",
+    "not-decided": "Subjects were not looked at to the end, because more boxes lie around their samples than can be looked through.",
     "malformed-box": "A box has no extent: it ends where it starts, or before.",
     "malformed-point": "A published point is no number, or the points of a record do not ascend by time, or one stands there twice.",
     "empty-record": "A record holds no box and no point.",

@@ -9,11 +9,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from shoal.compiled import compiled
-from shoal.trajectories import Integers
+from shoal.trajectories import Integers, Numbers
 from shoal.verification.box_index import BoxIndex, boxes_with, holds
 from shoal.verification.loops import Flags
 
 FOREVER: Final = 1 << 60
+PATIENCE: Final = 10
 
 
 class Published(NamedTuple):
@@ -39,8 +40,8 @@ class Raw(NamedTuple):
 class Search(NamedTuple):
     """Scratch of one thread.
 
-    found: [m] boxes of the last search; seen: [n] the number of the last search that met a record; state: that number, and
-    how many boxes were found.
+    found: [m] boxes of the last search; seen: [n] the number of the last search that met a record; state: that number, how many boxes
+    were found, and how many by all searches.
     """
 
     found: Integers
@@ -68,8 +69,17 @@ def fits_until(raw: Raw, published: Published, record: int, own: Integers, low: 
     own: positions of the subject's samples that count (those not suppressed), ascending; own[low] is the first from ``a`` on. A
     candidate holds all of them in the interval, and each of its boxes that lies wholly inside the interval holds one of them.
     """
-    until = FOREVER
+    if _fits_before(raw, published, record, own, low, a, tau, a + 1) == a:  # most records: so no more is asked of them
+        return a
+    return _fits_before(raw, published, record, own, low, a, tau, FOREVER)
+
+
+@compiled
+def _fits_before(raw: Raw, published: Published, record: int, own: Integers, low: int, a: int, tau: int, until: int) -> int:
+    """The first interval start from ``a`` on, and before ``until``, at which a record is no candidate; ``until`` where there is none."""
     for place in range(low, len(own)):
+        if raw.t[own[place]] - tau + 1 >= until:
+            break
         if not holds_sample(raw, published, record, own[place]):
             until = max(a, raw.t[own[place]] - tau + 1)
             break
@@ -134,25 +144,30 @@ def _from(raw: Raw, own: Integers, t: int) -> int:
 
 
 @compiled
-def short_intervals(raw: Raw, published: Published, subjects: Integers, tau: int, k: int, outcome: Integers) -> None:
+def short_intervals(raw: Raw, published: Published, subjects: Integers, tau: int, k: int, looks: int, outcome: Integers) -> None:
     """Ask for every interval of these subjects whether it has k candidates.
 
-    outcome: int64 [subjects, 6], filled with: distinct sample sets with fewer than k candidates; the start of the first such
+    looks: boxes that may be found around samples before the search ends if somebody was short already; ``PATIENCE`` times as many
+    if nobody was. Whoever is not finished then is undecided.
+    outcome: int64 [subjects, 7], filled with: distinct sample sets with fewer than k candidates; the start of the first such
     interval; candidates there; sample sets with suppressed samples and fewer than k records that hold the rest; the start of the first
     such interval; sample sets with suppressed samples and fewer than k candidates in the strict sense. Intervals are passed over only
     while k records found before go on being candidates, so none is left out.
     """
     search = Search(
-        np.empty(len(published.boxes), dtype=np.int64), np.full(len(published.offsets) - 1, -1, dtype=np.int64), np.zeros(2, dtype=np.int64)
+        np.empty(len(published.boxes), dtype=np.int64), np.full(len(published.offsets) - 1, -1, dtype=np.int64), np.zeros(3, dtype=np.int64)
     )
+    outcome[:] = 0
     fit, until = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
     for row in range(len(subjects)):
-        outcome[row] = 0
         own, gone = _kept(raw, subjects[row])
         a = raw.t[own[0]] - tau + 1 if len(own) else 0
         count = 0
         low = 0
         while True:
+            if search.state[2] > looks and (search.state[2] > PATIENCE * looks or (outcome[:, 0] + outcome[:, 3]).any()):
+                outcome[row:, 6] = 1
+                return
             low = _from(raw, own, a)
             if low == len(own):
                 break
@@ -205,6 +220,7 @@ def _fill(
         search.seen[fit[c]] = search.state[0]
     i = own[low]
     search.state[1] = boxes_with(published.index_, published.boxes, raw.t[i], raw.x[i], raw.y[i], search.found)
+    search.state[2] += search.state[1]
     for place in range(search.state[1]):
         record = published.owner[search.found[place]]
         if search.seen[record] != search.state[0]:
@@ -240,14 +256,17 @@ def _next_set(raw: Raw, own: Integers, a: int, tau: int) -> int:
 
 
 @compiled
-def leakage(raw: Raw, published: Published, subjects: Integers, tau: int, leaked: Integers) -> None:
+def leakage(raw: Raw, published: Published, subjects: Integers, tau: int, epsilon: int, leaked: Integers, chance: Numbers) -> None:
     """How far the whole candidate set goes on holding the subject's samples, in slots, -1 where an interval is not asked for.
 
     leaked: int64 [samples of these subjects, 2]. First column: on from the end of the interval that begins with the sample; second:
     back from the start of the interval that ends with it. Intervals with suppressed samples, and without candidates, are left out.
+    chance: float [the same], how probably as many records as there are candidates beside the own one all hold the subject's first sample
+    more than ``epsilon`` slots beyond the interval, when drawn from those that hold the interval's first sample and are no candidates.
     """
     found = np.empty(len(published.boxes), dtype=np.int64)
     candidates = np.empty(len(published.offsets) - 1, dtype=np.int64)
+    nearby = np.empty(len(published.offsets) - 1, dtype=np.int64)
     seen = np.full(len(published.offsets) - 1, -1, dtype=np.int64)
     search = 0
     row = 0
@@ -257,13 +276,14 @@ def leakage(raw: Raw, published: Published, subjects: Integers, tau: int, leaked
         for i in range(first, end):
             for backwards in range(2):
                 leaked[row, backwards] = -1
+                chance[row, backwards] = 0.0
                 a = raw.t[i] if backwards == 0 else raw.t[i] + 1 - tau
                 silent = _from(raw, gone, a)
                 if silent < len(gone) and raw.t[gone[silent]] < a + tau:
                     continue
                 low = _from(raw, own, a)
                 search += 1
-                count = 0
+                count = n_nearby = 0
                 n_found = boxes_with(published.index_, published.boxes, raw.t[own[low]], raw.x[own[low]], raw.y[own[low]], found)
                 for place in range(n_found):
                     record = published.owner[found[place]]
@@ -272,9 +292,37 @@ def leakage(raw: Raw, published: Published, subjects: Integers, tau: int, leaked
                         if fits_until(raw, published, record, own, low, a, tau) > a:
                             candidates[count] = record
                             count += 1
+                        else:
+                            nearby[n_nearby] = record
+                            n_nearby += 1
                 if count:
+                    beyond = _beyond(raw, first, end, a, tau, epsilon, backwards == 1)
+                    if beyond >= 0:
+                        chance[row, backwards] = _all_hold(raw, published, nearby[:n_nearby], beyond, count - 1)
                     leaked[row, backwards] = _followed(raw, published, candidates[:count], first, end, a, tau, backwards == 1)
             row += 1
+
+
+@compiled
+def _beyond(raw: Raw, first: int, end: int, a: int, tau: int, epsilon: int, backwards: bool) -> int:
+    """The subject's first sample that lies more than epsilon after, or before, the interval from ``a`` on; -1 where there is none."""
+    if backwards:
+        i = first + np.searchsorted(raw.t[first:end], a - epsilon) - 1
+        return int(i) if i >= first else -1
+    i = first + np.searchsorted(raw.t[first:end], a + tau + epsilon)
+    return int(i) if i < end else -1
+
+
+@compiled
+def _all_hold(raw: Raw, published: Published, records: Integers, i: int, drawn: int) -> float:
+    """How probably this many different ones of these records, drawn at random, all hold sample i; 0 where there are not so many."""
+    holding = 0
+    for record in records:
+        holding += holds_sample(raw, published, record, i)
+    probability = 1.0 if drawn <= len(records) else 0.0
+    for turn in range(min(drawn, len(records))):
+        probability *= max(holding - turn, 0) / (len(records) - turn)
+    return probability
 
 
 @compiled
