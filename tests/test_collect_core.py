@@ -334,10 +334,10 @@ def test_the_two_utilities_of_the_paper() -> None:
 def test_fakes_pass_for_real_and_canaries_are_where_nobody_is() -> None:
     prior = Prior([39.9, 39.95, 40.0], [116.3, 116.4, 116.5], [5, 3, 1], 1_000_000, 1_100_000)
     blurring = Blur(radius_m=500, gap_min=30)
-    fake = fake_trajectory(prior, 5, blurring, Chance(bytes(32)))
+    fake = fake_trajectory(prior, 5, [blurring], Chance(bytes(32)))
     assert len(fake) == 5
     assert all(one.radius_m == 500 and one.gap_min == 30 and 39_800_000 < one.lat_udeg < 40_100_000 for one in fake)
-    assert any(one.lat_udeg < -75_000_000 for one in fake_trajectory(prior, 5, blurring, Chance(bytes(32)), canary=True))
+    assert any(one.lat_udeg < -75_000_000 for one in fake_trajectory(prior, 5, [blurring], Chance(bytes(32)), canary=True))
 
 
 # groups and the authority
