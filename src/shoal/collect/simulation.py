@@ -87,7 +87,7 @@ class Result:
 def trips_of(trajectories: Trajectories, n_people: int, *, max_gap_s: float, n_points: float, fold_dates: bool) -> list[Trips]:
     """Each person's movement, split at gaps and thinned to ``n_points`` evenly spread samples; trips of one sample are left out.
 
-    n_points: 6.4 keeps 7 samples of two trips in five, and 6 of the others. fold_dates: only the time of day counts. Raises
+    n_points: 6.4 keeps 7 samples of two pieces in five, and 6 of the others. fold_dates: only the time of day counts. Raises
     MisuseError for planar data without a reference system, or too few people.
     """
     if trajectories.crs is None:
@@ -110,8 +110,8 @@ def trips_of(trajectories: Trajectories, n_people: int, *, max_gap_s: float, n_p
 
 
 def _points_of_trips(n_points: float) -> Iterator[int]:
-    """How many samples each trip keeps, evenly mixed so that they are ``n_points`` on average."""
-    return (math.floor((trip + 1) * n_points) - math.floor(trip * n_points) for trip in itertools.count())
+    """How many samples each piece keeps at most, evenly mixed so that they are ``n_points`` on average."""
+    return (math.floor((piece + 1) * n_points) - math.floor(piece * n_points) for piece in itertools.count())
 
 
 def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run | None = None) -> Result:
