@@ -14,6 +14,9 @@ Kind = Literal[
     "bad-element",  # not a member of the group, or 0, 1, p - 1
     "bad-proof",
     "bad-commitment",  # what was opened is not what was committed to
+    "bad-seal",  # does not open: damaged, or for another key
+    "wrong-receiver",
+    "out-of-order",  # a letter before the one that comes next
     "bad-record",  # not the canonical encoding of a record
     "out-of-range",
     "too-late",
