@@ -45,6 +45,6 @@ def test_no_acknowledged_release_is_lost(tmp_path: Path) -> None:
     with PhiStore(file) as store:
         assert all(store.identifier(number.to_bytes(16)) for number in acknowledged)
         assert len(acknowledged) <= store.n_records <= len(acknowledged) + 5
-        whole = store._db.execute("SELECT COUNT(*) FROM place").fetchone()[0]
-        assert whole == 4 * store.n_records
-        assert store._db.execute("SELECT rtreecheck('place')").fetchone() == ("ok",)
+        whole = store.database.row("SELECT COUNT(*) FROM place")
+        assert whole == (4 * store.n_records,)
+        assert store.database.row("SELECT rtreecheck('place')") == ("ok",)
