@@ -48,14 +48,22 @@ def test_the_prime_is_the_one_of_rfc_7919() -> None:
     assert FFDHE3072.power(FFDHE3072.g, FFDHE3072.q) == 1
 
 
-def test_a_hand_worked_run_modulo_23() -> None:
-    """Shares 4^3 = 18, 4^5 = 12, y = 18 * 12 = 9; 13 under phi = 2: (16, 13 * 81 = 18); stripped of 3: 18 / 16^3 = 18 / 2 = 9; of 5: 13."""
-    toy = Group(mpz(23), mpz(4))
+def test_a_hand_worked_run_modulo_23(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shares 4^3 = 18, 4^5 = 12, y = 18 * 12 = 9. 13 under phi = 2 is (4^2 = 16, 13 * 9^2 = 18).
+
+    Stripped of 3: 18 / 16^3 = 18 / 2 = 9. Re-masked for the second with phi = 3: (16 * 4^3 = 12, 9 * 12^3 = 4). Stripped of 5:
+    4 / 12^5 = 4 / 18 = 13; and without re-masking 9 / 16^5 = 9 / 6 = 13.
+    """
+    toy, masks = Group(mpz(23), mpz(4)), [mpz(2), mpz(3)]
+    monkeypatch.setattr(Group, "draw_secret", lambda _group, _chance: masks.pop(0))
     assert [toy.power(toy.g, mpz(a)) for a in (3, 5)] == [18, 12]
     assert elgamal.combined_key(toy, [mpz(18), mpz(12)]) == 9
-    ciphertext = elgamal.Ciphertext(mpz(16), mpz(13 * 81 % 23))
-    once = elgamal.strip(toy, mpz(3), ciphertext)
-    assert (ciphertext.c2, once.c2, elgamal.strip(toy, mpz(5), once).c2) == (18, 9, 13)
+    assert elgamal.encrypt(toy, mpz(9), mpz(13), Chance(bytes(32))) == elgamal.Ciphertext(mpz(16), mpz(18))
+    once = elgamal.strip(toy, mpz(3), elgamal.Ciphertext(mpz(16), mpz(18)))
+    assert once == elgamal.Ciphertext(mpz(16), mpz(9))
+    masked = elgamal.remask(toy, mpz(12), once, Chance(bytes(32)))
+    assert masked == elgamal.Ciphertext(mpz(12), mpz(4))
+    assert elgamal.strip(toy, mpz(5), masked).c2 == elgamal.strip(toy, mpz(5), once).c2 == 13
 
 
 @given(st.binary(min_size=20, max_size=20))
@@ -334,10 +342,10 @@ def test_the_two_utilities_of_the_paper() -> None:
 def test_fakes_pass_for_real_and_canaries_are_where_nobody_is() -> None:
     prior = Prior([39.9, 39.95, 40.0], [116.3, 116.4, 116.5], [5, 3, 1], 1_000_000, 1_100_000)
     blurring = Blur(radius_m=500, gap_min=30)
-    fake = fake_trajectory(prior, 5, blurring, Chance(bytes(32)))
+    fake = fake_trajectory(prior, 5, [blurring], Chance(bytes(32)))
     assert len(fake) == 5
     assert all(one.radius_m == 500 and one.gap_min == 30 and 39_800_000 < one.lat_udeg < 40_100_000 for one in fake)
-    assert any(one.lat_udeg < -75_000_000 for one in fake_trajectory(prior, 5, blurring, Chance(bytes(32)), canary=True))
+    assert any(one.lat_udeg < -75_000_000 for one in fake_trajectory(prior, 5, [blurring], Chance(bytes(32)), canary=True))
 
 
 # groups and the authority

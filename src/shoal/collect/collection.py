@@ -25,7 +25,10 @@ from shoal.errors import MisuseError
 
 @dataclass(kw_only=True)
 class Participant:
-    """A person with her device: her points, what she wants, and what she has sent before (release and day)."""
+    """A person with her device: her points, what she wants, and what she has sent before (release and day).
+
+    blurs: one for each point, where her profile says more than one blur for all.
+    """
 
     user: str
     signing_seed: bytes
@@ -36,8 +39,11 @@ class Participant:
     trimming: Trimming = "hitting-set"
     reading: Reading = "others"
     sent: list[tuple[tuple[Cylinder, ...], int]] = field(default_factory=list)
+    blurs: Sequence[Blur] = ()
 
     def __post_init__(self) -> None:
+        if len(self.blurs) not in (0, len(self.points)):
+            raise MisuseError(f"{len(self.blurs)} blurs for {len(self.points)} points; give one for each, or none")
         if not 0 <= self.k < CAP:
             raise MisuseError(f"k = {self.k}: choose 0 (share without a crowd) to {CAP - 1}; answers say no more than 'at least {CAP}'")
 
@@ -146,7 +152,8 @@ def form_groups(identities: Sequence[bytes], size: int, chance: Chance) -> tuple
 
 def blur(member: Participant, period: int) -> tuple[Cylinder, ...]:
     """Step 2: uncertain points, in their order in time."""
-    return tuple(sorted({cylinder_for(point, member.blur, member.device_key, period) for point in member.points}))
+    blurs = member.blurs or [member.blur] * len(member.points)
+    return tuple(sorted({cylinder_for(point, one, member.device_key, period) for point, one in zip(member.points, blurs, strict=True)}))
 
 
 @dataclass(frozen=True)
@@ -170,7 +177,7 @@ def ask_for(member: Participant, points: tuple[Cylinder, ...], prior: Prior, rul
         records.append(encode_query(Query(name, tuple(points[place] for place in chosen))))
     canary = True
     while len(records) < rules.n_real + rules.n_fake:
-        fake = fake_trajectory(prior, max(3, len(points)), member.blur, chance, canary=canary)
+        fake = fake_trajectory(prior, max(3, len(points)), member.blurs or [member.blur], chance, canary=canary)
         room = rules.n_real + rules.n_fake - len(records)
         for chosen in extract(len(fake), min(room, rules.n_real + rules.n_fake), rules.longest, chance):
             name = chance.take(16)

@@ -67,16 +67,19 @@ class Prior:
             raise MisuseError(f"a prior from minute {self.first_min} to {self.last_min}; the first must lie before the last, after 1970")
 
 
-def fake_trajectory(prior: Prior, n_points: int, blur: Blur, chance: Chance, *, canary: bool = False) -> tuple[Cylinder, ...]:
+def fake_trajectory(prior: Prior, n_points: int, blurs: Sequence[Blur], chance: Chance, *, canary: bool = False) -> tuple[Cylinder, ...]:
     """A whole trajectory of nobody, through the same cylinders as a real one: places by weight and nearness, moments by turn.
+
+    blurs: those of the real points, of which each fake point draws one, so that none stands out by its size.
 
     canary: its last point lies where nobody can have been, so that an honest server must count 0.
     """
     key, place = chance.seed(), chance.weighted(prior.weights)
     start = prior.first_min + chance.below(prior.last_min - prior.first_min)
+    longest_min = max(blur.gap_min for blur in blurs)
     points = []
     for number in range(n_points):
-        t_min = min(MAX_MINUTE - 2 * blur.gap_min, start + number * (20 + chance.below(60)))
+        t_min = min(MAX_MINUTE - 2 * longest_min, start + number * (20 + chance.below(60)))
         points.append(Point(prior.lat_deg[place], prior.lon_deg[place], t_min))
         near = [
             int(1000 * weight * math.exp(-distance_m(points[-1].lat_deg, points[-1].lon_deg, lat, lon) / _REACH_M))
@@ -86,4 +89,4 @@ def fake_trajectory(prior: Prior, n_points: int, blur: Blur, chance: Chance, *, 
     if canary:
         points[-1] = Point(-80.0 - 5 * chance.unit(), 360 * chance.unit() - 180, points[-1].t_min)
     points.sort(key=lambda point: point.t_min)
-    return tuple(sorted(cylinder_for(point, blur, key, 0) for point in points))
+    return tuple(sorted(cylinder_for(point, blurs[chance.below(len(blurs))], key, 0) for point in points))
