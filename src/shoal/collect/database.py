@@ -28,7 +28,7 @@ class _Connection(Protocol):
 
 
 class Database:
-    """url: ``sqlite:///FILE`` (or just a file's name), ``postgresql://...``, or None for memory. steps: the schema. Use as a context manager.
+    """url: ``sqlite:///FILE`` (or just a file's name), ``postgresql://...``, or None for memory. steps: the schema.
 
     Opens, and brings an older schema up to date. Raises InputError for what is no database of ours, or is a newer one.
     """

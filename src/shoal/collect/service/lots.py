@@ -10,8 +10,7 @@ from shoal.collect.authority import check_signature, signature
 from shoal.collect.chance import Chance
 from shoal.collect.faults import PeerError
 from shoal.collect.grouping import Lottery, commitment, divide
-from shoal.collect.service.rounds import channel_name
-from shoal.collect.service.wire import Call, Terms, read_terms
+from shoal.collect.service.wire import Call, Terms, channel_name, read_terms
 
 _PARTS: Final = ("roster", "commits", "reveals")
 _ENDED: Final = ("failed", "over")

@@ -11,8 +11,7 @@ from shoal.collect.messages import Session
 from shoal.collect.records import RECORD_BYTES, decode_query
 from shoal.collect.sealing import Correspondence
 from shoal.collect.service.lots import Crowd
-from shoal.collect.service.post import unpack
-from shoal.collect.service.wire import Call
+from shoal.collect.service.wire import Call, unpack
 
 Stage = Literal["questions", "asking", "releases", "mixed"]
 _STAGES: Final[tuple[Stage, ...]] = ("questions", "asking", "releases", "mixed")  # the first byte of a letter is its stage's place

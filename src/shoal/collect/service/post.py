@@ -1,7 +1,7 @@
 """What a group's members bring to the server: sealed letters for each other, questions, releases."""
 
 import hashlib
-from typing import Any, Final
+from typing import Any
 
 from shoal.collect.collector import Collector
 from shoal.collect.database import Database
@@ -11,8 +11,6 @@ from shoal.collect.records import decode_query
 from shoal.collect.sealing import address
 from shoal.collect.service.rounds import Rounds
 from shoal.collect.service.wire import DAY_S, LETTER_BYTES, LETTERS, MAILBAG_BYTES, split_records
-
-_ROW_BYTES: Final = 8 + 4
 
 
 class Post:
@@ -126,17 +124,3 @@ class Post:
     def n_records(self) -> int:
         """How many releases are stored."""
         return self._store.n_records
-
-
-def unpack(mailbag: bytes) -> list[tuple[int, bytes]]:
-    """Numbers and letters of what ``fetch`` gave; raises PeerError."""
-    found: list[tuple[int, bytes]] = []
-    at = 0
-    while at < len(mailbag):
-        size = int.from_bytes(mailbag[at + 8 : at + _ROW_BYTES])
-        letter = mailbag[at + _ROW_BYTES : at + _ROW_BYTES + size]
-        if len(letter) != size or not size:
-            raise PeerError("bad-length", "a mailbag that ends in the middle of a letter")
-        found.append((int.from_bytes(mailbag[at : at + 8]), letter))
-        at += _ROW_BYTES + size
-    return found

@@ -4,7 +4,6 @@ Nothing happens in the background: whoever asks next moves a round on when its t
 in any phase.
 """
 
-import hashlib
 import json
 from collections.abc import Callable
 from typing import Any, Final
@@ -13,15 +12,10 @@ from shoal.collect.authority import check_signature
 from shoal.collect.database import Database
 from shoal.collect.faults import PeerError
 from shoal.collect.grouping import Lottery, divide
-from shoal.collect.service.wire import DAY_S, LIFETIME_S, Terms
+from shoal.collect.service.wire import DAY_S, LIFETIME_S, Terms, channel_name
 
 MOST_MEMBERS: Final = 10_000
 _LOTS: Final = ("committing", "revealing")
-
-
-def channel_name(round_name: bytes, seed: bytes, identities: tuple[bytes, ...]) -> bytes:
-    """The name under which a group's members write to each other; who was shown other lots has another one."""
-    return hashlib.blake2b(round_name + seed + b"".join(identities), digest_size=32, person=b"shoal channel").digest()
 
 
 class Rounds:

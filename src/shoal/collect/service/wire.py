@@ -26,6 +26,7 @@ LIFETIME_S: Final = 24 * 3600.0  # of letters, and of a round once its groups ar
 LETTER_BYTES: Final = MAX_TEXT_BYTES + OVERHEAD_BYTES
 BODY_BYTES: Final = LETTER_BYTES  # the longest body of any request
 MAILBAG_BYTES: Final = 2 * LETTER_BYTES
+_ROW_BYTES: Final = 8 + 4  # before each letter in a mailbag: its number and its length
 LETTERS: Final = 64  # that one member may send another in a session; a sound round takes 15
 PHASES: Final = ("joining", "committing", "revealing", "grouped", "failed", "over")
 
@@ -152,6 +153,25 @@ def read_terms(entries: Any) -> Terms:
         return Terms.model_validate(entries)
     except ValidationError as error:
         raise PeerError("out-of-range", f"terms that cannot be kept: {error.errors()[0]['msg']}") from error
+
+
+def channel_name(round_name: bytes, seed: bytes, identities: tuple[bytes, ...]) -> bytes:
+    """The name under which a group's members write to each other; who was shown other lots has another one."""
+    return hashlib.blake2b(round_name + seed + b"".join(identities), digest_size=32, person=b"shoal channel").digest()
+
+
+def unpack(mailbag: bytes) -> list[tuple[int, bytes]]:
+    """Numbers and letters of what a mailbox gave; raises PeerError."""
+    found: list[tuple[int, bytes]] = []
+    at = 0
+    while at < len(mailbag):
+        size = int.from_bytes(mailbag[at + 8 : at + _ROW_BYTES])
+        letter = mailbag[at + _ROW_BYTES : at + _ROW_BYTES + size]
+        if len(letter) != size or not size:
+            raise PeerError("bad-length", "a mailbag that ends in the middle of a letter")
+        found.append((int.from_bytes(mailbag[at : at + 8]), letter))
+        at += _ROW_BYTES + size
+    return found
 
 
 def split_records(body: bytes) -> list[bytes]:
