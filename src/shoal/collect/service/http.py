@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import sqlite3
 import sys
 import threading
@@ -21,6 +22,7 @@ from starlette.exceptions import HTTPException
 from shoal.collect.database import UnavailableError
 from shoal.collect.faults import PeerError
 from shoal.collect.service.wire import DAY_S, OTHER_STATUS, STATUS, sign_reply
+from shoal.errors import InputError
 
 _BODY_LIMIT_S: Final = 60.0
 _BUCKETS_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
@@ -189,6 +191,15 @@ class Watched:
 
 def serve(app: FastAPI, host: str, port: int, tls_cert: Path | None, tls_key: Path | None, ready: Callable[[str], None]) -> None:
     """Run until interrupted; ``ready`` is told the address, with the port that was free for port 0."""
+    server, listening, url = bound(app, host, port, tls_cert, tls_key)
+    ready(url)
+    server.run(sockets=[listening])
+
+
+def bound(
+    app: FastAPI, host: str, port: int, tls_cert: Path | None = None, tls_key: Path | None = None
+) -> tuple[uvicorn.Server, socket.socket, str]:
+    """A server that is ready to run on its socket, and its address. Raises InputError for an address that cannot be had."""
     config = uvicorn.Config(
         app,
         host=host,
@@ -196,7 +207,6 @@ def serve(app: FastAPI, host: str, port: int, tls_cert: Path | None, tls_key: Pa
         log_level="critical",
         access_log=False,
         server_header=False,
-        date_header=True,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
         limit_concurrency=1000,
@@ -204,6 +214,9 @@ def serve(app: FastAPI, host: str, port: int, tls_cert: Path | None, tls_key: Pa
         ssl_certfile=tls_cert,
         ssl_keyfile=tls_key,
     )
-    socket = config.bind_socket()
-    ready(f"{'https' if tls_cert else 'http'}://{host}:{socket.getsockname()[1]}")
-    uvicorn.Server(config).run(sockets=[socket])
+    try:
+        listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256)
+    except OSError as error:
+        raise InputError(f"nothing can listen at {host}, port {port} ({error.strerror}); choose another with --host or --port") from error
+    shown = f"[{host}]" if ":" in host else host
+    return uvicorn.Server(config), listening, f"{'https' if tls_cert else 'http'}://{shown}:{listening.getsockname()[1]}"
