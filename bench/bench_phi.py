@@ -19,15 +19,15 @@ from shoal.collect.phi import PhiStore, _box, _for_postgres
 from shoal.collect.records import Release, encode_points
 from shoal.collect.similarity import Likeness
 
-CONTRIBUTORS, YEARS_MIN, START_MIN = 182, 5 * 365 * 1440, 37 * 365 * 1440
+CONTRIBUTORS, START_MIN = 182, 37 * 365 * 1440
 
 
-def city(chance: Chance, n: int, contributors: int) -> list[Release]:
+def city(chance: Chance, n: int, contributors: int, years: float) -> list[Release]:
     """Pairs around a few hundred places of a city, crowded towards its centre."""
     places = [(39.9 + 0.2 * (chance.unit() - 0.5) * chance.unit(), 116.4 + 0.3 * (chance.unit() - 0.5) * chance.unit()) for _ in range(300)]
     releases = []
     for number in range(n):
-        begin = START_MIN + chance.below(YEARS_MIN)
+        begin = START_MIN + chance.below(round(years * 365 * 1440))
         points = []
         for later in (0, 20 + chance.below(300)):
             lat, lon = places[chance.below(len(places))]
@@ -81,12 +81,13 @@ def main() -> None:
     options.add_argument("--pairs", type=int)
     options.add_argument("--queries", type=int, default=2_000)
     options.add_argument("--postgres", action="store_true")
+    options.add_argument("--years", type=float, default=5.0, help="over which the pairs are spread")
     options.add_argument("--keep", metavar="FOLDER", help="with --postgres: fill this folder once, and use it again later")
     given = options.parse_args()
     pairs, contributors = (2_425_820, 10 * CONTRIBUTORS) if given.postgres else (242_582, CONTRIBUTORS)
     with ExitStack() as stack:
         url = stack.enter_context(started_postgres(given.keep)) if given.postgres else None
-        print(json.dumps(measure(url, given.pairs or pairs, contributors, given.queries), indent=2))
+        print(json.dumps(measure(url, given.pairs or pairs, contributors, given.queries, given.years), indent=2))
 
 
 @contextmanager
@@ -104,11 +105,11 @@ def started_postgres(keep: str | None) -> Iterator[str]:
             server.cleanup()
 
 
-def measure(url: str | None, pairs: int, contributors: int, n_queries: int) -> dict[str, object]:
+def measure(url: str | None, pairs: int, contributors: int, n_queries: int, years: float) -> dict[str, object]:
     chance = Chance(bytes(32))
     with PhiStore(Database(url)) as store:
         there = store.n_records
-        releases = city(chance, pairs if not there else 20_000, contributors)
+        releases = city(chance, pairs if not there else 20_000, contributors, years)
         began, began_cpu = time.perf_counter(), time.process_time()
         if not there:
             fill(store, releases)

@@ -16,7 +16,23 @@ PROFILE = """k = {k}
 radius = "500m"
 gap = "30min"
 """
-LIMITS = ("--real", "3", "--fake", "1", "--longest", "2", "--pieces", "1", "--group-size", "4", "--round-size", "4", "--quiet")
+LIMITS = (
+    "--real",
+    "3",
+    "--fake",
+    "1",
+    "--longest",
+    "2",
+    "--pieces",
+    "1",
+    "--group-size",
+    "4",
+    "--round-size",
+    "4",
+    "--phase-limit",
+    "10min",
+    "--quiet",
+)
 
 
 def free_port() -> int:
@@ -90,7 +106,7 @@ class Site:
             profile.write_text(PROFILE.format(k=self.ks[number]))
         urls = ("--server", f"http://127.0.0.1:{self.ports[0]}", "--authority", f"http://127.0.0.1:{self.ports[1]}")
         files = ("--data", str(data), "--profile", str(profile), "--state", str(self.state(number)), "--user", f"user {number}")
-        return self.start("join", *urls, *files, "--time-unit", "s", "--max-gap", "2h", "--yes", "--poll", "0.1s", "--patience", "2min")
+        return self.start("join", *urls, *files, "--time-unit", "s", "--max-gap", "2h", "--yes", "--poll", "0.1s", "--patience", "8min")
 
     def state(self, number: int) -> Path:
         return self.folder / f"state {number}"
@@ -105,7 +121,7 @@ class Site:
         process.wait()
 
 
-def finish(processes: list[subprocess.Popen[str]], limit_s: float = 180) -> list[str]:
+def finish(processes: list[subprocess.Popen[str]], limit_s: float = 500) -> list[str]:
     """What each says at its end; all must end well."""
     until = time.monotonic() + limit_s
     said = []

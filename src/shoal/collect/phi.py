@@ -30,10 +30,11 @@ WHERE t_min <= ? AND t_max >= ? AND x_min <= ? AND x_max >= ? AND y_min <= ? AND
 _INSERT_POSTGRES: Final = """
 INSERT INTO place VALUES (int8range(?, ?, '[]'), box(point(?, ?), point(?, ?)), int8range(?, ?, '[]'), ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_NEAR_POSTGRES: Final = """
-SELECT record, position, who, start, gap, lat, lon, radius FROM place
+_COLUMNS: Final = "record, position, who, start, gap, lat, lon, radius"
+_NEAR_POSTGRES: Final = f"""
+SELECT {_COLUMNS} FROM place
 WHERE span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?)) AND z && int8range(?, ?, '[]') AND day < ?
-"""
+"""  # noqa: S608  (columns from the line above)
 
 
 class PhiStore:
@@ -99,12 +100,30 @@ class PhiStore:
         without: the tag of a contributor who does not count, the asker herself.
         """
         left_out = self.number_of(without)
+        if self.database.postgres:
+            return combine(self._similar_to_all(points, likeness, before_day, left_out))
         found: list[Places] = []
         for point in points:
             found.append(self.similar_to(point, likeness, before_day, without=left_out, among=found[-1] if found else None))
             if not found[-1]:
                 return Count(0, 0, 0)
         return combine(found)
+
+    def _similar_to_all(self, points: Sequence[Cylinder], likeness: Likeness, before_day: int, left_out: int | None) -> list[Places]:
+        """For each point what is similar to it, in one statement: only records near all of them come out of the database at all."""
+        near = " UNION ALL ".join(f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES}) AS near" for at in range(len(points)))  # noqa: S608
+        statement = (
+            f"WITH near AS MATERIALIZED ({near}), "  # noqa: S608  (numbers and columns of ours)
+            f"everywhere AS (SELECT record FROM near GROUP BY record HAVING BIT_OR(point) = {(1 << len(points)) - 1}) "
+            f"SELECT point, {_COLUMNS} FROM near JOIN everywhere USING (record)"
+        )
+        boxes = [_for_postgres(_box(point, point.radius_m + likeness.theta_m, likeness.theta_min)) for point in points]
+        found: list[Places] = [{} for _ in points]
+        for bit, record, position, who, *stored in self.database.rows(statement, [value for box in boxes for value in (*box, before_day)]):
+            at = bit.bit_length() - 1
+            if who != left_out and similar(points[at], Cylinder(*stored), likeness):
+                found[at].setdefault((record, who), []).append(position)
+        return found
 
     def number_of(self, tag: bytes | None) -> int | None:
         """The database's own number of a contributor, None for one it does not know."""
