@@ -57,6 +57,13 @@ def test_trips_are_split_at_gaps_and_thinned(city: Path) -> None:
     assert len(people[0]) == sum(len(piece) > 1 for piece in pieces)
     folded = trips_of(trajectories, 12, max_gap_s=3 * 3600.0, n_points=6, fold_dates=True)
     assert all(1440 <= point.t_min < 2880 for own in folded for trip in own for point in trip)
+    mixed = trips_of(trajectories, 12, max_gap_s=3 * 3600.0, n_points=3.25, fold_dates=False)
+    pairs = [
+        (len(whole), len(thinned)) for own, others in zip(people, mixed, strict=True) for whole, thinned in zip(own, others, strict=True)
+    ]
+    assert all(thinned in (min(whole, 3), min(whole, 4)) for whole, thinned in pairs)
+    longer = [thinned for whole, thinned in pairs if whole > 3]
+    assert 0.1 < longer.count(4) / len(longer) < 0.4
     planar = Trajectories.from_rows(["a", "a"], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0])
     with pytest.raises(MisuseError, match="--crs"):
         trips_of(planar, 1, max_gap_s=1, n_points=6, fold_dates=False)
@@ -67,6 +74,10 @@ def test_trips_are_split_at_gaps_and_thinned(city: Path) -> None:
 def test_the_command_says_whether_the_cryptography_is_off(city: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shoal = Shoal(capsys)
     common = ("collect", "simulate", "--data", city, "--participants", 12, "--max-gap", "1d", "--theta-space", "5km", "--theta-time", "12h")
+    twice = json.loads(shoal(*common, "--bootstrap", 6, "--repeat", 2, "--json").out)["configurations"][0]
+    each = [json.loads(shoal(*common, "--bootstrap", 6, "--seed", n, "--json").out)["configurations"][0]["share_submitted"] for n in (1, 2)]
+    assert twice["share_submitted"] == pytest.approx(sum(each) / 2)
+    assert twice["share_submitted_range"] == [min(each), max(each)]
     off = shoal(*common, "--bootstrap", 6)
     assert off.code == 0
     assert "CRYPTOGRAPHY OFF" in off.out
@@ -104,3 +115,11 @@ def test_the_papers_tables_run_on_the_real_data(shared_data: Path, capsys: pytes
     row = json.loads(outcome.out)["configurations"][0]
     assert (row["bootstrap"], row["people"]) == (8, 12)
     assert 0 <= row["share_submitted"] <= 1 - row["phi_share_of_zeros"]
+
+
+def test_the_settings_of_the_paper_give_as_many_trips_and_pairs_as_it_has(shared_data: Path) -> None:
+    """17,621 trips and 242,581 pairs; and by its own figures, phi >= 1 for k = 2 cannot be what it counted (docs/collect.md)."""
+    people = trips_of(read(shared_data / "geolife_5min.parquet", snap=False), 182, max_gap_s=167 * 60, n_points=6.475, fold_dates=False)
+    trips = [trip for own in people for trip in own]
+    assert abs(len(trips) - 17_621) < 50
+    assert abs(sum(len(trip) * (len(trip) - 1) // 2 for trip in trips) - 242_581) < 500

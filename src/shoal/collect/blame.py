@@ -34,7 +34,7 @@ def audit(session: Session, slots: Slots, conflicts: frozenset[int]) -> Findings
     """
     if conflicts:
         return Findings(conflicts, reason="told different things to different members")
-    bad, testimonies = _testimonies(session, slots)
+    bad, testimonies = read_testimonies(session, slots)
     if bad:
         return Findings(bad, reason="a testimony that is none")
     return (
@@ -49,8 +49,8 @@ def audit(session: Session, slots: Slots, conflicts: frozenset[int]) -> Findings
 Testimonies = dict[int, Opening | Confession]
 
 
-def _testimonies(session: Session, slots: Slots) -> tuple[frozenset[int], Testimonies]:
-    """What every member gave after the vote; those whose testimony cannot be read."""
+def read_testimonies(session: Session, slots: Slots) -> tuple[frozenset[int], Testimonies]:
+    """Those whose testimony cannot be read; what every other member gave after the vote."""
     bad: set[int] = set()
     given: Testimonies = {}
     for member in range(session.n):
@@ -173,7 +173,7 @@ def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Fin
     stoppers = {member for member, vote in votes.items() if not vote.go}
     needed = all_slots(session)
     if not stoppers and len(votes) < session.n:
-        silent |= frozenset(set(range(session.n)) - votes.keys())
+        silent |= frozenset(set(range(session.n)) - votes.keys() - testimonies.keys())
     if not stoppers and len(votes) == session.n and len({vote.transcript for vote in votes.values()}) == 1:
         stoppers = {member for member, given in testimonies.items() if isinstance(given, Confession)}  # all voted GO: none had a reason
         needed = all_slots(session, (Kind.VOTE,))
@@ -183,9 +183,10 @@ def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Fin
         missing = sorted(needed - testimonies[member].attestation.keys())
         if member in votes and not votes[member].go and silent - {member}:
             continue  # whoever keeps silent may have given her the reason
-        if not missing or (member in votes and _accuses_falsely(session, slots, votes[member])):
+        checked = needed <= slots.keys()  # whoever has not seen everything cannot say that there was no fault in it
+        if (checked and not missing) or (member in votes and _accuses_falsely(session, slots, votes[member])):
             groundless.add(member)
-        elif missing[0][1] in testimonies:
+        elif missing and missing[0][1] in testimonies:
             disputed |= {member, missing[0][1]}
     wrong = _wrong_hashes(votes, slots) if all_slots(session) <= slots.keys() else frozenset()
     if groundless or wrong:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from nacl.bindings import crypto_sign_seed_keypair
 
-from shoal.collect.authority import Authority, claim
+from shoal.collect.authority import Authority, Receipt, claim
 from shoal.collect.chance import Chance
 from shoal.collect.collector import Answer, Collector, agreed, check_answer
 from shoal.collect.counting import CAP
@@ -14,12 +14,13 @@ from shoal.collect.cylinders import Blur, Cylinder, Point, cylinder_for
 from shoal.collect.faults import PeerError
 from shoal.collect.group import FFDHE3072, Group
 from shoal.collect.grouping import Lottery, commitment, divide
-from shoal.collect.member import Aborted, Broadcast, Member, Opened
+from shoal.collect.member import Aborted, Member, Opened
 from shoal.collect.messages import Session
 from shoal.collect.records import RECORD_BYTES, Query, Release, encode_query, encode_release, pieces_needed
 from shoal.collect.similarity import Likeness, occurs, similar
 from shoal.collect.subtrajectories import Places, Prior, extract, fake_trajectory
 from shoal.collect.trimming import Reading, Trimming, needed, trim
+from shoal.collect.wires import SERVER, Wires
 from shoal.errors import MisuseError
 
 
@@ -69,21 +70,30 @@ class Rules:
 
 @dataclass(frozen=True)
 class Shared:
-    """What became of one participant: what was asked, what it counted, what she kept, and where it lies."""
+    """What became of one participant: what was asked, what it counted, what she kept, and where it lies.
+
+    unanswered: questions that nobody brought her an answer to; they count as 0, so that nothing is shared for want of an answer.
+    """
 
     phi: Mapping[Places, int]
     kept: Places
     released: tuple[Cylinder, ...]
     identifier: str | None
+    unanswered: int = 0
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a round. failed: groups whose run was stopped, with what was found; waiting: users without a group this time."""
+    """What became of a round.
+
+    failed: what members found whose run was stopped; waiting: users without a group this time; restarts: how often lots were drawn
+    again, without those who kept silent.
+    """
 
     shared: Mapping[str, Shared]
     failed: tuple[Aborted, ...]
     waiting: tuple[str, ...]
+    restarts: int = 0
 
 
 def run_collection(
@@ -95,14 +105,16 @@ def run_collection(
     *,
     day: int,
     rules: Rules | None = None,
+    wires: Wires | None = None,
 ) -> Outcome:
     """One round of everybody: group, blur, extract, mix, ask, trim, mix again, release, claim.
 
-    Raises PeerError when a collector is caught lying, MisuseError for participants that the rules cannot serve.
+    wires: what carries all messages; perfect by default. Raises PeerError when a collector is caught lying, MisuseError for
+    participants that the rules cannot serve.
     """
-    rules = rules or Rules()
+    rules, wires = rules or Rules(), wires or Wires()
     by_identity = {one.identity: one for one in participants}
-    groups, waiting = form_groups(list(by_identity), rules.group_size, chance)
+    groups, waiting, restarts = form_groups(list(by_identity), rules.group_size, chance, wires)
     shared: dict[str, Shared] = {}
     failed: list[Aborted] = []
     for number, identities in enumerate(groups):
@@ -111,43 +123,57 @@ def run_collection(
         blurred = [blur(member, day // rules.period_days) for member in members]
         check_rules(rules, max(map(len, blurred)))
         questions = [ask_for(member, points, prior, rules, chance) for member, points in zip(members, blurred, strict=True)]
-        opened = mix(members, [list(asked.records) for asked in questions], name + b" questions", rules.group, chance)
-        if isinstance(opened, Aborted):
-            failed.append(opened)
+        records, stopped = mix(members, [list(asked.records) for asked in questions], name + b" questions", rules.group, chance, wires)
+        if stopped or records is None:
+            failed += stopped
             continue
-        answers = submit(opened.records, members, collectors, day)
-        counts = [phi_of(member, asked, answers, rules.likeness) for member, asked in zip(members, questions, strict=True)]
+        answers = submit(records, members, collectors, day, wires)
+        counts = [phi_of(m, asked, heard, rules.likeness) for m, asked, heard in zip(members, questions, answers, strict=True)]
         kept = [trim(len(points), phi, needed(m.k, m.reading), m.trimming) for m, points, phi in zip(members, blurred, counts, strict=True)]
         drafts = [draft(m, points, places, chance) for m, points, places in zip(members, blurred, kept, strict=True)]
         pieces = [encode_release(None if one is None else one.release, rules.n_pieces, chance) for one in drafts]
-        opened = mix(members, pieces, name + b" releases", rules.group, chance)
-        if isinstance(opened, Aborted):
-            failed.append(opened)
+        for member, one in zip(members, drafts, strict=True):
+            if one is not None:  # from now on it may be stored, whatever she gets to know: her own count must not exceed the truth
+                member.sent.append((one.release.points, day))
+        records, stopped = mix(members, pieces, name + b" releases", rules.group, chance, wires)
+        failed += stopped
+        if records is None:
             continue
-        receipts, _ = collectors[0].accept(opened.records, day)
-        for mirror in collectors[1:]:
-            mirror.accept(opened.records, day)
-        for member, phi, places, one in zip(members, counts, kept, drafts, strict=True):
-            given = None if one is None else receipts.get(one.release.name)
+        receipts = hand_in(records, members, collectors, day, wires)
+        for member, asked, heard, phi, places, one in zip(members, questions, answers, counts, kept, drafts, strict=True):
+            given = None if one is None or not wires.alive(member.identity) else receipts.get(one.release.name)
             if one is not None and given is not None:
                 authority.take(claim(given, member.user, one.claim_seed, authority.public_key, chance))
-                member.sent.append((one.release.points, day))
             released = () if one is None else one.release.points
-            shared[member.user] = Shared(phi, places, released, None if given is None else given.identifier)
-    return Outcome(shared, tuple(failed), tuple(by_identity[identity].user for identity in waiting))
+            unanswered = sum(record not in heard for record in asked.records)
+            shared[member.user] = Shared(phi, places, released, None if given is None else given.identifier, unanswered)
+    return Outcome(shared, tuple(failed), tuple(by_identity[identity].user for identity in waiting), restarts)
 
 
-def form_groups(identities: Sequence[bytes], size: int, chance: Chance) -> tuple[list[tuple[bytes, ...]], tuple[bytes, ...]]:
-    """Step 1: everybody commits, everybody reveals, everybody computes the same groups."""
+def form_groups(
+    identities: Sequence[bytes], size: int, chance: Chance, wires: Wires
+) -> tuple[list[tuple[bytes, ...]], tuple[bytes, ...], int]:
+    """Step 1: everybody commits, everybody reveals, everybody computes the same groups; the groups, who waits, and the restarts.
+
+    Whoever is not heard in time is left out and the rest start again, at most twice; then everybody waits for the next round.
+    """
     lots = Lottery(chance.take(16), tuple(sorted(identities)))
-    secrets = {identity: chance.seed() for identity in identities}
-    for identity, secret in secrets.items():
-        lots.commit(identity, commitment(lots.roster, identity, secret))
-    for identity, secret in secrets.items():
-        lots.reveal(identity, secret)
-    if lots.seed is None:
-        raise AssertionError("everybody has revealed")
-    return divide(lots.seed, identities, size)
+    while True:
+        secrets = {identity: chance.seed() for identity in lots.identities}
+        for identity, secret in secrets.items():
+            said = commitment(lots.roster, identity, secret)
+            if wires.arrivals(identity, SERVER, said):
+                lots.commit(identity, said)
+        for identity, secret in secrets.items():
+            if len(lots.commits) == len(lots.identities) and wires.arrivals(identity, SERVER, secret):
+                lots.reveal(identity, secret)
+        if lots.seed is not None:
+            groups, waiting = divide(lots.seed, lots.identities, size)
+            return groups, (*waiting, *sorted(set(identities) - set(lots.identities))), lots.restarts
+        try:
+            lots = lots.without_silent()
+        except PeerError:
+            return [], tuple(identities), lots.restarts
 
 
 def blur(member: Participant, period: int) -> tuple[Cylinder, ...]:
@@ -189,42 +215,59 @@ def ask_for(member: Participant, points: tuple[Cylinder, ...], prior: Prior, rul
     return Questions(places, frozenset(canaries), points, tuple(records[place] for place in chance.permutation(len(records))))
 
 
-def mix(members: Sequence[Participant], records: Sequence[list[bytes]], name: bytes, group: Group, chance: Chance) -> Opened | Aborted:
-    """Step 5: nobody can tell whose a record is. Every member gets the same outcome, or the run is stopped."""
+def mix(
+    members: Sequence[Participant], records: Sequence[list[bytes]], name: bytes, group: Group, chance: Chance, wires: Wires
+) -> tuple[tuple[bytes, ...] | None, list[Aborted]]:
+    """Step 5: nobody can tell whose a record is. The records, if anybody opened them, and what those found whose run was stopped."""
     identities = tuple(member.identity for member in members)
     run = hashlib.blake2b(name + chance.take(16) + b"".join(identities), digest_size=32).digest()
     session = Session(run, identities, len(records[0]), RECORD_BYTES, group)
-    machines = [Member(session, i, m.signing_seed, records[i], Chance(chance.seed())) for i, m in enumerate(members)]
-    waiting = [(i, event) for i, machine in enumerate(machines) for event in machine.start(0.0)]
-    outcomes: list[Opened | Aborted] = []
-    while waiting:
-        sender, event = waiting.pop(0)
-        if isinstance(event, Broadcast):
-            for i, machine in enumerate(machines):
-                if i != sender:
-                    waiting += [(i, further) for further in machine.receive(event.frame, 0.0)]
-        elif isinstance(event, Opened | Aborted):
-            outcomes.append(event)
-    return next((one for one in outcomes if isinstance(one, Aborted)), outcomes[0])
+    machines = [Member(session, i, m.signing_seed, records[i], Chance(chance.seed()), wires.limit_s) for i, m in enumerate(members)]
+    outcomes = wires.run(machines)
+    opened = next((one.records for one in outcomes if isinstance(one, Opened)), None)
+    return opened, [one for one in outcomes if isinstance(one, Aborted)]
 
 
-def submit(records: Sequence[bytes], members: Sequence[Participant], collectors: Sequence[Collector], day: int) -> dict[bytes, Answer]:
-    """Step 6: each submits her slice, the next member in her place when it is refused; all collectors must agree."""
-    answers: dict[bytes, Answer] = {}
+def submit(
+    records: Sequence[bytes], members: Sequence[Participant], collectors: Sequence[Collector], day: int, wires: Wires
+) -> list[dict[bytes, Answer]]:
+    """Step 6: the answers that each member has. Each submits her slice and tells the others; the next member helps those who did not hear.
+
+    Raises PeerError for an answer that is none, and for collectors that do not agree.
+    """
+    heard: list[dict[bytes, Answer]] = [{} for _ in members]
     for place, record in enumerate(records):
-        submitter = members[place * len(members) // len(records)]
-        backup = members[(place * len(members) // len(records) + 1) % len(members)]
-        try:
-            answers[record] = _ask_all(submitter, record, collectors, day)
-        except PeerError as refused:
-            if refused.kind != "too-many":
-                raise
-            answers[record] = _ask_all(backup, record, collectors, day)
-    return answers
+        first = place * len(members) // len(records)
+        for asker in (members[first], members[(first + 1) % len(members)]):
+            missing = [i for i, answers in enumerate(heard) if record not in answers]
+            if not missing or not wires.arrivals(asker.identity, SERVER, record):
+                continue
+            try:
+                given = [one.answer(asker.identity, record, day) for one in collectors]
+            except PeerError as refused:
+                if refused.kind != "too-many":
+                    raise
+                continue
+            answer = agreed([check_answer(one.public_key, record, said) for one, said in zip(collectors, given, strict=True)])
+            for i in missing:
+                if members[i] is asker or wires.arrivals(asker.identity, members[i].identity, b"".join(given)):
+                    heard[i][record] = answer
+    return heard
 
 
-def _ask_all(submitter: Participant, record: bytes, collectors: Sequence[Collector], day: int) -> Answer:
-    return agreed([check_answer(one.public_key, record, one.answer(submitter.identity, record, day)) for one in collectors])
+def hand_in(
+    records: Sequence[bytes], members: Sequence[Participant], collectors: Sequence[Collector], day: int, wires: Wires
+) -> dict[bytes, Receipt]:
+    """What the group releases goes to every collector, from the first member whose message arrives; a copy has no effect."""
+    receipts: dict[bytes, Receipt] = {}
+    for member in members:
+        for _ in range(wires.arrivals(member.identity, SERVER, b"".join(records))):
+            receipts, _ = collectors[0].accept(records, day)
+            for mirror in collectors[1:]:
+                mirror.accept(records, day)
+        if receipts:
+            break
+    return receipts
 
 
 def phi_of(member: Participant, asked: Questions, answers: Mapping[bytes, Answer], likeness: Likeness) -> dict[Places, int]:
@@ -234,7 +277,11 @@ def phi_of(member: Participant, asked: Questions, answers: Mapping[bytes, Answer
     """
     phi: dict[Places, int] = {}
     for record in asked.records:
-        name, answer = record[4:20], answers[record]
+        name, answer = record[4:20], answers.get(record)
+        if answer is None:
+            if name in asked.places:
+                phi[asked.places[name]] = 0
+            continue
         if name in asked.canaries and answer.people:
             raise PeerError("bad-answer", "a collector that counts people where nobody can have been; send it nothing")
         if name in asked.places:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shoal.collect import envelope
-from shoal.collect.blame import Findings, audit
+from shoal.collect.blame import Findings, audit, read_testimonies
 from shoal.collect.chance import Chance
 from shoal.collect.elgamal import Ciphertext, combined_key, prove_key
 from shoal.collect.faults import PeerError
@@ -126,7 +126,20 @@ class Member:
         if self._stage is Kind.HOP:
             return frozenset({self._hop}) - {sender for kind, sender in self._slots if kind is Kind.HOP}
         answers = (Kind.OPEN, Kind.BLAME) if self._stage in (Kind.OPEN, Kind.BLAME) else (self._stage,)
-        return frozenset(m for m in range(self.session.n) if not any((kind, m) in self._slots for kind in answers))
+        silent = frozenset(m for m in range(self.session.n) if not any((kind, m) in self._slots for kind in answers))
+        return silent or self._overdue()
+
+    def _overdue(self) -> frozenset[int]:
+        """Before an audit: whose earlier messages others testify to, though they have not come yet (they may have been overtaken)."""
+        if not any(kind is Kind.BLAME for kind, _ in self._slots):
+            return frozenset()
+        _, given = read_testimonies(self.session, self._slots)
+        return frozenset(slot[1] for testimony in given.values() for slot in testimony.attestation if slot not in self._slots)
+
+    @property
+    def deadline_s(self) -> float:
+        """When she stops waiting; ``tick`` has no effect before."""
+        return self._deadline_s
 
     # what a member says; a cheater in the tests says something else
 

@@ -4,8 +4,9 @@ Without: every question is put to the database directly, which gives the same co
 """
 
 import itertools
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -83,27 +84,34 @@ class Result:
         }
 
 
-def trips_of(trajectories: Trajectories, n_people: int, *, max_gap_s: float, n_points: int, fold_dates: bool) -> list[Trips]:
+def trips_of(trajectories: Trajectories, n_people: int, *, max_gap_s: float, n_points: float, fold_dates: bool) -> list[Trips]:
     """Each person's movement, split at gaps and thinned to ``n_points`` evenly spread samples; trips of one sample are left out.
 
-    fold_dates: only the time of day counts. Raises MisuseError for planar data without a reference system, or too few people.
+    n_points: 6.4 keeps 7 samples of two pieces in five, and 6 of the others. fold_dates: only the time of day counts. Raises
+    MisuseError for planar data without a reference system, or too few people.
     """
     if trajectories.crs is None:
         raise MisuseError("these positions have no place on the earth; name their reference system with --crs")
     if n_people > trajectories.n_subjects:
         raise MisuseError(f"{n_people} participants of {trajectories.n_subjects} people in the data; ask for fewer")
-    people = []
+    people, most = [], _points_of_trips(n_points)
     for t, x, y in itertools.islice(trajectories, n_people):
         lon, lat = transform(trajectories.crs, WGS84, x, y)
         borders = np.flatnonzero(np.diff(t) > max_gap_s) + 1
         trips = []
         for rows in np.split(np.arange(len(t)), borders):
-            kept = rows[np.unique(np.linspace(0, len(rows) - 1, n_points).round().astype(np.int64))] if len(rows) > n_points else rows
+            n_kept = next(most)
+            kept = rows[np.linspace(0, len(rows) - 1, n_kept).round().astype(np.int64)] if len(rows) > n_kept else rows
             minutes = t[kept] / 60 % DAY_MIN + DAY_MIN if fold_dates else t[kept] / 60
             if len(kept) > 1 and minutes.min() >= 0:
                 trips.append([Point(*row) for row in zip(lat[kept].tolist(), lon[kept].tolist(), minutes.tolist(), strict=True)])
         people.append(trips)
     return people
+
+
+def _points_of_trips(n_points: float) -> Iterator[int]:
+    """How many samples each piece keeps at most, evenly mixed so that they are ``n_points`` on average."""
+    return (math.floor((piece + 1) * n_points) - math.floor(piece * n_points) for piece in itertools.count())
 
 
 def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run | None = None) -> Result:
