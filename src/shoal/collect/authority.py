@@ -75,6 +75,12 @@ class Authority:
 
     def take(self, sealed: bytes) -> None:
         """Keep a claim; the same again has no effect. Raises PeerError for one that proves nothing, or comes second."""
+        identifier, user = self.read(sealed)
+        if self._owners.setdefault(identifier, user) != user:
+            raise PeerError("not-entitled", "an identifier that somebody else has claimed")
+
+    def read(self, sealed: bytes) -> tuple[str, str]:
+        """Identifier and user of a claim that proves itself; raises PeerError."""
         if not _FIXED_BYTES < len(sealed) - envelope.OVERHEAD_BYTES <= _FIXED_BYTES + MAX_USER_BYTES:
             raise PeerError("bad-length", f"a claim of {len(sealed)} bytes")
         text = envelope.unseal(sealed, self._secret, _CONTEXT)
@@ -87,8 +93,7 @@ class Authority:
         if not any(_holds(collector, b"receipt", raw_id + key, receipt_signed) for collector in self._collector_keys):
             raise PeerError("bad-signature", "an identifier that no known collector gave to this key")
         check_signature(key, b"claim", self.public_key + raw_id + raw_user, own)
-        if self._owners.setdefault(identifier, user) != user:
-            raise PeerError("not-entitled", "an identifier that somebody else has claimed")
+        return identifier, user
 
     def identifiers_of(self, user: str) -> tuple[str, ...]:
         """All identifiers that a user has claimed."""

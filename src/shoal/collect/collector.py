@@ -68,9 +68,14 @@ class Collector:
         asked = self._asked.get((submitter, today), 0)
         if asked >= self.quota:
             raise PeerError("too-many", f"more than {self.quota} questions in a day; try again tomorrow")
-        query = decode_query(record)
+        decode_query(record)
         self._asked = {who: n for who, n in self._asked.items() if who[1] == today} if asked == 0 else self._asked
         self._asked[submitter, today] = asked + 1
+        return self.reply(record, today)
+
+    def reply(self, record: bytes, today: int) -> bytes:
+        """The same without a quota."""
+        query = decode_query(record)
         count = self.store.count(query.points, self.likeness, today)
         phi = count.occurrences if self.by_occurrence else count.people + (count.bootstrap if self.count_bootstrap else 0)
         body = hashlib.blake2b(record, digest_size=32).digest() + min(phi, CAP).to_bytes(2) + today.to_bytes(4)
@@ -79,8 +84,14 @@ class Collector:
     def accept(self, records: Sequence[bytes], today: int) -> tuple[dict[bytes, Receipt], int]:
         """Store the releases among these records; receipts by release name, and how many records were no part of one."""
         releases, bad = decode_releases(records)
-        taken = [one for one in releases if utility_of(one.points, len(one.points)) >= self.threshold]
-        return {one.name: self._store(one, today) for one in taken}, bad
+        receipts: dict[bytes, Receipt] = {}
+        for one in releases:
+            if utility_of(one.points, len(one.points)) >= self.threshold:
+                try:
+                    receipts[one.name] = self._store(one, today)
+                except PeerError:
+                    bad += 1  # the name of another release: whoever took it spoils her own alone
+        return receipts, bad
 
     def _store(self, release: Release, today: int) -> Receipt:
         return receipt(self.signing_seed, self.store.add(release, today), release.claim_key)

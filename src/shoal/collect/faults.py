@@ -22,6 +22,7 @@ Kind = Literal[
     "too-late",
     "bad-answer",  # a server's answer that does not fit its question, or contradicts another server's
     "not-entitled",
+    "clock-skew",
     "too-many",
 ]
 

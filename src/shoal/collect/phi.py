@@ -1,76 +1,54 @@
-"""How many people share a sub-trajectory: counted over distinct contributors, in SQLite with an R*Tree over the points.
+"""How many people share a sub-trajectory: counted over distinct contributors, with an index over the points.
 
-A record is stored in one transaction with its points, its index entries and its receipt. Places are indexed as boxes around points
+SQLite has an R*Tree, PostgreSQL a GiST index, both over time and place.
+
+A record is stored in one transaction with its points, its index entries and its identifier. Places are indexed as boxes around points
 of the sphere, so that poles and the antimeridian are places like any other; every candidate is then checked exactly.
 """
 
 import math
 import secrets
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
 from shoal.collect.counting import NOBODY, Count, Places, combine
 from shoal.collect.cylinders import EARTH_M, MICRO, Cylinder
+from shoal.collect.database import Database
 from shoal.collect.faults import PeerError
 from shoal.collect.records import Release, encode_points
 from shoal.collect.similarity import Likeness, similar
-from shoal.errors import InputError
 
 _SLACK_M: Final = 0.01  # doubles on the sphere, far above their error
 
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS contributor (who INTEGER PRIMARY KEY, tag BLOB NOT NULL UNIQUE);
-CREATE TABLE IF NOT EXISTS record (
-    id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, who INTEGER NOT NULL, day INTEGER NOT NULL, expires INTEGER,
-    claim_key BLOB NOT NULL, points BLOB NOT NULL, identifier TEXT NOT NULL UNIQUE);
-CREATE VIRTUAL TABLE IF NOT EXISTS place USING rtree(
-    id, t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max,
-    +record, +position, +who, +day, +start, +gap, +lat, +lon, +radius);
-PRAGMA user_version = 1;
-"""
-_INSERT: Final = "INSERT INTO place VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_NEAR: Final = """
+_INSERT_SQLITE: Final = "INSERT INTO place VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_NEAR_SQLITE: Final = """
 SELECT record, position, who, start, gap, lat, lon, radius FROM place
 WHERE t_min <= ? AND t_max >= ? AND x_min <= ? AND x_max >= ? AND y_min <= ? AND y_max >= ? AND z_min <= ? AND z_max >= ? AND day < ?
 """
+_INSERT_POSTGRES: Final = """
+INSERT INTO place VALUES (int8range(?, ?, '[]'), box(point(?, ?), point(?, ?)), int8range(?, ?, '[]'), ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_COLUMNS: Final = "record, position, who, start, gap, lat, lon, radius"
+_NEAR_POSTGRES: Final = f"""
+SELECT {_COLUMNS} FROM place
+WHERE span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?)) AND z && int8range(?, ?, '[]') AND day < ?
+"""  # noqa: S608  (columns from the line above)
 
 
 class PhiStore:
-    """The collector's database; one file, or memory. Use as a context manager."""
+    """The collector's releases in a database: a SQLite file, memory, or a PostgreSQL. Use as a context manager."""
 
-    def __init__(self, path: Path | None = None, draw_bytes: Callable[[int], bytes] = secrets.token_bytes) -> None:
+    def __init__(self, where: Path | Database | None = None, draw_bytes: Callable[[int], bytes] = secrets.token_bytes) -> None:
         self._draw_bytes = draw_bytes
-        try:
-            self._db = sqlite3.connect(":memory:" if path is None else path, isolation_level=None, check_same_thread=False)
-        except sqlite3.DatabaseError as error:
-            raise InputError(f"{path} cannot be used as a database ({error}); name another file") from error
-        with ExitStack() as undo:
-            undo.callback(self._db.close)
-            self._prepare(path)
-            undo.pop_all()  # prepared: from here on the connection stays open until the store is left
-
-    def _prepare(self, path: Path | None) -> None:
-        """Make the tables of a new database; raises InputError for a file that is none, or is a newer one."""
-        try:
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-            if version == 0:
-                self._db.executescript(_SCHEMA)
-        except sqlite3.DatabaseError as error:
-            raise InputError(f"{path} cannot be used as a database ({error}); name another file") from error
-        if version > 1:
-            raise InputError(f"{path} was written by a newer shoal (schema {version}); use that one")
+        self.database = where if isinstance(where, Database) else Database(where)
 
     def __enter__(self) -> "PhiStore":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._db.close()
+        self.database.close()
 
     def add(self, release: Release, day: int, *, bootstrap_days: int | None = None) -> str:
         """Store one release; its identifier, the same for the same release again. Raises PeerError when the name is another's.
@@ -81,18 +59,16 @@ class PhiStore:
 
     def add_all(self, releases: Iterable[Release], day: int, *, bootstrap_days: int | None = None) -> list[str]:
         """Store all of these or none."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            identifiers = [self._add(release, day, bootstrap_days) for release in releases]
-            self._db.execute("COMMIT")
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        return identifiers
+        with self.database.transaction():
+            return self.add_inside(releases, day, bootstrap_days=bootstrap_days)
+
+    def add_inside(self, releases: Iterable[Release], day: int, *, bootstrap_days: int | None = None) -> list[str]:
+        """The same, inside a transaction that the caller has begun."""
+        return [self._add(release, day, bootstrap_days) for release in releases]
 
     def _add(self, release: Release, day: int, bootstrap_days: int | None) -> str:
-        points = encode_points(release.points)
-        there = self._db.execute("SELECT identifier, claim_key, points FROM record WHERE name = ?", (release.name,)).fetchone()
+        points, db = encode_points(release.points), self.database
+        there = db.row("SELECT identifier, claim_key, points FROM record WHERE name = ?", (release.name,))
         if there is not None:
             if (there[1], there[2]) != (release.claim_key, points):
                 raise PeerError("duplicate", "a release with the name of another one")
@@ -101,17 +77,22 @@ class PhiStore:
         expires = None if bootstrap_days is None else day + bootstrap_days
         identifier = self._draw_bytes(16).hex()
         row = (release.name, who, day, expires, release.claim_key, points, identifier)
-        record = self._db.execute(
-            "INSERT INTO record (name, who, day, expires, claim_key, points, identifier) VALUES (?, ?, ?, ?, ?, ?, ?)", row
-        ).lastrowid
+        added = db.row(
+            "INSERT INTO record (name, who, day, expires, claim_key, points, identifier) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id", row
+        )
+        record = None if added is None else added[0]
         for position, point in enumerate(release.points):
             aux = (record, position, who, day, point.start_min, point.gap_min, point.lat_udeg, point.lon_udeg, point.radius_m)
-            self._db.execute(_INSERT, (*_box(point, float(point.radius_m), 0.0), *aux))
+            box = _box(point, float(point.radius_m), 0.0)
+            if db.postgres:
+                db.change(_INSERT_POSTGRES, (*_for_postgres(box), *aux))
+            else:
+                db.change(_INSERT_SQLITE, (*box, *aux))
         return identifier
 
     def _who(self, tag: bytes) -> int:
-        self._db.execute("INSERT OR IGNORE INTO contributor (tag) VALUES (?)", (tag,))
-        return int(self._db.execute("SELECT who FROM contributor WHERE tag = ?", (tag,)).fetchone()[0])
+        self.database.change("INSERT INTO contributor (tag) VALUES (?) ON CONFLICT DO NOTHING", (tag,))
+        return int(self.database.rows("SELECT who FROM contributor WHERE tag = ?", (tag,))[0][0])
 
     def count(self, points: Sequence[Cylinder], likeness: Likeness, before_day: int, *, without: bytes | None = None) -> Count:
         """Phi of a query over everything stored before a day.
@@ -119,6 +100,8 @@ class PhiStore:
         without: the tag of a contributor who does not count, the asker herself.
         """
         left_out = self.number_of(without)
+        if self.database.postgres:
+            return combine(self._similar_to_all(points, likeness, before_day, left_out))
         found: list[Places] = []
         for point in points:
             found.append(self.similar_to(point, likeness, before_day, without=left_out, among=found[-1] if found else None))
@@ -126,9 +109,25 @@ class PhiStore:
                 return Count(0, 0, 0)
         return combine(found)
 
+    def _similar_to_all(self, points: Sequence[Cylinder], likeness: Likeness, before_day: int, left_out: int | None) -> list[Places]:
+        """For each point what is similar to it, in one statement: only records near all of them come out of the database at all."""
+        near = " UNION ALL ".join(f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES}) AS near" for at in range(len(points)))  # noqa: S608
+        statement = (
+            f"WITH near AS MATERIALIZED ({near}), "  # noqa: S608  (numbers and columns of ours)
+            f"everywhere AS (SELECT record FROM near GROUP BY record HAVING BIT_OR(point) = {(1 << len(points)) - 1}) "
+            f"SELECT point, {_COLUMNS} FROM near JOIN everywhere USING (record)"
+        )
+        boxes = [_for_postgres(_box(point, point.radius_m + likeness.theta_m, likeness.theta_min)) for point in points]
+        found: list[Places] = [{} for _ in points]
+        for bit, record, position, who, *stored in self.database.rows(statement, [value for box in boxes for value in (*box, before_day)]):
+            at = bit.bit_length() - 1
+            if who != left_out and similar(points[at], Cylinder(*stored), likeness):
+                found[at].setdefault((record, who), []).append(position)
+        return found
+
     def number_of(self, tag: bytes | None) -> int | None:
         """The database's own number of a contributor, None for one it does not know."""
-        row = None if tag is None else self._db.execute("SELECT who FROM contributor WHERE tag = ?", (tag,)).fetchone()
+        row = None if tag is None else self.database.row("SELECT who FROM contributor WHERE tag = ?", (tag,))
         return None if row is None else int(row[0])
 
     def similar_to(
@@ -136,37 +135,50 @@ class PhiStore:
     ) -> Places:
         """All stored points that are similar to one; only of the records in ``among``, when given."""
         places: Places = {}
-        for record, position, who, *stored in self._db.execute(_NEAR, (*_reach(point, likeness), before_day)):
+        for record, position, who, *stored in self._near(point, likeness, before_day):
             if who == without or (among is not None and (record, who) not in among):
                 continue
             if similar(point, Cylinder(*stored), likeness):
                 places.setdefault((record, who), []).append(position)
         return places
 
+    def _near(self, point: Cylinder, likeness: Likeness, before_day: int) -> list[tuple[int, ...]]:
+        """Everything that can be similar to a point, by the index."""
+        box = _box(point, point.radius_m + likeness.theta_m, likeness.theta_min)
+        if self.database.postgres:
+            return self.database.rows(_NEAR_POSTGRES, (*_for_postgres(box), before_day))
+        upper_before_lower = [box[at] for pair in range(4) for at in (2 * pair + 1, 2 * pair)]
+        return self.database.rows(_NEAR_SQLITE, (*upper_before_lower, before_day))
+
     def expire(self, day: int) -> int:
         """Forget the records of nobody whose time is over; how many there were."""
-        self._db.execute("BEGIN IMMEDIATE")
-        gone = [row[0] for row in self._db.execute("SELECT id FROM record WHERE expires <= ?", (day,))]
-        for record in gone:
-            self._db.execute("DELETE FROM place WHERE id IN (SELECT id FROM place WHERE record = ?)", (record,))
-            self._db.execute("DELETE FROM record WHERE id = ?", (record,))
-        self._db.execute("COMMIT")
+        with self.database.transaction():
+            gone = self.database.rows("SELECT id FROM record WHERE expires <= ?", (day,))
+            for record in gone:
+                for table, column in (("place", "record"), ("record", "id")):
+                    self.database.change(f"DELETE FROM {table} WHERE {column} = ?", record)  # noqa: S608  (names from the line above)
         return len(gone)
 
     def claim_key(self, identifier: str) -> bytes | None:
         """The key that can claim a stored release."""
-        row = self._db.execute("SELECT claim_key FROM record WHERE identifier = ?", (identifier,)).fetchone()
+        row = self.database.row("SELECT claim_key FROM record WHERE identifier = ?", (identifier,))
         return None if row is None else bytes(row[0])
 
     def identifier(self, name: bytes) -> str | None:
         """The identifier of the release with this name, which only its owner knows in advance."""
-        row = self._db.execute("SELECT identifier FROM record WHERE name = ?", (name,)).fetchone()
+        row = self.database.row("SELECT identifier FROM record WHERE name = ?", (name,))
         return None if row is None else str(row[0])
+
+    def day_of(self, name: bytes) -> int | None:
+        """The day on which the release with this name was stored."""
+        row = self.database.row("SELECT day FROM record WHERE name = ?", (name,))
+        return None if row is None else int(row[0])
 
     @property
     def n_records(self) -> int:
         """How many releases are stored."""
-        return int(self._db.execute("SELECT COUNT(*) FROM record").fetchone()[0])
+        row = self.database.row("SELECT COUNT(*) FROM record")
+        return 0 if row is None else int(row[0])
 
 
 def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:
@@ -177,7 +189,7 @@ def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:
     return (point.start_min - time_min, point.end_min + time_min, *sides)
 
 
-def _reach(point: Cylinder, likeness: Likeness) -> tuple[float, ...]:
-    """The bounds of everything that can be similar, in the order of _NEAR: upper before lower."""
-    box = _box(point, point.radius_m + likeness.theta_m, likeness.theta_min)
-    return tuple(box[at] for pair in range(4) for at in (2 * pair + 1, 2 * pair))
+def _for_postgres(box: tuple[float, ...]) -> tuple[float, ...]:
+    """The same bounds: whole minutes outwards, a box of x and y, whole metres of z outwards."""
+    t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max = box
+    return (math.floor(t_min), math.ceil(t_max), x_min, y_min, x_max, y_max, math.floor(z_min), math.ceil(z_max))

@@ -155,6 +155,21 @@ class Correspondence:
         return head + self.identities[sender] + self.identities[receiver]
 
 
+def address(letter: bytes) -> tuple[bytes, int, int, int]:
+    """What a relay can read: session, places of sender and receiver, and the letter's number; raises PeerError."""
+    if len(letter) < OVERHEAD_BYTES:
+        raise PeerError("bad-length", f"a letter of {len(letter)} bytes")
+    if letter[: len(_MAGIC)] != _MAGIC:
+        raise PeerError("bad-frame", "bytes that are no letter")
+    sender, receiver = letter[len(_MAGIC) + NAME_BYTES : len(_MAGIC) + NAME_BYTES + 2]
+    return (
+        letter[len(_MAGIC) : len(_MAGIC) + NAME_BYTES],
+        sender,
+        receiver,
+        int.from_bytes(letter[_HEAD_BYTES - _COUNTER_BYTES : _HEAD_BYTES]),
+    )
+
+
 def mailbox_key(identity: bytes) -> bytes:
     """The X25519 key that belongs to an Ed25519 identity; raises PeerError for bytes that are none."""
     try:

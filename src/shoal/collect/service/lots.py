@@ -1,0 +1,109 @@
+"""A member's part in a round until she knows her group: join the roster, commit, reveal, and draw the lots herself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from nacl.bindings import crypto_sign_seed_keypair
+
+from shoal.collect.authority import check_signature, signature
+from shoal.collect.chance import Chance
+from shoal.collect.faults import PeerError
+from shoal.collect.grouping import Lottery, commitment, divide
+from shoal.collect.service.wire import Call, Terms, channel_name, read_terms
+
+_PARTS: Final = ("roster", "commits", "reveals")
+_ENDED: Final = ("failed", "over")
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """A group: its members in order, the name under which they write to each other, and the terms of their round."""
+
+    channel: bytes
+    identities: tuple[bytes, ...]
+    me: int
+    terms: Terms
+
+
+class Alone(Exception):  # noqa: N818  (no error: the lots fell so)
+    """There is no group for her this time; the message says why."""
+
+
+class Lots:
+    """What the collector says of the round goes in, requests come out, until there is a crowd."""
+
+    def __init__(self, signing_seed: bytes, chance: Chance) -> None:
+        self._seed, self._chance = signing_seed, chance
+        self._me = bytes(crypto_sign_seed_keypair(signing_seed)[0])
+        self._round: bytes | None = None
+        self._terms: Terms | None = None
+        self._secrets: dict[int, bytes] = {}
+        self._commits: dict[int, dict[bytes, bytes]] = {}
+        self.crowd: Crowd | None = None
+
+    def look(self) -> Call:
+        """What to ask next."""
+        return Call("GET", "/v1/rounds" if self._round is None else f"/v1/rounds/{self._round.hex()}", poll=True)
+
+    def told(self, view: Any) -> list[Call]:
+        """Go as far as the round has come. Raises PeerError for a collector that cheats, Alone when there is no group."""
+        try:
+            name, phase, restarts = bytes.fromhex(view["round"]), str(view["phase"]), int(view["restarts"])
+            roster, commits, reveals = ({bytes.fromhex(k): bytes.fromhex(v) for k, v in view[part].items()} for part in _PARTS)
+            terms = read_terms(view["terms"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise PeerError("bad-frame", "a description of a round that is none") from error
+        if self._round is None:
+            self._round, self._terms = name, terms
+            return [self._say("roster", signature(self._seed, b"join", name))]
+        if (name, terms) != (self._round, self._terms):
+            raise PeerError("bad-answer", "a collector that changes a round while it runs")
+        for identity, signed in roster.items():
+            check_signature(identity, b"join", name, signed)
+        if phase in _ENDED:
+            raise Alone("too few people answered in time")
+        if self._me not in roster:
+            if phase != "joining":  # it froze without her, or went on without her: the next one
+                self._round = None
+                self._secrets.clear()
+                self._commits.clear()
+            return []
+        return self._play(Lottery(name, tuple(sorted(roster)), restarts), phase, commits, reveals)
+
+    def _play(self, lots: Lottery, phase: str, commits: Mapping[bytes, bytes], reveals: Mapping[bytes, bytes]) -> list[Call]:
+        if phase == "committing" and lots.restarts not in self._secrets:
+            self._secrets[lots.restarts] = self._chance.seed()
+            return [self._say("commits", commitment(lots.roster, self._me, self._secrets[lots.restarts]))]
+        if phase == "revealing" and lots.restarts not in self._commits:
+            return [self._reveal(lots, commits)]
+        if phase == "grouped":
+            self._find_crowd(lots, reveals)
+        return []
+
+    def _reveal(self, lots: Lottery, commits: Mapping[bytes, bytes]) -> Call:
+        """Not before everybody has committed to this very roster; these commitments count from now on."""
+        for identity, said in commits.items():
+            lots.commit(identity, said)
+        own = self._secrets.get(lots.restarts)
+        if own is None or len(commits) != len(lots.identities) or commits[self._me] != commitment(lots.roster, self._me, own):
+            raise PeerError("bad-answer", "a collector that asks for secrets before everybody has committed")
+        self._commits[lots.restarts] = dict(commits)
+        return self._say("reveals", own)
+
+    def _find_crowd(self, lots: Lottery, reveals: Mapping[bytes, bytes]) -> None:
+        lots.commits.update(self._commits.get(lots.restarts, {}))
+        for identity, secret in reveals.items():
+            lots.reveal(identity, secret)
+        if lots.seed is None or self._terms is None:
+            raise PeerError("bad-answer", "groups before everybody has revealed")
+        groups, _ = divide(lots.seed, lots.identities, self._terms.group_size)
+        mine = next((group for group in groups if self._me in group), None)
+        if mine is None:
+            raise Alone("the number of people left no group for you")
+        self.crowd = Crowd(channel_name(lots.round_name, lots.seed, mine), mine, mine.index(self._me), self._terms)
+
+    def _say(self, what: str, body: bytes) -> Call:
+        if self._round is None:
+            raise AssertionError("nothing is said before a round is known")
+        return Call("POST", f"/v1/rounds/{self._round.hex()}/{what}", body)

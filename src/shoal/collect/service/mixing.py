@@ -1,0 +1,172 @@
+"""A member's letters with her group: two mix runs over sealed letters, and the answers to everybody's questions between them."""
+
+import hashlib
+from typing import Final, Literal
+
+from shoal.collect.chance import Chance
+from shoal.collect.collector import ANSWER_BYTES, check_answer
+from shoal.collect.faults import PeerError
+from shoal.collect.member import Aborted, Broadcast, Event, Member, Opened
+from shoal.collect.messages import Session
+from shoal.collect.records import RECORD_BYTES, decode_query
+from shoal.collect.sealing import Correspondence
+from shoal.collect.service.lots import Crowd
+from shoal.collect.service.wire import Call, unpack
+
+Stage = Literal["questions", "asking", "releases", "mixed"]
+_STAGES: Final[tuple[Stage, ...]] = ("questions", "asking", "releases", "mixed")  # the first byte of a letter is its stage's place
+
+
+class Circle:
+    """``outbox`` holds what is to be sent. stage: the questions are mixed; asked; the releases are mixed; ``records`` holds them."""
+
+    def __init__(self, crowd: Crowd, signing_seed: bytes, server_key: bytes, questions: list[bytes], chance: Chance, now_s: float) -> None:
+        self.crowd, self._signing_seed, self._server_key, self._chance = crowd, signing_seed, server_key, chance
+        self.stage: Stage = "questions"
+        self.outbox: list[Call] = []
+        self.after = 0
+        self.records: tuple[bytes, ...] = ()
+        self.answers: dict[bytes, bytes] = {}
+        self._letters = Correspondence(crowd.channel, crowd.identities, crowd.me, signing_seed)
+        self._early: list[bytes] = []
+        self._ask_until_s = 0.0
+        self._stood_in = False
+        self._mix = self._start(questions, now_s)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all questions are answered."""
+        return self.stage == "asking" and len(self.answers) == len(set(self.records))
+
+    def release(self, pieces: list[bytes], now_s: float) -> None:
+        """After the answers: the second mix."""
+        self.stage = "releases"
+        self._mix = self._start(pieces, now_s)
+        self._read_early(now_s)
+
+    def look(self) -> Call:
+        """Ask for new letters; those before are on this device."""
+        return Call("GET", f"/v1/letters?after={self.after}", poll=True)
+
+    def received(self, mailbag: bytes, now_s: float) -> None:
+        """Letters, perhaps none. Raises PeerError when the run has to end."""
+        for number, letter in unpack(mailbag):
+            self.after = max(self.after, number)
+            try:
+                text = self._letters.open(letter).text
+            except PeerError:
+                continue  # of another round, a copy, or damaged; whoever keeps us waiting is found by the time limit
+            self._read(text, now_s)
+        if self.stage in ("questions", "releases"):
+            self._follow(self._mix.tick(now_s), now_s)
+        elif self.stage == "asking" and now_s > self._ask_until_s and not self.complete:
+            self._chase(now_s)
+
+    def answered(self, questions: bytes, answers: bytes) -> None:
+        """The collector's reply to a slice that we brought; raises PeerError when it does not hold."""
+        number = next(number for number in range(len(self.crowd.identities)) if b"".join(self.slice_of(number)) == questions)
+        self._learn(number, answers)
+        self._tell_all(bytes((number,)) + answers)
+
+    def refused(self, questions: bytes) -> None:
+        """The collector takes no more questions of ours today: the next member is asked to bring the slice."""
+        number = next(number for number in range(len(self.crowd.identities)) if b"".join(self.slice_of(number)) == questions)
+        self._tell_all(bytes((number,)))
+
+    def slice_of(self, number: int) -> list[bytes]:
+        """The questions that a member brings to the collector; disjoint, in canonical order."""
+        n = len(self.crowd.identities)
+        return [record for place, record in enumerate(self.records) if place * n // len(self.records) == number]
+
+    def _start(self, records: list[bytes], now_s: float) -> Member:
+        tag = bytes((_STAGES.index(self.stage),))
+        name = hashlib.blake2b(self.crowd.channel + tag, digest_size=32, person=b"shoal mix").digest()
+        session = Session(name, self.crowd.identities, len(records), RECORD_BYTES, self.crowd.terms.rules.group)
+        seed, limit_s = Chance(self._chance.seed()), self.crowd.terms.phase_limit_s
+        mix = Member(session, self.crowd.me, self._signing_seed, records, seed, limit_s)
+        self._follow(mix.start(now_s), now_s)
+        return mix
+
+    def _read(self, text: bytes, now_s: float) -> None:
+        """A letter's text: of this stage, or of a later one, for which it is kept."""
+        if not text or text[0] >= len(_STAGES):
+            return
+        stage = _STAGES[text[0]]
+        if _STAGES.index(stage) > _STAGES.index(self.stage):
+            self._early.append(text)
+        elif stage == self.stage == "asking":
+            self._hear(text[1:])
+        elif stage == self.stage:
+            self._follow(self._mix.receive(text[1:], now_s), now_s)
+
+    def _read_early(self, now_s: float) -> None:
+        early, self._early = self._early, []
+        for text in early:
+            self._read(text, now_s)
+
+    def _follow(self, events: list[Event], now_s: float) -> None:
+        for event in events:
+            if isinstance(event, Broadcast):
+                self._tell_all(event.frame)
+            elif isinstance(event, Aborted):
+                found = event.findings
+                raise PeerError("too-late" if found.silent and not found.culprits else "bad-answer", f"the group stopped its run: {found}")
+            elif isinstance(event, Opened) and self.stage == "questions":
+                self.records = tuple(dict.fromkeys(record for record in event.records if _is_query(record)))
+                self.stage, self._ask_until_s = "asking", now_s + self.crowd.terms.phase_limit_s
+                self._ask(self.crowd.me)
+                self._read_early(now_s)
+            elif isinstance(event, Opened):
+                self.stage, self.records = "mixed", event.records
+
+    def _tell_all(self, text: bytes) -> None:
+        tag = bytes((_STAGES.index(self.stage),))
+        for receiver in range(len(self.crowd.identities)):
+            if receiver != self.crowd.me:
+                self.outbox.append(Call("POST", "/v1/letters", self._letters.seal(receiver, tag + text, self._chance)))
+
+    def _ask(self, number: int) -> None:
+        questions = b"".join(self.slice_of(number))
+        if questions:
+            self.outbox.append(Call("POST", f"/v1/groups/{self.crowd.channel.hex()}/questions", questions))
+
+    def _hear(self, text: bytes) -> None:
+        """Another member's slice; an empty one is a refusal, and calls for the next member. What does not hold is not heard."""
+        if text and len(text) == 1:
+            self._stand_in(text[0])
+        elif text:
+            try:
+                self._learn(text[0], text[1:])
+            except PeerError:
+                return
+
+    def _learn(self, number: int, answers: bytes) -> None:
+        """Raises PeerError unless these are the collector's answers to this slice."""
+        records = self.slice_of(number)
+        if len(answers) != len(records) * ANSWER_BYTES:
+            raise PeerError("bad-length", f"{len(answers)} bytes of answers to {len(records)} questions")
+        parts = [answers[at : at + ANSWER_BYTES] for at in range(0, len(answers), ANSWER_BYTES)]
+        for record, part in zip(records, parts, strict=True):
+            check_answer(self._server_key, record, part)
+        self.answers.update(zip(records, parts, strict=True))
+
+    def _stand_in(self, number: int) -> None:
+        """One backup each: the next member brings a slice that is missing."""
+        if (number + 1) % len(self.crowd.identities) == self.crowd.me and not set(self.slice_of(number)) <= set(self.answers):
+            self._ask(number)
+
+    def _chase(self, now_s: float) -> None:
+        """Somebody's answers are missing."""
+        if self._stood_in:
+            raise PeerError("too-late", "answers to the group's questions did not come in time; nothing was released")
+        self._stood_in, self._ask_until_s = True, now_s + self.crowd.terms.phase_limit_s
+        for number in range(len(self.crowd.identities)):
+            self._stand_in(number)
+
+
+def _is_query(record: bytes) -> bool:
+    try:
+        decode_query(record)
+    except PeerError:
+        return False
+    return True

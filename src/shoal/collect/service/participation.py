@@ -1,0 +1,173 @@
+"""What ``shoal collect join`` does: connect, prepare what would be shared, begin a round, go on until it ends."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from shoal.collect.chance import Chance
+from shoal.collect.collection import Participant, blur
+from shoal.collect.consent import OPEN, promise
+from shoal.collect.cylinders import Cylinder, Point
+from shoal.collect.faults import PeerError
+from shoal.collect.profile import Applied, Profile, apply, read_profile
+from shoal.collect.records import SLOTS
+from shoal.collect.service.disk import Kept, StateFolder
+from shoal.collect.service.http_client import Server, travel
+from shoal.collect.service.journey import Device, Ending, Journey
+from shoal.collect.service.wire import SKEW_S, PublicPlaces, Terms, read_terms
+from shoal.errors import InputError, MisuseError
+from shoal.projection import WGS84, transform
+from shoal.trajectories import Trajectories
+
+_PREAMBLE_SLOTS: Final = 4
+
+
+@dataclass
+class Connection:
+    """Both servers, what the collector says, and the device's state."""
+
+    kept: Kept
+    servers: dict[str, Server]
+    terms: Terms
+    places: PublicPlaces
+    day: int
+
+
+def connect(
+    folder: StateFolder, server_url: str, authority_url: str, ca: Path | None, user: str, draw_bytes: Callable[[int], bytes]
+) -> Connection:
+    """Ask both servers who they are. On first contact their keys are kept; raises InputError when they ever change."""
+    servers = {"collector": Server(server_url, ca), "authority": Server(authority_url, ca)}
+    said, lawful = servers["collector"].about(), servers["authority"].about()
+    try:
+        key, day, ahead_s = bytes.fromhex(said["server_key"]), int(said["day"]), time.time() - float(said["time_s"])
+        keys = bytes.fromhex(lawful["authority_key"]), bytes.fromhex(lawful["signing_key"])
+        terms, places = read_terms(said["terms"]), PublicPlaces.model_validate(said["places"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError("a server that does not describe itself; check the addresses of --server and --authority") from error
+    if abs(ahead_s) > SKEW_S:
+        raise InputError(f"this device's clock is {ahead_s:+.0f} s from the collector's; set it, or no request is taken")
+    kept = folder.load()
+    if kept is None:
+        kept = Kept(Device(user, draw_bytes(32), draw_bytes(32), key, *keys))
+        folder.keep(kept)
+    if (kept.device.server_key, kept.device.authority_key, kept.device.authority_signing_key) != (key, *keys):
+        raise InputError("a server shows another key than when you first took part; ask its operator, or use another --state")
+    if kept.device.user != user:
+        raise MisuseError("this folder belongs to another user name; give the same --user, or another --state")
+    return Connection(kept, servers, terms, places, day)
+
+
+@dataclass(frozen=True)
+class Movement:
+    """All of a person's points, and the places of one trip among them."""
+
+    points: tuple[Point, ...]
+    trip: tuple[int, ...]
+
+
+def movement_of(found: Trajectories, subject: str | None, trip: int, max_gap_s: float) -> Movement:
+    """Raises InputError when the data hold nobody, or several people and none was named; MisuseError for a trip that is not there."""
+    ids = list(map(str, found.ids))
+    if subject is None and len(ids) > 1:
+        raise InputError(f"the data hold {len(ids)} people; name yourself with --subject")
+    if subject is not None and subject not in ids:
+        raise InputError("nobody in the data has the id given with --subject")
+    if found.crs is None:
+        raise MisuseError("these positions have no place on the earth; name their reference system with --crs")
+    t, x, y = list(found)[0 if subject is None else ids.index(subject)]
+    lon, lat = transform(found.crs, WGS84, x, y)
+    points = tuple(Point(*row) for row in zip(lat.tolist(), lon.tolist(), (t / 60).tolist(), strict=True))
+    trips = [one for one in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) > max_gap_s) + 1) if len(one) > 1]
+    if trip > len(trips):
+        raise MisuseError(f"trip {trip} of {len(trips)}; a trip is two points or more without a pause longer than --max-gap")
+    return Movement(points, tuple(trips[-trip].tolist()))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What would be shared, before it is."""
+
+    profile: Profile
+    applied: Applied
+    member: Participant
+    cylinders: tuple[Cylinder, ...]
+    thinned_from: int
+
+    def lines(self, page: Path) -> list[str]:
+        """What she is asked to consent to."""
+        dropped = ", ".join(f"{n} by '{rule}'" for rule, n in self.applied.dropped.items()) or "none"
+        not_found = [f"No {kind} was found in your data, so its rule does nothing." for kind in self.applied.not_found]
+        return [
+            f"Of {self.thinned_from} points of this trip {len(self.applied.original)} are used; left out by rules: {dropped}; "
+            f"{len(self.cylinders)} circles and intervals would be asked about. See them in {page}",
+            *not_found,
+            promise(self.profile.k, self.profile.trimming),
+            "What stays open, whatever you set:",
+            *(f"- {text}" for text in OPEN),
+        ]
+
+
+def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
+    """Apply the profile, and blur. Raises InputError when nothing is left to ask about."""
+    profile, most = read_profile(profile_file), SLOTS * there.terms.n_pieces - _PREAMBLE_SLOTS
+    everything = apply(profile, movement.points)
+    rows = _thinned([row for row in movement.trip if everything.fates[row].blur is not None], most)
+    used = [row for row in movement.trip if row in set(rows) or everything.fates[row].blur is None]
+    applied = Applied(
+        tuple(movement.points[row] for row in used),
+        tuple(everything.fates[row] for row in used),
+        everything.circles,
+        everything.not_found,
+    )
+    if len(applied.points) < 2:
+        raise InputError("the profile leaves fewer than two points of this trip; choose another with --trip, or other rules")
+    device = there.kept.device
+    member = Participant(
+        user=device.user,
+        signing_seed=device.signing_seed,
+        device_key=device.device_key,
+        points=applied.points,
+        blur=applied.blurs[0],
+        blurs=applied.blurs,
+        k=profile.k,
+        trimming=profile.trimming,
+        sent=device.sent,
+    )
+    cylinders = blur(member, there.day // there.terms.period_days)
+    if len(cylinders) < 2:
+        raise InputError("this trip is a single circle after blurring; choose another with --trip, or less blur")
+    return Plan(profile, applied, member, cylinders, len(movement.trip))
+
+
+def _thinned(rows: Sequence[int], most: int) -> list[int]:
+    """Evenly spread over the trip, so that they fit what a release may hold."""
+    if len(rows) <= most:
+        return list(rows)
+    return [rows[place] for place in np.unique(np.linspace(0, len(rows) - 1, most).round().astype(np.int64))]
+
+
+def begin(there: Connection, plan: Plan, draw_bytes: Callable[[int], bytes]) -> None:
+    """Start a round."""
+    there.kept.journey = Journey(there.kept.device, plan.member, plan.cylinders, there.places.prior, Chance(draw_bytes(32)))
+
+
+def finish(folder: StateFolder, there: Connection, say: Callable[[str], None], poll_s: float, patience_s: float) -> tuple[Ending, Path]:
+    """Go on until the round has ended, and note what became of it."""
+    journey = there.kept.journey
+    if journey is None:
+        raise AssertionError("a round has begun")
+    try:
+        travel(journey, there.servers, lambda: folder.keep(there.kept), say, poll_s=poll_s, patience_s=patience_s)
+    except PeerError as error:
+        raise InputError(f"somebody else answers in the place of a server ({error}); run the same command again") from error
+    if journey.ending is None:
+        raise AssertionError("the journey has ended")
+    file = folder.note(there.kept, journey.ending)
+    there.kept.journey, there.kept.rounds = None, there.kept.rounds + 1
+    folder.keep(there.kept)
+    return journey.ending, file
