@@ -69,7 +69,8 @@ def attack_period(scene: Scene, split_slot: int | None, rng: np.random.Generator
     later = scene.target.with_boxes(scene.target.boxes[:, 0] >= moment)
     stage = Scene(known=scene.known, target=later, victims=scene.victims[both], own=scene.own[both], label=scene.label, run=scene.run)
     lengths = np.maximum(np.diff(later.offsets), 1)[:, None]
-    spread = max(len(np.unique(np.column_stack([scene.known.x, scene.known.y]), axis=0)), 1)
+    width = int(np.ptp(scene.known.y)) + 1
+    spread = len(np.unique((scene.known.x - scene.known.x.min()) * width + (scene.known.y - scene.known.y.min())))
 
     def wins(place: int) -> float:
         victim = int(stage.victims[place])
