@@ -119,6 +119,13 @@ def assess(source: str, ks: tuple[int, ...], output: Path | None, as_json: bool,
 @click.option("--output", type=PATH, required=True, metavar="DIR", help="The release folder to write; it must not exist yet.")
 @click.option("--linkage", type=PATH, metavar="FILE.parquet", help="Also write who became which record (secret; outside DIR).")
 @click.option("--private-report", type=PATH, metavar="FILE.html", help="Also write a report with an example from the raw data (secret).")
+@click.option("--record", type=PATH, metavar="FILE.toml", help="Purpose, recipients, contact ...: what you state in the report (public).")
+@click.option(
+    "--risk-tries",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Victims of each attack that the report shows; from 1000 on more attacks, 0 for none. [default: 200]",
+)
 @click.option(
     "--research-seed", type=click.IntRange(min=0), metavar="S", help="Repeatable pseudonyms; marks the release as not for publication."
 )
@@ -132,6 +139,8 @@ def anonymize(
     output: Path,
     linkage: Path | None,
     private_report: Path | None,
+    record: Path | None,
+    risk_tries: int | None,
     research_seed: int | None,
     as_json: bool,
     quiet: bool,
@@ -141,16 +150,29 @@ def anonymize(
 
     The release is checked before it is written, and not written if it does not keep its promise.
     """
+    from shoal.attacks.questions import TRIES
     from shoal.methods import METHODS
     from shoal.publication import publish
     from shoal.randomness import Randomness
+    from shoal.statement import NOTHING_STATED, read_statement
 
     reading = take_reading(options)
     parameters = METHODS[method](**take_parameters(method, options))
+    statement = NOTHING_STATED if record is None else read_statement(record)
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
     with Bars(quiet=quiet) as bars:
         original = _read(source, reading, bars)
-        published = publish(original, parameters, output, rng=rng, run=_run(bars), linkage_file=linkage, private_report=private_report)
+        published = publish(
+            original,
+            parameters,
+            output,
+            rng=rng,
+            run=_run(bars),
+            linkage_file=linkage,
+            private_report=private_report,
+            statement=statement,
+            tries=TRIES if risk_tries is None else risk_tries,
+        )
     _print_publication(published, as_json, {"linkage": linkage, "private_report": private_report})
     return HOLDS
 

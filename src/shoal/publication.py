@@ -8,9 +8,11 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from shoal.attacks.questions import TRIES
 from shoal.errors import ClaimError, OutputError
 from shoal.exposure import KGap, k_gaps
 from shoal.intake import Reading
@@ -32,8 +34,9 @@ from shoal.release_folder import (
     write_boxes,
     write_manifest,
 )
-from shoal.report import assessment_report, release_report
+from shoal.report import assessment_report, gather_evidence, release_report
 from shoal.run import Run
+from shoal.statement import NOTHING_STATED, Statement
 from shoal.trajectories import Trajectories
 from shoal.utility.accuracy import Accuracy, measure_accuracy
 from shoal.verdicts import Verdict
@@ -62,9 +65,12 @@ def publish(
     run: Run | None = None,
     linkage_file: Path | None = None,
     private_report: Path | None = None,
+    statement: Statement = NOTHING_STATED,
+    tries: int = TRIES,
 ) -> Publication:
     """Write a verified release folder, complete or not at all.
 
+    statement: what the publisher says of it. tries: victims of each attack whose rate the report shows, 0 = none is played.
     linkage_file, private_report: written, readable by their owner alone, only when named; both must lie outside ``output``.
     Raises ClaimError when the release does not keep its promise, OutputError when a target exists or cannot be written.
     """
@@ -78,13 +84,14 @@ def publish(
         _insist(verdict)
         gaps = exposure_at(original, sorted({*GAPS_SHOWN, release.claim.k}), run)
         write_boxes(release, staging / RELEASE_FILE)
-        manifest = manifest_of(release, verdict, staging / RELEASE_FILE)
+        manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
         write_manifest(manifest, staging / MANIFEST_FILE)
-        (staging / REPORT_FILE).write_text(release_report(original, release, linkage, verdict, gaps), encoding="utf-8")
+        evidence = gather_evidence(original, release, linkage, tries=tries, run=run)
+        page = partial(release_report, original, release, linkage, verdict, gaps, evidence=evidence, statement=statement)
+        (staging / REPORT_FILE).write_text(page(), encoding="utf-8")
         _insist(verify_folder(original, staging, linkage))
         if private_report is not None:
-            page = release_report(original, release, linkage, verdict, gaps, private=True)
-            beside.enter_context(_staged_private(page, private_report))
+            beside.enter_context(_staged_private(page(private=True), private_report))
         if linkage_file is not None:
             beside.enter_context(staged_linkage(linkage, linkage_file, output))
     return Publication(

@@ -27,6 +27,7 @@ from shoal.errors import InputError, OutputError
 from shoal.intake import Reading
 from shoal.projection import WGS84, Floats, transform
 from shoal.release import BOX_COLUMNS, Boxes, Linkage, Losses, Release
+from shoal.statement import NOTHING_STATED, Statement
 from shoal.trajectories import Grid
 from shoal.verdicts import Verdict
 from shoal.version import __version__
@@ -69,6 +70,7 @@ class Manifest(BaseModel):
     n_records: int
     n_samples: int
     publishable: bool
+    record: dict[str, Any] = Field(default_factory=dict)
     release_sha256: str
 
 
@@ -98,7 +100,7 @@ def write_boxes(release: Release, path: Path) -> None:
         writer.add_key_value_metadata(metadata)
 
 
-def manifest_of(release: Release, verdict: Verdict, parquet: Path) -> Manifest:
+def manifest_of(release: Release, verdict: Verdict, parquet: Path, statement: Statement = NOTHING_STATED) -> Manifest:
     """What the manifest says of a release, its verdict and its written boxes."""
     return Manifest(
         format_version=FORMAT_VERSION,
@@ -117,6 +119,7 @@ def manifest_of(release: Release, verdict: Verdict, parquet: Path) -> Manifest:
         n_records=release.n_records,
         n_samples=release.n_samples,
         publishable=release.publishable,
+        record=statement.to_json(),
         release_sha256=sha256_of(parquet),
     )
 

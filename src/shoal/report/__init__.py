@@ -1,6 +1,7 @@
 """Results to one self-contained HTML file; templates apart from computation."""
 
+from shoal.report.evidence import gather_evidence
 from shoal.report.exposure_words import gaps_in_numbers, gaps_in_words
 from shoal.report.pages import assessment_report, release_report
 
-__all__ = ["assessment_report", "gaps_in_numbers", "gaps_in_words", "release_report"]
+__all__ = ["assessment_report", "gaps_in_numbers", "gaps_in_words", "gather_evidence", "release_report"]

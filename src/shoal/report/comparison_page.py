@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.frontier import Better, Point, frontier
-from shoal.report import wording
 from shoal.report.figures import _figure, _line, _marker
 from shoal.report.pages import _page
-from shoal.report.wording import metres, percent, seconds
+from shoal.report.wording import percent, show
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -92,14 +91,6 @@ def frontier_figure(points: Sequence[Point], better: Better, y_title: str) -> "F
     figure.update_xaxes(tickformat=".1~%", rangemode="tozero")
     figure.update_yaxes(rangemode="tozero")
     return figure
-
-
-def show(value: float | None, unit: str) -> str:
-    """A value of a metric as people write it; a dash for one that is not known."""
-    number = math.nan if value is None else value
-    if unit in {"share", "m", "s"}:
-        return {"share": percent, "m": metres, "s": seconds}[unit](number)
-    return wording.number(number)
 
 
 def _entries(releases: Sequence[Mapping[str, Any]], knowledge: str, name: str) -> Any:

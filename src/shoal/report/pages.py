@@ -10,14 +10,20 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shoal.claims import KAnonymity
 from shoal.exposure import KGap
 from shoal.release import Linkage, Release
 from shoal.report import figures, wording
+from shoal.report.evidence import Evidence, gather_evidence, may_be_shown, places_that_lost_most, shown_shares
 from shoal.report.example import typical_crowd
 from shoal.report.exposure_facts import exposure_facts
 from shoal.report.exposure_words import exposure_in_words
 from shoal.report.facts import accuracy_rows, release_facts
+from shoal.report.terms import model_of, techniques_of
+from shoal.report.wording import show
+from shoal.statement import NOTHING_STATED, Statement
 from shoal.trajectories import Trajectories
 from shoal.units import show_s
 from shoal.verdicts import Verdict
@@ -45,14 +51,19 @@ def release_report(
     verdict: Verdict,
     gaps: Sequence[KGap],
     *,
+    evidence: Evidence | None = None,
+    statement: Statement = NOTHING_STATED,
     private: bool = False,
 ) -> str:
-    """The page that goes with a release; with ``private`` also one crowd before and after, for the holder of the raw data alone.
+    """The record that goes with a release.
 
+    private: also one crowd before and after, and the counts behind shares, for the holder of the raw data alone.
+    evidence: what was measured for it, None = no attack is played, the rest is measured now. statement: what the publisher says.
     Raises MisuseError when the parts do not belong together.
     """
     facts = release_facts(original, release, linkage, gaps)
     crowds = isinstance(release.claim, KAnonymity)
+    found = evidence or gather_evidence(original, release, linkage, tries=0)
     example = typical_crowd(original, release, linkage) if private and crowds else None
     drawings: dict[str, Figure] = {
         "spatial-accuracy": figures.spatial_accuracy(facts),
@@ -63,6 +74,9 @@ def release_report(
         drawings["crowd-sizes"] = figures.crowd_sizes(facts)
     if any(gap.curve.value for gap in facts.gaps):
         drawings["k-gap"] = figures.gap_cdfs(facts.gaps)
+    if release.losses.samples_suppressed:
+        drawings["vanished-place"] = figures.vanished_by_place(found.vanished)
+        drawings["vanished-hour"] = figures.vanished_by_hour(found.vanished)
     if example is not None:
         drawings["example-space"] = figures.example_in_space(example, release.grid)
         drawings["example-time"] = figures.example_in_time(example, release.grid)
@@ -76,6 +90,14 @@ def release_report(
         example=example,
         private=private,
         settings=wording.settings_of(release),
+        statement=statement,
+        evidence=found,
+        may_be_shown=may_be_shown,
+        places=places_that_lost_most(found.vanished),
+        hidden_places=int(np.count_nonzero((found.vanished.by_zone.people > 0) & np.isnan(shown_shares(found.vanished.by_zone)))),
+        techniques=techniques_of(release),
+        model=model_of(release.claim),
+        show=show,
         dropped=wording.rows_by_reason(release.losses.rows, facts.rows_read),
         repaired=wording.rows_by_reason(release.rows_repaired, facts.rows_read),
         notes=original.intake.notes if private else (),  # they may name a file

@@ -107,28 +107,37 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
 
     Raises MisuseError when the linkage names subjects or records that are not there, or one twice, and for data on another grid.
     """
-    grid = original.snapped_grid()
-    if grid != release.grid:
-        raise MisuseError(f"the original is on {grid} and the release on {release.grid}; read the original as the release says it was read")
-    samples_space, samples_time = np.empty(original.n_samples, dtype=np.int64), np.empty(original.n_samples, dtype=np.int64)
-    boxes = release.boxes
-    covering_extents(
-        original.offsets,
-        original.t,
-        original.x,
-        original.y,
-        records_of(original, release, linkage),
-        samples_time,
-        samples_space,
-        release.offsets,
-        *boxes.columns(),
-    )
+    samples_space, samples_time = extents_of_samples(original, release, linkage)
+    boxes, grid = release.boxes, release.grid
     covered = samples_time > 0
     return Accuracy(
         raw=Extents.of(samples_space[covered], samples_time[covered], grid),
         published=Extents.of(boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min, boxes.t_end - boxes.t_start, grid),
         samples_suppressed=int(np.count_nonzero(~covered)),
     )
+
+
+def extents_of_samples(original: Trajectories, release: Release, linkage: Linkage) -> tuple[Integers, Integers]:
+    """([m] cells, [m] slots): extents of the box of its own record that covers each raw sample, least in time, then in space; -1 = none.
+
+    Raises as ``measure_accuracy``.
+    """
+    grid = original.snapped_grid()
+    if grid != release.grid:
+        raise MisuseError(f"the original is on {grid} and the release on {release.grid}; read the original as the release says it was read")
+    space, time = np.empty(original.n_samples, dtype=np.int64), np.empty(original.n_samples, dtype=np.int64)
+    covering_extents(
+        original.offsets,
+        original.t,
+        original.x,
+        original.y,
+        records_of(original, release, linkage),
+        time,
+        space,
+        release.offsets,
+        *release.boxes.columns(),
+    )
+    return space, time
 
 
 def _whole(number: float) -> float:
