@@ -14,7 +14,7 @@ from plotly.offline import get_plotlyjs
 
 import shoal
 from command_line import Shoal
-from shoal.attacks import attack
+from shoal.attacks import Rate, attack
 from shoal.attacks.questions import DRAW, QUESTIONS
 from shoal.errors import InputError
 from shoal.methods import METHODS
@@ -219,7 +219,7 @@ def knowledge_of(release: shoal.Release) -> list[str]:
 
 def rates_recomputed(original: Trajectories, release: shoal.Release, linkage: shoal.Linkage) -> dict[str, float]:
     """The three questions, asked again one by one."""
-    rates = []
+    rates: list[Rate] = []
     for knowledge in knowledge_of(release):
         rates += attack(original, release, linkage, [knowledge], np.random.default_rng(DRAW), tries=40).rates
     found: dict[str, float] = {}

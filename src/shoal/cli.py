@@ -19,7 +19,7 @@ import click
 
 from shoal.cli_collect import collect
 from shoal.cli_methods import METHOD_OPTIONS, method_options, take_parameters
-from shoal.cli_options import PATH, config_option, input_options, output_options, take_reading
+from shoal.cli_options import PATH, config_option, earlier_option, input_options, output_options, take_earlier, take_reading
 from shoal.cli_risk import COMMANDS
 from shoal.errors import ClaimError, ShoalError
 from shoal.terminal import Bars
@@ -181,24 +181,40 @@ def anonymize(
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=PATH, metavar="RELEASE")
 @click.option("--linkage", type=PATH, metavar="FILE", help="Who became which record; without it only a part can be checked.")
+@earlier_option
 @input_options
 @output_options
-def verify(raw: str, release: Path, linkage: Path | None, as_json: bool, quiet: bool, **options: Any) -> int:
-    """Check the folder RELEASE against the data RAW that it was made from, trusting nothing that the folder says."""
-    from shoal.publication import verify_against_raw
+def verify(raw: str, release: Path, linkage: Path | None, earlier: tuple[str, ...], as_json: bool, quiet: bool, **options: Any) -> int:
+    """Check the folder RELEASE against the data RAW that it was made from, trusting nothing that the folder says.
+
+    With --earlier also: are there k people left for everybody when someone holds all these releases?
+    """
+    from shoal.publication import reveal, verify_against_raw
     from shoal.release_folder import read_linkage
 
     reading = take_reading(options)
     for fixed in ("cell_m", "slot_s", "snap"):
         if fixed in reading:
             raise click.UsageError("the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap")
+    others = take_earlier(earlier)
+    if others and linkage is None:
+        raise click.UsageError("what several releases reveal together needs the linkage of each; give --linkage, too")
     with Bars(quiet=quiet) as bars:
         known = None if linkage is None else read_linkage(linkage)
         verdict = verify_against_raw(raw, release, known, _run(bars), **reading)
-    facts = verdict.to_json()
+        together = reveal(raw, release, linkage, others, _run(bars), **reading) if others and linkage is not None else None
+    if together is not None:
+        verdict = verdict.and_also(together.findings())
+    facts = {**verdict.to_json(), **({} if together is None else {"together": together.to_json()})}
     lines = [f"{'HOLDS' if verdict.holds else 'DOES NOT HOLD'}: {verdict.checked:,} records checked"]
     lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]
     lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
+    if together is not None:
+        told = facts["together"]
+        lines.append(
+            f"  together, {told['releases']} releases, knowing {told['knowledge']}: fewer than {told['k']} people are left for "
+            f"{told['people_below_k']:,} of {told['people']:,} (the least: {told['least']}), where each release alone leaves {told['k']}"
+        )
     _print(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)])
     return HOLDS if verdict.holds else FAILS
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from shoal.cli_options import PATH, input_options, output_options, take_reading
+from shoal.cli_options import PATH, earlier_option, input_options, output_options, take_earlier, take_reading
 from shoal.errors import InputError
 from shoal.terminal import Bars
 
@@ -25,6 +25,7 @@ _KNOWLEDGE: Final = "points:P, top:N, home-work[:+8h], noisy:P:500m:30min, perio
 )
 @click.option("--tries", type=click.IntRange(min=1), default=1000, show_default=True, metavar="N", help="Victims drawn for each attack.")
 @click.option("--control", metavar="INPUT", help="Raw data of people who are not in RELEASE. [default: its suppressed subjects]")
+@earlier_option
 @click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Draw the same victims and samples again; nothing is published here.")
 @input_options
 @output_options
@@ -35,6 +36,7 @@ def attack(
     knowledge: tuple[str, ...],
     tries: int,
     control: str | None,
+    earlier: tuple[str, ...],
     seed: int | None,
     as_json: bool,
     quiet: bool,
@@ -48,11 +50,15 @@ def attack(
 
     from shoal.attacks import DEFAULT_KNOWLEDGE
     from shoal.attacks import attack as play
+    from shoal.attacks.together import attack_together
+    from shoal.publication import reveal
     from shoal.release_folder import read_linkage, read_release
     from shoal.report.wording import percent
     from shoal.run import Run
 
+    before = take_earlier(earlier)
     with Bars(quiet=quiet) as bars:
+        reading = take_reading(dict(options))
         original = _read_as_released(raw, release, options, bars)
         others = None if control is None else _read_as_released(control, release, options, bars)
         found = play(
@@ -65,12 +71,15 @@ def attack(
             control=others,
             run=Run(progress=bars),
         )
+        rates = list(found.rates)
+        if before:
+            rates += attack_together(reveal(raw, release, linkage, before, Run(progress=bars), **reading))
     lines = [
-        f"{rate.name:16} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to {percent(rate.high)}; guessing "
+        f"{rate.name:17} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to {percent(rate.high)}; guessing "
         f"{percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
-        for rate in found.rates
+        for rate in rates
     ]
-    _print(as_json, {"attacks": [rate.to_json() for rate in found.rates], "notes": list(found.notes)}, [*lines, *_noted(found.notes)])
+    _print(as_json, {"attacks": [rate.to_json() for rate in rates], "notes": list(found.notes)}, [*lines, *_noted(found.notes)])
     return 0
 
 

@@ -28,7 +28,9 @@ from shoal.release_folder import (
     check_linkage_path,
     explained_write,
     manifest_of,
+    read_linkage,
     read_manifest,
+    read_release,
     staged_folder,
     staged_linkage,
     write_boxes,
@@ -41,6 +43,7 @@ from shoal.trajectories import Trajectories
 from shoal.utility.accuracy import Accuracy, measure_accuracy
 from shoal.verdicts import Verdict
 from shoal.verification import verify, verify_folder
+from shoal.verification.several import Issued, Together, reveal_together
 
 GAPS_SHOWN: Final = (2, 5)
 
@@ -124,6 +127,23 @@ def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajector
         Reading(**manifest.reading), working_crs=manifest.crs, cell_m=manifest.cell_m, slot_s=manifest.slot_s, snap=True, **overrides
     )
     return read_with(raw, reading, run)
+
+
+def reveal(raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any) -> Together:
+    """What a release folder and earlier ones of the same raw data reveal together. earlier: folders with their linkage tables.
+
+    Raises InputError when one cannot be read or does not belong.
+    """
+    issued = [
+        Issued(
+            label=f"the release {one}",
+            original=read_raw_of(raw, one, run, **overrides),
+            release=read_release(one),
+            linkage=read_linkage(links),
+        )
+        for one, links in [(folder, linkage), *earlier]
+    ]
+    return reveal_together(issued[0], issued[1:])
 
 
 def exposure_at(original: Trajectories, ks: Sequence[int], run: Run) -> list[KGap]:
