@@ -1,4 +1,4 @@
-"""The commands that judge a release: attack, measure, compare. Parse, call, print; heavy libraries load when a command runs."""
+"""The commands that judge and use a release: attack, measure, compare, convert. Heavy libraries load when a command runs."""
 
 import json
 from collections.abc import Sequence
@@ -146,6 +146,31 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
     return 0
 
 
+@click.command()
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.argument("output", type=PATH, metavar="DIR")
+@click.option("--to", "how", type=click.Choice(("gpx", "plt")), default="gpx", show_default=True, help="Files that other tools read.")
+@click.option("--box-as", type=click.Choice(("centre", "first-corner")), help="Which point stands for an area and interval; must be said.")
+@output_options
+def convert(release: Path, output: Path, how: Any, box_as: Any, as_json: bool, quiet: bool) -> int:
+    """Write the folder RELEASE as point files, one for each record, into a new folder DIR.
+
+    A release of areas and intervals is converted only when --box-as says which point stands for a box: points look exact where boxes were
+    honest. Tools that read GeoParquet (QGIS, GeoPandas, DuckDB) open release.parquet as it is.
+    """
+    from shoal.io.point_files import write_points
+    from shoal.release_folder import read_release
+
+    with Bars(quiet=quiet) as bars:
+        bars("reading the release", 0, 1)
+        files = write_points(read_release(release), output, how, box_as=box_as)
+    lines = [f"{files:,} {how.upper()} files in {output}"]
+    if box_as:
+        lines.append(f"  note: each point stands for an area and an interval ({box_as}); say so wherever these files go")
+    _print(as_json, {"output": str(output), "files": files, "to": how, "box_as": box_as}, lines)
+    return 0
+
+
 def _bounds(fact: dict[str, Any]) -> str:
     """What the boxes leave open of a value."""
     if "low" not in fact or "high" not in fact:
@@ -190,4 +215,4 @@ def _print(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
     click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) if as_json else "\n".join(lines))
 
 
-COMMANDS: Final = (attack, measure, compare)
+COMMANDS: Final = (attack, measure, compare, convert)
