@@ -1,15 +1,24 @@
 """Attacks against oracles that look at every record, and against planted data whose rates are known."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shoal
+from naive_release import small_city
 from shoal.attacks import ATTACKS, Rate, attack, wilson
 from shoal.attacks.points import follow
+from shoal.attacks.questions import QUESTIONS
 from shoal.attacks.scene import Scene, Target
+from shoal.claims import KAnonymity, KteAnonymity
 from shoal.errors import InputError, MisuseError
 from shoal.kernels.cover_index import noisy_scores
+from shoal.methods import METHODS, Method
+from shoal.methods.kte_hide import KteHide
+from shoal.randomness import Randomness
 from shoal.release import Linkage, Release
 from shoal.trajectories import Grid, Integers, Trajectories
 from small_data import population, populations
@@ -109,9 +118,12 @@ def test_planted_unicity_is_the_share_of_people_alone(knowledge: str, name: str)
 def test_planted_linkage_counts_ties_as_shares(knowledge: str) -> None:
     people = planted(30, 20)
     rates = rates_of(people, None, None, [knowledge])
-    (rate,) = [rate for rate in rates.values() if "unicity" not in rate.name]
-    assert rate.successes == 30 + 40 / 2
-    assert rate.baseline == 1 / 70
+    linked = [rate for rate in rates.values() if "unicity" not in rate.name]
+    assert len(linked) == (2 if knowledge == "top:5" else 1)
+    for rate in linked:
+        assert rate.successes == 30 + 40 / 2
+        assert rate.baseline == 1 / 70
+        assert rate.worst == 1
 
 
 def test_enough_exact_points_find_everybody_who_is_unique() -> None:
@@ -125,11 +137,55 @@ def test_a_k_anonymous_release_keeps_every_linkage_at_one_in_k(k: int) -> None:
     release, linkage = naive_release(people, k=k)
     rates = rates_of(people, release, linkage, EVERY_KNOWLEDGE)
     for (name, target), rate in rates.items():
-        if target == "release" and name in {"linkage", "noisy-linkage", "top-locations", "period-linkage"}:
+        if target == "release" and name in {"linkage", "noisy-linkage", "top-locations", "top-anonymity-set", "period-linkage"}:
             assert rate.rate <= 1 / k + 1e-12
             assert rate.low <= 1 / k
         if (name, target) == ("unicity", "release"):
             assert rate.successes == 0
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_keeps_the_linkage_that_its_claim_speaks_of_at_one_in_k(name: str) -> None:
+    """Not within an interval: at most, for every single person, whatever is known (k-anonymity) or seen in one interval of tau."""
+    people = small_city()
+    method: Method = KteHide(tau_s=4 * 3600, epsilon_s=4 * 3600) if name == "kte-hide" else METHODS[name]()
+    claim = method.claim()
+    if not isinstance(claim, KAnonymity | KteAnonymity):
+        pytest.skip("a claim that speaks of no linkage")
+    release, linkage = method.anonymize(people, Randomness.from_system())
+    assert isinstance(release, shoal.Release)
+    everything = [*EVERY_KNOWLEDGE, "points:10"]
+    knowledge = [f"tau:{claim.tau_s:.0f}s"] if isinstance(claim, KteAnonymity) else everything
+    for (attacked, target), rate in rates_of(people, release, linkage, knowledge).items():
+        if target == "release" and attacked in {*QUESTIONS[0].attacks, *QUESTIONS[1].attacks}:
+            assert rate.worst is not None
+            if attacked == "unicity":
+                assert rate.worst == 0
+            elif isinstance(claim, KAnonymity) or not release.losses.samples_suppressed:
+                assert rate.worst <= 1 / claim.k + 1e-12, attacked
+            assert rate.low <= 1 / claim.k, attacked
+
+
+@given(populations(most=8), st.integers(1, 4))
+def test_the_anonymity_set_of_top_places_is_exact(people: Trajectories, most: int) -> None:
+    release, linkage = naive_release(people, boxes_per_record=2)
+    rate = rates_of(people, release, linkage, [f"top:{most}"])["top-anonymity-set", "release"]
+    own = dict(zip(linkage.uids, linkage.trajectory_ids, strict=True))
+    expected = 0.0
+    for uid, (_, x, y) in zip(people.ids, people, strict=True):
+        cells = Counter(zip(x.tolist(), y.tolist(), strict=True))
+        known = sorted(cells, key=lambda cell: (-cells[cell], cell))[:most]
+        fits = {
+            release.trajectory_ids[r]
+            for r in range(release.n_records)
+            if all(
+                any(x0 <= i < x1 and y0 <= j < y1 for _, _, x0, y0, x1, y1 in zip(*release.record(r).columns(), strict=True))
+                for i, j in known
+            )
+        }
+        assert own[uid] in fits, "a truthful record without suppression can have been everywhere its subject was"
+        expected += 1 / len(fits)
+    assert rate.successes == pytest.approx(expected)
 
 
 def test_the_control_group_shows_the_baseline() -> None:

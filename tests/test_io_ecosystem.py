@@ -7,12 +7,14 @@ import pandas as pd
 import pytest
 
 import shoal
-from shoal.errors import InputError, MisuseError
+from command_line import Shoal
+from shoal.errors import InputError, MisuseError, OutputError
 from shoal.io import read
+from shoal.io.point_files import PointFormat, write_points
 from shoal.methods.glove import Glove
 from shoal.randomness import Randomness
 from shoal.release import Linkage, Release
-from shoal.trajectories import Trajectories
+from shoal.trajectories import Grid, Trajectories
 from small_releases import random_people
 
 geopandas = pytest.importorskip("geopandas", reason="GeoPandas is not installed (the extra geo)")
@@ -130,6 +132,73 @@ def test_a_box_becomes_a_point_only_when_told_how(released: tuple[Trajectories, 
     assert x_m == pytest.approx(release.boxes.x_min * 100)
     with pytest.raises(MisuseError, match="local metres"):
         to_scikit_mobility(random_people(3, 3))
+
+
+@pytest.mark.parametrize("how", ["gpx", "plt"])
+def test_point_files_there_and_back(how: PointFormat, released: tuple[Trajectories, Release, Linkage], tmp_path: Path) -> None:
+    people, release, _ = released
+    assert write_points(people, tmp_path / "raw", how) == people.n_subjects
+    assert_same(read(tmp_path / "raw", working_crs=LAEA), people)
+    with pytest.raises(MisuseError, match="say how with box_as"):
+        write_points(release, tmp_path / "out", how)
+    assert not (tmp_path / "out").exists()
+    assert write_points(release, tmp_path / "out", how, box_as="first-corner") == release.n_records
+    back = read(tmp_path / "out", working_crs=LAEA, cell_m=10)  # a corner lies on the edge of its cell: smaller ones tell it
+    assert set(back.ids) == set(release.trajectory_ids)
+    assert back.n_samples == release.n_samples
+    for i, uid in enumerate(back.ids):
+        boxes = release.record(release.trajectory_ids.index(uid))
+        t, x, y = back.samples_of(i)
+        assert t.tolist() == boxes.t_start.tolist()
+        assert np.abs(x - boxes.x_min * 10).max() <= 1
+        assert np.abs(y - boxes.y_min * 10).max() <= 1
+    with pytest.raises(OutputError, match="exists"):
+        write_points(people, tmp_path / "raw", how)
+    with pytest.raises(MisuseError, match="local metres"):
+        write_points(random_people(3, 3), tmp_path / "local", how)
+
+
+def test_names_cannot_leave_the_folder(tmp_path: Path) -> None:
+    ids = ["..", "../up", "a/b", "<&>", "plain.name"]
+    people = Trajectories.from_rows(ids, [NOON // 60] * 5, range(5), range(5), grid=Grid(), crs=LAEA)
+    write_points(people, tmp_path / "out", "gpx")
+    files = {"%2E%2E.gpx", "%3C%26%3E.gpx", "%2E%2E%2Fup.gpx", "a%2Fb.gpx", "plain.name.gpx"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == files
+    assert read(tmp_path / "out", working_crs=LAEA).n_samples == 5
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")  # MovingPandas is behind pandas
+def test_movingpandas_holds_the_same_points(released: tuple[Trajectories, Release, Linkage]) -> None:
+    pytest.importorskip("movingpandas", reason="MovingPandas is not installed (the extra geo)")
+    from shoal.io.ecosystem import from_geopandas, to_movingpandas
+
+    people, release, _ = released
+    collection = to_movingpandas(people)
+    assert len(collection.trajectories) == people.n_subjects
+    back = collection.to_point_gdf()
+    assert_same(from_geopandas(back.rename_axis("t"), working_crs=LAEA, id="trajectory_id"), people)
+    with pytest.raises(MisuseError, match="say how"):
+        to_movingpandas(release)
+    several = [np.unique(release.record(r).t_start + release.record(r).t_end) for r in range(release.n_records)]
+    with pytest.warns(UserWarning, match=f"of {release.n_samples} points"):
+        held = to_movingpandas(release, box_as="centre").to_point_gdf()
+    assert len(held) == sum(len(moments) for moments in several if len(moments) > 1) < release.n_samples
+    two_at_once = Trajectories.from_rows(
+        ["a", "a", "a", "b"], [NOON // 60, NOON // 60, NOON, 1], [0, 1, 2, 3], [0] * 4, grid=Grid(), crs=LAEA
+    )
+    with pytest.warns(UserWarning, match="holds 2 of 4 points"):
+        to_movingpandas(two_at_once)
+
+
+def test_the_command_converts_only_when_told_how(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = Shoal(capsys)
+    assert call("synthesize", tmp_path / "c.parquet", "--subjects", 12, "--days", 1).code == 0
+    assert call("anonymize", tmp_path / "c.parquet", "--output", tmp_path / "r", "--risk-tries", 0).code == 0
+    refused = call("convert", tmp_path / "r", tmp_path / "points")
+    assert (refused.code, "say how" in refused.err) == (2, True)
+    done = call("convert", tmp_path / "r", tmp_path / "points", "--to", "plt", "--box-as", "centre")
+    assert (done.code, "12 PLT files" in done.out) == (0, True)
+    assert read(tmp_path / "points").n_subjects == 12
 
 
 def test_importing_shoal_loads_none_of_it() -> None:

@@ -1,5 +1,7 @@
 """Metrics: perfect on a release that changes nothing, known by hand on small ones, bounded by what boxes allow."""
 
+import itertools
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -9,12 +11,12 @@ from hypothesis import given
 from shoal.claims import KAnonymity
 from shoal.errors import InputError, MisuseError
 from shoal.methods.assembly import Crowd, assemble
-from shoal.query import Zones
+from shoal.query import Zones, time_profile
 from shoal.randomness import Randomness
 from shoal.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.trajectories import Grid, Trajectories
 from shoal.utility import METRICS, measure
-from shoal.utility.mobility import gyration_of, hours_of_day, trip_lengths
+from shoal.utility.mobility import gyration_of, trip_lengths
 from shoal.utility.places import rank_correlation
 from small_data import populations
 from small_releases import naive_release, random_people
@@ -94,9 +96,70 @@ def test_by_hand_gyration_trips_and_hours() -> None:
     release, _ = unchanged(people)
     lengths = trip_lengths(wide, replace(release, boxes=wide))
     assert [float(v[0]) for v in vars(lengths).values()] == [8, 9, 10]
-    shares = hours_of_day(np.array([1800.0]), np.array([7200.0]))
-    assert shares[:2] == pytest.approx([1 / 3, 2 / 3])
-    assert hours_of_day(np.array([0.0]), np.array([3 * 86400.0])) == pytest.approx([1 / 24] * 24)
+
+
+def in_a_square_of_two_cells(days: list[tuple[int, int]]) -> Trajectories:
+    """A person for each pair: at cell ``a`` in slot 0 and at cell ``b`` in slot 5 of a grid of hours; cells 0 and 1 side by side."""
+    rows = [(f"p{i}", 5 * j, cell) for i, pair in enumerate(days) for j, cell in enumerate(pair)]
+    ids, t, x = zip(*rows, strict=True)
+    return Trajectories.from_rows(ids, t, x, np.zeros(len(t)), grid=Grid(cell_m=1, slot_s=3600))
+
+
+def test_bounds_of_trips_and_hours_hold_every_world_and_are_reached() -> None:
+    """Two people, each box of two cells and two hours: all worlds are made, and their distance from the raw data is the oracle."""
+    people = in_a_square_of_two_cells([(0, 1), (1, 1)])
+    boxes = Boxes(**dict(zip(BOX_COLUMNS, np.array([[0, 2, 0, 0, 2, 1], [5, 7, 0, 0, 2, 1]] * 2).T, strict=True)))
+    release, linkage = unchanged(people)
+    release = replace(release, boxes=boxes)
+    found = {one.name: one.found for one in measure(people, release, linkage, ["od-similarity", "time-profile-error"])}
+    similarities, errors = [], []
+    for cells in itertools.product((0, 1), repeat=4):
+        trips = Counter(zip(cells[::2], cells[1::2], strict=True))
+        similarities.append(2 * sum((trips & Counter([(0, 1), (1, 1)])).values()) / 4)
+    for hours in itertools.product((0, 1), (5, 6), (0, 1), (5, 6)):
+        shares = Counter(hours)
+        errors.append(sum(abs(shares[h] / 4 - Counter([0, 5, 0, 5])[h] / 4) for h in range(24)) / 2)
+    for name, worlds in {"od-similarity": similarities, "time-profile-error": errors}.items():
+        value = found[name]
+        assert value.low is not None
+        assert value.high is not None
+        assert (value.low, value.high) == pytest.approx((min(worlds), max(worlds))), name
+        assert value.low < value.value < value.high
+
+
+@given(populations(most=6))
+def test_bounds_of_trips_and_hours_hold_the_truth(people: Trajectories) -> None:
+    """The raw samples are one of the worlds of boxes that hold one sample each: its distance, nothing, must lie within the bounds."""
+    crowds = []
+    rng = np.random.default_rng(people.n_samples)
+    for i in range(people.n_subjects):
+        t, x, y = people.samples_of(i)
+        own = Boxes.of_samples(t, x, y)
+        wider = {name: rng.integers(0, 40, len(t)) for name in BOX_COLUMNS}
+        signed = {name: -wider[name] if name in {"t_start", "x_min", "y_min"} else wider[name] for name in BOX_COLUMNS}
+        wide = {name: getattr(own, name) + signed[name] for name in BOX_COLUMNS}
+        wide |= {"t_start": own.t_start, "t_end": own.t_start + 1 + wider["t_end"]}  # the day of a trip is that of the box's start
+        crowds.append(Crowd(members=np.array([i]), boxes=Boxes(**wide).sorted()))
+    release, linkage = assemble(people, crowds, claim=KAnonymity(k=2), method="none", parameters={}, rng=Randomness.from_system())
+    profile, true = time_profile(release), time_profile(people).expected
+    assert (profile.minimum <= true + 1e-9).all()
+    assert (true <= profile.maximum + 1e-9).all()
+    assert profile.expected.sum() == pytest.approx(1)
+    found = {one.name: one.found for one in measure(people, release, linkage, ["time-profile-error", "od-similarity"])}
+    low = found["time-profile-error"].low
+    assert low is not None
+    assert low <= 1e-9
+
+
+def test_by_hand_the_hours_of_boxes() -> None:
+    people = Trajectories.from_rows(["a", "b"], [0, 5], [0, 0], [0, 0], grid=Grid(cell_m=1, slot_s=60))
+    hours = [(30, 120), (23 * 60, 25 * 60), (0, 3 * 1440), (61, 62)]
+    boxes = Boxes(**dict(zip(BOX_COLUMNS, np.array([[a, b, 0, 0, 1, 1] for a, b in hours]).T, strict=True)))
+    release, _ = unchanged(people)
+    found = time_profile(replace(release, boxes=boxes, trajectory_ids=("r",), offsets=np.array([0, 4])))
+    assert (found.minimum * 4).tolist() == [0, 1] + [0] * 22
+    assert (found.maximum * 4).tolist() == [3, 3] + [1] * 21 + [2]
+    assert (found.expected * 4)[:2] == pytest.approx([1 / 3 + 1 / 2 + 1 / 24, 2 / 3 + 1 / 24 + 1])
 
 
 def test_rank_correlation_known_values() -> None:

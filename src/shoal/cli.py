@@ -20,7 +20,7 @@ import click
 
 from shoal.cli_collect import collect
 from shoal.cli_methods import METHOD_OPTIONS, method_options, take_parameters
-from shoal.cli_options import PATH, config_option, input_options, output_options, take_reading
+from shoal.cli_options import PATH, config_option, earlier_option, input_options, output_options, take_earlier, take_reading
 from shoal.cli_risk import COMMANDS
 from shoal.cli_service import COMMANDS as SERVICE_COMMANDS
 from shoal.errors import ClaimError, ShoalError
@@ -121,6 +121,13 @@ def assess(source: str, ks: tuple[int, ...], output: Path | None, as_json: bool,
 @click.option("--output", type=PATH, required=True, metavar="DIR", help="The release folder to write; it must not exist yet.")
 @click.option("--linkage", type=PATH, metavar="FILE.parquet", help="Also write who became which record (secret; outside DIR).")
 @click.option("--private-report", type=PATH, metavar="FILE.html", help="Also write a report with an example from the raw data (secret).")
+@click.option("--record", type=PATH, metavar="FILE.toml", help="Purpose, recipients, contact ...: what you state in the report (public).")
+@click.option(
+    "--risk-tries",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Victims of each attack that the report shows; from 1000 on more attacks, 0 for none. [default: 200]",
+)
 @click.option(
     "--research-seed", type=click.IntRange(min=0), metavar="S", help="Repeatable pseudonyms; marks the release as not for publication."
 )
@@ -142,6 +149,8 @@ def anonymize(
     output: Path,
     linkage: Path | None,
     private_report: Path | None,
+    record: Path | None,
+    risk_tries: int | None,
     research_seed: int | None,
     resume: bool,
     blocks: int | None,
@@ -154,10 +163,12 @@ def anonymize(
 
     The release is checked before it is written, and not written if it does not keep its promise.
     """
+    from shoal.attacks.questions import TRIES
     from shoal.methods import METHODS
     from shoal.methods.glove import Glove
     from shoal.publication import publish
     from shoal.randomness import Randomness
+    from shoal.statement import NOTHING_STATED, read_statement
 
     reading = take_reading(options)
     if METHODS[method].takes_points:
@@ -165,11 +176,12 @@ def anonymize(
             raise click.UsageError(f"{method} publishes points as they are given; leave out --cell and --slot")
         reading["snap"] = False
     parameters = METHODS[method](**take_parameters(method, options))
+    statement = NOTHING_STATED if record is None else read_statement(record)
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
     if engine is not None and blocks is None:
         raise click.UsageError("--engine works on blocks; say how large with --blocks, for example --blocks 20000")
-    if blocks is not None and (not isinstance(parameters, Glove) or private_report is not None):
-        raise click.UsageError("--blocks works with --method glove and without --private-report")
+    if blocks is not None and (not isinstance(parameters, Glove) or private_report is not None or risk_tries is not None):
+        raise click.UsageError("--blocks works with --method glove and without --private-report and --risk-tries")
     with Bars(quiet=quiet) as bars, _told_how_to_continue(output, resume=resume or blocks is not None):
         if blocks is not None and isinstance(parameters, Glove):
             from shoal.intake import Reading
@@ -186,6 +198,7 @@ def anonymize(
                 engine=engine_of(engine or "local"),
                 run=_run(bars),
                 linkage_file=linkage,
+                statement=statement,
             )
             bars.say(f"anonymised in {len(in_blocks.blocks)} blocks of {min(in_blocks.blocks):,} to {max(in_blocks.blocks):,} people")
             _print_publication(in_blocks, as_json, {"linkage": linkage})
@@ -200,6 +213,8 @@ def anonymize(
             linkage_file=linkage,
             private_report=private_report,
             resume=resume,
+            statement=statement,
+            tries=TRIES if risk_tries is None else risk_tries,
         )
     _print_publication(published, as_json, {"linkage": linkage, "private_report": private_report})
     return HOLDS
@@ -210,11 +225,24 @@ def anonymize(
 @click.argument("release", type=PATH, metavar="RELEASE")
 @click.option("--linkage", type=PATH, metavar="FILE", help="Who became which record; without it only a part can be checked.")
 @click.option("--streamed", is_flag=True, help="Check in little memory, with secret scratch files beside RELEASE; needs --linkage.")
+@earlier_option
 @input_options
 @output_options
-def verify(raw: str, release: Path, linkage: Path | None, streamed: bool, as_json: bool, quiet: bool, **options: Any) -> int:
-    """Check the folder RELEASE against the data RAW that it was made from, trusting nothing that the folder says."""
-    from shoal.publication import stream_against_raw, verify_against_raw
+def verify(
+    raw: str,
+    release: Path,
+    linkage: Path | None,
+    streamed: bool,
+    earlier: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Check the folder RELEASE against the data RAW that it was made from, trusting nothing that the folder says.
+
+    With --earlier also: are there k people left for everybody when someone holds all these releases?
+    """
+    from shoal.publication import reveal, stream_against_raw, verify_against_raw
     from shoal.release_folder import read_linkage
 
     reading = take_reading(options)
@@ -223,16 +251,28 @@ def verify(raw: str, release: Path, linkage: Path | None, streamed: bool, as_jso
             raise click.UsageError("the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap")
     if streamed and linkage is None:
         raise click.UsageError("--streamed finds each person's record by the linkage; give it with --linkage, or leave out --streamed")
+    others = take_earlier(earlier)
+    if others and linkage is None:
+        raise click.UsageError("what several releases reveal together needs the linkage of each; give --linkage, too")
     with Bars(quiet=quiet) as bars:
         known = None if linkage is None else read_linkage(linkage)
         if streamed and known is not None:
             verdict = stream_against_raw(raw, release, known, _run(bars), **reading)
         else:
             verdict = verify_against_raw(raw, release, known, _run(bars), **reading)
-    facts = verdict.to_json()
+        together = reveal(raw, release, linkage, others, _run(bars), **reading) if others and linkage is not None else None
+    if together is not None:
+        verdict = verdict.and_also(together.findings())
+    facts = {**verdict.to_json(), **({} if together is None else {"together": together.to_json()})}
     lines = [f"{'HOLDS' if verdict.holds else 'DOES NOT HOLD'}: {verdict.checked:,} records checked"]
     lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]
     lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
+    if together is not None:
+        told = facts["together"]
+        lines.append(
+            f"  together, {told['releases']} releases, knowing {told['knowledge']}: fewer than {told['k']} people are left for "
+            f"{told['people_below_k']:,} of {told['people']:,} (the least: {told['least']}), where each release alone leaves {told['k']}"
+        )
     _print(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)])
     return HOLDS if verdict.holds else FAILS
 

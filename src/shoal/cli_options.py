@@ -1,7 +1,7 @@
 """Options that several commands share, the types of their values, and the settings file that can stand in for them."""
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -74,6 +74,25 @@ def output_options(command: Command) -> Command:
     """Add --json and --quiet, which every command has."""
     command = click.option("--quiet", is_flag=True, help="Show no progress and no messages.")(command)
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document alone on standard output.")(command)
+
+
+def earlier_option(command: Command) -> Command:
+    """Add --earlier FOLDER=LINKAGE, for releases of the same raw data that are already out."""
+    return click.option(
+        "--earlier",
+        multiple=True,
+        metavar="FOLDER=LINKAGE.parquet",
+        help="An earlier release of the same people and its linkage: what do all reveal together? May be repeated.",
+    )(command)
+
+
+def take_earlier(texts: Sequence[str]) -> list[tuple[Path, Path]]:
+    """Folders with their linkage tables; a usage error for one without."""
+    pairs = [(folder, links) for folder, _, links in (text.rpartition("=") for text in texts)]
+    for text, (folder, links) in zip(texts, pairs, strict=True):
+        if not folder or not links:
+            raise click.UsageError(f"--earlier {text} names no linkage, which tells the crowds; write FOLDER=LINKAGE.parquet")
+    return [(Path(folder), Path(links)) for folder, links in pairs]
 
 
 def config_option(command: Command) -> Command:

@@ -1,4 +1,4 @@
-"""The commands that judge a release: attack, measure, compare. Parse, call, print; heavy libraries load when a command runs."""
+"""The commands that judge and use a release: attack, measure, compare, convert. Heavy libraries load when a command runs."""
 
 import json
 from collections.abc import Sequence
@@ -7,7 +7,16 @@ from typing import Any, Final
 
 import click
 
-from shoal.cli_options import DURATION, PATH, config_option, input_options, output_options, take_reading
+from shoal.cli_options import (
+    DURATION,
+    PATH,
+    config_option,
+    earlier_option,
+    input_options,
+    output_options,
+    take_earlier,
+    take_reading,
+)
 from shoal.terminal import Bars
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
@@ -23,6 +32,7 @@ _KNOWLEDGE: Final = "points:P, top:N, home-work[:+8h], noisy:P:500m:30min, perio
 )
 @click.option("--tries", type=click.IntRange(min=1), default=1000, show_default=True, metavar="N", help="Victims drawn for each attack.")
 @click.option("--control", metavar="INPUT", help="Raw data of people who are not in RELEASE. [default: its suppressed subjects]")
+@earlier_option
 @click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Draw the same victims and samples again; nothing is published here.")
 @input_options
 @output_options
@@ -33,6 +43,7 @@ def attack(
     knowledge: tuple[str, ...],
     tries: int,
     control: str | None,
+    earlier: tuple[str, ...],
     seed: int | None,
     as_json: bool,
     quiet: bool,
@@ -46,11 +57,15 @@ def attack(
 
     from shoal.attacks import DEFAULT_KNOWLEDGE
     from shoal.attacks import attack as play
+    from shoal.attacks.together import attack_together
+    from shoal.publication import reveal
     from shoal.release_folder import read_linkage
     from shoal.report.wording import percent
     from shoal.run import Run
 
+    before = take_earlier(earlier)
     with Bars(quiet=quiet) as bars:
+        reading = take_reading(dict(options))
         original = _read_as_released(raw, release, options, bars)
         others = None if control is None else _read_as_released(control, release, options, bars)
         found = play(
@@ -63,12 +78,15 @@ def attack(
             control=others,
             run=Run(progress=bars),
         )
+        rates = list(found.rates)
+        if before:
+            rates += attack_together(reveal(raw, release, linkage, before, Run(progress=bars), **reading))
     lines = [
-        f"{rate.name:16} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to {percent(rate.high)}; guessing "
+        f"{rate.name:17} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to {percent(rate.high)}; guessing "
         f"{percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
-        for rate in found.rates
+        for rate in rates
     ]
-    _print(as_json, {"attacks": [rate.to_json() for rate in found.rates], "notes": list(found.notes)}, [*lines, *_noted(found.notes)])
+    _print(as_json, {"attacks": [rate.to_json() for rate in rates], "notes": list(found.notes)}, [*lines, *_noted(found.notes)])
     return 0
 
 
@@ -174,6 +192,31 @@ def granularity(source: str, k: int, taus_s: tuple[float, ...], output: Path | N
     return 0
 
 
+@click.command()
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.argument("output", type=PATH, metavar="DIR")
+@click.option("--to", "how", type=click.Choice(("gpx", "plt")), default="gpx", show_default=True, help="Files that other tools read.")
+@click.option("--box-as", type=click.Choice(("centre", "first-corner")), help="Which point stands for an area and interval; must be said.")
+@output_options
+def convert(release: Path, output: Path, how: Any, box_as: Any, as_json: bool, quiet: bool) -> int:
+    """Write the folder RELEASE as point files, one for each record, into a new folder DIR.
+
+    A release of areas and intervals is converted only when --box-as says which point stands for a box: points look exact where boxes were
+    honest. Tools that read GeoParquet (QGIS, GeoPandas, DuckDB) open release.parquet as it is.
+    """
+    from shoal.io.point_files import write_points
+    from shoal.release_folder import read_release
+
+    with Bars(quiet=quiet) as bars:
+        bars("reading the release", 0, 1)
+        files = write_points(read_release(release), output, how, box_as=box_as)
+    lines = [f"{files:,} {how.upper()} files in {output}"]
+    if box_as:
+        lines.append(f"  note: each point stands for an area and an interval ({box_as}); say so wherever these files go")
+    _print(as_json, {"output": str(output), "files": files, "to": how, "box_as": box_as}, lines)
+    return 0
+
+
 def _bounds(fact: dict[str, Any]) -> str:
     """What the boxes leave open of a value."""
     if "low" not in fact or "high" not in fact:
@@ -223,4 +266,4 @@ def _print(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
     click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) if as_json else "\n".join(lines))
 
 
-COMMANDS: Final = (attack, measure, compare, granularity)
+COMMANDS: Final = (attack, measure, compare, convert, granularity)

@@ -21,6 +21,7 @@ from shoal.publication import publish, write_page
 from shoal.randomness import Randomness
 from shoal.release_folder import explained_write, read_linkage, read_release
 from shoal.report.comparison_page import comparison_page
+from shoal.report.wording import claim_name
 from shoal.run import Run
 from shoal.study import Setting, Study
 from shoal.trajectories import Trajectories
@@ -123,14 +124,22 @@ def _result_of(
     place = folder / f"{setting.name}-{made}"
     result_file = place / f"result-{asked}.json"
     if result_file.exists():
-        return {**json.loads(result_file.read_text(encoding="utf-8")), "label": setting.label}
+        return {**json.loads(result_file.read_text(encoding="utf-8")), "label": setting.label, "claim": claim_name(setting.method.claim())}
     if not ((place / "release").exists() and (place / "linkage.parquet").exists()):
         if (place / "release").exists():
             raise OutputError(f"{place} holds a release without its linkage; remove that folder and run again")
         with explained_write(place):
             place.mkdir(exist_ok=True)
         (place / "linkage.parquet").unlink(missing_ok=True)
-        publish(published, setting.method, place / "release", rng=Randomness.from_system(), run=run, linkage_file=place / "linkage.parquet")
+        publish(
+            published,
+            setting.method,
+            place / "release",
+            rng=Randomness.from_system(),
+            run=run,
+            linkage_file=place / "linkage.parquet",
+            tries=0,  # the study attacks it itself
+        )
     release, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
     attacks: dict[str, Any] = {}
     notes: list[str] = []
@@ -141,6 +150,7 @@ def _result_of(
     result = {
         "label": setting.label,
         "method": setting.name,
+        "claim": claim_name(setting.method.claim()),
         "parameters": setting.method.parameters(),
         "folder": f"{RUNS_FOLDER}/{place.name}/release",
         "attacks": attacks,

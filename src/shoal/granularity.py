@@ -17,7 +17,7 @@ from shoal.report.granularity_page import granularity_page
 from shoal.run import Run
 from shoal.trajectories import Integers, Trajectories
 from shoal.units import show_s
-from shoal.utility.accuracy import sample_extents
+from shoal.utility.accuracy import extents_of_samples
 from shoal.verification import verify
 
 TAUS_S: Final = (600.0, 1800.0, 3600.0, 7200.0, 14400.0)  # the paper's range
@@ -104,7 +104,7 @@ def study_granularity(original: Trajectories, k: int, taus_s: Sequence[float], r
 
 def _granularity(original: Trajectories, release: Release, linkage: Linkage, tau_s: float) -> Granularity:
     grid = original.snapped_grid()
-    space_cells, time_slots = sample_extents(original, release, linkage)
+    space_cells, time_slots = extents_of_samples(original, release, linkage)
     shown = time_slots > 0
     hour_of = (original.t * grid.slot_s).astype(np.int64) // _HOUR_S % 24
     hours = []

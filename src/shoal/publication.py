@@ -9,10 +9,12 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from shoal.attacks.questions import TRIES
 from shoal.checkpoint import Checkpoint, fingerprint, parts_folder
 from shoal.errors import ClaimError, MisuseError, OutputError
 from shoal.exposure import KGap, k_gaps
@@ -29,18 +31,22 @@ from shoal.release_folder import (
     check_linkage_path,
     explained_write,
     manifest_of,
+    read_linkage,
+    read_release,
     reading_of_raw,
     staged_folder,
     staged_linkage,
     write_manifest,
     write_table,
 )
-from shoal.report import assessment_report, points_report, release_report
+from shoal.report import assessment_report, gather_evidence, points_report, release_report
 from shoal.run import Run
+from shoal.statement import NOTHING_STATED, Statement
 from shoal.trajectories import Grid, Trajectories
 from shoal.utility.accuracy import Accuracy, measure_accuracy
 from shoal.verdicts import Verdict
 from shoal.verification import verify, verify_folder
+from shoal.verification.several import Issued, Together, reveal_together
 from shoal.verification.streamed import verify_streamed_folder
 
 GAPS_SHOWN: Final = (2, 5)
@@ -67,9 +73,12 @@ def publish(
     linkage_file: Path | None = None,
     private_report: Path | None = None,
     resume: bool = False,
+    statement: Statement = NOTHING_STATED,
+    tries: int = TRIES,
 ) -> Publication:
     """Write a verified release folder, complete or not at all.
 
+    statement: what the publisher says of it. tries: victims of each attack whose rate the report shows, 0 = none is played.
     linkage_file, private_report: written, readable by their owner alone, only when named; both must lie outside ``output``.
     resume: keep finished parts of the work in a folder beside ``output`` until it is done, and continue from those found there.
     Raises ClaimError when the release does not keep its promise, OutputError when a target exists or cannot be written.
@@ -91,17 +100,18 @@ def publish(
         snapped = original if original.grid is not None else original.snapped_to(Grid())
         gaps = exposure_at(snapped, sorted({*GAPS_SHOWN, release.claim.k}), run)
         write_table(release, staging / RELEASE_FILE)
-        manifest = manifest_of(release, verdict, staging / RELEASE_FILE)
+        manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
         write_manifest(manifest, staging / MANIFEST_FILE)
         if isinstance(release, PointRelease):
-            page = points_report(original, release, verdict, gaps, snapped)
+            page = points_report(original, release, verdict, gaps, snapped, statement=statement)
         else:
-            page = release_report(original, release, linkage, verdict, gaps)
+            evidence = gather_evidence(original, release, linkage, tries=tries, run=run)
+            of_boxes = partial(release_report, original, release, linkage, verdict, gaps, evidence=evidence, statement=statement)
+            page = of_boxes()
+            if private_report is not None:
+                beside.enter_context(_staged_private(of_boxes(private=True), private_report))
         (staging / REPORT_FILE).write_text(page, encoding="utf-8")
         insist(verify_folder(original, staging, linkage))
-        if private_report is not None and isinstance(release, Release):
-            page = release_report(original, release, linkage, verdict, gaps, private=True)
-            beside.enter_context(_staged_private(page, private_report))
         if linkage_file is not None:
             beside.enter_context(staged_linkage(linkage, linkage_file, output))
     if resume:
@@ -149,6 +159,23 @@ def stream_against_raw(raw: Any, folder: Path, linkage: Linkage, run: Run, **ove
 def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajectories:
     """The raw input of a release folder, read as its manifest says; overrides take the place of the manifest's settings."""
     return read_with(raw, reading_of_raw(folder, **overrides), run)
+
+
+def reveal(raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any) -> Together:
+    """What a release folder and earlier ones of the same raw data reveal together. earlier: folders with their linkage tables.
+
+    Raises InputError when one cannot be read or does not belong.
+    """
+    issued = [
+        Issued(
+            label=f"the release {one}",
+            original=read_raw_of(raw, one, run, **overrides),
+            release=read_release(one),
+            linkage=read_linkage(links),
+        )
+        for one, links in [(folder, linkage), *earlier]
+    ]
+    return reveal_together(issued[0], issued[1:])
 
 
 def exposure_at(original: Trajectories, ks: Sequence[int], run: Run) -> list[KGap]:

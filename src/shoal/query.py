@@ -20,6 +20,7 @@ from shoal.trajectories import Grid, Integers, Numbers, Trajectories
 Floats = npt.NDArray[np.float64]
 
 DAY_S: Final = 86_400.0
+_HOUR_S: Final = 3600.0
 _CHUNK: Final = 4_000
 _ROUNDING: Final = 1e-9
 
@@ -93,10 +94,15 @@ def boxes_of(data: Release | Trajectories) -> tuple[Boxes, Integers, Grid]:
 def people_in(data: Release | Trajectories, region: Region) -> Estimate:
     """How many records have a sample in the region."""
     boxes, offsets, grid = boxes_of(data)
-    share = _share(boxes.t_start * grid.slot_s, boxes.t_end * grid.slot_s, np.array([region.t_start_s, region.t_end_s]))
-    share *= _share(boxes.x_min * grid.cell_m, boxes.x_max * grid.cell_m, np.array([region.x_min_m, region.x_max_m]))
-    share *= _share(boxes.y_min * grid.cell_m, boxes.y_max * grid.cell_m, np.array([region.y_min_m, region.y_max_m]))
-    found = _present(share, offsets)
+    touching = (boxes.t_start * grid.slot_s < region.t_end_s) & (boxes.t_end * grid.slot_s > region.t_start_s)
+    touching &= (boxes.x_min * grid.cell_m < region.x_max_m) & (boxes.x_max * grid.cell_m > region.x_min_m)
+    touching &= (boxes.y_min * grid.cell_m < region.y_max_m) & (boxes.y_max * grid.cell_m > region.y_min_m)
+    rows = np.flatnonzero(touching)  # no other box has a share in the region
+    near = boxes.take(rows)
+    share = _share(near.t_start * grid.slot_s, near.t_end * grid.slot_s, np.array([region.t_start_s, region.t_end_s]))
+    share *= _share(near.x_min * grid.cell_m, near.x_max * grid.cell_m, np.array([region.x_min_m, region.x_max_m]))
+    share *= _share(near.y_min * grid.cell_m, near.y_max * grid.cell_m, np.array([region.y_min_m, region.y_max_m]))
+    found = _present(share, np.searchsorted(rows, offsets))
     return Estimate(minimum=float(found.minimum[0]), expected=float(found.expected[0]), maximum=float(found.maximum[0]))
 
 
@@ -126,10 +132,44 @@ def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
     total = np.zeros((3, len(zones), len(zones)))
     for start in range(0, len(begins), _CHUNK):
         origin, destination = (_shares_of_zones(boxes.take(rows[start : start + _CHUNK]), grid, zones) for rows in (begins, ends))
+        known = (origin >= 1).any(axis=1) & (destination >= 1).any(axis=1)  # one zone each: counted, not multiplied
+        pairs = origin[known].argmax(axis=1) * len(zones) + destination[known].argmax(axis=1)
+        total += np.bincount(pairs, minlength=len(zones) ** 2).reshape(total.shape[1:])
+        origin, destination = origin[~known], destination[~known]
         total[0] += (origin >= 1).T.astype(np.float64) @ (destination >= 1)
         total[1] += origin.T @ destination
         total[2] += (origin > 0).T.astype(np.float64) @ (destination > 0)
     return Estimates(minimum=total[0], expected=total[1], maximum=total[2])
+
+
+def time_profile(data: Release | Trajectories) -> Estimates:
+    """[24]: the share of all samples that lies in each hour of the day (UTC); expected: each box spread evenly over its interval.
+
+    minimum: boxes that lie in the hour whole; maximum: boxes that touch it.
+    """
+    boxes, _, grid = boxes_of(data)
+    start_s, end_s = boxes.t_start * grid.slot_s, boxes.t_end * grid.slot_s
+    first = np.floor(start_s / _HOUR_S + _ROUNDING).astype(np.int64)
+    hours = np.minimum(np.ceil(end_s / _HOUR_S - _ROUNDING).astype(np.int64) - first, 24)  # a day touches every hour once
+    edges = np.bincount(first % 24, minlength=49) - np.bincount(first % 24 + hours, minlength=49)
+    touched = edges.cumsum()
+    n = max(len(boxes), 1)
+    return Estimates(
+        minimum=np.bincount(first[hours == 1] % 24, minlength=24) / n,
+        expected=_hours_of_day(start_s, end_s),
+        maximum=(touched[:24] + touched[24:48]) / n,
+    )
+
+
+def _hours_of_day(start_s: Numbers, end_s: Numbers) -> Floats:
+    """[24]: mean share of the intervals that lies in each hour of the day."""
+    edges = np.arange(25) * _HOUR_S
+
+    def until(moment: Numbers) -> Floats:
+        whole, rest = np.divmod(moment, DAY_S)
+        return np.asarray(whole[:, None] * _HOUR_S + np.clip(rest[:, None] - edges[None, :-1], 0.0, _HOUR_S))
+
+    return np.asarray(((until(end_s) - until(start_s)) / (end_s - start_s)[:, None]).sum(axis=0) / max(len(start_s), 1))
 
 
 def _records_in_chunks(offsets: Integers) -> Iterator[tuple[int, int]]:

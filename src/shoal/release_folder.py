@@ -28,6 +28,7 @@ from shoal.intake import Reading
 from shoal.point_table import points_as_written, write_points
 from shoal.projection import WGS84, Floats, transform
 from shoal.release import BOX_COLUMNS, AnyRelease, Boxes, Linkage, Losses, PointRelease, Release
+from shoal.statement import NOTHING_STATED, Statement
 from shoal.trajectories import Grid, Integers
 from shoal.verdicts import Verdict
 from shoal.version import __version__
@@ -71,6 +72,7 @@ class Manifest(BaseModel):
     n_records: int
     n_samples: int
     publishable: bool
+    record: dict[str, Any] = Field(default_factory=dict)
     release_sha256: str
 
     @model_validator(mode="after")
@@ -132,7 +134,7 @@ def _table_of(release: Release) -> tuple[pa.Table, list[list[float]]]:
     return pa.table(columns), [bounds]
 
 
-def manifest_of(release: AnyRelease, verdict: Verdict, parquet: Path) -> Manifest:
+def manifest_of(release: AnyRelease, verdict: Verdict, parquet: Path, statement: Statement = NOTHING_STATED) -> Manifest:
     """What the manifest says of a release, its verdict and its written table."""
     grid = None if isinstance(release, PointRelease) else release.grid
     return Manifest(
@@ -152,6 +154,7 @@ def manifest_of(release: AnyRelease, verdict: Verdict, parquet: Path) -> Manifes
         n_records=release.n_records,
         n_samples=release.n_samples,
         publishable=release.publishable,
+        record=statement.to_json(),
         release_sha256=sha256_of(parquet),
     )
 

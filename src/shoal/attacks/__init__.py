@@ -4,7 +4,7 @@ Knowledge is drawn from raw data; what is attacked is the raw data itself (risk 
 knowledge of people who are not in it (control: what luck, and what everybody's habits, give).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +14,7 @@ from shoal.attacks.home_work import attack_home_work
 from shoal.attacks.noisy import attack_noisy
 from shoal.attacks.places import attack_period, attack_top
 from shoal.attacks.points import attack_attribution, attack_points
-from shoal.attacks.rate import Rate, wilson
+from shoal.attacks.rate import Rate, TargetName, wilson
 from shoal.attacks.scene import Scene, Target
 from shoal.attacks.tau_knowledge import attack_tau
 from shoal.errors import InputError, MisuseError
@@ -120,12 +120,14 @@ def attack(
     *,
     tries: int = 1000,
     control: Trajectories | None = None,
+    targets: Collection[TargetName] = ("raw", "release", "control"),
     run: Run | None = None,
 ) -> Attacked:
     """Play each knowledge against the raw data, the release, and the release with people who are not in it.
 
     release, linkage: None for raw data alone. tries: victims for each attack, drawn at random where there are more; the same ones for
-    every target. control: people who were never in the release, on the same grid; None = the suppressed ones.
+    every target. control: people who were never in the release, on the same grid; None = the suppressed ones. targets: of the three, those
+    that are wanted.
     Raises InputError when the parts do not belong together, MisuseError for a knowledge or a number of tries that cannot be.
     """
     if tries < 1:
@@ -155,7 +157,7 @@ def attack(
             chosen = _some(strangers, tries, rng)
             stand_ins = rng.integers(0, release.n_records, len(chosen))
             scenes.append(Scene(known=outside, target=target, victims=chosen, own=stand_ins, label="control", run=run))
-        else:
+        elif "control" in targets:
             notes.append(
                 "no control group: everybody of the raw data is in the release; give --control, or hold people out before publishing"
             )
@@ -163,6 +165,8 @@ def attack(
     rates: list[Rate] = []
     for text, play in zip(knowledge, attacks, strict=True):
         for scene in scenes:
+            if scene.label not in targets:
+                continue
             try:
                 rates += play(scene, np.random.default_rng(seed))  # the same knowledge against every target
             except MisuseError as error:

@@ -1,6 +1,5 @@
 """The adversary who knows which record is a person's, and looks for home and work in it (semantics 5)."""
 
-import math
 from collections import Counter
 
 import numpy as np
@@ -31,13 +30,12 @@ def attack_home_work(scene: Scene, utc_offset_s: float, rng: np.random.Generator
         ]
         hours = "20 and 6 o'clock" if place == "home" else "9 and 17 o'clock, Monday to Friday"
         rates.append(
-            Rate(
+            Rate.of(
+                hits,
                 name=place,
                 knowledge="which record it is",
                 attacker=f"Someone who knows which record is a person's and names its likeliest cell between {hours} as {place}.",
                 target=scene.label,
-                tries=len(hits),
-                successes=math.fsum(hits),
                 baseline=Counter(truth.values()).most_common(1)[0][1] / len(truth),
             )
         )

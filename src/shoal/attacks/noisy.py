@@ -1,6 +1,5 @@
 """The adversary who knows p samples inexactly: Gaussian noise in space and time, and records ranked by likelihood."""
 
-import math
 from typing import Final
 
 import numpy as np
@@ -33,7 +32,8 @@ def attack_noisy(scene: Scene, p: int, noise_m: float, noise_s: float, rng: np.r
     won = list(scene.run.map(wins, range(len(scene.victims)), label=f"weighing noisy samples ({scene.label})"))
     noise = f"{show_m(noise_m)} and {show_s(noise_s)}"
     return [
-        Rate(
+        Rate.of(
+            won,
             name="noisy-linkage",
             knowledge=f"{p} point{'s' * (p > 1)} with noise of {noise}",
             attacker=(
@@ -41,8 +41,6 @@ def attack_noisy(scene: Scene, p: int, noise_m: float, noise_s: float, rng: np.r
                 "(standard deviation on each axis) and names the record that makes them likeliest."
             ),
             target=scene.label,
-            tries=len(scene.victims),
-            successes=math.fsum(won),
             baseline=scene.guess,
         )
     ]

@@ -1,9 +1,10 @@
 """Adversaries who know places without times: the N most visited (Zang and Bolot 2011), and those of another period."""
 
-import math
+from collections import Counter
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from shoal.attacks.rate import Rate
 from shoal.attacks.scene import Floats, Scene, expected_hits
@@ -18,36 +19,34 @@ _MOST_PLACES: Final = 50
 def attack_top(scene: Scene, most: int, rng: np.random.Generator) -> list[Rate]:
     """Linkage by the N most visited cells; ties in visits go by the smaller cell.
 
-    On raw data the candidates are the people with the same set of N cells (exact). On a release the record that expects most visits to
-    these cells (the product of expected visits, over boxes taken as uniform inside) is named.
+    On raw data the candidates are the people with the same set of N cells (exact). On a release two things are measured: the record that
+    expects most visits to these cells (the product of expected visits, over boxes taken as uniform inside) is named; and the anonymity
+    set, which is exact: the records whose boxes hold all of the cells, one of which is named at random.
     """
     del rng
     places = [top_cells(scene, victim, most) for victim in scene.victims.tolist()]
-    if scene.label == "raw":
-        of_record = [top_cells_of_boxes(scene.target.record(r), most) for r in range(scene.target.n_records)]
-        sizes: dict[bytes, int] = {}
-        for cells in of_record:
-            sizes[cells.tobytes()] = sizes.get(cells.tobytes(), 0) + 1
-        won = [
-            float(np.array_equal(of_record[own], cells)) / sizes.get(cells.tobytes(), 1)
-            for cells, own in zip(places, scene.own.tolist(), strict=True)
-        ]
-    else:
-        won = [
-            expected_hits(np.log(_visits(scene, cells) + _ELSEWHERE).sum(axis=1), own)
-            for cells, own in zip(places, scene.own.tolist(), strict=True)
-        ]
     knows = f"{most} most visited place{'s' * (most > 1)}"
+    if scene.label == "raw":
+        named = fitting = _shares_of_sets(scene, places, most)
+    else:
+        pairs = list(zip(places, scene.own.tolist(), strict=True))
+        visits = [(_visits(scene, cells), own) for cells, own in pairs]
+        named = [expected_hits(np.log(seen + _ELSEWHERE).sum(axis=1), own) for seen, own in visits]
+        fitting = [_share_of_set(np.asarray((seen > 0).all(axis=1)), own) for seen, own in visits]
+    does = {
+        "top-locations": (named, "names the record that fits them best"),
+        "top-anonymity-set": (fitting, "names one of the records that can have them all, at random"),
+    }
     return [
-        Rate(
-            name="top-locations",
+        Rate.of(
+            won,
+            name=name,
             knowledge=knows,
-            attacker=f"Someone who knows the {knows} of a person, without times, and names the record that fits them best.",
+            attacker=f"Someone who knows the {knows} of a person, without times, and {sentence}.",
             target=scene.label,
-            tries=len(won),
-            successes=math.fsum(won),
             baseline=scene.guess,
         )
+        for name, (won, sentence) in does.items()
     ]
 
 
@@ -69,7 +68,8 @@ def attack_period(scene: Scene, split_slot: int | None, rng: np.random.Generator
     later = scene.target.with_boxes(scene.target.boxes[:, 0] >= moment)
     stage = Scene(known=scene.known, target=later, victims=scene.victims[both], own=scene.own[both], label=scene.label, run=scene.run)
     lengths = np.maximum(np.diff(later.offsets), 1)[:, None]
-    spread = max(len(np.unique(np.column_stack([scene.known.x, scene.known.y]), axis=0)), 1)
+    width = int(np.ptp(scene.known.y)) + 1
+    spread = len(np.unique((scene.known.x - scene.known.x.min()) * width + (scene.known.y - scene.known.y.min())))
 
     def wins(place: int) -> float:
         victim = int(stage.victims[place])
@@ -83,7 +83,8 @@ def attack_period(scene: Scene, split_slot: int | None, rng: np.random.Generator
 
     won = list(scene.run.map(wins, range(len(stage.victims)), label=f"comparing periods ({scene.label})"))
     return [
-        Rate(
+        Rate.of(
+            won,
             name="period-linkage",
             knowledge="an earlier period of the same people",
             attacker=(
@@ -91,11 +92,22 @@ def attack_period(scene: Scene, split_slot: int | None, rng: np.random.Generator
                 "(the two periods do not overlap)."
             ),
             target=scene.label,
-            tries=len(won),
-            successes=math.fsum(won),
             baseline=scene.guess,
         )
     ]
+
+
+def _shares_of_sets(scene: Scene, places: list[Integers], most: int) -> list[float]:
+    """The chance to name the right one among the people with the same set of N cells, for each victim."""
+    of_record = [top_cells_of_boxes(scene.target.record(r), most).tobytes() for r in range(scene.target.n_records)]
+    sizes = Counter(of_record)
+    known = [cells.tobytes() for cells in places]
+    return [float(of_record[own] == cells) / max(sizes[cells], 1) for cells, own in zip(known, scene.own.tolist(), strict=True)]
+
+
+def _share_of_set(fits: npt.NDArray[np.bool_], own: int) -> float:
+    """The chance to name the right record among those that fit."""
+    return float(fits[own]) / max(int(np.count_nonzero(fits)), 1)
 
 
 def top_cells(scene: Scene, victim: int, most: int) -> Integers:

@@ -65,15 +65,7 @@ def attack_points(scene: Scene, p: int, rng: np.random.Generator) -> list[Rate]:
         "linkage": (fits / np.maximum(candidates, 1), f"{does} and names one of the records that cover them, at random"),
     }
     return [
-        Rate(
-            name=name,
-            knowledge=knows,
-            attacker=f"Someone who {sentence}.",
-            target=scene.label,
-            tries=len(scene.victims),
-            successes=float(won.sum()),
-            baseline=scene.guess,
-        )
+        Rate.of(won, name=name, knowledge=knows, attacker=f"Someone who {sentence}.", target=scene.label, baseline=scene.guess)
         for name, (won, sentence) in outcomes.items()
     ]
 
@@ -88,7 +80,8 @@ def attack_attribution(scene: Scene, p: int, rng: np.random.Generator) -> list[R
     offsets, known = draw_samples(scene.known, scene.victims, p, rng)
     found = follow(scene, offsets, known, p, rng.random(n))
     strangers = rng.integers(0, scene.target.n_records, n)
-    won = lucky = 0
+    won = []
+    lucky = 0
     for place, victim in enumerate(scene.victims.tolist()):
         own = known[offsets[place] : offsets[place + 1]]
         t, x, y = scene.known.samples_of(victim)
@@ -96,9 +89,10 @@ def attack_attribution(scene: Scene, p: int, rng: np.random.Generator) -> list[R
         stranger = int(strangers[place])
         chosen = int(found.chosen[place])
         lucky += _is_of(samples, _another_box(scene, stranger, own, rng))
-        won += _is_of(samples, _another_box(scene, chosen if chosen >= 0 else stranger, own, rng))
+        won.append(_is_of(samples, _another_box(scene, chosen if chosen >= 0 else stranger, own, rng)))
     return [
-        Rate(
+        Rate.of(
+            won,
             name="attribution",
             knowledge=f"{p} exact point{'s' * (p > 1)}",
             attacker=(
@@ -106,8 +100,6 @@ def attack_attribution(scene: Scene, p: int, rng: np.random.Generator) -> list[R
                 "another sample of that record that the person was there and then."
             ),
             target=scene.label,
-            tries=n,
-            successes=float(won),
             baseline=lucky / n,
         )
     ]

@@ -4,6 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from shoal.errors import MisuseError
 
 TargetName = Literal["raw", "release", "control"]
@@ -15,7 +18,8 @@ class Rate:
     """Successes of an attack in a number of tries.
 
     successes: expected ones, as a tie among c equally good answers counts 1/c when the right one is among them. baseline: the rate of
-    guessing without what is attacked. knowledge: in short; attacker: who knows what and does what, in one sentence.
+    guessing without what is attacked. knowledge: in short; attacker: who knows what and does what, in one sentence. worst: the greatest
+    chance of success that any one of the victims had, None where it was not kept.
     """
 
     name: str
@@ -25,6 +29,22 @@ class Rate:
     tries: int
     successes: float
     baseline: float
+    worst: float | None = None
+
+    @classmethod
+    def of(cls, outcomes: npt.ArrayLike, *, name: str, knowledge: str, attacker: str, target: TargetName, baseline: float) -> "Rate":
+        """The rate of these chances of success, one for each victim."""
+        chances = np.asarray(outcomes, dtype=np.float64)
+        return cls(
+            name=name,
+            knowledge=knowledge,
+            attacker=attacker,
+            target=target,
+            tries=len(chances),
+            successes=math.fsum(chances.tolist()),
+            baseline=baseline,
+            worst=float(chances.max(initial=0.0)),
+        )
 
     def __post_init__(self) -> None:
         if not (self.tries >= 1 and 0 <= self.successes <= self.tries * (1 + 1e-9)):
@@ -58,6 +78,7 @@ class Rate:
             "low": self.low,
             "high": self.high,
             "baseline": self.baseline,
+            "worst": self.worst,
             "attacker": self.attacker,
         }
 

@@ -52,15 +52,7 @@ def attack_tau(scene: Scene, tau_s: float, rng: np.random.Generator) -> list[Rat
         ),
     ]
     return [
-        Rate(
-            name=name,
-            knowledge=f"all observations in {show_s(tau_s)}",
-            attacker=attacker,
-            target=scene.label,
-            tries=len(known),
-            successes=float(won.sum()),
-            baseline=baseline,
-        )
+        Rate.of(won, name=name, knowledge=f"all observations in {show_s(tau_s)}", attacker=attacker, target=scene.label, baseline=baseline)
         for name, attacker, won, baseline in outcomes
     ]
 

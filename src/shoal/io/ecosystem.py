@@ -1,8 +1,9 @@
-"""To the frames of other libraries, and from them where plain reading is not enough. The only file that imports GeoPandas.
+"""To the frames of other libraries, and from them where plain reading is not enough. The only file that imports GeoPandas and MovingPandas.
 
 A release holds areas and intervals. Where a format knows only points, a box becomes one only when the caller says how.
 """
 
+import warnings
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import numpy as np
@@ -16,6 +17,7 @@ from shoal.trajectories import Integers, Trajectories
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
+    from movingpandas import TrajectoryCollection
     from pandas import DataFrame
 
 BoxAs = Literal["centre", "first-corner"]
@@ -53,7 +55,7 @@ def to_scikit_mobility(data: Release | Trajectories, *, box_as: BoxAs | None = N
     """Columns uid, datetime (UTC, without a zone as that library has it), lat, lng. box_as: see ``points_of``."""
     import pandas as pd
 
-    names, t_s, lon, lat = _in_degrees(data, box_as)
+    names, t_s, lon, lat = degrees_of(data, box_as)
     return pd.DataFrame({"uid": names, "datetime": pd.to_datetime(t_s, unit="s"), "lat": lat, "lng": lon})
 
 
@@ -62,10 +64,33 @@ def to_positionfixes(data: Release | Trajectories, *, box_as: BoxAs | None = Non
     geopandas = _geopandas()
     import pandas as pd
 
-    names, t_s, lon, lat = _in_degrees(data, box_as)
+    names, t_s, lon, lat = degrees_of(data, box_as)
     columns = {"user_id": names, "tracked_at": pd.to_datetime(t_s, unit="s", utc=True)}
     frame = geopandas.GeoDataFrame(columns, geometry=geopandas.points_from_xy(lon, lat), crs=WGS84)
     return frame.rename_geometry("geom")
+
+
+def to_movingpandas(data: Release | Trajectories, *, box_as: BoxAs | None = None) -> "TrajectoryCollection":
+    """A collection of MovingPandas: a trajectory for each person or record, times in UTC without a zone, points in WGS 84.
+
+    That library keeps one point for each moment of a trajectory, and no trajectory of a single one; a warning counts what it leaves out.
+    box_as: see ``points_of``.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of libraries that it would like to have
+        try:
+            from movingpandas import TrajectoryCollection
+        except ImportError as error:
+            raise MissingExtraError("this needs MovingPandas; install it with: pip install 'shoal[geo]'") from error
+    fixes = to_positionfixes(data, box_as=box_as).rename(columns={"user_id": "trajectory_id", "tracked_at": "t"})
+    kept = fixes.drop_duplicates(["trajectory_id", "t"])
+    kept = kept[kept.groupby("trajectory_id")["t"].transform("size") > 1]
+    if len(kept) < len(fixes):
+        warnings.warn(
+            f"MovingPandas holds {len(kept)} of {len(fixes)} points: only the first of one moment, and no trajectory of a single moment",
+            stacklevel=2,
+        )
+    return TrajectoryCollection(kept.assign(t=kept["t"].dt.tz_localize(None)), "trajectory_id", t="t")
 
 
 def points_of(data: Release | Trajectories, box_as: BoxAs | None) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
@@ -92,8 +117,8 @@ def points_of(data: Release | Trajectories, box_as: BoxAs | None) -> tuple["np.n
     return np.repeat(np.array(names, dtype=object), np.diff(offsets)), t_s, x_m, y_m
 
 
-def _in_degrees(data: Release | Trajectories, box_as: BoxAs | None) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
-    """The same with longitude and latitude; raises MisuseError for local metres, which lie nowhere on the earth."""
+def degrees_of(data: Release | Trajectories, box_as: BoxAs | None) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
+    """(name, seconds, longitude, latitude) of every sample, as ``points_of``; raises MisuseError for local metres as well."""
     names, t_s, x_m, y_m = points_of(data, box_as)
     if data.crs is None:
         raise MisuseError(

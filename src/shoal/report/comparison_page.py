@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.frontier import Better, Point, frontier
-from shoal.report import wording
 from shoal.report.figures import _figure, _line, _marker
 from shoal.report.pages import page
-from shoal.report.wording import metres, percent, seconds
+from shoal.report.wording import percent, show
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -19,13 +18,13 @@ def comparison_page(
 ) -> str:
     """found: the comparison as its JSON; words, unit: of the budget's metric; people: in the releases, and held out as control."""
     releases = found["releases"]
-    drawings = {"frontier": frontier_figure(points, better, found["budget"]["utility"])} if points else {}
+    drawings = {"frontier": frontier_figure(points, better, words)} if points else {}
     rates = {
         (knowledge, entry["name"]): None for result in releases for knowledge, entries in result["attacks"].items() for entry in entries
     }
     rows = [
         {
-            "knowledge": knowledge,
+            "knowledge": next(_entries(releases, knowledge, name))["knowledge"],
             "name": name,
             "attacker": next(_entries(releases, knowledge, name))["attacker"],
             "baseline": percent(next(_entries(releases, knowledge, name))["baseline"]),
@@ -49,6 +48,8 @@ def comparison_page(
         drawings,
         found=found,
         labels=[result["label"] for result in releases],
+        claims={result["label"]: result["claim"] for result in releases},
+        budget_knows=next((entry["knowledge"] for entry in _budgeted(releases, found["budget"])), found["budget"]["knowledge"]),
         points={point.label: point for point in points},
         attacks=rows,
         metrics=metrics,
@@ -63,13 +64,13 @@ def comparison_page(
 
 def frontier_figure(points: Sequence[Point], better: Better, y_title: str) -> "Figure":
     """Measured risk with its interval against utility, one mark for each release, and the line of those that no other beats."""
-    figure = _figure("measured risk", f"{y_title} ({better} is better)")
+    figure = _figure("measured risk (less is better)", f"{y_title} ({better} is better)")
     best = frontier(points, better)
     figure.add_scatter(
         x=[point.risk for point in best],
         y=[point.utility for point in best],
         mode="lines",
-        name="frontier",
+        name="best trade-offs",
         line=_line(0),
         hoverinfo="skip",
     )
@@ -94,22 +95,19 @@ def frontier_figure(points: Sequence[Point], better: Better, y_title: str) -> "F
     return figure
 
 
-def show(value: float | None, unit: str) -> str:
-    """A value of a metric as people write it; a dash for one that is not known."""
-    number = math.nan if value is None else value
-    if unit in {"share", "m", "s"}:
-        return {"share": percent, "m": metres, "s": seconds}[unit](number)
-    return wording.number(number)
-
-
 def _entries(releases: Sequence[Mapping[str, Any]], knowledge: str, name: str) -> Any:
     return (entry for result in releases for entry in result["attacks"].get(knowledge, []) if entry["name"] == name)
 
 
-def _rates_of(releases: Sequence[Mapping[str, Any]], knowledge: str, name: str, target: str) -> list[str]:
-    """The rate with its interval for each release, a dash where it was not measured."""
-    shown = []
+def _budgeted(releases: Sequence[Mapping[str, Any]], budget: Mapping[str, Any]) -> Any:
+    """The rates of the budget's attack."""
+    return _entries(releases, budget["knowledge"], budget["attack"])
+
+
+def _rates_of(releases: Sequence[Mapping[str, Any]], knowledge: str, name: str, target: str) -> list[tuple[str, str]]:
+    """(rate, its interval) for each release, a dash where it was not measured."""
+    shown: list[tuple[str, str]] = []
     for result in releases:
         own = [entry for entry in result["attacks"].get(knowledge, []) if (entry["name"], entry["target"]) == (name, target)]
-        shown.append(f"{percent(own[0]['rate'])} ({percent(own[0]['low'])} to {percent(own[0]['high'])})" if own else "-")
+        shown.append((percent(own[0]["rate"]), f"{percent(own[0]['low'])} to {percent(own[0]['high'])}") if own else ("-", ""))
     return shown

@@ -18,6 +18,7 @@ from shoal.report.wording import metres, percent, seconds
 from shoal.trajectories import Integers, Trajectories
 from shoal.utility.accuracy import Accuracy, Extents, measure_accuracy
 
+_DAY_S: Final = 86_400.0
 _A_DATE_S: Final = 315_532_800  # 1980; smaller times are steps counted from zero, not dates
 _NEAR_THE_MIDDLE: Final = 0.1
 
@@ -51,10 +52,15 @@ class GapFacts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReleaseFacts:
-    """Everything the public page of a release shows. crowds: number of crowds by their size."""
+    """What the page of a release says of release and raw data. crowds: number of crowds by their size.
+
+    median_samples: of a person, None for fewer than twenty people. samples_per_day: of a person, on average over the days of the data.
+    """
 
     subjects: int
     samples: int
+    median_samples: float | None
+    samples_per_day: float
     rows_read: int
     accuracy: Accuracy
     crowds: Mapping[int, int]
@@ -62,6 +68,16 @@ class ReleaseFacts:
     density: Density
     outlines: Boxes
     gaps: tuple[GapFacts, ...]
+
+    @property
+    def width_m(self) -> float:
+        """Of the map, from west to east."""
+        return self.density.window.columns * self.density.window.side * self.accuracy.published.grid.cell_m
+
+    @property
+    def height_m(self) -> float:
+        """Of the map, from south to north."""
+        return self.density.window.rows * self.density.window.side * self.accuracy.published.grid.cell_m
 
     @property
     def n_crowds(self) -> int:
@@ -106,6 +122,8 @@ def release_facts(original: Trajectories, release: Release, linkage: Linkage, ga
     return ReleaseFacts(
         subjects=original.n_subjects,
         samples=original.n_samples,
+        median_samples=quantile_of_people(original.lengths.astype(np.float64), 0.5),
+        samples_per_day=original.n_samples / original.n_subjects / days_of(original),
         rows_read=original.intake.rows_read,
         accuracy=measure_accuracy(original, release, linkage),
         crowds=dict(sorted(sizes.items())),
@@ -114,6 +132,16 @@ def release_facts(original: Trajectories, release: Release, linkage: Linkage, ga
         outlines=some_boxes(release.boxes),
         gaps=tuple(gap_facts(original, gap) for gap in gaps),
     )
+
+
+def days_of(original: Trajectories) -> int:
+    """How many UTC days lie between the first and the last sample, both counted."""
+    return days_between(int(original.t.min()), int(original.t.max()), original.snapped_grid().slot_s)
+
+
+def days_between(first_slot: int, last_slot: int, slot_s: float) -> int:
+    """How many UTC days two slots span, the days of both counted."""
+    return int(last_slot * slot_s // _DAY_S) - int(first_slot * slot_s // _DAY_S) + 1
 
 
 def crowds_of(release: Release) -> Integers:

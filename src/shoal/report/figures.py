@@ -12,10 +12,12 @@ import numpy.typing as npt
 from shoal.release import Boxes
 from shoal.report.curves import Curve, curve_of_extents
 from shoal.report.density import Density
+from shoal.report.evidence import shown_shares
 from shoal.report.example import Example
 from shoal.report.facts import GapFacts, ReleaseFacts
 from shoal.trajectories import Grid
 from shoal.units import show_m, show_s
+from shoal.utility.vanished import Vanished
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -112,6 +114,50 @@ def release_map(density: Density, outlines: Boxes, grid: Grid, *, projected: boo
     figure.update_xaxes(range=x_range, constrain="domain", showgrid=False, tickformat=",~r", nticks=6)
     figure.update_yaxes(range=y_range, constrain="domain", scaleanchor="x", showgrid=False, tickformat=",~r", nticks=6)
     figure.update_layout(showlegend=False, margin={"t": 62, "r": 8})
+    return figure
+
+
+def vanished_by_place(vanished: Vanished) -> "Figure":
+    """The share of raw samples lost in each zone, in steps of 5 %; zones with fewer than ten people are left blank."""
+    zones = vanished.zones
+    shape = (len(zones.y_m) - 1, len(zones.x_m) - 1)
+    figure = _figure("east, km", "north, km")
+    figure.add_heatmap(
+        z=_rows(shown_shares(vanished.by_zone).reshape(shape)),
+        x=_list(zones.x_m / 1000),
+        y=_list(zones.y_m / 1000),
+        zmin=0,
+        zmax=1,
+        zsmooth=False,
+        xgap=1,
+        ygap=1,
+        colorscale="YlOrRd",
+        hovertemplate="x %{x:.1f} km, y %{y:.1f} km: about %{z:.0%} lost<extra></extra>",
+        colorbar={
+            "orientation": "h",
+            "thickness": 12,
+            "len": 1.0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "title": {"text": "share of raw samples lost", "side": "top", "font": {"size": 12}},
+            "tickformat": ".0%",
+            "tickvals": [0, 0.25, 0.5, 0.75, 1],
+        },
+    )
+    figure.update_xaxes(constrain="domain", showgrid=False, tickformat=",~r", nticks=6)
+    figure.update_yaxes(constrain="domain", scaleanchor="x", showgrid=False, tickformat=",~r", nticks=6)
+    figure.update_layout(showlegend=False, margin={"t": 62, "r": 8})
+    return figure
+
+
+def vanished_by_hour(vanished: Vanished) -> "Figure":
+    """The share of raw samples lost in each hour of the day (UTC), in steps of 5 %; hours with fewer than ten people have no bar."""
+    figure = _figure("hour of the day (UTC)", "share of raw samples lost")
+    shares = [None if np.isnan(share) else round(share, 2) for share in shown_shares(vanished.by_hour).tolist()]
+    figure.add_bar(x=list(range(24)), y=shares, marker_color=COLOURS[1], hovertemplate="%{x} to %{x}:59: about %{y:.0%}<extra></extra>")
+    figure.update_xaxes(range=[-0.6, 23.6], tickvals=[0, 6, 12, 18, 23])
+    _share_axis(figure)
+    figure.update_layout(showlegend=False, margin={"t": 12})
     return figure
 
 

@@ -14,10 +14,14 @@ from shoal.claims import KAnonymity
 from shoal.exposure import KGap
 from shoal.release import Linkage, Release
 from shoal.report import figures, wording
+from shoal.report.evidence import Evidence, gather_evidence, hidden_places, may_be_shown, places_that_lost_most
 from shoal.report.example import Example, typical_crowd
 from shoal.report.exposure_facts import exposure_facts
 from shoal.report.exposure_words import exposure_in_words
 from shoal.report.facts import ReleaseFacts, accuracy_rows, release_facts
+from shoal.report.terms import model_of, techniques_of
+from shoal.report.wording import show
+from shoal.statement import NOTHING_STATED, Statement
 from shoal.trajectories import Trajectories
 from shoal.units import show_s
 from shoal.verdicts import Verdict
@@ -45,16 +49,21 @@ def release_report(
     verdict: Verdict,
     gaps: Sequence[KGap],
     *,
+    evidence: Evidence | None = None,
+    statement: Statement = NOTHING_STATED,
     private: bool = False,
 ) -> str:
-    """The page that goes with a release; with ``private`` also one crowd before and after, for the holder of the raw data alone.
+    """The record that goes with a release.
 
+    private: also one crowd before and after, and the counts behind shares, for the holder of the raw data alone.
+    evidence: what was measured for it, None = no attack is played, the rest is measured now. statement: what the publisher says.
     Raises MisuseError when the parts do not belong together.
     """
     facts = release_facts(original, release, linkage, gaps)
     example = typical_crowd(original, release, linkage) if private and isinstance(release.claim, KAnonymity) else None
     notes = original.intake.notes if private else ()  # they may name a file
-    return release_page(release, verdict, facts, example=example, notes=notes, private=private)
+    found = evidence or gather_evidence(original, release, linkage, tries=0)
+    return release_page(release, verdict, facts, evidence=found, statement=statement, example=example, notes=notes, private=private)
 
 
 def release_page(
@@ -62,6 +71,8 @@ def release_page(
     verdict: Verdict,
     facts: ReleaseFacts,
     *,
+    evidence: Evidence | None = None,
+    statement: Statement = NOTHING_STATED,
     example: Example | None = None,
     notes: Sequence[str] = (),
     private: bool = False,
@@ -77,6 +88,9 @@ def release_page(
         drawings["crowd-sizes"] = figures.crowd_sizes(facts)
     if any(gap.curve.value for gap in facts.gaps):
         drawings["k-gap"] = figures.gap_cdfs(facts.gaps)
+    if evidence is not None and release.losses.samples_suppressed:
+        drawings["vanished-place"] = figures.vanished_by_place(evidence.vanished)
+        drawings["vanished-hour"] = figures.vanished_by_hour(evidence.vanished)
     if example is not None:
         drawings["example-space"] = figures.example_in_space(example, release.grid)
         drawings["example-time"] = figures.example_in_time(example, release.grid)
@@ -90,6 +104,14 @@ def release_page(
         example=example,
         private=private,
         settings=wording.settings_of(release),
+        statement=statement,
+        evidence=evidence,
+        may_be_shown=may_be_shown,
+        places=[] if evidence is None else places_that_lost_most(evidence.vanished),
+        hidden_places=0 if evidence is None else hidden_places(evidence.vanished),
+        techniques=techniques_of(release),
+        model=model_of(release.claim),
+        show=show,
         dropped=wording.rows_by_reason(release.losses.rows, facts.rows_read),
         repaired=wording.rows_by_reason(release.rows_repaired, facts.rows_read),
         notes=notes,

@@ -10,12 +10,21 @@ from shoal.report import figures, wording
 from shoal.report.density import density_map
 from shoal.report.facts import gap_facts, span_of
 from shoal.report.pages import page
+from shoal.statement import NOTHING_STATED, Statement
 from shoal.trajectories import Trajectories
 from shoal.verdicts import Verdict
 
 
-def points_report(original: Trajectories, release: PointRelease, verdict: Verdict, gaps: Sequence[KGap], snapped: Trajectories) -> str:
-    """The page of a release of points. snapped: the original on the grid of the gaps and of the map."""
+def points_report(
+    original: Trajectories,
+    release: PointRelease,
+    verdict: Verdict,
+    gaps: Sequence[KGap],
+    snapped: Trajectories,
+    *,
+    statement: Statement = NOTHING_STATED,
+) -> str:
+    """The page of a release of points. snapped: the original on the grid of the gaps and of the map; statement: the publisher's."""
     grid = snapped.snapped_grid()
     boxes = release.as_boxes(grid).boxes
     density = density_map(boxes)
@@ -41,5 +50,6 @@ def points_report(original: Trajectories, release: PointRelease, verdict: Verdic
         dropped=wording.rows_by_reason(release.losses.rows, original.intake.rows_read),
         repaired=wording.rows_by_reason(release.rows_repaired, original.intake.rows_read),
         findings=verdict.to_json()["findings_by_kind"],
+        statement=statement,
         limits=wording.LIMITS_OF_POINTS[release.claim.type],
     )

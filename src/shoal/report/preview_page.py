@@ -11,7 +11,7 @@ from shoal.collect.cylinders import EARTH_M, MICRO, Cylinder
 from shoal.collect.profile import ELSEWHERE, Applied, Profile
 from shoal.errors import MisuseError
 from shoal.report.figures import COLOURS, _figure
-from shoal.report.pages import _page
+from shoal.report.pages import page
 from shoal.units import show_m, show_s
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def preview_page(profile: Profile, applied: Applied, cylinders: Sequence[Cylinde
     if len(cylinders) > len(applied.points) or bool(cylinders) != bool(applied.points):
         raise MisuseError(f"{len(cylinders)} cylinders for {len(applied.points)} points that are left; blur what the profile leaves")
     days = [point.t_min / 1440 for point in applied.original]
-    return _page(
+    return page(
         "preview.html.j2",
         {"map": preview_map(applied, cylinders)} if applied.original else {},
         profile=profile,

@@ -87,12 +87,12 @@ def claim_in_words(claim: Claim) -> str:
 
 
 def claim_name(claim: Claim) -> str:
-    """The property in two words."""
+    """The property and its numbers."""
     if isinstance(claim, KteAnonymity):
-        return f"({claim.k}, {show_s(claim.tau_s)}, {show_s(claim.epsilon_s)})-anonymous"
+        return f"k^(tau,epsilon)-anonymity, k = {claim.k}, tau = {show_s(claim.tau_s)}, epsilon = {show_s(claim.epsilon_s)}"
     if isinstance(claim, KDeltaAnonymity):
-        return f"({claim.k}, {show_m(claim.delta_m)})-co-located"
-    return f"{claim.k}-anonymous"
+        return f"(k, delta)-co-location, k = {claim.k}, delta = {show_m(claim.delta_m)}"
+    return f"k-anonymity, k = {claim.k}"
 
 
 def count(number: float) -> str:
@@ -128,6 +128,14 @@ def seconds(value: float) -> str:
 def number(value: float | None) -> str:
     """A plain number to three digits; a dash when there is none to show."""
     return _NONE if value is None or math.isnan(value) else f"{value:.3g}"
+
+
+def show(value: float | None, unit: str) -> str:
+    """A value of a metric as people write it; a dash for one that is not known."""
+    known = math.nan if value is None else value
+    if unit in {"share", "m", "s"}:
+        return {"share": percent, "m": metres, "s": seconds}[unit](known)
+    return number(known)
 
 
 def exact(value: float) -> str:

@@ -36,12 +36,14 @@ from shoal.release_folder import (
     write_manifest,
 )
 from shoal.report import release_page
+from shoal.report.curves import quantile_of_people
 from shoal.report.density import Density, Window, density_in, expected_density, some_boxes, window_around
-from shoal.report.facts import ReleaseFacts, span_of
+from shoal.report.facts import ReleaseFacts, days_between, span_of
 from shoal.run import Run
 from shoal.scale.anonymizing import BLOCKS, PEOPLE, BlockTask, anonymize_block, crowds_of, name_of
 from shoal.scale.blocks import split_into_blocks
 from shoal.scale.engines import Engine
+from shoal.statement import NOTHING_STATED, Statement
 from shoal.stored_people import StoredPeople
 from shoal.trajectories import Integers
 from shoal.utility.accuracy import Accuracy, Extents
@@ -85,6 +87,7 @@ def publish_in_blocks(
     engine: Engine,
     run: Run | None = None,
     linkage_file: Path | None = None,
+    statement: Statement = NOTHING_STATED,
 ) -> BlockPublication:
     """Write a verified release folder of people in blocks of at most ``size``, complete or not at all.
 
@@ -104,7 +107,7 @@ def publish_in_blocks(
         blocks = _blocks(people, method, size, checkpoint)
         tasks = [BlockTask(folder=str(folder), block=block, method=method) for block in range(len(blocks))]
         _finish(tasks, folder, engine, run)
-        published = _publish(people, tasks, checkpoint, output, rng, run, linkage_file, blocks)
+        published = _publish(people, tasks, checkpoint, output, rng, run, linkage_file, blocks, statement)
     shutil.rmtree(folder, ignore_errors=True)
     return published
 
@@ -196,6 +199,7 @@ def _publish(
     run: Run,
     linkage_file: Path | None,
     blocks: tuple[int, ...],
+    statement: Statement,
 ) -> BlockPublication:
     """Shuffle the records of all blocks into one release, write it, verify what was written, and give it its name."""
     crowds = _crowds(people, tasks, checkpoint)
@@ -211,9 +215,9 @@ def _publish(
     stated = Verdict.of((), checked=release.n_records)  # what the check of the finished folder must come to, word for word
     with staged_folder(output) as staging:
         write_boxes_in_parts(seen.each(_in_parts(release, crowds, crowd_of, run)), staging / RELEASE_FILE)
-        manifest = manifest_of(release, stated, staging / RELEASE_FILE)
+        manifest = manifest_of(release, stated, staging / RELEASE_FILE, statement)
         write_manifest(manifest, staging / MANIFEST_FILE)
-        (staging / REPORT_FILE).write_text(release_page(release, stated, seen.facts(people, crowds)), encoding="utf-8")
+        (staging / REPORT_FILE).write_text(release_page(release, stated, seen.facts(people, crowds), statement=statement), encoding="utf-8")
         scratch = checkpoint.folder / "scratch"
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
@@ -301,6 +305,8 @@ class _Seen:
         return ReleaseFacts(
             subjects=people.n_subjects,
             samples=people.n_samples,
+            median_samples=quantile_of_people(people.lengths.astype(np.float64), 0.5),
+            samples_per_day=people.n_samples / people.n_subjects / days_between(self._first, self._end - 1, people.grid.slot_s),
             rows_read=people.intake.rows_read,
             accuracy=crowds.accuracy,
             crowds=dict(zip(sizes.tolist(), numbers.tolist(), strict=True)),

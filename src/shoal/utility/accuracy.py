@@ -113,7 +113,7 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
 
     Raises MisuseError when the linkage names subjects or records that are not there, or one twice, and for data on another grid.
     """
-    samples_space, samples_time = sample_extents(original, release, linkage)
+    samples_space, samples_time = extents_of_samples(original, release, linkage)
     boxes, grid = release.boxes, release.grid
     covered = samples_time > 0
     return Accuracy(
@@ -123,27 +123,27 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
     )
 
 
-def sample_extents(original: Trajectories, release: Release, linkage: Linkage) -> tuple[Integers, Integers]:
-    """Of the box that stands for each raw sample [m]: dx + dy in cells and the duration in slots, -1 where none does.
+def extents_of_samples(original: Trajectories, release: Release, linkage: Linkage) -> tuple[Integers, Integers]:
+    """([m] cells, [m] slots): extents of the box of its own record that covers each raw sample, least in time, then in space; -1 = none.
 
-    Raises MisuseError as ``measure_accuracy`` does.
+    Raises as ``measure_accuracy``.
     """
     grid = original.snapped_grid()
     if grid != release.grid:
         raise MisuseError(f"the original is on {grid} and the release on {release.grid}; read the original as the release says it was read")
-    samples_space, samples_time = np.empty(original.n_samples, dtype=np.int64), np.empty(original.n_samples, dtype=np.int64)
+    space, time = np.empty(original.n_samples, dtype=np.int64), np.empty(original.n_samples, dtype=np.int64)
     covering_extents(
         original.offsets,
         original.t,
         original.x,
         original.y,
         records_of(original, release, linkage),
-        samples_time,
-        samples_space,
+        time,
+        space,
         release.offsets,
         *release.boxes.columns(),
     )
-    return samples_space, samples_time
+    return space, time
 
 
 def _whole(number: float) -> float:

@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from shoal.presence import holds, likeliest_area, share_of_hours
-from shoal.query import DAY_S, Estimates, Floats
+from shoal.query import Estimates, Floats, time_profile
 from shoal.release import Boxes, Release
-from shoal.trajectories import Numbers, Trajectories
+from shoal.trajectories import Trajectories
 from shoal.utility.measuring import Pair, Value
 
 
@@ -83,22 +83,16 @@ def trip_lengths(boxes: Boxes, data: Release | Trajectories) -> Estimates:
 
 
 def time_profile_error(pair: Pair) -> Value:
-    """Total variation distance between the shares of samples in the 24 hours of the day (UTC), each box spread evenly over its interval."""
-    slot_s = pair.original.snapped_grid().slot_s
-    true = hours_of_day(pair.original.t * slot_s, (pair.original.t + 1) * slot_s)
-    seen = hours_of_day(pair.release.boxes.t_start * slot_s, pair.release.boxes.t_end * slot_s)
-    return Value(value=float(np.abs(true - seen).sum()) / 2)
+    """Total variation distance between the shares of samples in the 24 hours of the day (UTC), each box spread evenly over its interval.
 
-
-def hours_of_day(start_s: Numbers, end_s: Numbers) -> Floats:
-    """[24]: mean share of the intervals that lies in each hour of the day."""
-    edges = np.arange(25) * 3600.0
-
-    def until(moment: Numbers) -> Floats:
-        whole, rest = np.divmod(moment, DAY_S)
-        return np.asarray(whole[:, None] * 3600.0 + np.clip(rest[:, None] - edges[None, :-1], 0.0, 3600.0))
-
-    return np.asarray(((until(end_s) - until(start_s)) / (end_s - start_s)[:, None]).mean(axis=0))
+    low, high: bounds of the distance over all times that the boxes allow (what must lie in other hours than the raw samples, and what can).
+    """
+    true, seen = time_profile(pair.original).expected, time_profile(pair.release)
+    return Value(
+        value=float(np.abs(true - seen.expected).sum()) / 2,
+        low=max(_excess(seen.minimum, true), _excess(true, seen.maximum)),
+        high=min(1.0, _excess(seen.maximum, true), _excess(true, seen.minimum)),
+    )
 
 
 def home_kept(pair: Pair) -> Value:
@@ -116,6 +110,11 @@ def home_kept(pair: Pair) -> Value:
             area = likeliest_area(published, share_of_hours(published, slot_s, "home"))
             kept.append(len(area) > 0 and holds(area, int(home[0, 0]), int(home[0, 1])))
     return Value(value=float(np.mean(kept)) if kept else math.nan)
+
+
+def _excess(these: Floats, those: Floats) -> float:
+    """The sum of what these have more than those."""
+    return float(np.maximum(0, these - those).sum())
 
 
 def _three(estimates: Estimates) -> tuple[float, float, float]:

@@ -2,6 +2,7 @@
 
 import math
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -9,18 +10,29 @@ from shoal.query import Estimate, Floats, Region, origin_destination, people_in,
 from shoal.utility.measuring import Pair, Value
 
 _QUERIES: Final = 200
+_ANSWERS: Final[WeakKeyDictionary[Pair, tuple[list[float], list[Estimate]]]] = WeakKeyDictionary()  # two metrics ask the same
 _QUERY_SEED: Final = 20_889  # the same questions to every release of the same data, so that figures can be compared
 
 
 def od_similarity(pair: Pair) -> Value:
     """Common part of the daily trips between zones: 2 sum min(raw, expected) / (sum raw + sum expected), 1 = the same matrix.
 
-    raw and expected: how many daily trips there are.
+    raw and expected: how many daily trips there are. low, high: bounds over all trips that the boxes allow; how many there are is fixed.
     """
     true, seen = origin_destination(pair.original, pair.zones).expected, origin_destination(pair.release, pair.zones)
-    total = float(true.sum() + seen.expected.sum())
-    common = 2 * float(np.minimum(true, seen.expected).sum()) / total if total else math.nan
-    return Value(value=common, raw=float(true.sum()), expected=float(seen.expected.sum()))
+    trips, trips_seen = float(true.sum()), float(seen.expected.sum())
+    total = trips + trips_seen
+    if not total:
+        return Value(value=math.nan, raw=trips, expected=trips_seen)
+    sure = max(float(np.minimum(true, seen.minimum).sum()), trips_seen - float(np.maximum(0, seen.maximum - true).sum()))
+    possible = min(float(np.minimum(true, seen.maximum).sum()), trips_seen)
+    return Value(
+        value=2 * float(np.minimum(true, seen.expected).sum()) / total,
+        low=2 * sure / total,
+        high=2 * possible / total,
+        raw=trips,
+        expected=trips_seen,
+    )
 
 
 def visits_correlation(pair: Pair) -> Value:
@@ -85,6 +97,12 @@ def _visitors(pair: Pair) -> tuple[Floats, Floats]:
 
 def _queries(pair: Pair) -> tuple[list[float], list[Estimate]]:
     """The true answers, none of them 0 as each region holds a sample, and the release's."""
+    if pair not in _ANSWERS:
+        _ANSWERS[pair] = _asked(pair)
+    return _ANSWERS[pair]
+
+
+def _asked(pair: Pair) -> tuple[list[float], list[Estimate]]:
     rng = np.random.default_rng(_QUERY_SEED)
     original, grid = pair.original, pair.original.snapped_grid()
     side = max(int(np.ptp(original.x)), int(np.ptp(original.y)), 1)

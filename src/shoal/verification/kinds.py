@@ -26,6 +26,7 @@ KINDS: Final[dict[str, str]] = {
     "lost-rows-not-counted": "The input rows dropped, by reason, are not those that the losses count.",
     "grid-mismatch": "Cell, slot or plane of the release are not those of the raw data, so the two cannot be compared.",
     "unit-mismatch": "The release names another unit of protection, or another screening of subjects, than the raw data was read with.",
+    "fewer-than-k-together": "Each release by itself leaves k people who could be this one, all of them together leave fewer.",
     "nothing-checked": "No record was examined.",
     # what leaks around the claim (identifiers.py, order.py)
     "raw-identifier": "A raw identifier, or a plain hash of one, stands in what is published.",

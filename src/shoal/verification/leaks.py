@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from shoal.intake import Reading
 from shoal.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.release_folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
+from shoal.statement import EarlierRelease, Statement
 from shoal.trajectories import Population
 from shoal.verdicts import Finding
 from shoal.verification.identifiers import Names, hash_like, hashes_among, plain, raw_identifiers
@@ -29,10 +30,14 @@ _MANIFEST_KEYS: Final = frozenset(
         *Manifest.model_fields,
         *LossesJson.model_fields,
         *Reading.__dataclass_fields__,
+        *Statement.model_fields,
+        *EarlierRelease.model_fields,
         *("type", "holds", "checked", "findings", "findings_by_kind", "notes", "kind", "message", "trajectory_id"),
     }
 )
-_PROSE: Final = frozenset({"losses", "rows_repaired", "verdict", "unit_of_protection"})  # whole sentences and reasons, never one short word
+_PROSE: Final = frozenset(
+    {"losses", "rows_repaired", "verdict", "unit_of_protection", "record"}
+)  # whole sentences and reasons, never one short word
 _PLAIN_WORD: Final = re.compile(r"[a-z]+([-_][a-z]+)*")
 _PRIVATE_PATH: Final = re.compile(r"(?<![\w.])/(?:home|Users|root)/[^\s/<]|\b[A-Za-z]:\\+Users\\", re.IGNORECASE)
 _CELLS: Final = re.compile(r'[,;\t\n\r"|]+')

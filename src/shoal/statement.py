@@ -1,0 +1,63 @@
+"""What a publisher states about a release beside what can be measured: purpose, recipients, contact, earlier releases, next look.
+
+It comes from a small TOML file, stands in the manifest under ``record``, and is printed in the report as it was given.
+"""
+
+import tomllib
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+
+from shoal.errors import InputError
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
+
+
+class EarlierRelease(BaseModel):
+    """A release of the same people that is already out. overlap: whom and what both have in common, in the publisher's words."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Text
+    published_on: date | None = None
+    overlap: Text | None = None
+
+
+class Statement(BaseModel):
+    """Everything is optional; what is missing is shown as not stated. earlier_releases: None = not stated, empty = none are known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    publisher: Text | None = None
+    purpose: Text | None = None
+    recipients: Text | None = None
+    conditions: Text | None = None
+    data_source: Text | None = None
+    adversary: Text | None = None
+    earlier_releases: tuple[EarlierRelease, ...] | None = None
+    reassess_on: date | None = None
+    contact: Text | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As the manifest holds it: what was stated, dates as text."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+NOTHING_STATED: Final = Statement()
+
+
+def read_statement(path: Path) -> Statement:
+    """The statement in a TOML file; raises InputError when it cannot be read or says something that no statement has."""
+    try:
+        return Statement.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        known = f"; known: {', '.join(Statement.model_fields)}" if first["type"] == "extra_forbidden" else ""
+        raise InputError(f"{path}: {where}: {first['msg']}{known}") from error
