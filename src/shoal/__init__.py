@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from shoal.methods.glove import Glove
     from shoal.methods.k_merge import k_merge
     from shoal.methods.kte_hide import KteHide
+    from shoal.methods.static import StaticGeneralisation
     from shoal.publication import publish
     from shoal.randomness import Randomness
     from shoal.release import Linkage, Release
@@ -30,6 +31,7 @@ _HOMES: Final = {
     "methods.glove": ("Glove",),
     "methods.kte_hide": ("KteHide",),
     "methods.k_merge": ("k_merge",),
+    "methods.static": ("StaticGeneralisation",),
     "publication": ("publish",),
     "randomness": ("Randomness",),
     "release": ("Linkage", "Release"),
@@ -55,6 +57,7 @@ __all__ = [
     "Randomness",
     "Release",
     "Run",
+    "StaticGeneralisation",
     "Trajectories",
     "Verdict",
     "__version__",

@@ -147,7 +147,7 @@ def anonymize(
     from shoal.publication import publish
     from shoal.randomness import Randomness
 
-    reading = take_reading(options)
+    reading = take_reading(options, but=METHOD_OPTIONS[method])
     parameters = METHODS[method](**take_parameters(method, options))
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
     with Bars(quiet=quiet) as bars:

@@ -53,11 +53,19 @@ _OPTIONS: Final = {
         metavar="DURATION",
         help="Wide pairs cost as if they lasted so long. [default: 4h]",
     ),
+    "grid_m": click.option(
+        "--grid",
+        "grid_m",
+        type=LENGTH,
+        metavar="LENGTH",
+        help="Side of the coarse cells; --slot is then the length of the coarse slots. [default: 4km and 2h]",
+    ),
 }
 
 METHOD_OPTIONS: Final = {
     "glove": ("k", "suppress_space_m", "suppress_time_s", "generalize", "leftover", "space_cap_m", "time_cap_s"),
     "kte-hide": ("k", "tau_s", "epsilon_s", "hiding", "neighbourhood", "space_weight_s"),
+    "static": ("k", "grid_m", "slot_s"),
 }
 
 

@@ -5,6 +5,7 @@ from typing import Any, Final, Protocol
 from shoal.claims import Claim
 from shoal.methods.glove import Glove
 from shoal.methods.kte_hide import KteHide
+from shoal.methods.static import StaticGeneralisation
 from shoal.randomness import Randomness
 from shoal.release import Linkage, Release
 from shoal.run import Run
@@ -24,4 +25,8 @@ class Method(Protocol):
         """The release, and who became which record."""
 
 
-METHODS: Final[dict[str, type[Glove | KteHide]]] = {"glove": Glove, "kte-hide": KteHide}
+METHODS: Final[dict[str, type[Glove | KteHide | StaticGeneralisation]]] = {
+    "glove": Glove,
+    "kte-hide": KteHide,
+    "static": StaticGeneralisation,
+}

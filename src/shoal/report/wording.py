@@ -9,7 +9,7 @@ from shoal.claims import Claim, KteAnonymity
 from shoal.release import Release
 from shoal.units import SECONDS, show_m, show_s
 
-METHODS: Final = {"glove": "GLOVE", "kte-hide": "kte-hide"}
+METHODS: Final = {"glove": "GLOVE", "kte-hide": "kte-hide", "static": "static generalisation"}
 
 _NONE: Final = "\N{EN DASH}"
 
@@ -24,6 +24,8 @@ _MEANINGS: Final = {
     "hiding": "whether those who hide each other must share the clusters of all epochs, or are any neighbours",
     "neighbourhood": "people in one area among whom those who hide each other are looked for at first",
     "space_weight_s": "wide pairs of people cost as if they lasted so long besides",
+    "grid_m": "side of the coarse cells in which a crowd must agree",
+    "slot_s": "length of the coarse slots in which a crowd must agree",
     "suppress_space_m": "boxes wider than this (dx + dy) are left out",
     "suppress_time_s": "boxes longer than this are left out",
 }
