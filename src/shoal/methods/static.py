@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ class StaticGeneralisation:
     k: smallest crowd. grid_m: side of the square cells; slot_s: length of the slots; multiples of the data's own cell and slot, which
     begin at the plane's origin and at 1970-01-01 UTC. What is published of a cell is the hull of the crowd's samples in it.
     """
+
+    takes_points: ClassVar[bool] = False
 
     k: int = 2
     grid_m: float = 4_000.0
