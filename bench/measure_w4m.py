@@ -88,9 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     snapped = given.snapped_to(Grid())
     rng = shoal.Randomness.from_system()
     print(f"{given.n_subjects} people, {given.n_samples} samples as given, {snapped.n_samples} in cells and slots\n")
-    print(
-        "| method | k | discarded | created | deleted | position error | time error | linked | wall, CPU |\n|---|---|---|---|---|---|---|---|---|"
-    )
+    print("| method | k | discarded | created | deleted | position error | time error | linked | wall, CPU |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for k in asked.k:
         for distance in asked.distance:
             method = W4m(k=k, delta_m=asked.delta, distance=distance)

@@ -23,7 +23,7 @@ def cluster_within(distances: Floats, k: int, radius: float) -> Integers:
     failed = np.zeros(n, np.bool_)
     pivots = np.empty(n, np.int64)
     n_pivots = 0
-    before = np.argmin(distances.sum(axis=1))
+    before = int(np.argmin(distances.sum(axis=1)))
     near = np.empty(k - 1, np.int64)
     while n - n_pivots * k >= k:
         pivot = _farthest(distances[before], pivot_of, failed)

@@ -83,7 +83,7 @@ class Nwa:
         def cluster(part: tuple[tuple[int, int], Integers]) -> list[Cluster]:
             (begin, end), members = part
             steps = round(self.pi_s / self.step_s)
-            t = np.arange(begin * steps, end * steps + 1) * self.step_s
+            t = np.arange(begin * steps, end * steps + 1).astype(np.float64) * self.step_s
             x, y, source = _read_at(original, members, t)
             pivot_of = greedy_clusters(root_mean_square_distances(np.stack([x, y], axis=2)), self.k, self.trash)
             chosen = (pivot_of == pivot for pivot in np.unique(pivot_of[pivot_of >= 0]))

@@ -96,12 +96,12 @@ class W4m:
     def _edit(self, original: Trajectories, pivot: int, members: Integers) -> Cluster:
         """Everybody of a cluster at the times of its pivot."""
         times, first = np.unique(original.samples_of(pivot)[0], return_index=True)
-        line = (times, *(column[first] for column in original.samples_of(pivot)[1:]))
+        _, at_x, at_y = (column[first] for column in original.samples_of(pivot))
         x, y = np.empty((2, len(members), len(times)))
         source = np.empty((len(members), len(times)), dtype=np.int64)
         for row, member in enumerate(members.tolist()):
             own_t, own_x, own_y = original.samples_of(member)
-            taken = align(own_t, own_x, own_y, *line, self.delta_m, self._reach_s, self.speed_m_s)
+            taken = align(own_t, own_x, own_y, times, at_x, at_y, self.delta_m, self._reach_s, self.speed_m_s)
             moments, start = np.unique(own_t, return_index=True)
             x[row] = np.where(taken >= 0, own_x[taken], np.interp(times, moments, own_x[start]))
             y[row] = np.where(taken >= 0, own_y[taken], np.interp(times, moments, own_y[start]))
