@@ -1,6 +1,6 @@
 """How many people one grid for all hides: GLOVE's Fig. 4 and Table II of the kte paper, as the tables in docs/static.md.
 
-python bench/measure_static.py [--input FILE | --subjects 5000 --days 14 --layout nation] [--k 2 5 8] [--seed 0]
+python bench/measure_static.py [--input FILE | --subjects 5000 --days 14 --layout nation] [--k 2 5 8] [--gap] [--seed 0]
 """
 
 import argparse
@@ -42,6 +42,7 @@ def main() -> None:
     options.add_argument("--days", type=int, default=14)
     options.add_argument("--layout", choices=("nation", "city"), default="nation")
     options.add_argument("--k", type=int, nargs="+", default=[2, 5, 8])
+    options.add_argument("--gap", action="store_true", help="the k-gap on each grid, too: minutes for thousands of people")
     options.add_argument("--seed", type=int, default=0)
     asked = options.parse_args()
     original = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
@@ -52,13 +53,14 @@ def main() -> None:
     )
     for cell_m, slot_s in STEPS:
         coarse = coarsened(original, Grid(cell_m=cell_m, slot_s=slot_s))
-        for gap in k_gaps(coarse, asked.k):
-            crowds = StaticGeneralisation(k=gap.k, grid_m=cell_m, slot_s=slot_s).crowds(original, shoal.Run())
+        gaps = k_gaps(coarse, asked.k) if asked.gap else []
+        for place, k in enumerate(asked.k):
+            crowds = StaticGeneralisation(k=k, grid_m=cell_m, slot_s=slot_s).crowds(original, shoal.Run())
             hidden = sum(len(crowd.members) for crowd in crowds) / original.n_subjects
-            alike, shared = tuples_alike(coarse, gap.k, rng)
-            quartiles = " / ".join(f"{value:.3f}" for value in np.quantile(gap.gap, (0.25, 0.5, 0.75)))
+            alike, shared = tuples_alike(coarse, k, rng)
+            quartiles = " / ".join(f"{value:.3f}" for value in np.quantile(gaps[place].gap, (0.25, 0.5, 0.75))) if gaps else ""
             name = f"{cell_m / 1000:g} km, {slot_s / 60:g} min"
-            print(f"| {name} | {gap.k} | {100 * hidden:.1f} % | {100 * alike:.0f} % | {100 * shared:.1f} % | {quartiles} |", flush=True)
+            print(f"| {name} | {k} | {100 * hidden:.1f} % | {100 * alike:.0f} % | {100 * shared:.1f} % | {quartiles} |", flush=True)
 
 
 if __name__ == "__main__":

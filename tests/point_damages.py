@@ -98,7 +98,7 @@ def counted(**differences: int) -> Callable[..., Case]:
     return break_it
 
 
-def claimed(change: Callable[[PointRelease], dict[str, float]]) -> Callable[..., Case]:
+def claimed(change: Callable[[PointRelease], dict[str, Any]]) -> Callable[..., Case]:
     def break_it(original: Trajectories, release: PointRelease, linkage: Linkage) -> Case:
         return original, replace(release, claim=replace(release.claim, **change(release))), linkage
 
