@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from shoal.methods.glove import Glove
     from shoal.methods.k_merge import k_merge
     from shoal.methods.kte_hide import KteHide
+    from shoal.methods.nwa import Nwa
+    from shoal.methods.static import StaticGeneralisation
+    from shoal.methods.w4m import W4m
     from shoal.publication import publish
     from shoal.randomness import Randomness
     from shoal.release import Linkage, Release
@@ -30,6 +33,9 @@ _HOMES: Final = {
     "methods.glove": ("Glove",),
     "methods.kte_hide": ("KteHide",),
     "methods.k_merge": ("k_merge",),
+    "methods.nwa": ("Nwa",),
+    "methods.static": ("StaticGeneralisation",),
+    "methods.w4m": ("W4m",),
     "publication": ("publish",),
     "randomness": ("Randomness",),
     "release": ("Linkage", "Release"),
@@ -52,11 +58,14 @@ __all__ = [
     "KteAnonymity",
     "KteHide",
     "Linkage",
+    "Nwa",
     "Randomness",
     "Release",
     "Run",
+    "StaticGeneralisation",
     "Trajectories",
     "Verdict",
+    "W4m",
     "__version__",
     "describe",
     "fingerprint_stretch",

@@ -56,8 +56,9 @@ class KteAnonymity:
 
 @dataclass(frozen=True, kw_only=True)
 class KDeltaAnonymity:
-    """At every published time, each record has at least k - 1 others within delta_m (Abul, Bonchi, Nanni 2008; semantics 3.9).
+    """Each record has at least k - 1 others that are within delta_m of it and of each other at every published time.
 
+    They have points at the same times (Abul, Bonchi, Nanni 2008; semantics 3.9); with delta_m = 0 they are equal.
     Not trajectory k-anonymity when delta_m > 0 (Trujillo-Rasua and Domingo-Ferrer 2013).
     """
 
@@ -67,8 +68,8 @@ class KDeltaAnonymity:
 
     def __post_init__(self) -> None:
         _insist_on_a_crowd(self.k)
-        if not (isfinite(self.delta_m) and self.delta_m > 0):
-            raise MisuseError(f"delta = {self.delta_m} m must be finite and greater than 0, for example 1 km")
+        if not (isfinite(self.delta_m) and self.delta_m >= 0):
+            raise MisuseError(f"delta = {self.delta_m} m must be finite and at least 0, for example 1000")
 
 
 BoxClaim = KAnonymity | KteAnonymity

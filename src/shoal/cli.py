@@ -170,7 +170,7 @@ def anonymize(
     from shoal.randomness import Randomness
     from shoal.statement import NOTHING_STATED, read_statement
 
-    reading = take_reading(options)
+    reading = take_reading(options, but=METHOD_OPTIONS[method])
     if METHODS[method].takes_points:
         if "cell_m" in reading or "slot_s" in reading:
             raise click.UsageError(f"{method} publishes points as they are given; leave out --cell and --slot")

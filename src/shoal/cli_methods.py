@@ -7,10 +7,13 @@ from typing import Any, Final
 
 import click
 
-from shoal.cli_options import DURATION, LENGTH, Command
+from shoal.cli_options import DURATION, LENGTH, Command, Quantity
+from shoal.units import length_m
 
 GENERALIZE: Final = ("k-merge", "reshape-final", "reshape-each", "overlap-split", "none")
 HIDING: Final = ("neighbours", "clusters")
+DISTANCE: Final = ("lst", "edr")
+DELTA: Final = Quantity("length", lambda text: 0.0 if text in ("0", "0m") else length_m(text))
 
 _OPTIONS: Final = {
     "k": click.option("--k", type=int, metavar="K", help="The fewest records that fit one person. [default: 2]"),
@@ -53,11 +56,38 @@ _OPTIONS: Final = {
         metavar="DURATION",
         help="Wide pairs cost as if they lasted so long. [default: 4h]",
     ),
+    "grid_m": click.option(
+        "--grid",
+        "grid_m",
+        type=LENGTH,
+        metavar="LENGTH",
+        help="Side of the coarse cells; --slot is then the length of the coarse slots. [default: 4km and 2h]",
+    ),
+    "delta_m": click.option(
+        "--delta", "delta_m", type=DELTA, metavar="LENGTH", help="How near the others of a crowd are; 0m: in one place. [default: 1km]"
+    ),
+    "pi_s": click.option(
+        "--pi", "pi_s", type=DURATION, metavar="DURATION", help="Records begin and end at multiples of this only. [default: 1h]"
+    ),
+    "step_s": click.option(
+        "--step", "step_s", type=DURATION, metavar="DURATION", help="Everybody is published at multiples of this. [default: 10min]"
+    ),
+    "distance": click.option("--distance", type=click.Choice(DISTANCE), help="Which trajectories count as similar. [default: lst]"),
+    "speed_m_s": click.option(
+        "--speed", "speed_m_s", type=float, metavar="M_PER_S", help="A second off counts as so many metres off. [default: 1]"
+    ),
+    "trash": click.option("--trash", type=float, metavar="SHARE", help="Share of the people that may be left out. [default: 0.1]"),
+    "chunk": click.option(
+        "--chunk", type=click.IntRange(min=0), metavar="N", help="People clustered at once, 0 = all together. [default: 1000]"
+    ),
 }
 
 METHOD_OPTIONS: Final = {
     "glove": ("k", "suppress_space_m", "suppress_time_s", "generalize", "leftover", "space_cap_m", "time_cap_s"),
     "kte-hide": ("k", "tau_s", "epsilon_s", "hiding", "neighbourhood", "space_weight_s"),
+    "nwa": ("k", "delta_m", "pi_s", "step_s", "trash"),
+    "static": ("k", "grid_m", "slot_s"),
+    "w4m": ("k", "delta_m", "distance", "speed_m_s", "trash", "chunk"),
 }
 
 

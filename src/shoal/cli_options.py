@@ -1,7 +1,7 @@
 """Options that several commands share, the types of their values, and the settings file that can stand in for them."""
 
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -108,9 +108,9 @@ def config_option(command: Command) -> Command:
     )(command)
 
 
-def take_reading(options: dict[str, Any]) -> dict[str, Any]:
-    """Remove the reading's options from all others; only those that were given are returned."""
-    given = {name: options.pop(name) for name in list(options) if name in _READING_FIELDS}
+def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[str, Any]:
+    """Remove the reading's options, but for those named, from all others; only those that were given are returned."""
+    given = {name: options.pop(name) for name in list(options) if name in _READING_FIELDS and name not in but}
     return {name: value for name, value in given.items() if value is not None and (name != "per_day" or value)}
 
 

@@ -5,6 +5,9 @@ from typing import Any, ClassVar, Final, Protocol
 from shoal.claims import Claim
 from shoal.methods.glove import Glove
 from shoal.methods.kte_hide import KteHide
+from shoal.methods.nwa import Nwa
+from shoal.methods.static import StaticGeneralisation
+from shoal.methods.w4m import W4m
 from shoal.randomness import Randomness
 from shoal.release import AnyRelease, Linkage
 from shoal.run import Run
@@ -29,4 +32,10 @@ class Method(Protocol):
         """The release, and who became which record."""
 
 
-METHODS: Final[dict[str, type[Glove | KteHide]]] = {"glove": Glove, "kte-hide": KteHide}
+METHODS: Final[dict[str, type[Glove | KteHide | Nwa | StaticGeneralisation | W4m]]] = {
+    "glove": Glove,
+    "kte-hide": KteHide,
+    "nwa": Nwa,
+    "static": StaticGeneralisation,
+    "w4m": W4m,
+}

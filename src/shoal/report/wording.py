@@ -9,7 +9,13 @@ from shoal.claims import Claim, KDeltaAnonymity, KteAnonymity
 from shoal.release import AnyRelease, Release
 from shoal.units import SECONDS, show_m, show_s
 
-METHODS: Final = {"glove": "GLOVE", "kte-hide": "kte-hide"}
+METHODS: Final = {
+    "glove": "GLOVE",
+    "kte-hide": "kte-hide",
+    "nwa": "Never Walk Alone",
+    "static": "static generalisation",
+    "w4m": "Wait For Me",
+}
 
 LIMITS_OF_POINTS: Final = {
     KDeltaAnonymity.type: (
@@ -32,6 +38,15 @@ _MEANINGS: Final = {
     "hiding": "whether those who hide each other must share the clusters of all epochs, or are any neighbours",
     "neighbourhood": "people in one area among whom those who hide each other are looked for at first",
     "space_weight_s": "wide pairs of people cost as if they lasted so long besides",
+    "delta_m": "diameter of the cylinder into which a crowd is moved",
+    "pi_s": "records begin and end at multiples of this, so that people have time spans in common",
+    "step_s": "the clock at which everybody is published, on straight lines between raw samples",
+    "distance": "which trajectories count as similar: lives at equal fractions (lst), or few edits (edr)",
+    "speed_m_s": "metres that a second too early or too late counts as, when trajectories are compared",
+    "trash": "the share of people that may be left out as too unlike others",
+    "chunk": "people of one neighbourhood who are clustered on their own; 0 = all together",
+    "grid_m": "side of the coarse cells in which a crowd must agree",
+    "slot_s": "length of the coarse slots in which a crowd must agree",
     "suppress_space_m": "boxes wider than this (dx + dy) are left out",
     "suppress_time_s": "boxes longer than this are left out",
 }

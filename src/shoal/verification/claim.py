@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from shoal.claims import Claim, KAnonymity, KteAnonymity
+from shoal.claims import Claim, KAnonymity, KDeltaAnonymity, KteAnonymity
 from shoal.release import AnyRelease, Linkage
 from shoal.trajectories import Population, Trajectories
 from shoal.verdicts import Finding, Verdict
+from shoal.verification.company import check_company
 from shoal.verification.identifiers import Names, hashes_among, raw_identifiers
 from shoal.verification.k_anonymity import check_k_anonymity
 from shoal.verification.kte import check_kte_anonymity
@@ -16,7 +17,11 @@ from shoal.verification.order import order_findings
 
 Check = Callable[[Trajectories, Any, Linkage | None], Verdict]  # Any: boxes or points, as the claim's type says
 
-CHECKS: Final[dict[type[Claim], Check]] = {KAnonymity: check_k_anonymity, KteAnonymity: check_kte_anonymity}
+CHECKS: Final[dict[type[Claim], Check]] = {
+    KAnonymity: check_k_anonymity,
+    KteAnonymity: check_kte_anonymity,
+    KDeltaAnonymity: check_company,
+}
 
 
 def verify(original: Trajectories, release: AnyRelease, linkage: Linkage | None = None) -> Verdict:

@@ -9,12 +9,16 @@ from shoal.trajectories import Trajectories
 from shoal.verdicts import Finding
 
 
-def off_plane(original: Trajectories, release: PointRelease) -> list[Finding]:
-    """A finding when raw data and release cannot be compared; raises MisuseError when the raw data is snapped."""
+def off_plane(original: Trajectories, release: PointRelease, *, moved: bool = False) -> list[Finding]:
+    """A finding when raw data and release cannot be compared; raises MisuseError when the raw data is snapped.
+
+    moved: the published points are no raw ones, and have no degrees as given.
+    """
     original.points_as_given()
-    if release.crs == original.crs and (release.points.lat is None) == (original.lat is None):
+    degrees = original.lat is not None and not moved
+    if release.crs == original.crs and (release.points.lat is not None) == degrees:
         return []
-    message = f"expected points in the plane '{original.crs}'{' with degrees' * (original.lat is not None)}, "
+    message = f"expected points in the plane '{original.crs}'{' with degrees' * degrees}, "
     message += f"the release has '{release.crs}'{' with degrees' * (release.points.lat is not None)}"
     return [Finding("grid-mismatch", message)]
 

@@ -1,0 +1,71 @@
+"""Greedy clusters around pivots, within a largest radius (Abul, Bonchi and Nanni 2008, the clustering of NWA; as we know it)."""
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.compiled import compiled
+from shoal.trajectories import Floats, Integers
+
+Flags = npt.NDArray[np.bool_]
+
+
+@compiled
+def cluster_within(distances: Floats, k: int, radius: float) -> Integers:
+    """The pivot of everybody's cluster: int64 [n], a pivot its own, -1 = in no cluster.
+
+    distances: [n, n], symmetric, zeros on the diagonal. The first pivot is farthest from the one with the least sum of distances, each
+    next one is farthest from the pivot before it, among those that no cluster holds and that have not failed. With its k - 1 nearest
+    in no cluster it makes one, unless the last of these lies beyond ``radius``. Whoever is left joins the nearest pivot within
+    ``radius``. Ties: the first.
+    """
+    n = len(distances)
+    pivot_of = np.full(n, -1)
+    failed = np.zeros(n, np.bool_)
+    pivots = np.empty(n, np.int64)
+    n_pivots = 0
+    before = int(np.argmin(distances.sum(axis=1)))
+    near = np.empty(k - 1, np.int64)
+    while n - n_pivots * k >= k:
+        pivot = _farthest(distances[before], pivot_of, failed)
+        if pivot < 0:
+            break
+        before = pivot
+        _nearest(distances[pivot], pivot, pivot_of, near)
+        if distances[pivot, near[k - 2]] > radius:
+            failed[pivot] = True
+            continue
+        pivot_of[pivot] = pivot
+        pivot_of[near] = pivot
+        pivots[n_pivots] = pivot
+        n_pivots += 1
+    for i in range(n):
+        if pivot_of[i] < 0:
+            for pivot in pivots[:n_pivots]:
+                if distances[i, pivot] <= radius and (pivot_of[i] < 0 or distances[i, pivot] < distances[i, pivot_of[i]]):
+                    pivot_of[i] = pivot
+    return pivot_of
+
+
+@compiled
+def _farthest(distance: Floats, pivot_of: Integers, failed: Flags) -> int:
+    """Who of those in no cluster that have not failed is farthest away, the first of equals, -1 = there is none."""
+    chosen = -1
+    for i in range(len(distance)):
+        if pivot_of[i] < 0 and not failed[i] and (chosen < 0 or distance[i] > distance[chosen]):
+            chosen = i
+    return chosen
+
+
+@compiled
+def _nearest(distance: Floats, pivot: int, pivot_of: Integers, near: Integers) -> None:
+    """Fill ``near`` with the nearest others in no cluster, of which there are enough, ascending by distance and then by number."""
+    known = 0
+    for i in range(len(distance)):
+        if i == pivot or pivot_of[i] >= 0 or (known == len(near) and distance[i] >= distance[near[known - 1]]):
+            continue
+        place = min(known, len(near) - 1)
+        while place > 0 and distance[near[place - 1]] > distance[i]:
+            near[place] = near[place - 1]
+            place -= 1
+        near[place] = i
+        known = min(known + 1, len(near))
