@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.claims import Claim, KAnonymity, KteAnonymity
+from shoal.claims import BoxClaim, KAnonymity, KteAnonymity
 from shoal.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.trajectories import Trajectories
 
@@ -28,9 +28,9 @@ class Damage:
     name: str
     break_it: Callable[[Trajectories, Release, Linkage], Case]
     expected_kind: str
-    claims: tuple[type[Claim], ...] = (KAnonymity, KteAnonymity)
+    claims: tuple[type[BoxClaim], ...] = (KAnonymity, KteAnonymity)
 
-    def concerns(self, claim: Claim) -> bool:
+    def concerns(self, claim: BoxClaim) -> bool:
         """Whether a release with this claim promises what the damage breaks."""
         if self.expected_kind == "overlap-in-time" and not claim.disjoint_in_time:
             return False

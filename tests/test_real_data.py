@@ -23,6 +23,7 @@ def cabs(shared_data: Path) -> Trajectories:
 def test_the_taxi_day(k: int, cabs: Trajectories, tmp_path: Path) -> None:
     published = shoal.publish(cabs, shoal.Glove(k=k), tmp_path / "release", rng=Randomness.from_system(), run=Run())
     assert shoal.verify_folder(cabs, tmp_path / "release", published.linkage).holds
+    assert isinstance(published.release, shoal.Release)
     assert published.release.losses.samples_suppressed == 0
     for damage in (each for each in DAMAGES if isinstance(published.release.claim, each.claims)):
         verdict = shoal.verify(*damage.applied_to(cabs, published.release, published.linkage))

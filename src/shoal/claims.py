@@ -54,9 +54,28 @@ class KteAnonymity:
             )
 
 
-Claim = KAnonymity | KteAnonymity
+@dataclass(frozen=True, kw_only=True)
+class KDeltaAnonymity:
+    """At every published time, each record has at least k - 1 others within delta_m (Abul, Bonchi, Nanni 2008; semantics 3.9).
 
-CLAIMS: Final[dict[str, type[Claim]]] = {KAnonymity.type: KAnonymity, KteAnonymity.type: KteAnonymity}
+    Not trajectory k-anonymity when delta_m > 0 (Trujillo-Rasua and Domingo-Ferrer 2013).
+    """
+
+    type: ClassVar[str] = "k-delta-anonymity"
+    k: int
+    delta_m: float
+
+    def __post_init__(self) -> None:
+        _insist_on_a_crowd(self.k)
+        if not (isfinite(self.delta_m) and self.delta_m > 0):
+            raise MisuseError(f"delta = {self.delta_m} m must be finite and greater than 0, for example 1 km")
+
+
+BoxClaim = KAnonymity | KteAnonymity
+PointClaim = KDeltaAnonymity
+Claim = BoxClaim | PointClaim
+
+CLAIMS: Final[dict[str, type[Claim]]] = {claim.type: claim for claim in (KAnonymity, KteAnonymity, KDeltaAnonymity)}
 
 
 def claim_to_json(claim: Claim) -> dict[str, Any]:

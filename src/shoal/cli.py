@@ -148,6 +148,10 @@ def anonymize(
     from shoal.randomness import Randomness
 
     reading = take_reading(options)
+    if METHODS[method].takes_points:
+        if "cell_m" in reading or "slot_s" in reading:
+            raise click.UsageError(f"{method} publishes points as they are given; leave out --cell and --slot")
+        reading["snap"] = False
     parameters = METHODS[method](**take_parameters(method, options))
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
     with Bars(quiet=quiet) as bars:
@@ -282,7 +286,7 @@ def _print_publication(published: Any, as_json: bool, beside: Mapping[str, Path 
     from shoal.report.wording import claim_in_words
 
     manifest, folder = published.manifest, published.folder
-    rows = accuracy_rows(published.accuracy)
+    rows = [] if published.accuracy is None else accuracy_rows(published.accuracy)
     files = {"output": folder, "report": folder / REPORT_FILE, **beside}
     facts = {
         **{name: None if path is None else str(path) for name, path in files.items()},
@@ -293,7 +297,7 @@ def _print_publication(published: Any, as_json: bool, beside: Mapping[str, Path 
     lines = [
         f"verified: {manifest.n_records:,} records. {claim_in_words(published.release.claim)}",
         f"protected: {manifest.unit_of_protection}",
-        "kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5]),
+        *(["kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5])] if rows else []),
         f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects suppressed; "
         f"rows dropped on input: {_listed(lost.rows)}; repaired: {_listed(manifest.rows_repaired)}",
         *(f"note: {note}" for note in manifest.verdict["notes"]),

@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from shoal.cli_options import PATH, input_options, output_options, take_reading
-from shoal.errors import InputError
 from shoal.terminal import Bars
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
@@ -48,7 +46,7 @@ def attack(
 
     from shoal.attacks import DEFAULT_KNOWLEDGE
     from shoal.attacks import attack as play
-    from shoal.release_folder import read_linkage, read_release
+    from shoal.release_folder import read_linkage
     from shoal.report.wording import percent
     from shoal.run import Run
 
@@ -57,7 +55,7 @@ def attack(
         others = None if control is None else _read_as_released(control, release, options, bars)
         found = play(
             original,
-            read_release(release),
+            _read_boxes(release),
             read_linkage(linkage),
             knowledge or DEFAULT_KNOWLEDGE,
             np.random.default_rng(seed),
@@ -82,11 +80,11 @@ def attack(
 @output_options
 def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, **options: Any) -> int:
     """Say what the folder RELEASE is still good for, compared with RAW: each metric with its unit and the direction that is better."""
-    from shoal.release_folder import read_linkage, read_release
+    from shoal.release_folder import read_linkage
     from shoal.utility import measure as compute
 
     with Bars(quiet=quiet) as bars:
-        found = compute(_read_as_released(raw, release, options, bars), read_release(release), read_linkage(linkage))
+        found = compute(_read_as_released(raw, release, options, bars), _read_boxes(release), read_linkage(linkage))
     facts = [one.to_json() for one in found]
     lines = [
         f"{fact['name']:20} {_shown(fact['value'], fact['unit']):>10}  {_bounds(fact)}({fact['words']}; {fact['better']} is better)"
@@ -155,21 +153,26 @@ def _shown(value: float | None, unit: str) -> str:
 
 def _read_as_released(raw: str, release: Path, options: dict[str, Any], bars: Bars) -> Any:
     """The raw data, read as the release's manifest says; names of columns may be given anew."""
-    from shoal.intake import Reading
     from shoal.io import read_with
-    from shoal.release_folder import read_manifest
+    from shoal.release_folder import reading_of_raw
     from shoal.run import Run
+    from shoal.trajectories import Grid
 
     given = take_reading(dict(options))
     if any(name in given for name in _GRID):
         raise click.UsageError("the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap")
-    manifest = read_manifest(release)
-    try:
-        told = Reading(**manifest.reading)
-    except TypeError as error:
-        raise InputError(f"the manifest of {release} cannot be read: reading: {error}") from error
-    reading = replace(told, working_crs=manifest.crs, cell_m=manifest.cell_m, slot_s=manifest.slot_s, snap=True, **given)
-    return read_with(raw, reading, Run(progress=bars))
+    original = read_with(raw, reading_of_raw(release, **given), Run(progress=bars))
+    return original if original.grid is not None else original.snapped_to(Grid())
+
+
+def _read_boxes(folder: Path) -> Any:
+    """The release in a folder; points as the cells and slots that hold them."""
+    from shoal.release import PointRelease
+    from shoal.release_folder import read_any_release
+    from shoal.trajectories import Grid
+
+    release = read_any_release(folder)
+    return release.as_boxes(Grid()) if isinstance(release, PointRelease) else release
 
 
 def _noted(notes: Sequence[str]) -> list[str]:

@@ -48,6 +48,14 @@ def is_geographic(crs: str) -> bool:
         raise InputError(f"'{crs}' is not a coordinate reference system that pyproj knows; try for example EPSG:2154") from error
 
 
+def is_plane_in_metres(crs: str) -> bool:
+    """Whether a system, known to pyproj, has planar coordinates in metres, eastward and northward."""
+    from pyproj import CRS
+
+    system = CRS.from_user_input(crs)
+    return bool(system.is_projected) and all(axis.unit_conversion_factor == 1.0 for axis in system.axis_info[:2])
+
+
 @lru_cache(maxsize=16)
 def _transformer(from_crs: str, to_crs: str) -> "Transformer":
     from pyproj import Transformer

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from shoal.checkpoint import Checkpoint, fingerprint
-from shoal.errors import ClaimError, OutputError
+from shoal.errors import ClaimError, MisuseError, OutputError
 from shoal.exposure import KGap, k_gaps
-from shoal.intake import Reading
 from shoal.io import read_with
 from shoal.methods import Method
 from shoal.randomness import Randomness
-from shoal.release import Linkage, Release
+from shoal.release import AnyRelease, Linkage, PointRelease, Release
 from shoal.release_folder import (
     MANIFEST_FILE,
     RELEASE_FILE,
@@ -28,15 +27,15 @@ from shoal.release_folder import (
     check_linkage_path,
     explained_write,
     manifest_of,
-    read_manifest,
+    reading_of_raw,
     staged_folder,
     staged_linkage,
-    write_boxes,
     write_manifest,
+    write_table,
 )
-from shoal.report import assessment_report, release_report
+from shoal.report import assessment_report, points_report, release_report
 from shoal.run import Run
-from shoal.trajectories import Trajectories
+from shoal.trajectories import Grid, Trajectories
 from shoal.utility.accuracy import Accuracy, measure_accuracy
 from shoal.verdicts import Verdict
 from shoal.verification import verify, verify_folder
@@ -46,13 +45,13 @@ GAPS_SHOWN: Final = (2, 5)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Publication:
-    """What was written, and what is in memory of it for the holder of the raw data."""
+    """What was written, and what is in memory of it for the holder of the raw data. accuracy: of boxes; points have none."""
 
     folder: Path
     manifest: Manifest
-    release: Release
+    release: AnyRelease
     linkage: Linkage
-    accuracy: Accuracy
+    accuracy: Accuracy | None
 
 
 def publish(
@@ -73,6 +72,8 @@ def publish(
     Raises ClaimError when the release does not keep its promise, OutputError when a target exists or cannot be written.
     """
     run = run or Run()
+    if private_report is not None and method.takes_points:
+        raise MisuseError("a private report shows one crowd of boxes; releases of points have none")
     for path in (linkage_file, private_report):
         if path is not None:
             check_linkage_path(path, output)
@@ -84,22 +85,26 @@ def publish(
         release, linkage = method.anonymize(original, rng, run)
         verdict = verify(original, release, linkage)
         _insist(verdict)
-        gaps = exposure_at(original, sorted({*GAPS_SHOWN, release.claim.k}), run)
-        write_boxes(release, staging / RELEASE_FILE)
+        snapped = original if original.grid is not None else original.snapped_to(Grid())
+        gaps = exposure_at(snapped, sorted({*GAPS_SHOWN, release.claim.k}), run)
+        write_table(release, staging / RELEASE_FILE)
         manifest = manifest_of(release, verdict, staging / RELEASE_FILE)
         write_manifest(manifest, staging / MANIFEST_FILE)
-        (staging / REPORT_FILE).write_text(release_report(original, release, linkage, verdict, gaps), encoding="utf-8")
+        if isinstance(release, PointRelease):
+            page = points_report(original, release, verdict, gaps, snapped)
+        else:
+            page = release_report(original, release, linkage, verdict, gaps)
+        (staging / REPORT_FILE).write_text(page, encoding="utf-8")
         _insist(verify_folder(original, staging, linkage))
-        if private_report is not None:
+        if private_report is not None and isinstance(release, Release):
             page = release_report(original, release, linkage, verdict, gaps, private=True)
             beside.enter_context(_staged_private(page, private_report))
         if linkage_file is not None:
             beside.enter_context(staged_linkage(linkage, linkage_file, output))
     if resume:
         shutil.rmtree(parts, ignore_errors=True)
-    return Publication(
-        folder=output, manifest=manifest, release=release, linkage=linkage, accuracy=measure_accuracy(original, release, linkage)
-    )
+    accuracy = measure_accuracy(original, release, linkage) if isinstance(release, Release) else None
+    return Publication(folder=output, manifest=manifest, release=release, linkage=linkage, accuracy=accuracy)
 
 
 def _job(original: Trajectories, method: Method) -> dict[str, Any]:
@@ -132,11 +137,7 @@ def verify_against_raw(raw: Any, folder: Path, linkage: Linkage | None, run: Run
 
 def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajectories:
     """The raw input of a release folder, read as its manifest says; overrides take the place of the manifest's settings."""
-    manifest = read_manifest(folder)
-    reading = replace(
-        Reading(**manifest.reading), working_crs=manifest.crs, cell_m=manifest.cell_m, slot_s=manifest.slot_s, snap=True, **overrides
-    )
-    return read_with(raw, reading, run)
+    return read_with(raw, reading_of_raw(folder, **overrides), run)
 
 
 def exposure_at(original: Trajectories, ks: Sequence[int], run: Run) -> list[KGap]:

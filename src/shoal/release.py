@@ -1,4 +1,4 @@
-"""A release in memory: boxes under fresh pseudonyms, the claim they carry, and the counts of what was lost.
+"""A release in memory: boxes or points under fresh pseudonyms, the claim they carry, and the counts of what was lost.
 
 It holds no raw identifier and no seed. Who became which record is the Linkage, which exists apart from it.
 """
@@ -9,12 +9,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.claims import Claim
+from shoal.claims import BoxClaim, PointClaim
 from shoal.errors import MisuseError
 from shoal.intake import Reading
-from shoal.trajectories import Grid, Integers
+from shoal.trajectories import Floats, Grid, Integers
 
 BOX_COLUMNS: Final = ("t_start", "t_end", "x_min", "y_min", "x_max", "y_max")
+POINT_COLUMNS: Final = ("t", "x", "y")
+DEGREE_COLUMNS: Final = ("lat", "lon")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,16 +60,45 @@ class Boxes:
         return self.take(np.lexsort(self.columns()[::-1]))
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Points:
+    """Published points, float64 [m] each: t seconds, x and y metres of the plane; lat and lon degrees, or None without them."""
+
+    t: Floats
+    x: Floats
+    y: Floats
+    lat: Floats | None = None
+    lon: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if (self.lat is None) != (self.lon is None) or len({len(column) for column in self.columns().values()}) > 1:
+            raise MisuseError("the columns of points differ in length, or lat and lon are not both there")
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def columns(self) -> dict[str, Floats]:
+        """The arrays by name, in the order in which they are written; lat and lon only where there are any."""
+        named = {name: getattr(self, name) for name in (*POINT_COLUMNS, *DEGREE_COLUMNS)}
+        return {name: column for name, column in named.items() if column is not None}
+
+    def take(self, rows: Any) -> "Points":
+        """Only these rows (a slice, positions or a mask)."""
+        return Points(**{name: column[rows] for name, column in self.columns().items()})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Losses:
-    """What the release does not hold. rows: input rows dropped, by reason; the others count after that.
+    """What the release does not hold, or holds besides. rows: input rows dropped, by reason; the others count after that.
 
-    samples_suppressed: raw samples that no box of their own subject's record covers, those of suppressed subjects included.
+    samples_suppressed: raw samples that no box of their own subject's record covers, or that became no published point, those of
+    suppressed subjects included. samples_created: published points that stand for no raw sample.
     """
 
     rows: Mapping[str, int] = field(default_factory=dict)
     samples_suppressed: int = 0
     subjects_suppressed: int = 0
+    samples_created: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -81,7 +112,7 @@ class Release:
     trajectory_ids: tuple[str, ...]
     offsets: Integers
     boxes: Boxes
-    claim: Claim
+    claim: BoxClaim
     method: str
     parameters: Mapping[str, Any]
     losses: Losses
@@ -112,6 +143,65 @@ class Release:
 
     def __repr__(self) -> str:
         return f"Release({self.method}, {self.claim}, {self.n_records} records, {self.n_samples} boxes)"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class PointRelease:
+    """Published records of points. Record r owns points offsets[r] to offsets[r + 1], sorted by (t, x, y), under trajectory_ids[r].
+
+    The other fields say what those of a Release say.
+    """
+
+    trajectory_ids: tuple[str, ...]
+    offsets: Integers
+    points: Points
+    claim: PointClaim
+    method: str
+    parameters: Mapping[str, Any]
+    losses: Losses
+    crs: str | None
+    unit_of_protection: str
+    publishable: bool
+    reading: Reading = field(default_factory=Reading)
+    rows_repaired: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.offsets.shape != (self.n_records + 1,) or self.offsets[0] != 0 or self.offsets[-1] != len(self.points):
+            raise MisuseError(f"offsets must rise from 0 to {len(self.points)} in {self.n_records} steps")
+
+    @property
+    def n_records(self) -> int:
+        """How many records there are."""
+        return len(self.trajectory_ids)
+
+    @property
+    def n_samples(self) -> int:
+        """How many points there are, of all records together."""
+        return len(self.points)
+
+    def record(self, position: int) -> Points:
+        """The points of one record."""
+        return self.points.take(slice(self.offsets[position], self.offsets[position + 1]))
+
+    def as_boxes(self, grid: Grid) -> Release:
+        """Every point as the slot and cell that hold it, repeats left out: for attacks and figures that know boxes alone."""
+        steps = ((self.points.t, grid.slot_s), (self.points.x, grid.cell_m), (self.points.y, grid.cell_m))
+        t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
+        record = np.repeat(np.arange(self.n_records), np.diff(self.offsets))
+        different = np.unique(np.column_stack([record, t, x, y]), axis=0)
+        header = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("points", "offsets")}
+        return Release(
+            offsets=np.searchsorted(different[:, 0], np.arange(self.n_records + 1)).astype(np.int64),
+            boxes=Boxes.of_samples(*np.ascontiguousarray(different[:, 1:].T)),
+            grid=grid,
+            **header,
+        )
+
+    def __repr__(self) -> str:
+        return f"PointRelease({self.method}, {self.claim}, {self.n_records} records, {self.n_samples} points)"
+
+
+AnyRelease = Release | PointRelease
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,9 +10,9 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -20,14 +20,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from shoal.claims import claim_from_json, claim_to_json
 from shoal.errors import InputError, OutputError
 from shoal.intake import Reading
+from shoal.point_table import points_as_written, write_points
 from shoal.projection import WGS84, Floats, transform
-from shoal.release import BOX_COLUMNS, Boxes, Linkage, Losses, Release
-from shoal.trajectories import Grid
+from shoal.release import BOX_COLUMNS, AnyRelease, Boxes, Linkage, Losses, PointRelease, Release
+from shoal.trajectories import Grid, Integers
 from shoal.verdicts import Verdict
 from shoal.version import __version__
 
@@ -48,10 +49,11 @@ class LossesJson(BaseModel):
     rows: dict[str, int]
     samples_suppressed: int
     subjects_suppressed: int
+    samples_created: int = 0
 
 
 class Manifest(BaseModel):
-    """The manifest's top level."""
+    """The manifest's top level. cell_m, slot_s: the grid of boxes; null for a release of points."""
 
     format_version: Literal[1]
     shoal_version: str
@@ -59,8 +61,8 @@ class Manifest(BaseModel):
     parameters: dict[str, Any]
     claim: dict[str, Any]
     crs: str | None
-    cell_m: float = Field(gt=0)
-    slot_s: float = Field(gt=0)
+    cell_m: float | None = Field(gt=0)
+    slot_s: float | None = Field(gt=0)
     unit_of_protection: str
     verdict: dict[str, Any]
     losses: LossesJson
@@ -70,6 +72,25 @@ class Manifest(BaseModel):
     n_samples: int
     publishable: bool
     release_sha256: str
+
+    @model_validator(mode="after")
+    def _have_one_grid(self) -> "Manifest":
+        if (self.cell_m is None) != (self.slot_s is None):
+            raise ValueError("cell_m and slot_s are both numbers (boxes) or both null (points)")
+        return self
+
+    @property
+    def grid(self) -> Grid | None:
+        """The grid of the boxes; None for points."""
+        return None if self.cell_m is None or self.slot_s is None else Grid(cell_m=self.cell_m, slot_s=self.slot_s)
+
+
+def write_table(release: AnyRelease, path: Path) -> None:
+    """Write the boxes or the points of a release."""
+    if isinstance(release, PointRelease):
+        write_points(release, path)
+    else:
+        write_boxes(release, path)
 
 
 def write_boxes(release: Release, path: Path) -> None:
@@ -98,8 +119,9 @@ def write_boxes(release: Release, path: Path) -> None:
         writer.add_key_value_metadata(metadata)
 
 
-def manifest_of(release: Release, verdict: Verdict, parquet: Path) -> Manifest:
-    """What the manifest says of a release, its verdict and its written boxes."""
+def manifest_of(release: AnyRelease, verdict: Verdict, parquet: Path) -> Manifest:
+    """What the manifest says of a release, its verdict and its written table."""
+    grid = None if isinstance(release, PointRelease) else release.grid
     return Manifest(
         format_version=FORMAT_VERSION,
         shoal_version=__version__,
@@ -107,8 +129,8 @@ def manifest_of(release: Release, verdict: Verdict, parquet: Path) -> Manifest:
         parameters=dict(release.parameters),
         claim=claim_to_json(release.claim),
         crs=release.crs,
-        cell_m=release.grid.cell_m,
-        slot_s=release.grid.slot_s,
+        cell_m=None if grid is None else grid.cell_m,
+        slot_s=None if grid is None else grid.slot_s,
         unit_of_protection=release.unit_of_protection,
         verdict=verdict.to_json(),
         losses=LossesJson(**asdict(release.losses)),
@@ -141,48 +163,96 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def read_release(folder: Path) -> Release:
-    """The release in a folder: records in the order in which they first appear, boxes in canonical order.
+def reading_of_raw(folder: Path, **overrides: Any) -> Reading:
+    """How the raw input of a release folder was read, for reading it again; overrides take the place of the manifest's settings.
 
-    Coordinates are rounded to the manifest's cell and slot; the check of a folder says where they are not on them.
-    Raises InputError when a file is missing, truncated or lacks a column.
+    Raises InputError when the manifest cannot be read.
     """
     manifest = read_manifest(folder)
+    grid = manifest.grid
+    on_grid = {"snap": False} if grid is None else {"snap": True, "cell_m": grid.cell_m, "slot_s": grid.slot_s}
+    return replace(_reading(folder, manifest), working_crs=manifest.crs, **on_grid, **overrides)
+
+
+def read_any_release(folder: Path) -> AnyRelease:
+    """The release in a folder, of boxes or of points; raises InputError when it cannot be read."""
+    return read_points(folder) if read_manifest(folder).grid is None else read_release(folder)
+
+
+def read_points(folder: Path) -> PointRelease:
+    """The release of points in a folder: records in the order in which they first appear, points in the order (t, x, y).
+
+    Raises InputError when a file is missing, truncated or lacks a column, or when the release holds boxes.
+    """
+    manifest = read_manifest(folder)
+    if manifest.grid is not None:
+        raise InputError(f"{folder} holds a release of boxes, not of points")
+    table = read_parquet(folder / RELEASE_FILE)
+    points = points_as_written(table, str(folder / RELEASE_FILE))
+    names, code = _names(table)
+    order = np.lexsort((points.y, points.x, points.t, code))
+    return PointRelease(offsets=_offsets(code, len(names)), points=points.take(order), **_header(folder, manifest, names))
+
+
+def read_release(folder: Path) -> Release:
+    """The release of boxes in a folder: records in the order in which they first appear, boxes in canonical order.
+
+    Coordinates are rounded to the manifest's cell and slot; the check of a folder says where they are not on them.
+    Raises InputError when a file is missing, truncated or lacks a column, or when the release holds points.
+    """
+    manifest = read_manifest(folder)
+    grid = manifest.grid
+    if grid is None:
+        raise InputError(f"{folder} holds a release of points, not of boxes")
     table = read_parquet(folder / RELEASE_FILE)
     missing = [name for name in ("trajectory_id", *BOX_COLUMNS) if name not in table.column_names]
     if missing:
         raise InputError(f"{folder / RELEASE_FILE} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
     if any(table[name].null_count for name in ("trajectory_id", *BOX_COLUMNS)):
         raise InputError(f"{folder / RELEASE_FILE} has empty values in its columns")
-    names = table["trajectory_id"].combine_chunks().cast(pa.string()).dictionary_encode()
-    if isinstance(names, pa.ChunkedArray):
-        names = names.combine_chunks()
-    code = names.indices.to_numpy()
+    names, code = _names(table)
     columns = {
-        name: np.rint(_seconds_or_metres(table[name]) / (manifest.slot_s if name.startswith("t_") else manifest.cell_m)).astype(np.int64)
+        name: np.rint(_seconds_or_metres(table[name]) / (grid.slot_s if name.startswith("t_") else grid.cell_m)).astype(np.int64)
         for name in BOX_COLUMNS
     }
     order = np.lexsort((*(columns[name] for name in reversed(BOX_COLUMNS)), code))
-    counts = np.bincount(code, minlength=len(names.dictionary))
+    boxes = Boxes(**columns).take(order)
+    return Release(offsets=_offsets(code, len(names)), boxes=boxes, grid=grid, **_header(folder, manifest, names))
+
+
+def _names(table: pa.Table) -> tuple[list[str], Integers]:
+    """The pseudonyms in the order in which they first appear, and the place of each row's one among them."""
+    names = table["trajectory_id"].combine_chunks().cast(pa.string()).dictionary_encode()
+    if isinstance(names, pa.ChunkedArray):
+        names = names.combine_chunks()
+    return names.dictionary.to_pylist(), names.indices.to_numpy()
+
+
+def _offsets(code: Integers, n_records: int) -> Integers:
+    return np.concatenate([[0], np.cumsum(np.bincount(code, minlength=n_records))]).astype(np.int64)
+
+
+def _header(folder: Path, manifest: Manifest, names: Sequence[str]) -> dict[str, Any]:
+    """What a release of boxes and one of points have in common, from the manifest."""
+    return {
+        "trajectory_ids": tuple(names),
+        "claim": claim_from_json(manifest.claim),
+        "method": manifest.method,
+        "parameters": manifest.parameters,
+        "losses": Losses(**manifest.losses.model_dump()),
+        "crs": manifest.crs,
+        "unit_of_protection": manifest.unit_of_protection,
+        "publishable": manifest.publishable,
+        "reading": _reading(folder, manifest),
+        "rows_repaired": manifest.rows_repaired,
+    }
+
+
+def _reading(folder: Path, manifest: Manifest) -> Reading:
     try:
-        reading = Reading(**manifest.reading)
+        return Reading(**manifest.reading)
     except TypeError as error:
         raise InputError(f"{folder / MANIFEST_FILE} cannot be read: reading: {error}") from error
-    return Release(
-        trajectory_ids=tuple(names.dictionary.to_pylist()),
-        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        boxes=Boxes(**columns).take(order),
-        claim=claim_from_json(manifest.claim),
-        method=manifest.method,
-        parameters=manifest.parameters,
-        losses=Losses(**manifest.losses.model_dump()),
-        grid=Grid(cell_m=manifest.cell_m, slot_s=manifest.slot_s),
-        crs=manifest.crs,
-        unit_of_protection=manifest.unit_of_protection,
-        publishable=manifest.publishable,
-        reading=reading,
-        rows_repaired=manifest.rows_repaired,
-    )
 
 
 def read_parquet(path: Path) -> pa.Table:

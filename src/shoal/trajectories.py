@@ -16,6 +16,7 @@ from shoal.errors import MisuseError
 from shoal.intake import Intake
 
 Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[Any]
 
 COLUMNS: Final = {
@@ -46,6 +47,7 @@ class Trajectories:
     t, x, y: [m], int64 slots and cells when ``grid`` is set, float64 seconds and metres when it is None; each subject's samples
     ascend by (t, x, y), without repeats. crs: the plane of x and y as text that pyproj reads, None = local metres.
     input_rank: int64 [n], each subject's place in the order of first appearance in the input.
+    lat, lon: float64 [m], degrees exactly as given; None when samples are snapped or came in metres.
     Raises MisuseError when the arrays contradict each other.
     """
 
@@ -57,6 +59,8 @@ class Trajectories:
     grid: Grid | None = field(default_factory=Grid)
     crs: str | None = None
     input_rank: Integers | None = None
+    lat: Floats | None = None
+    lon: Floats | None = None
     intake: Intake = field(default_factory=Intake)
 
     def __post_init__(self) -> None:
@@ -72,8 +76,11 @@ class Trajectories:
             raise MisuseError("ids must be different and ascending; build with Trajectories.from_rows to have them sorted")
         if not self._samples_ascend():
             raise MisuseError("each subject's samples must ascend by (t, x, y) without repeats; build with Trajectories.from_rows")
-        for column in (self.offsets, self.t, self.x, self.y):
-            column.flags.writeable = False
+        if (self.lat is None) != (self.lon is None) or any(degrees is not None and len(degrees) != m for degrees in (self.lat, self.lon)):
+            raise MisuseError(f"lat and lon come together, one of each for every one of the {m} samples")
+        for column in (self.offsets, self.t, self.x, self.y, self.lat, self.lon):
+            if column is not None:
+                column.flags.writeable = False
 
     @classmethod
     def from_rows(
@@ -132,6 +139,25 @@ class Trajectories:
             raise MisuseError("these points are as given; read them with a cell and a slot (without --no-snap) for this")
         return self.grid
 
+    def points_as_given(self) -> None:
+        """Nothing; raises MisuseError for snapped samples, which the methods that publish points cannot use."""
+        if self.grid is not None:
+            raise MisuseError("these samples are snapped to cells and slots; read them as given (snap=False, --no-snap) for this")
+
+    def snapped_to(self, grid: Grid) -> "Trajectories":
+        """The same subjects with every point in its cell and slot, repeats left out: as a reader with this grid would give them."""
+        self.points_as_given()
+        steps = ((self.t, grid.slot_s), (self.x, grid.cell_m), (self.y, grid.cell_m))
+        t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
+        owner = np.repeat(np.arange(self.n_subjects), self.lengths)
+        order = np.lexsort((y, x, t, owner))
+        columns = [column[order] for column in (owner, t, x, y)]
+        fresh = np.ones(self.n_samples, dtype=np.bool_)
+        fresh[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+        owner, t, x, y = (column[fresh] for column in columns)
+        offsets = np.searchsorted(owner, np.arange(self.n_subjects + 1)).astype(np.int64)
+        return replace(self, offsets=offsets, t=t, x=x, y=y, grid=grid, lat=None, lon=None)
+
     def samples_of(self, subject: int) -> tuple[Numbers, Numbers, Numbers]:
         """(t, x, y) of one subject, by its position."""
         own = slice(self.offsets[subject], self.offsets[subject + 1])
@@ -151,6 +177,8 @@ class Trajectories:
             t=self.t[rows],
             x=self.x[rows],
             y=self.y[rows],
+            lat=None if self.lat is None else self.lat[rows],
+            lon=None if self.lon is None else self.lon[rows],
             input_rank=None if self.input_rank is None else np.argsort(np.argsort(self.input_rank[kept])).astype(np.int64),
         )
 

@@ -10,7 +10,7 @@ from shoal.intake import Reading
 from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
 from shoal.io.columns import Columns
 from shoal.io.values import Floats, numbers, points
-from shoal.projection import WGS84, equal_area_plane, is_geographic, transform
+from shoal.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_metres, transform
 
 LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
 FINE: Final = 1 << 30
@@ -39,7 +39,9 @@ class Positions:
             raise MisuseError(f"working_crs = '{reading.working_crs}' counts in degrees; give a plane in metres, for example EPSG:3035")
         self._name = name
         self._working_crs = reading.working_crs
-        self.keeps_degrees = self.crs is not None and not (reading.working_crs == self.crs and not self.degrees)
+        if reading.working_crs is None and not reading.snap and self.crs is not None and is_plane_in_metres(self.crs):
+            self._working_crs = self.crs  # points as given keep their coordinates to the last digit
+        self.keeps_degrees = self.crs is not None and not (self._working_crs == self.crs and not self.degrees)
         self._may_be_degrees = self.crs is None and reading.crs != "local"
         self._sums = [0, 0, 0]
         self._rows = 0

@@ -57,7 +57,14 @@ def read_with(source: object, reading: Reading, run: Run | None = None) -> Traje
     plane = taken.positions.plane()
     if taken.positions.crs is not None:
         reading = replace(reading, working_crs=plane)
-    put_on_plane(taken.parts, plane if taken.positions.keeps_degrees else None, grid if reading.snap else None, taken.dropped, run)
+    put_on_plane(
+        taken.parts,
+        plane if taken.positions.keeps_degrees else None,
+        grid if reading.snap else None,
+        taken.dropped,
+        run,
+        keep_degrees=taken.positions.degrees,
+    )
     _need_rows(taken)
     run.progress("sorting", 0, 1)
     arranged = arrange(taken.parts, taken.units.texts)
@@ -72,6 +79,8 @@ def read_with(source: object, reading: Reading, run: Run | None = None) -> Traje
         x=arranged.x,
         y=arranged.y,
         grid=grid if reading.snap else None,
+        lat=arranged.lat,
+        lon=arranged.lon,
         crs=plane,
         input_rank=arranged.input_rank,
         intake=Intake(

@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.io.cleaning import LARGEST_M, OUTSIDE, TOO_LARGE
@@ -21,12 +20,17 @@ FINEST_M: Final = 0.001
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows in input order: code of the subject, time, position. First microseconds and degrees or metres, then the final units."""
+    """Some rows in input order: code of the subject, time, position. First microseconds and degrees or metres, then the final units.
+
+    lat, lon: degrees exactly as given, where points stay as given and came in degrees.
+    """
 
     code: Codes
     t: Numbers
     x: Numbers
     y: Numbers
+    lat: Floats | None = None
+    lon: Floats | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +44,8 @@ class Arranged:
     y: Numbers
     input_rank: Integers
     duplicates: int
+    lat: Floats | None = None
+    lon: Floats | None = None
 
 
 def check_grid(grid: Grid) -> None:
@@ -50,23 +56,26 @@ def check_grid(grid: Grid) -> None:
         raise MisuseError(f"slot_s = {grid.slot_s} is finer than a microsecond; choose a longer slot, or keep points with --no-snap")
 
 
-def put_on_plane(parts: list[Rows], plane: str | None, grid: Grid | None, dropped: dict[str, int], run: Run) -> None:
+def put_on_plane(
+    parts: list[Rows], plane: str | None, grid: Grid | None, dropped: dict[str, int], run: Run, *, keep_degrees: bool = False
+) -> None:
     """Project each part from degrees into ``plane`` (None = metres already) and snap it, in place, on all threads.
 
-    Rows without an image on the plane are counted in ``dropped``. Without ``grid``: seconds and metres.
+    Rows without an image on the plane are counted in ``dropped``. Without ``grid``: seconds and metres, and with ``keep_degrees`` the
+    degrees stay beside them.
     """
     reason = OUTSIDE if plane is not None else TOO_LARGE
 
     def work(index: int) -> int:
         rows = parts[index]
         x, y = (rows.x, rows.y) if plane is None else transform(WGS84, plane, rows.x, rows.y)
-        code, t = rows.code, rows.t
+        code, t, lon, lat = rows.code, rows.t, rows.x, rows.y
         inside = (np.abs(x) <= LARGEST_M) & (np.abs(y) <= LARGEST_M)
         lost = len(inside) - int(np.count_nonzero(inside))
         if lost:
-            code, t, x, y = code[inside], t[inside], x[inside], y[inside]
+            code, t, x, y, lon, lat = code[inside], t[inside], x[inside], y[inside], lon[inside], lat[inside]
         if grid is None:
-            parts[index] = Rows(code, t / SECOND, x, y)
+            parts[index] = Rows(code, t / SECOND, x, y, lat, lon) if keep_degrees else Rows(code, t / SECOND, x, y)
         else:
             parts[index] = Rows(code, slots(t, grid.slot_s), cells(x, grid.cell_m), cells(y, grid.cell_m))
         return lost
@@ -108,7 +117,11 @@ def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:
     rank[np.argsort(first_row[by_text])] = np.arange(len(by_text))
     n_rows = sum(len(part.code) for part in parts)
     packing = Packing.of(parts, len(by_text))
-    subject, t, x, y = packing.sorted_rows(parts, subject_of_code) if packing else _sorted_rows(parts, subject_of_code)
+    degrees: list[Floats] = []
+    if packing:
+        subject, t, x, y = packing.sorted_rows(parts, subject_of_code)
+    else:
+        subject, t, x, y, *degrees = _sorted_rows(parts, subject_of_code)
     return Arranged(
         ids=tuple(texts[code] for code in by_text),
         offsets=np.searchsorted(subject, np.arange(len(by_text) + 1)).astype(np.int64),
@@ -117,6 +130,8 @@ def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:
         y=y,
         input_rank=rank,
         duplicates=n_rows - len(t),
+        lat=degrees[0] if degrees else None,
+        lon=degrees[1] if degrees else None,
     )
 
 
@@ -164,17 +179,17 @@ class Packing:
         return key.astype(np.int64), t, x, y
 
 
-def _sorted_rows(parts: list[Rows], subject_of_code: Integers) -> tuple[Integers, Numbers, Numbers, Numbers]:
-    """The same for rows that fit no 64-bit key: points as given, or a very large area over a very long time."""
-    subject = subject_of_code[np.concatenate([part.code for part in parts])]
-    columns: list[npt.NDArray[Any]] = [np.concatenate([getattr(part, name) for part in parts]) for name in "txy"]
+def _sorted_rows(parts: list[Rows], subject_of_code: Integers) -> list[Any]:
+    """The same for rows that fit no 64-bit key: points as given (then latitude and longitude, too), or a very large area and time."""
+    given = any(part.lat is not None for part in parts)
+    filled = [part for part in parts if part.code.size]
+    names = ("t", "x", "y", "lat", "lon") if given else ("t", "x", "y")
+    columns = [subject_of_code[np.concatenate([part.code for part in filled])]]
+    columns += [np.concatenate([getattr(part, name) for part in filled]) for name in names]
     parts.clear()
-    order = np.lexsort((columns[2], columns[1], columns[0], subject))
-    subject = subject[order]
-    for place in range(3):
-        columns[place] = columns[place][order]
-    fresh = np.ones(len(subject), dtype=np.bool_)
-    fresh[1:] = subject[1:] != subject[:-1]
-    for column in columns:
-        fresh[1:] |= column[1:] != column[:-1]
-    return subject[fresh], columns[0][fresh], columns[1][fresh], columns[2][fresh]
+    order = np.lexsort((columns[3], columns[2], columns[1], columns[0]))
+    for place, column in enumerate(columns):
+        columns[place] = column[order]
+    fresh = np.ones(len(order), dtype=np.bool_)
+    fresh[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns[:4]])
+    return [column[fresh] for column in columns]

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.claims import Claim
+from shoal.claims import BoxClaim
 from shoal.errors import NothingLeftError
 from shoal.kernels.cover import count_covered
 from shoal.randomness import Randomness
@@ -28,7 +28,7 @@ def assemble(
     original: Trajectories,
     crowds: Sequence[Crowd],
     *,
-    claim: Claim,
+    claim: BoxClaim,
     method: str,
     parameters: Mapping[str, Any],
     rng: Randomness,
@@ -41,7 +41,7 @@ def assemble(
         raise NothingLeftError("every subject would be suppressed, so there is nothing to publish; relax the suppression thresholds")
     members = np.concatenate([crowd.members for crowd in crowds])
     crowd_of = np.repeat(np.arange(len(crowds)), [len(crowd.members) for crowd in crowds])
-    order = _unrelated_order(original, members, rng)
+    order = unrelated_order(original, members, rng)
     members, crowd_of = members[order], crowd_of[order]
     published = [crowd.boxes.sorted() for crowd in crowds]
     covered = sum(
@@ -72,7 +72,7 @@ def assemble(
     return release, Linkage(tuple(original.ids[members[i]] for i in linked), tuple(trajectory_ids[i] for i in linked))
 
 
-def _unrelated_order(original: Trajectories, members: Integers, rng: Randomness) -> Integers:
+def unrelated_order(original: Trajectories, members: Integers, rng: Randomness) -> Integers:
     """A random order of the records that is neither the input's order nor the ids', forwards or backwards.
 
     With few records chance alone would repeat such an order now and then, and a reader could not tell chance from a leak.

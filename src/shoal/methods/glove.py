@@ -1,7 +1,7 @@
 """GLOVE: merge the two most similar fingerprints until every crowd holds k people (glove.txt, Alg. 1; semantics 1)."""
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 
@@ -33,6 +33,7 @@ class Glove:
     last crowd below k. space_cap_m, time_cap_s: stretches that count as total loss (Sec. 4.1).
     """
 
+    takes_points: ClassVar[bool] = False
     k: int = 2
     suppress_space_m: float | None = None
     suppress_time_s: float | None = None

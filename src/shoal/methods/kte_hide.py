@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import isfinite
-from typing import Any, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class KteHide:
     window is a single epoch: the special case of k-anonymity.
     """
 
+    takes_points: ClassVar[bool] = False
     k: int = 2
     tau_s: float = 1800.0
     epsilon_s: float = 1800.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.frontier import Better, Point, frontier
 from shoal.report import wording
 from shoal.report.figures import _figure, _line, _marker
-from shoal.report.pages import _page
+from shoal.report.pages import page
 from shoal.report.wording import metres, percent, seconds
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def comparison_page(
         }
         for place, first in enumerate(releases[0]["measurements"] if releases else [])
     ]
-    return _page(
+    return page(
         "comparison.html.j2",
         drawings,
         found=found,

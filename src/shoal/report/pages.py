@@ -66,7 +66,7 @@ def release_report(
     if example is not None:
         drawings["example-space"] = figures.example_in_space(example, release.grid)
         drawings["example-time"] = figures.example_in_time(example, release.grid)
-    return _page(
+    return page(
         "release.html.j2",
         drawings,
         release=release,
@@ -98,7 +98,7 @@ def assessment_report(original: Trajectories, gaps: Sequence[KGap]) -> str:
         )
     if any(curve.value for _, curve in facts.tail_weights):
         drawings["tail-weight"] = figures.cdfs(facts.tail_weights, "tail weight index", "share of people")
-    return _page(
+    return page(
         "assessment.html.j2",
         drawings,
         facts=facts,
@@ -110,7 +110,7 @@ def assessment_report(original: Trajectories, gaps: Sequence[KGap]) -> str:
     )
 
 
-def _page(template: str, drawings: "dict[str, Figure]", **content: Any) -> str:
+def page(template: str, drawings: "dict[str, Figure]", **content: Any) -> str:
     """A template filled in, with the drawing library and the drawings as data beside it."""
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs

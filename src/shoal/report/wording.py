@@ -5,11 +5,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from shoal.claims import Claim, KteAnonymity
-from shoal.release import Release
+from shoal.claims import Claim, KDeltaAnonymity, KteAnonymity
+from shoal.release import AnyRelease, Release
 from shoal.units import SECONDS, show_m, show_s
 
 METHODS: Final = {"glove": "GLOVE", "kte-hide": "kte-hide"}
+
+LIMITS_OF_POINTS: Final = {
+    KDeltaAnonymity.type: (
+        "This is not k-anonymity of trajectories. Whoever knows some true points of a person can often tell the one record that was moved "
+        "from them, although others are near (Trujillo-Rasua and Domingo-Ferrer, 2013).",
+        "Points were moved, created and deleted: what is published did not happen so.",
+    ),
+}
 
 _NONE: Final = "\N{EN DASH}"
 
@@ -38,18 +46,19 @@ class Setting:
     meaning: str
 
 
-def settings_of(release: Release) -> list[Setting]:
+def settings_of(release: AnyRelease) -> list[Setting]:
     """Every setting that shaped the release. How columns were named and when the file was read says nothing about it and is left out."""
     reading = release.reading
     rows = [
         Setting(name, _shown(name, value), _MEANINGS.get(name, f"a setting of {method_name(release.method)}"))
         for name, value in release.parameters.items()
     ]
-    rows += [
-        Setting("cell_m", show_m(release.grid.cell_m), "side of the square cells that positions were rounded to before anything else"),
-        Setting("slot_s", show_s(release.grid.slot_s), "length of the slots that times were rounded to before anything else"),
-        Setting("crs", release.crs or "none: local metres", "the plane of the published coordinates"),
-    ]
+    if isinstance(release, Release):
+        rows += [
+            Setting("cell_m", show_m(release.grid.cell_m), "side of the square cells that positions were rounded to before anything else"),
+            Setting("slot_s", show_s(release.grid.slot_s), "length of the slots that times were rounded to before anything else"),
+        ]
+    rows.append(Setting("crs", release.crs or "none: local metres", "the plane of the published coordinates"))
     if reading.min_samples_per_day:
         rows.append(
             Setting("min_samples_per_day", f"{reading.min_samples_per_day:g}", "people with fewer samples a day on average were left out")
@@ -71,6 +80,8 @@ def claim_in_words(claim: Claim) -> str:
             f"Whoever has followed a person for any {show_s(claim.tau_s)} finds at least {claim.k} records that fit; who hides whom "
             f"changes every {show_s(claim.epsilon_s)}."
         )
+    if isinstance(claim, KDeltaAnonymity):
+        return f"At every published time, each record has at least {claim.k - 1} others within {show_m(claim.delta_m)}."
     others = "at least one other" if claim.k == 2 else f"at least {claim.k - 1} others"
     return f"Every published record is identical, sample for sample, to {others}."
 
@@ -79,6 +90,8 @@ def claim_name(claim: Claim) -> str:
     """The property in two words."""
     if isinstance(claim, KteAnonymity):
         return f"({claim.k}, {show_s(claim.tau_s)}, {show_s(claim.epsilon_s)})-anonymous"
+    if isinstance(claim, KDeltaAnonymity):
+        return f"({claim.k}, {show_m(claim.delta_m)})-co-located"
     return f"{claim.k}-anonymous"
 
 

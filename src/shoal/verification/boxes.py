@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.release import Release
+from shoal.release import AnyRelease, Release
 from shoal.trajectories import Integers, Trajectories
 from shoal.verdicts import Finding
 from shoal.verification.classes import Records
@@ -33,7 +33,7 @@ def lost_samples(lost: int, release: Release) -> Iterator[Finding]:
         yield Finding("lost-samples-not-counted", message)
 
 
-def pseudonyms_used_twice(release: Release) -> Iterator[Finding]:
+def pseudonyms_used_twice(release: AnyRelease) -> Iterator[Finding]:
     """Pseudonyms that more than one record carries."""
     seen: set[str] = set()
     for name in release.trajectory_ids:
@@ -59,14 +59,14 @@ def overlaps_in_time(records: Records, release: Release) -> Iterator[Finding]:
         yield from one_per_record(shares_moment, "overlap-in-time", "begins before an earlier box has ended", records, release)
 
 
-def lost_subjects(lost: int, release: Release) -> Iterator[Finding]:
+def lost_subjects(lost: int, release: AnyRelease) -> Iterator[Finding]:
     """A finding when the subjects without a record are not as many as the losses say."""
     if lost != release.losses.subjects_suppressed:
         message = f"{lost} subjects have no record; the losses say {release.losses.subjects_suppressed}"
         yield Finding("lost-subjects-not-counted", message)
 
 
-def account_differs(original: Trajectories, release: Release) -> Iterator[Finding]:
+def account_differs(original: Trajectories, release: AnyRelease) -> Iterator[Finding]:
     """What was dropped on input, and who counts as one person, in the raw data as read and in the release."""
     intake = original.intake
     seen, told = _nonzero(intake.dropped), _nonzero(release.losses.rows)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from shoal.claims import Claim, KAnonymity, KteAnonymity
-from shoal.release import Linkage, Release
+from shoal.release import AnyRelease, Linkage
 from shoal.trajectories import Trajectories
 from shoal.verdicts import Finding, Verdict
 from shoal.verification.identifiers import Names, hashes_among, raw_identifiers
@@ -14,15 +14,16 @@ from shoal.verification.kte import check_kte_anonymity
 from shoal.verification.linking import links_of
 from shoal.verification.order import order_findings
 
-Check = Callable[[Trajectories, Release, Linkage | None], Verdict]
+Check = Callable[[Trajectories, Any, Linkage | None], Verdict]  # Any: boxes or points, as the claim's type says
 
 CHECKS: Final[dict[type[Claim], Check]] = {KAnonymity: check_k_anonymity, KteAnonymity: check_kte_anonymity}
 
 
-def verify(original: Trajectories, release: Release, linkage: Linkage | None = None) -> Verdict:
+def verify(original: Trajectories, release: AnyRelease, linkage: Linkage | None = None) -> Verdict:
     """The verdict on a release's claim, and on what its names, their order and its parameters give away.
 
-    Without a linkage, what cannot be checked stands in the verdict's notes. Raises MisuseError when the raw data is not snapped.
+    Without a linkage, what cannot be checked stands in the verdict's notes. Raises MisuseError when the raw data is not snapped and
+    the release holds boxes, or the other way round.
     """
     verdict = CHECKS[type(release.claim)](original, release, linkage)
     told = _telling_pseudonyms(original, release)
@@ -45,7 +46,7 @@ def seeds_in(settings: Mapping[str, Any]) -> Iterator[str]:
                 yield from seeds_in(inner)
 
 
-def _telling_pseudonyms(original: Trajectories, release: Release) -> frozenset[str]:
+def _telling_pseudonyms(original: Trajectories, release: AnyRelease) -> frozenset[str]:
     """The pseudonyms that give away an identifier. They must not be shown."""
     ids = raw_identifiers(original)
     names = Names.of(ids)

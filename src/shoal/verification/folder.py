@@ -1,19 +1,20 @@
 """The check of a release folder: its claim, its agreement with its own manifest, and what leaks around the claim."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from shoal.release import BOX_COLUMNS, Boxes, Linkage, Release
-from shoal.release_folder import RELEASE_FILE, Manifest, read_manifest, read_parquet, read_release, sha256_of
-from shoal.trajectories import Trajectories
+from shoal.point_table import points_as_written
+from shoal.release import BOX_COLUMNS, POINT_COLUMNS, AnyRelease, Linkage
+from shoal.release_folder import RELEASE_FILE, Manifest, read_manifest, read_parquet, read_points, read_release, sha256_of
+from shoal.trajectories import Numbers, Trajectories
 from shoal.verdicts import Finding, Verdict
 from shoal.verification.claim import verify
 from shoal.verification.leaks import leak_findings
 from shoal.verification.loops import is_canonical
-from shoal.verification.precision import boxes_as_written, precision_findings
+from shoal.verification.precision import boxes_as_written, point_findings, precision_findings
 
 
 def verify_folder(original: Trajectories, folder: Path, linkage: Linkage | None = None) -> Verdict:
@@ -23,18 +24,26 @@ def verify_folder(original: Trajectories, folder: Path, linkage: Linkage | None 
     """
     manifest = read_manifest(folder)
     table = read_parquet(folder / RELEASE_FILE)
-    boxes = boxes_as_written(table, manifest)  # refuses what is no number before it is rounded
-    release = read_release(folder)
-    findings = [
-        *_against_manifest(folder, manifest, release),
-        *_row_order(table, boxes),
-        *precision_findings(table, boxes, manifest),
-        *leak_findings(original, folder, table, has_plane=manifest.crs is not None),
-    ]
+    release: AnyRelease
+    if manifest.grid is None:
+        points = points_as_written(table, RELEASE_FILE)
+        release = read_points(folder)
+        about_rows = [
+            *_row_order(table, np.column_stack([points.t, points.x, points.y]), POINT_COLUMNS),
+            *point_findings(table, points, manifest.crs),
+        ]
+    else:
+        boxes = boxes_as_written(table, manifest.grid)  # refuses what is no number before it is rounded
+        release = read_release(folder)
+        about_rows = [
+            *_row_order(table, np.stack(boxes.columns(), axis=1), BOX_COLUMNS),
+            *precision_findings(table, boxes, manifest.grid, manifest.crs),
+        ]
+    findings = [*_against_manifest(folder, manifest, release), *about_rows, *leak_findings(original, folder, table, manifest)]
     return verify(original, release, linkage).and_also(findings)
 
 
-def _against_manifest(folder: Path, manifest: Manifest, release: Release) -> Iterator[Finding]:
+def _against_manifest(folder: Path, manifest: Manifest, release: AnyRelease) -> Iterator[Finding]:
     seen = sha256_of(folder / RELEASE_FILE)
     if seen != manifest.release_sha256:
         yield Finding("wrong-hash", f"{RELEASE_FILE} has another SHA-256 than the manifest gives; expected {seen[:16]}...")
@@ -46,14 +55,13 @@ def _against_manifest(folder: Path, manifest: Manifest, release: Release) -> Ite
             yield Finding("wrong-count", f"{RELEASE_FILE} holds {found} {what}; the manifest says {told}")
 
 
-def _row_order(table: pa.Table, boxes: Boxes) -> Iterator[Finding]:
+def _row_order(table: pa.Table, columns: Numbers, names: Sequence[str]) -> Iterator[Finding]:
     """Rows that stand neither with their record nor in canonical order: such an order could tell the members of a class apart."""
     code = table["trajectory_id"].cast(pa.string()).dictionary_encode().unify_dictionaries()
     code = np.concatenate([chunk.indices.to_numpy() for chunk in code.chunks] or [np.empty(0, dtype=np.int64)])
-    columns = np.stack(boxes.columns(), axis=1)
     ends = np.flatnonzero(np.diff(code)) + 1
     offsets = np.concatenate([[0], ends, [len(code)]]).astype(np.int64)
     if (np.diff(code) < 0).any():
         yield Finding("row-order", "the rows of one record do not stand together")
     elif not is_canonical(columns, offsets):
-        yield Finding("row-order", f"the rows of a record do not ascend by {', '.join(BOX_COLUMNS)}")
+        yield Finding("row-order", f"the rows of a record do not ascend by {', '.join(names)}")

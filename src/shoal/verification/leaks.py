@@ -16,14 +16,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from shoal.intake import Reading
-from shoal.release import BOX_COLUMNS
+from shoal.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.release_folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
 from shoal.trajectories import Trajectories
 from shoal.verdicts import Finding
 from shoal.verification.identifiers import Names, hash_like, hashes_among, plain, raw_identifiers
 
 _FILES: Final = (RELEASE_FILE, MANIFEST_FILE, REPORT_FILE)
-_COLUMNS: Final = ("trajectory_id", *BOX_COLUMNS, "geometry")
+_KNOWN_COLUMNS: Final = frozenset({"trajectory_id", "geometry", *BOX_COLUMNS, *POINT_COLUMNS, *DEGREE_COLUMNS})
 _MANIFEST_KEYS: Final = frozenset(
     {
         *Manifest.model_fields,
@@ -54,15 +54,12 @@ class _Place:
     seeds: int = 0
 
 
-def leak_findings(original: Trajectories, folder: Path, table: pa.Table, *, has_plane: bool) -> Iterator[Finding]:
-    """Findings about a readable release folder, none of which shows what was found.
-
-    table: its boxes' file with all columns. has_plane: whether the manifest names a plane, so that outlines belong there.
-    """
+def leak_findings(original: Trajectories, folder: Path, table: pa.Table, manifest: Manifest) -> Iterator[Finding]:
+    """Findings about a readable release folder, none of which shows what was found. table: its table with all columns."""
     ids = raw_identifiers(original)
     names = Names.of(ids)
     extra_files = sorted(path for path in folder.rglob("*") if path.relative_to(folder).as_posix() not in _FILES)
-    columns = _COLUMNS if has_plane else _COLUMNS[:-1]
+    columns = _columns(manifest, in_degrees=original.lat is not None)
     extra_columns = [column for column in table.column_names if column not in columns]
     for column in extra_columns:
         yield Finding("unexpected-column", f"{RELEASE_FILE} has the column {_shown(column, names)}; only {', '.join(columns)} belong there")
@@ -89,6 +86,12 @@ def leak_findings(original: Trajectories, folder: Path, table: pa.Table, *, has_
             yield Finding("metadata", f"{place.where}: names this machine, its user, or a path on it")
         if place.seeds:
             yield Finding("seed", f"{place.where}: a key names a seed; leave it out")
+
+
+def _columns(manifest: Manifest, *, in_degrees: bool) -> list[str]:
+    """The columns that belong into the table: a geometry where there is a plane, degrees where points came in degrees."""
+    own = BOX_COLUMNS if manifest.grid is not None else (*POINT_COLUMNS, *DEGREE_COLUMNS * in_degrees)
+    return ["trajectory_id", *own, *["geometry"] * (manifest.crs is not None)]
 
 
 def _manifest(path: Path) -> _Place:
@@ -138,7 +141,7 @@ def _file_metadata(path: Path, table: pa.Table) -> _Place:
     known = [footer.metadata or {}, table.schema.metadata or {}, *(field.metadata or {} for field in table.schema)]
     pairs = [(_decoded(key), _decoded(value)) for each in known for key, value in each.items()]
     alone = frozenset(chain.from_iterable(pairs))
-    columns = [column for column in table.column_names if column not in _COLUMNS]
+    columns = [column for column in table.column_names if column not in _KNOWN_COLUMNS]
     text = plain("\n".join([*alone, *columns, footer.created_by or ""]))
     seeds = sum("seed" in key.casefold() for key, _ in pairs)
     return _Place(where=f"metadata of {RELEASE_FILE}", alone=alone | frozenset(columns), strings=alone, text=text, seeds=seeds)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.release import Linkage, Release
+from shoal.release import AnyRelease, Linkage
 from shoal.trajectories import Integers, Trajectories
 from shoal.verdicts import Finding
 
@@ -22,7 +22,7 @@ class Links:
     findings: tuple[Finding, ...]
 
 
-def links_of(original: Trajectories, release: Release, linkage: Linkage) -> Links:
+def links_of(original: Trajectories, release: AnyRelease, linkage: Linkage) -> Links:
     """The linkage resolved to positions. Names in it that nobody knows are never shown: they may be raw identifiers."""
     subject_at = {uid: position for position, uid in enumerate(original.ids)}
     record_at = {name: position for position, name in enumerate(release.trajectory_ids)}

@@ -8,17 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.compiled import compiled
-from shoal.trajectories import Integers
+from shoal.trajectories import Integers, Numbers
 
 Flags = npt.NDArray[np.bool_]
 
 
 @compiled
-def is_canonical(boxes: Integers, offsets: Integers) -> bool:
-    """Whether each record's rows ascend by (t_start, t_end, x_min, y_min, x_max, y_max), repeats allowed."""
+def is_canonical(boxes: Numbers, offsets: Integers) -> bool:
+    """Whether each record's rows ascend by their columns, the first one first, repeats allowed."""
     for record in range(len(offsets) - 1):
         for b in range(offsets[record] + 1, offsets[record + 1]):
-            for column in range(6):
+            for column in range(boxes.shape[1]):
                 if boxes[b - 1, column] < boxes[b, column]:
                     break
                 if boxes[b - 1, column] > boxes[b, column]:

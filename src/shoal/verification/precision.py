@@ -1,4 +1,4 @@
-"""Whether coordinates, times and outlines in a boxes' file are no finer than the cells and slots that the claim speaks of."""
+"""Whether the coordinates, times and geometries of a release's file say no more than its boxes or points do."""
 
 import json
 from collections.abc import Iterator
@@ -10,21 +10,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
-from shoal.release import BOX_COLUMNS, Boxes
-from shoal.release_folder import RELEASE_FILE, Manifest, outline_corners
+from shoal.point_table import lon_lat, places_in
+from shoal.projection import WGS84, transform
+from shoal.release import BOX_COLUMNS, Boxes, Points
+from shoal.release_folder import RELEASE_FILE, outline_corners
+from shoal.trajectories import Grid
 from shoal.verdicts import Finding
 
 Floats = npt.NDArray[np.float64]
 
 _ULPS: Final = 4  # a whole number times a cell, rounded once when written and once when read back
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or metres that float64 still tells apart
+_SAME_PLACE_M: Final = 0.001
 _OUTLINE_DEG: Final = 1e-9  # a tenth of a millimetre; projections differ less between machines
 _BOXES_AT_ONCE: Final = 1 << 18
 _POLYGON: Final = np.dtype([("head", "u1", 13), ("corners", "<f8", (5, 2))])
 _HEAD: Final = np.array([1, 3, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0], dtype=np.uint8)  # little-endian polygon, one ring, five corners
 
 
-def boxes_as_written(table: pa.Table, manifest: Manifest) -> Boxes:
+def boxes_as_written(table: pa.Table, grid: Grid) -> Boxes:
     """The boxes in the file's row order, rounded to cells and slots.
 
     Raises InputError when a column is missing, or a value is missing, no number, or beyond all bounds.
@@ -32,17 +36,17 @@ def boxes_as_written(table: pa.Table, manifest: Manifest) -> Boxes:
     rounded = {}
     for column in BOX_COLUMNS:
         with np.errstate(over="ignore"):
-            cells = np.rint(_values(table, column) / _step(column, manifest))
+            cells = np.rint(_values(table, column) / _step(column, grid))
         if not (np.abs(cells) < _BEYOND_ALL_BOUNDS).all():
             raise InputError(f"the column {column} of {RELEASE_FILE} does not fit the manifest's cell and slot; write the release again")
         rounded[column] = cells.astype(np.int64)
     return Boxes(**rounded)
 
 
-def precision_findings(table: pa.Table, boxes: Boxes, manifest: Manifest) -> Iterator[Finding]:
+def precision_findings(table: pa.Table, boxes: Boxes, grid: Grid, crs: str | None) -> Iterator[Finding]:
     """Findings about one boxes' file. table: all its columns; boxes: its rows as ``boxes_as_written`` gives them."""
     for column, rounded in zip(BOX_COLUMNS, boxes.columns(), strict=True):
-        values, step = _values(table, column), _step(column, manifest)
+        values, step = _values(table, column), _step(column, grid)
         off = np.abs(values - rounded * step) > _ULPS * np.spacing(np.abs(values))
         if off.any():
             unit = "s" if column.startswith("t_") else "m"
@@ -50,12 +54,36 @@ def precision_findings(table: pa.Table, boxes: Boxes, manifest: Manifest) -> Ite
                 f"{int(off.sum())} values of {column} are not multiples of {step:g} {unit}; the first stands in row {int(off.argmax()) + 1}"
             )
             yield Finding("finer-than-claim", message)
-    if "geometry" in table.column_names and manifest.crs is not None:
-        yield from _outline_findings(table, boxes, manifest.cell_m, manifest.crs)
+    if "geometry" in table.column_names and crs is not None:
+        yield from _outline_findings(table, boxes, grid.cell_m, crs)
 
 
-def _step(column: str, manifest: Manifest) -> float:
-    return manifest.slot_s if column.startswith("t_") else manifest.cell_m
+def point_findings(table: pa.Table, points: Points, crs: str | None) -> Iterator[Finding]:
+    """Findings about one points' file: its plane, its degrees and its geometry must say the same place."""
+    if crs is None:
+        if points.lat is not None:
+            yield Finding("finer-than-claim", "the points are in local metres and have degrees beside them")
+        return
+    places = lon_lat(points, crs)
+    if points.lat is not None:
+        x, y = transform(WGS84, crs, places[:, 0], places[:, 1])
+        apart = ~(np.hypot(x - points.x, y - points.y) <= _SAME_PLACE_M)
+        if apart.any():
+            yield Finding(
+                "finer-than-claim", f"{int(apart.sum())} of {len(points)} points have x and y that are not those of their degrees"
+            )
+    if "geometry" in table.column_names and len(points):
+        drawn = places_in(table["geometry"])
+        if drawn is None or not (np.abs(drawn - places) <= _OUTLINE_DEG).all():
+            yield Finding("finer-than-claim", "not every geometry is the place of its own point")
+        stated = _stated_bounds(table)
+        bounds = np.concatenate([places.min(axis=0), places.max(axis=0)])
+        if stated is not None and not (stated.shape == (4,) and (np.abs(stated - bounds) <= _OUTLINE_DEG).all()):
+            yield Finding("finer-than-claim", "the bounds in the file's metadata are not those of the points")
+
+
+def _step(column: str, grid: Grid) -> float:
+    return grid.slot_s if column.startswith("t_") else grid.cell_m
 
 
 def _values(table: pa.Table, column: str) -> Floats:

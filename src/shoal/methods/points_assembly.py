@@ -1,0 +1,63 @@
+"""From published points to a release of points: fresh pseudonyms, records in random order, what was lost counted."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shoal.claims import PointClaim
+from shoal.errors import NothingLeftError
+from shoal.methods.assembly import unrelated_order
+from shoal.randomness import Randomness
+from shoal.release import Linkage, Losses, PointRelease, Points
+from shoal.trajectories import Integers, Trajectories
+
+
+def assemble_points(
+    original: Trajectories,
+    members: Integers,
+    offsets: Integers,
+    points: Points,
+    *,
+    claim: PointClaim,
+    method: str,
+    parameters: Mapping[str, Any],
+    samples_suppressed: int,
+    samples_created: int = 0,
+    rng: Randomness,
+) -> tuple[PointRelease, Linkage, Integers]:
+    """The release, who became which record, and for each published point its row in ``points``.
+
+    members: int64 [r], the subject whose place each record takes, all different. Record r owns points offsets[r] to offsets[r + 1], in
+    any order. Raises NothingLeftError without a record, or with one that has no point.
+    """
+    if not len(members) or (np.diff(offsets) < 1).any():
+        raise NothingLeftError("every point would be left out, so there is nothing to publish; relax the thresholds, or add people")
+    order = unrelated_order(original, members, rng)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    record = place[np.repeat(np.arange(len(members)), np.diff(offsets))]
+    rows = np.lexsort((points.y, points.x, points.t, record))
+    trajectory_ids = rng.pseudonyms(len(members))
+    release = PointRelease(
+        trajectory_ids=trajectory_ids,
+        offsets=np.cumsum([0, *np.diff(offsets)[order]], dtype=np.int64),
+        points=points.take(rows),
+        claim=claim,
+        method=method,
+        parameters=parameters,
+        losses=Losses(
+            rows=dict(original.intake.dropped),
+            samples_suppressed=samples_suppressed,
+            subjects_suppressed=original.n_subjects - len(members),
+            samples_created=samples_created,
+        ),
+        crs=original.crs,
+        unit_of_protection=original.intake.unit_of_protection,
+        publishable=rng.publishable,
+        reading=original.intake.reading,
+        rows_repaired=dict(original.intake.repaired),
+    )
+    by_subject = np.argsort(members)
+    linkage = Linkage(tuple(original.ids[members[i]] for i in by_subject), tuple(trajectory_ids[place[i]] for i in by_subject))
+    return release, linkage, rows

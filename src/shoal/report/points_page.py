@@ -1,0 +1,45 @@
+"""The page that goes with a release of points: what was promised and checked, what was lost, where the points lie."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shoal.exposure import KGap
+from shoal.release import PointRelease
+from shoal.report import figures, wording
+from shoal.report.density import density_map
+from shoal.report.facts import gap_facts, span_of
+from shoal.report.pages import page
+from shoal.trajectories import Trajectories
+from shoal.verdicts import Verdict
+
+
+def points_report(original: Trajectories, release: PointRelease, verdict: Verdict, gaps: Sequence[KGap], snapped: Trajectories) -> str:
+    """The page of a release of points. snapped: the original on the grid of the gaps and of the map."""
+    grid = snapped.snapped_grid()
+    boxes = release.as_boxes(grid).boxes
+    density = density_map(boxes)
+    shown = tuple(gap_facts(snapped, gap) for gap in gaps)
+    drawings = {
+        "map": figures.release_map(density, boxes.take(np.empty(0, dtype=np.int64)), grid, projected=release.crs is not None),
+    }
+    if any(gap.curve.value for gap in shown):
+        drawings["k-gap"] = figures.gap_cdfs(shown)
+    return page(
+        "points.html.j2",
+        drawings,
+        release=release,
+        verdict=verdict,
+        grid=grid,
+        density=density,
+        gaps=shown,
+        span=span_of(boxes.t_start, boxes.t_end, grid.slot_s),
+        subjects=original.n_subjects,
+        samples=original.n_samples,
+        rows_read=original.intake.rows_read,
+        settings=wording.settings_of(release),
+        dropped=wording.rows_by_reason(release.losses.rows, original.intake.rows_read),
+        repaired=wording.rows_by_reason(release.rows_repaired, original.intake.rows_read),
+        findings=verdict.to_json()["findings_by_kind"],
+        limits=wording.LIMITS_OF_POINTS[release.claim.type],
+    )
