@@ -50,6 +50,7 @@ class LossesJson(BaseModel):
     samples_suppressed: int
     subjects_suppressed: int
     samples_created: int = 0
+    subjects_by_reason: dict[str, int] = {}
 
 
 class Manifest(BaseModel):

@@ -121,8 +121,10 @@ def path_length(roads: Roads, cache: Cache, locations: Locations, a: int, b: int
 
 
 @compiled
-def offer(locations: Locations, state: State, room: Room, e: int, base: float, from_u: bool, length: float, wanted: tuple[int, float, float], size: int) -> int:
-    """Push the waiting samples of an edge that the leader may take, at ``base`` from one end of it; the new size of the heap.
+def offer(
+    roads: Roads, locations: Locations, state: State, room: Room, e: int, node: int, base: float, wanted: tuple[int, float, float], size: int
+) -> int:
+    """Push the waiting samples of an edge that the leader may take, at ``base`` from its end ``node``; the new size of the heap.
 
     wanted: the leading sample, the largest difference in time, the longest path.
     """
@@ -130,9 +132,11 @@ def offer(locations: Locations, state: State, room: Room, e: int, base: float, f
     for i in range(state.edge_offsets[e], state.edge_offsets[e] + state.waiting_count[e]):
         row = state.waiting[i]
         if locations.owner[row] != locations.owner[leader] and abs(locations.t[row] - locations.t[leader]) <= time_threshold_s:
-            along = locations.along[row]
-            distance = base + (along if from_u else length - along)
-            if distance <= bound_m and len(room.places.distance) > size:
+            from_u, from_v = locations.along[row], roads.length[e] - locations.along[row]
+            if roads.u[e] == roads.v[e]:
+                from_u = from_v = min(from_u, from_v)
+            distance = base + (from_u if roads.u[e] == node else from_v)
+            if distance <= bound_m:
                 size = push(room.places, size, distance, row)
     return size
 
@@ -213,7 +217,7 @@ def nearest_partners(
             continue
         for i in range(roads.beside_offsets[node], roads.beside_offsets[node + 1]):
             f, other = roads.beside[i], roads.across[i]
-            n_places = offer(locations, state, room, f, distance, roads.u[f] == node, roads.length[f], wanted, n_places)
+            n_places = offer(roads, locations, state, room, f, node, distance, wanted, n_places)
             reached = distance + roads.length[f]
             if reached <= bound_m and reached < room.reached[other]:
                 if room.reached[other] == np.inf:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from shoal.claims import Claim, KAnonymity, KteAnonymity
+from shoal.claims import Claim, KAnonymity, KteAnonymity, LocationPrivacy, TrajectoryPrivacy
 from shoal.release import AnyRelease, Linkage
 from shoal.trajectories import Trajectories
 from shoal.verdicts import Finding, Verdict
@@ -13,10 +13,16 @@ from shoal.verification.k_anonymity import check_k_anonymity
 from shoal.verification.kte import check_kte_anonymity
 from shoal.verification.linking import links_of
 from shoal.verification.order import order_findings
+from shoal.verification.swapped import check_location_privacy, check_trajectory_privacy
 
 Check = Callable[[Trajectories, Any, Linkage | None], Verdict]  # Any: boxes or points, as the claim's type says
 
-CHECKS: Final[dict[type[Claim], Check]] = {KAnonymity: check_k_anonymity, KteAnonymity: check_kte_anonymity}
+CHECKS: Final[dict[type[Claim], Check]] = {
+    KAnonymity: check_k_anonymity,
+    KteAnonymity: check_kte_anonymity,
+    TrajectoryPrivacy: check_trajectory_privacy,
+    LocationPrivacy: check_location_privacy,
+}
 
 
 def verify(original: Trajectories, release: AnyRelease, linkage: Linkage | None = None) -> Verdict:
