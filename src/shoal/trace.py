@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError
+from shoal.streets import StreetGraph
 from shoal.trajectories import Integers
 
 TRACE_FILE = "origin.parquet"
@@ -26,7 +27,8 @@ class Trace:
 
     time_from, place_from: int64 [p], the rows whose time and whose place each point has. swap_set: int64 [p], the set it was swapped in.
     set_offsets: int64 [s + 1]; set_rows: the rows of each set, the leading one first, sets in the order of the run.
-    facts: figures of the run that no release holds, such as what was measured on the way.
+    facts: figures of the run that no release holds, such as what was measured on the way. streets: the graph of
+    ReachLocations, without which paths cannot be checked.
     """
 
     time_from: Integers
@@ -35,6 +37,7 @@ class Trace:
     set_offsets: Integers
     set_rows: Integers
     facts: Mapping[str, Any] = field(default_factory=dict)
+    streets: StreetGraph | None = None
 
     @property
     def n_sets(self) -> int:

@@ -106,6 +106,7 @@ class ReachLocations:
             set_offsets=self.k * np.arange(len(leaders) + 1, dtype=np.int64),
             set_rows=np.column_stack([leaders, members]).ravel(),
             facts=facts,
+            streets=self.streets,
         )
         return with_reasons(release, {OFF_STREETS: off}), replace(linkage, trace=trace)
 

@@ -18,6 +18,7 @@ from shoal.verification.boxes import NO_ACCOUNT, account_differs, lost_subjects,
 from shoal.verification.linking import links_of
 from shoal.verification.points import malformed_points, off_plane
 from shoal.verification.shuffle import PROOF, shuffle_of
+from shoal.verification.street_paths import path_findings
 
 Flags = npt.NDArray[np.bool_]
 
@@ -26,6 +27,7 @@ WITHOUT_TRACE = (
     "checked without the trace of the run (origin.parquet beside the linkage): that every point is true and none stands twice, but neither "
     "its swap set, nor the thresholds, nor the fairness of the shuffle"
 )
+WITHOUT_STREETS = "checked without the street graph (--streets-nodes, --streets-edges): not the length of any path"
 
 
 def check_trajectory_privacy(original: Trajectories, release: PointRelease, linkage: Linkage | None) -> Verdict:
@@ -34,7 +36,7 @@ def check_trajectory_privacy(original: Trajectories, release: PointRelease, link
 
 
 def check_location_privacy(original: Trajectories, release: PointRelease, linkage: Linkage | None) -> Verdict:
-    """The verdict on a LocationPrivacy claim (ReachLocations); paths along streets are checked apart, with the graph at hand."""
+    """The verdict on a LocationPrivacy claim (ReachLocations), with its paths along streets where the trace brings the graph."""
     return _check(original, release, linkage, times_stay=True)
 
 
@@ -68,6 +70,11 @@ def _check(original: Trajectories, release: PointRelease, linkage: Linkage | Non
         else:
             found = list(_against_trace(original, release, links.subject_of, linkage.trace, times_stay=times_stay))
             findings += found
+            if not found and isinstance(release.claim, LocationPrivacy):
+                if linkage.trace.streets is None:
+                    notes.append(WITHOUT_STREETS)
+                else:
+                    findings += path_findings(original, release, release.claim, linkage.trace, linkage.trace.streets, notes)
             if not found:
                 shuffle = shuffle_of(original, release, links.subject_of, linkage.trace, times_stay=times_stay)
                 notes.append(shuffle.words)
