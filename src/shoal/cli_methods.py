@@ -7,9 +7,13 @@ from typing import Any, Final
 
 import click
 
-from shoal.cli_options import DURATION, LENGTH, Command
+from shoal.cli_options import DURATION, LENGTH, STREET_OPTIONS, Command, take_streets
 
 GENERALIZE: Final = ("k-merge", "reshape-final", "reshape-each", "overlap-split", "none")
+CLUSTERING: Final = ("greedy", "mdav")
+PATHS: Final = ("disjoint", "all")
+SIDES: Final = ("both", "leader")
+STREETS: Final = ("streets_nodes", "streets_edges", "streets_crs")
 HIDING: Final = ("neighbours", "clusters")
 
 _OPTIONS: Final = {
@@ -53,9 +57,47 @@ _OPTIONS: Final = {
         metavar="DURATION",
         help="Wide pairs cost as if they lasted so long. [default: 4h]",
     ),
+    "time_threshold_s": click.option(
+        "--time-threshold", "time_threshold_s", type=DURATION, metavar="DURATION", help="How far apart swapped points may be. [default: 100s]"
+    ),
+    "space_threshold_m": click.option(
+        "--space-threshold",
+        "space_threshold_m",
+        type=LENGTH,
+        metavar="LENGTH",
+        help="How far apart swapped points may be; along the streets in reach-locations. [default: 1000km; reach-locations: 5km]",
+    ),
+    "clustering": click.option(
+        "--clustering", type=click.Choice(CLUSTERING), help="How trajectories are brought together in groups of k. [default: greedy]"
+    ),
+    "paths": click.option(
+        "--distance-paths",
+        "paths",
+        type=click.Choice(PATHS),
+        help="Where a shortest path stands in for a distance: between trajectories that never meet in time, or all. [default: disjoint]",
+    ),
+    "both_sides": click.option(
+        "--reach",
+        "both_sides",
+        type=click.Choice(SIDES),
+        callback=lambda _ctx, _param, value: None if value is None else value == "both",
+        help="Whose neighbouring points must stay within reach: of both who trade places, or of the leading one. [default: both]",
+    ),
+    "most_off_street_m": click.option(
+        "--most-off-street",
+        "most_off_street_m",
+        type=LENGTH,
+        metavar="LENGTH",
+        help="Points farther from every street are left out. [default: 100m]",
+    ),
+    "streets_nodes": STREET_OPTIONS[0],
+    "streets_edges": STREET_OPTIONS[1],
+    "streets_crs": STREET_OPTIONS[2],
 }
 
 METHOD_OPTIONS: Final = {
+    "swap-locations": ("k", "time_threshold_s", "space_threshold_m", "clustering", "paths"),
+    "reach-locations": ("k", "time_threshold_s", "space_threshold_m", "both_sides", "most_off_street_m", *STREETS),
     "glove": ("k", "suppress_space_m", "suppress_time_s", "generalize", "leftover", "space_cap_m", "time_cap_s"),
     "kte-hide": ("k", "tau_s", "epsilon_s", "hiding", "neighbourhood", "space_weight_s"),
 }
@@ -79,4 +121,10 @@ def take_parameters(method: str, options: dict[str, Any]) -> dict[str, Any]:
         if name not in METHOD_OPTIONS[method]:
             spelled = "--" + name.removesuffix("_m").removesuffix("_s").replace("_", "-")
             raise click.UsageError(f"{method} knows no {spelled}; leave it out or choose another --method")
-    return given
+    return _with_streets(given)
+
+
+def _with_streets(given: dict[str, Any]) -> dict[str, Any]:
+    """The files of a street graph as the graph that they hold."""
+    files = {name: given.pop(name) for name in STREETS if name in given}
+    return {**given, "streets": take_streets(files)} if files else given

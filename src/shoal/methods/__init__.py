@@ -5,6 +5,8 @@ from typing import Any, ClassVar, Final, Protocol
 from shoal.claims import Claim
 from shoal.methods.glove import Glove
 from shoal.methods.kte_hide import KteHide
+from shoal.methods.reach_locations import ReachLocations
+from shoal.methods.swap_locations import SwapLocations
 from shoal.randomness import Randomness
 from shoal.release import AnyRelease, Linkage
 from shoal.run import Run
@@ -29,4 +31,9 @@ class Method(Protocol):
         """The release, and who became which record."""
 
 
-METHODS: Final[dict[str, type[Glove | KteHide]]] = {"glove": Glove, "kte-hide": KteHide}
+METHODS: Final[dict[str, type[Glove | KteHide | SwapLocations | ReachLocations]]] = {
+    "glove": Glove,
+    "kte-hide": KteHide,
+    "swap-locations": SwapLocations,
+    "reach-locations": ReachLocations,
+}

@@ -10,7 +10,7 @@ from shoal.errors import MisuseError
 from shoal.kernels.reach import REMOVED, SWAPPED, Cache, Locations, Room, State, trade_places
 from shoal.methods.points_assembly import assemble_points
 from shoal.methods.street_places import heap, place_points, roads_of
-from shoal.methods.swap_locations import points_of, with_reasons
+from shoal.methods.swap_locations import people_at, points_of, with_reasons
 from shoal.randomness import Randomness
 from shoal.release import Linkage, PointRelease
 from shoal.run import Run
@@ -105,6 +105,7 @@ class ReachLocations:
             swap_set=set_of[times],
             set_offsets=self.k * np.arange(len(leaders) + 1, dtype=np.int64),
             set_rows=np.column_stack([leaders, members]).ravel(),
+            place_of=people_at(original, state.place[times]),
             facts=facts,
             streets=self.streets,
         )

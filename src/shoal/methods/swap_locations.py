@@ -139,9 +139,15 @@ class SwapLocations:
             swap_set=set_of[origin],
             set_offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             set_rows=set_rows,
+            place_of=people_at(original, origin),
             facts=facts,
         )
         return with_reasons(release, lost), replace(linkage, trace=trace)
+
+
+def people_at(original: Trajectories, rows: Integers) -> tuple[str, ...]:
+    """The subject of each of these raw samples."""
+    return tuple(original.ids[i] for i in (np.searchsorted(original.offsets, rows, side="right") - 1).tolist())
 
 
 def points_of(original: Trajectories, time_from: Integers, place_from: Integers) -> Points:
