@@ -12,14 +12,18 @@ if TYPE_CHECKING:
     from shoal.methods.glove import Glove
     from shoal.methods.k_merge import k_merge
     from shoal.methods.kte_hide import KteHide
+    from shoal.methods.reach_locations import ReachLocations
+    from shoal.methods.swap_locations import SwapLocations
     from shoal.publication import publish
     from shoal.randomness import Randomness
     from shoal.release import Linkage, Release
     from shoal.release_folder import read_linkage, read_release
     from shoal.run import Run
+    from shoal.street_files import read_streets
     from shoal.stretch import Caps, fingerprint_stretch, sample_stretch
     from shoal.synthetic import synthesize
     from shoal.trajectories import Grid, Trajectories
+    from shoal.trajectory_distance import trajectory_distances
     from shoal.verdicts import Verdict
     from shoal.verification import verify, verify_folder
 
@@ -30,14 +34,18 @@ _HOMES: Final = {
     "methods.glove": ("Glove",),
     "methods.kte_hide": ("KteHide",),
     "methods.k_merge": ("k_merge",),
+    "methods.reach_locations": ("ReachLocations",),
+    "methods.swap_locations": ("SwapLocations",),
     "publication": ("publish",),
     "randomness": ("Randomness",),
     "release": ("Linkage", "Release"),
     "release_folder": ("read_linkage", "read_release"),
     "run": ("Run",),
     "stretch": ("Caps", "fingerprint_stretch", "sample_stretch"),
+    "street_files": ("read_streets",),
     "synthetic": ("synthesize",),
     "trajectories": ("Grid", "Trajectories"),
+    "trajectory_distance": ("trajectory_distances",),
     "verdicts": ("Verdict",),
     "verification": ("verify", "verify_folder"),
 }
@@ -53,8 +61,10 @@ __all__ = [
     "KteHide",
     "Linkage",
     "Randomness",
+    "ReachLocations",
     "Release",
     "Run",
+    "SwapLocations",
     "Trajectories",
     "Verdict",
     "__version__",
@@ -66,9 +76,11 @@ __all__ = [
     "read",
     "read_linkage",
     "read_release",
+    "read_streets",
     "sample_stretch",
     "synthesize",
     "tail_weight_index",
+    "trajectory_distances",
     "verify",
     "verify_folder",
 ]

@@ -116,6 +116,7 @@ CLAIMS: Final[dict[str, type[Claim]]] = {
     claim.type: claim for claim in (KAnonymity, KteAnonymity, KDeltaAnonymity, TrajectoryPrivacy, LocationPrivacy)
 }
 
+
 def claim_to_json(claim: Claim) -> dict[str, Any]:
     """The claim as the manifest holds it: its type and its numbers."""
     return {"type": claim.type, **asdict(claim)}

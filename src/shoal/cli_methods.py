@@ -58,7 +58,11 @@ _OPTIONS: Final = {
         help="Wide pairs cost as if they lasted so long. [default: 4h]",
     ),
     "time_threshold_s": click.option(
-        "--time-threshold", "time_threshold_s", type=DURATION, metavar="DURATION", help="How far apart swapped points may be. [default: 100s]"
+        "--time-threshold",
+        "time_threshold_s",
+        type=DURATION,
+        metavar="DURATION",
+        help="How far apart swapped points may be. [default: 100s]",
     ),
     "space_threshold_m": click.option(
         "--space-threshold",

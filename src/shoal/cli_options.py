@@ -64,7 +64,10 @@ _GRID_OPTIONS: Final = (
 
 STREET_OPTIONS: Final = (
     click.option(
-        "--streets-nodes", type=PATH, metavar="FILE", help="Street graph: its nodes (Parquet, CSV), or all of it (.graphml, as OSMnx writes it)."
+        "--streets-nodes",
+        type=PATH,
+        metavar="FILE",
+        help="Street graph: its nodes (Parquet, CSV), or all of it (.graphml, as OSMnx writes it).",
     ),
     click.option("--streets-edges", type=PATH, metavar="FILE", help="Street graph: its edges (Parquet, CSV)."),
     click.option("--streets-crs", metavar="CRS", help="System of the streets' x and y. [default: as the file says, else the data's own]"),

@@ -45,7 +45,11 @@ def read_streets(nodes: Any, edges: Any | None = None, *, crs: str | None = None
     if {"lat", "lon"} <= set(names):
         x, y, told = _numbers(node_table["lon"], "lon"), _numbers(node_table["lat"], "lat"), WGS84
     else:
-        x, y, told = _numbers(_column(node_table, ("x",), "nodes"), "x"), _numbers(_column(node_table, ("y",), "nodes"), "y"), crs or _crs_of(node_table)
+        x, y, told = (
+            _numbers(_column(node_table, ("x",), "nodes"), "x"),
+            _numbers(_column(node_table, ("y",), "nodes"), "y"),
+            crs or _crs_of(node_table),
+        )
     length = next((edge_table[name] for name in _LENGTHS if name in edge_table.column_names), None)
     return _graph(
         ids.to_pylist(),
@@ -206,5 +210,12 @@ def _graphml(path: Path, crs: str | None) -> StreetGraph:
         raise InputError(f"{path.name}: a node lacks x or y, or one of them or a length is no number") from error
     told = crs or data(graph).get("crs") or None
     return _graph(
-        [name for name, _ in nodes], x, y, [u for u, *_ in edges], [v for _, v, _ in edges], length, [_shape(about.get("geometry")) for *_, about in edges], told
+        [name for name, _ in nodes],
+        x,
+        y,
+        [u for u, *_ in edges],
+        [v for _, v, _ in edges],
+        length,
+        [_shape(about.get("geometry")) for *_, about in edges],
+        told,
     )

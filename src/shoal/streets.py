@@ -37,16 +37,22 @@ class StreetGraph:
     def __post_init__(self) -> None:
         if not len(self.x) or not len(self.u):
             raise InputError(f"the street graph has {len(self.x)} nodes and {len(self.u)} edges; it needs at least one of each")
-        if not (np.isfinite(self.x).all() and np.isfinite(self.y).all() and np.isfinite(self.shape_x).all() and np.isfinite(self.shape_y).all()):
+        if not (
+            np.isfinite(self.x).all() and np.isfinite(self.y).all() and np.isfinite(self.shape_x).all() and np.isfinite(self.shape_y).all()
+        ):
             raise InputError("a coordinate of the street graph is empty or no finite number")
         bad = (self.length_m < 0) | np.isinf(self.length_m)
         if bad.any():
-            raise InputError(f"{np.count_nonzero(bad)} edges of the street graph have a negative or endless length, edge {int(np.argmax(bad)) + 1} the first")
+            raise InputError(
+                f"{np.count_nonzero(bad)} edges of the street graph have a negative or endless length, edge {int(np.argmax(bad)) + 1} the first"
+            )
         if (np.diff(self.shape_offsets) < 2).any() or self.shape_offsets[-1] != len(self.shape_x):
             raise InputError("every edge of the street graph needs a shape of at least two corners")
 
     @classmethod
-    def straight(cls, x: Floats, y: Floats, u: Integers, v: Integers, length_m: Floats | None = None, crs: str | None = None) -> "StreetGraph":
+    def straight(
+        cls, x: Floats, y: Floats, u: Integers, v: Integers, length_m: Floats | None = None, crs: str | None = None
+    ) -> "StreetGraph":
         """A graph whose edges run straight from node to node."""
         ends = np.column_stack([u, v]).ravel()
         return cls(

@@ -122,7 +122,15 @@ def path_length(roads: Roads, cache: Cache, locations: Locations, a: int, b: int
 
 @compiled
 def offer(
-    roads: Roads, locations: Locations, state: State, room: Room, e: int, node: int, base: float, wanted: tuple[int, float, float], size: int
+    roads: Roads,
+    locations: Locations,
+    state: State,
+    room: Room,
+    e: int,
+    node: int,
+    base: float,
+    wanted: tuple[int, float, float],
+    size: int,
 ) -> int:
     """Push the waiting samples of an edge that the leader may take, at ``base`` from its end ``node``; the new size of the heap.
 
@@ -143,7 +151,15 @@ def offer(
 
 @compiled
 def suits(
-    roads: Roads, cache: Cache, locations: Locations, state: State, leader: int, row: int, around: Integers, both_sides: bool, bound_m: float
+    roads: Roads,
+    cache: Cache,
+    locations: Locations,
+    state: State,
+    leader: int,
+    row: int,
+    around: Integers,
+    both_sides: bool,
+    bound_m: float,
 ) -> bool:
     """Whether leader and row may trade places: (3) (b) to (d) of Alg. 4, and the same for the row's own neighbours if both sides count."""
     for beside in around:
@@ -194,7 +210,11 @@ def nearest_partners(
     for i in range(state.edge_offsets[e], state.edge_offsets[e] + state.waiting_count[e]):
         row = state.waiting[i]
         direct = abs(locations.along[row] - along)
-        if locations.owner[row] != locations.owner[leader] and abs(locations.t[row] - locations.t[leader]) <= time_threshold_s and direct <= bound_m:
+        if (
+            locations.owner[row] != locations.owner[leader]
+            and abs(locations.t[row] - locations.t[leader]) <= time_threshold_s
+            and direct <= bound_m
+        ):
             n_places = push(room.places, n_places, direct, row)
     while (n_nodes > 0 or n_places > 0) and n_found < len(members):
         if n_places > 0 and (n_nodes == 0 or room.places.distance[0] <= room.nodes.distance[0]):

@@ -109,7 +109,7 @@ def close_block(block: Floats) -> None:
 
 @compiled
 def relax_panel(block: Floats, before: Floats, panel: Floats) -> None:
-    """panel [b, n] = min(before, block (min, +) before), for a closed block [b, b]."""
+    """Panel [b, n] = min(before, block (min, +) before), for a closed block [b, b]."""
     panel[:] = before
     for i in range(len(block)):
         for k in range(len(block)):
@@ -121,7 +121,7 @@ def relax_panel(block: Floats, before: Floats, panel: Floats) -> None:
 
 @compiled
 def relax_rows(panel: Floats, begin: int, end: int, width: int, distances: Floats) -> None:
-    """distances [n, n] = min(distances, panel' (min, +) panel) in rows begin to end, from each row's diagonal on.
+    """Distances [n, n] = min(distances, panel' (min, +) panel) in rows begin to end, from each row's diagonal on.
 
     panel: [b, n] with b a multiple of 4, the paths' middle. width: columns that are worked on at a time, so that they stay in the cache.
     """
@@ -133,7 +133,12 @@ def relax_rows(panel: Floats, begin: int, end: int, width: int, distances: Float
             for k in range(0, len(panel), 4):
                 p, q, r, s = panel[k, i], panel[k + 1, i], panel[k + 2, i], panel[k + 3, i]
                 if min(min(p, q), min(r, s)) < np.inf:
-                    via_p, via_q, via_r, via_s = panel[k, left:right], panel[k + 1, left:right], panel[k + 2, left:right], panel[k + 3, left:right]
+                    via_p, via_q, via_r, via_s = (
+                        panel[k, left:right],
+                        panel[k + 1, left:right],
+                        panel[k + 2, left:right],
+                        panel[k + 3, left:right],
+                    )
                     for j in range(right - left):
                         one, two = p + via_p[j], q + via_q[j]
                         three, four = r + via_r[j], s + via_s[j]

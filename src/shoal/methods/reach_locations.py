@@ -44,7 +44,9 @@ class ReachLocations:
     def __post_init__(self) -> None:
         self.claim()
         if not (np.isfinite(self.most_off_street_m) and self.most_off_street_m > 0):
-            raise MisuseError(f"the largest distance from a street {self.most_off_street_m} m must be finite and greater than 0, for example 100 m")
+            raise MisuseError(
+                f"the largest distance from a street {self.most_off_street_m} m must be finite and greater than 0, for example 100 m"
+            )
 
     def claim(self) -> LocationPrivacy:
         """Location 1/k-privacy."""
@@ -66,13 +68,22 @@ class ReachLocations:
         if self.streets is None:
             raise MisuseError("reach-locations needs a street graph; give --streets-nodes and --streets-edges (or one .graphml as nodes)")
         if original.n_subjects < self.k:
-            raise MisuseError(f"k = {self.k} needs at least {self.k} trajectories, and the data has {original.n_subjects}; choose a smaller k")
+            raise MisuseError(
+                f"k = {self.k} needs at least {self.k} trajectories, and the data has {original.n_subjects}; choose a smaller k"
+            )
         streets = self.streets.on_plane(original.crs)
         placed = place_points(streets, original.x, original.y, self.most_off_street_m)
         owner = np.repeat(np.arange(original.n_subjects), original.lengths)
         on_street = placed.edge >= 0
         state = _nothing_swapped(placed.edge, streets.n_edges)
-        leaders, members = self._trade(original, streets, Locations(original.offsets, owner, original.t, original.x, original.y, placed.edge, placed.along), state, rng, run or Run())
+        leaders, members = self._trade(
+            original,
+            streets,
+            Locations(original.offsets, owner, original.t, original.x, original.y, placed.edge, placed.along),
+            state,
+            rng,
+            run or Run(),
+        )
         published = np.flatnonzero(state.status == SWAPPED)
         subjects, counts = np.unique(owner[published], return_counts=True)
         release, linkage, rows = assemble_points(
@@ -152,4 +163,6 @@ def _nothing_swapped(edge: Integers, n_edges: int) -> State:
     counts = np.bincount(edge[edge >= 0], minlength=n_edges)
     waiting_at = np.empty(m, dtype=np.int64)
     waiting_at[waiting] = np.arange(m)
-    return State(status, np.arange(m), np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), counts.astype(np.int64), waiting, waiting_at)
+    return State(
+        status, np.arange(m), np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), counts.astype(np.int64), waiting, waiting_at
+    )

@@ -66,7 +66,11 @@ class SwapLocations:
         kept = run.kept("clusters", lambda: self._clustered(original, run))
         clusters = np.split(kept["members"], np.cumsum(kept["sizes"])[:-1])
         lost = {NO_DURATION: int(kept["left_out"][0]), APART: int(kept["left_out"][1])}
-        return clusters, lost, {"clusters": len(clusters), "components": int(kept["left_out"][2]), "distances_within_clusters": float(kept["within"][0])}
+        return (
+            clusters,
+            lost,
+            {"clusters": len(clusters), "components": int(kept["left_out"][2]), "distances_within_clusters": float(kept["within"][0])},
+        )
 
     def _clustered(self, original: Trajectories, run: Run) -> dict[str, Any]:
         found = trajectory_distances(original, paths=self.paths, run=run)

@@ -50,7 +50,9 @@ def shuffle_of(original: Trajectories, release: PointRelease, subject_of: Intege
     if times_stay:
         leads = trace.time_from == trace.leaders[trace.swap_set]
         taken = _position(trace.swap_set[leads], trace.place_from[leads], set_of_row, trace.set_rows, original.n_samples)
-        tables = {int(c): np.bincount(place_in_set[taken][sizes[trace.swap_set[leads]] == c], minlength=c)[None, :] for c in np.unique(sizes)}
+        tables = {
+            int(c): np.bincount(place_in_set[taken][sizes[trace.swap_set[leads]] == c], minlength=c)[None, :] for c in np.unique(sizes)
+        }
     else:
         holder = subject_of[np.repeat(np.arange(release.n_records), np.diff(release.offsets))]
         known = holder >= 0

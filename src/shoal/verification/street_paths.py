@@ -75,7 +75,17 @@ def path_findings(
     start, goal, set_of = (np.empty(most, dtype=np.int64) for _ in range(3))
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
     n = questions_of_run(
-        trace.set_offsets, trace.set_rows, took[trace.leaders], original.offsets, owner, on_street, published, claim.both_sides, start, goal, set_of
+        trace.set_offsets,
+        trace.set_rows,
+        took[trace.leaders],
+        original.offsets,
+        owner,
+        on_street,
+        published,
+        claim.both_sides,
+        start,
+        goal,
+        set_of,
     )
     record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
     step = np.flatnonzero(np.diff(record) == 0)
@@ -87,7 +97,8 @@ def path_findings(
     bad = np.unique(set_of[:n][too_long[:n]])
     if len(bad):
         yield Finding(
-            "path-too-long", f"{len(bad)} swap sets, number {bad[0] + 1} the first, need a path along the streets beyond the space threshold"
+            "path-too-long",
+            f"{len(bad)} swap sets, number {bad[0] + 1} the first, need a path along the streets beyond the space threshold",
         )
     notes.append(
         f"{np.count_nonzero(too_long[n:]):,} of {len(step):,} published steps are longer along the streets than the space threshold: "

@@ -55,7 +55,9 @@ def _check(original: Trajectories, release: PointRelease, linkage: Linkage | Non
         message = f"{lost} raw samples are not published; the losses say {release.losses.samples_suppressed}"
         findings.append(Finding("lost-samples-not-counted", message))
     if release.losses.samples_created:
-        findings.append(Finding("lost-samples-not-counted", f"the losses speak of {release.losses.samples_created} created points; expected none"))
+        findings.append(
+            Finding("lost-samples-not-counted", f"the losses speak of {release.losses.samples_created} created points; expected none")
+        )
     findings += _untrue(original, release, times_stay=times_stay)
     if linkage is None:
         notes.append(WITHOUT_LINKAGE)
@@ -79,7 +81,9 @@ def _check(original: Trajectories, release: PointRelease, linkage: Linkage | Non
                 shuffle = shuffle_of(original, release, links.subject_of, linkage.trace, times_stay=times_stay)
                 notes.append(shuffle.words)
                 if shuffle.p_value < PROOF:
-                    findings.append(Finding("biased-shuffle", f"{shuffle.words}; a fair shuffle does this once in {1 / PROOF:,.0f} releases"))
+                    findings.append(
+                        Finding("biased-shuffle", f"{shuffle.words}; a fair shuffle does this once in {1 / PROOF:,.0f} releases")
+                    )
     return Verdict.of(findings, checked=release.n_records, notes=notes)
 
 
@@ -103,7 +107,12 @@ def _untrue(original: Trajectories, release: PointRelease, *, times_stay: bool) 
     count_had, count_shown = np.bincount(had, minlength=n), np.bincount(shown, minlength=n)
     what = "place" if times_stay else "triple"
     yield from _per_record(release, count_had[shown] == 0, "invented-point", f"shows a {what} that stands nowhere in the raw data")
-    yield from _per_record(release, (count_had[shown] > 0) & (count_shown[shown] > count_had[shown]), "doubled-point", f"shows a {what} that is published more often than it occurs in the raw data")
+    yield from _per_record(
+        release,
+        (count_had[shown] > 0) & (count_shown[shown] > count_had[shown]),
+        "doubled-point",
+        f"shows a {what} that is published more often than it occurs in the raw data",
+    )
     if times_stay:
         near = np.zeros(len(shown), dtype=np.bool_)
         order = np.lexsort((original.t, had))
@@ -112,7 +121,9 @@ def _untrue(original: Trajectories, release: PointRelease, *, times_stay: bool) 
         limit = getattr(release.claim, "time_threshold_s", np.inf)
         for i in np.flatnonzero(end > begin).tolist():
             near[i] = bool((np.abs(times[begin[i] : end[i]] - points.t[i]) <= limit).any())
-        yield from _per_record(release, ~near & (count_had[shown] > 0), "beyond-threshold", "shows a place where nobody was within the time threshold")
+        yield from _per_record(
+            release, ~near & (count_had[shown] > 0), "beyond-threshold", "shows a place where nobody was within the time threshold"
+        )
 
 
 def _times_changed(original: Trajectories, release: PointRelease, subject_of: Integers) -> Iterator[Finding]:
@@ -135,16 +146,22 @@ def _against_trace(
     known = all(len(column) == release.n_samples for column in columns)
     rows = np.concatenate([trace.time_from, trace.place_from, trace.set_rows])
     if not known or (len(rows) and (rows.min() < 0 or rows.max() >= original.n_samples)):
-        yield Finding("trace-mismatch", "the trace speaks of other points or raw samples than there are; use the one made with this release")
+        yield Finding(
+            "trace-mismatch", "the trace speaks of other points or raw samples than there are; use the one made with this release"
+        )
         return
     points, owner = release.points, np.repeat(np.arange(original.n_subjects), original.lengths)
-    as_told = (points.t == original.t[trace.time_from]) & (points.x == original.x[trace.place_from]) & (points.y == original.y[trace.place_from])
+    as_told = (
+        (points.t == original.t[trace.time_from]) & (points.x == original.x[trace.place_from]) & (points.y == original.y[trace.place_from])
+    )
     yield from _per_record(release, ~as_told, "trace-mismatch", "is not what the trace says it came from")
     for rows_used, what in ((trace.place_from, "place"), (trace.time_from, "time")):
         twice = np.bincount(rows_used, minlength=original.n_samples)[rows_used] > 1
         yield from _per_record(release, twice, "doubled-point", f"has its {what} from a raw sample that another point has it from")
     if not times_stay:
-        yield from _per_record(release, trace.time_from != trace.place_from, "time-changed", "has its time and its place from different raw samples")
+        yield from _per_record(
+            release, trace.time_from != trace.place_from, "time-changed", "has its time and its place from different raw samples"
+        )
     sizes, leaders = np.diff(trace.set_offsets), trace.leaders
     set_of_row = np.repeat(np.arange(trace.n_sets), sizes)
     yield from _bad_sets(original, trace, claim, owner, set_of_row, times_stay=times_stay)
@@ -166,13 +183,24 @@ def _against_trace(
         traded = partner[trace.place_from] == trace.time_from
         leads = leaders[trace.swap_set]
         involved = (trace.time_from == leads) | (trace.place_from == leads)
-        yield from _per_record(release, ~(traded & involved & (~stayed | (trace.time_from == leads))), "wrong-exchange", "did not trade places with the one that led its set, or only one of the two did")
+        yield from _per_record(
+            release,
+            ~(traded & involved & (~stayed | (trace.time_from == leads))),
+            "wrong-exchange",
+            "did not trade places with the one that led its set, or only one of the two did",
+        )
     else:
         yield from _not_exchanged(original, release, trace, owner, holder, sizes, set_of_row)
 
 
 def _bad_sets(
-    original: Trajectories, trace: Trace, claim: TrajectoryPrivacy | LocationPrivacy, owner: Integers, set_of_row: Integers, *, times_stay: bool
+    original: Trajectories,
+    trace: Trace,
+    claim: TrajectoryPrivacy | LocationPrivacy,
+    owner: Integers,
+    set_of_row: Integers,
+    *,
+    times_stay: bool,
 ) -> Iterator[Finding]:
     """Sets of too few trajectories, with a trajectory twice, with equal points where they must differ, or beyond a threshold."""
     sizes, leader = np.diff(trace.set_offsets), trace.leaders[set_of_row]
@@ -182,11 +210,15 @@ def _bad_sets(
         places = [original.x[trace.set_rows], original.y[trace.set_rows]]
         yield from _per_set(_repeats(set_of_row, places, trace.n_sets), "small-swap-set", "holds the same place twice")
     late = np.abs(original.t[trace.set_rows] - original.t[leader]) > claim.time_threshold_s
-    yield from _per_set(np.bincount(set_of_row[late], minlength=trace.n_sets) > 0, "beyond-threshold", "holds a point beyond the time threshold")
+    yield from _per_set(
+        np.bincount(set_of_row[late], minlength=trace.n_sets) > 0, "beyond-threshold", "holds a point beyond the time threshold"
+    )
     if not times_stay:
         far = np.hypot(original.x[trace.set_rows] - original.x[leader], original.y[trace.set_rows] - original.y[leader])
         beyond = far > claim.space_threshold_m
-        yield from _per_set(np.bincount(set_of_row[beyond], minlength=trace.n_sets) > 0, "beyond-threshold", "holds a point beyond the space threshold")
+        yield from _per_set(
+            np.bincount(set_of_row[beyond], minlength=trace.n_sets) > 0, "beyond-threshold", "holds a point beyond the space threshold"
+        )
 
 
 def _not_exchanged(
@@ -202,7 +234,9 @@ def _not_exchanged(
     twice = np.zeros(len(ended), dtype=np.bool_)
     order = np.argsort(ended, kind="stable")
     twice[order[1:]] = np.diff(ended[order]) == 0
-    yield from _per_record(release, (strange | twice) & linked, "wrong-exchange", "ended with a trajectory that gave its set no point, or that got two")
+    yield from _per_record(
+        release, (strange | twice) & linked, "wrong-exchange", "ended with a trajectory that gave its set no point, or that got two"
+    )
 
 
 def _repeats(set_of_row: Integers, columns: list[npt.NDArray[np.float64]] | list[Integers], n_sets: int) -> Flags:
