@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 import shoal
 from shoal.errors import NothingLeftError
 from shoal.kernels.swap_sets import form_swap_sets
-from shoal.methods.microaggregation import microaggregate
+from shoal.methods.microaggregation import distances_within, microaggregate
 from shoal.methods.reach_locations import ReachLocations
-from shoal.methods.swap_locations import SwapLocations
+from shoal.methods.swap_locations import APART, NO_DURATION, SwapLocations
 from shoal.randomness import Randomness
 from shoal.run import Run
 from shoal.street_files import read_streets
@@ -96,7 +96,8 @@ def one_row(
     queries = draw_queries(original, asked.queries, *query_size, np.random.default_rng(1))
     ranges = range_distortion(original, release, queries)
     return (
-        f"T {100 * found.removed_trajectories:5.1f} %  L {100 * found.removed_locations:5.1f} %  TotalSD {found.total_distortion_m / 1e6:7.2f}e6  "
+        f"T {100 * found.removed_trajectories:5.1f} %  L {100 * found.removed_locations:5.1f} %  "
+        f"TotalSD {found.total_distortion_m / 1e6:7.2f}e6  "
         f"SID {100 * ranges.sid:5.1f}  AID {100 * ranges.aid:5.1f}  {made:5.1f} CPU s  {holds}"
     )
 
@@ -105,7 +106,7 @@ def oldenburg(asked: argparse.Namespace) -> None:
     original = shoal.read(pq.read_table(asked.points, columns=["user_id", "t", "x", "y"]), snap=False, crs="local", time_unit="1s")
     streets = read_streets(asked.nodes, asked.edges) if asked.nodes else None
     print(original)
-    for place, k in enumerate(asked.k):
+    for k in asked.k:
         clusters = None
         for space in (1e6, *asked.thresholds):
             swap = SwapLocations(k=k, time_threshold_s=100, space_threshold_m=space, clustering=asked.clustering)
@@ -123,33 +124,43 @@ def oldenburg(asked: argparse.Namespace) -> None:
                 )
                 paper = f"   paper L {PAPER_REACH[KS.index(k)]} %" if space == 1e6 and k in KS else ""
                 print(f"reach k {k:2} R^s {space:9,.0f}  {one_row(original, reach, None, asked, (10, 750))}{paper}", flush=True)
-        del place
 
 
 def taxis(asked: argparse.Namespace) -> None:
     original = read_taxis(asked.points)
     print(original, f"{original.lengths.mean():.0f} points a trip")
+    began, began_wall = time.process_time(), time.perf_counter()
+    found = trajectory_distances(original)
+    direct, direct_wall = time.process_time() - began, time.perf_counter() - began_wall
+    found = trajectory_distances(original, paths="disjoint")
+    print(
+        f"distances: {direct:.1f} CPU s, {direct_wall:.1f} s by the clock; again, with paths: "
+        f"{time.process_time() - began - direct:.1f} CPU s, "
+        f"{time.perf_counter() - began_wall - direct_wall:.1f} s; kept {len(found.kept)}, {found.not_comparable} not comparable, "
+        f"{found.elsewhere} elsewhere",
+        flush=True,
+    )
+    kept = found.kept
+    distances = found.matrix[np.ix_(kept, kept)]
+    lost = {NO_DURATION: found.not_comparable, APART: found.elsewhere}
     for k in asked.k:
-        swap = SwapLocations(k=k, time_threshold_s=asked.time_threshold, clustering=asked.clustering)
-        began, began_wall = time.process_time(), time.perf_counter()
-        clusters = swap.clusters(original, Run())
-        print(
-            f"k {k}: clusters in {time.process_time() - began:.1f} CPU s, {time.perf_counter() - began_wall:.1f} s by the clock; {clusters[1:]}",
-            flush=True,
-        )
+        began = time.process_time()
+        groups = microaggregate(distances, k, asked.clustering)
+        clustered = time.process_time() - began
+        print(f"k {k}: {len(groups)} clusters in {clustered:.1f} CPU s, within them {distances_within(distances, groups):,.0f}")
+        clusters = ([kept[group] for group in groups], lost, {})
         for space in asked.thresholds:
             method = SwapLocations(k=k, time_threshold_s=asked.time_threshold, space_threshold_m=1000 * space, clustering=asked.clustering)
             told = PAPER_TAXIS.get(int(space)) if k in KS else None
-            paper = (
-                f"   paper L {told[KS.index(k)]} SID {PAPER_TAXIS_QUERIES[int(space)][KS.index(k)][0]} AID {PAPER_TAXIS_QUERIES[int(space)][KS.index(k)][1]}"
-                if told
-                else ""
-            )
+            paper = ""
+            if told is not None:
+                sid, aid = PAPER_TAXIS_QUERIES[int(space)][KS.index(k)]
+                paper = f"   paper L {told[KS.index(k)]} SID {sid} AID {aid}"
             print(f"swap  k {k:2} R^s {space:5g} km  {one_row(original, method, clusters, asked, (1200, 7000))}{paper}", flush=True)
 
 
 def cause(asked: argparse.Namespace) -> None:
-    """Locations removed at R^s = 10^6, R^t = 100, by what the clustering looks at. Only lengths of trajectories decide how much is removed."""
+    """Locations removed at R^s = 10^6, R^t = 100, by what the clustering looks at: only lengths of trajectories decide how many."""
     original = shoal.read(pq.read_table(asked.points, columns=["user_id", "t", "x", "y"]), snap=False, crs="local", time_unit="1s")
     found = trajectory_distances(original)
     kept = found.kept

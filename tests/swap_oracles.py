@@ -58,15 +58,14 @@ def swap_sets(original: Trajectories, members: list[int], time_threshold_s: floa
 
 
 def inside_by_stepping(
-    line: tuple[Floats, Floats, Floats], region: tuple[Floats, Floats, Floats], radius: float, begin: float, end: float, steps: int = 4001
+    line: tuple[Floats, Floats, Floats], region: tuple[Floats, Floats, Floats], begin: float, end: float, steps: int = 4001
 ) -> tuple[float, float]:
-    """The least and the greatest distance on a fine grid of moments of the interval; inf where one is not defined at some, or at any, moment."""
+    """The least and the greatest distance on a fine grid of moments of the interval; inf at moments when one is not defined."""
     moments = np.unique(np.concatenate([np.linspace(begin, end, steps), line[0], region[0]]))
     moments = moments[(moments >= begin) & (moments <= end)]
     both = (moments >= max(line[0][0], region[0][0])) & (moments <= min(line[0][-1], region[0][-1]))
     away = [np.interp(moments[both], line[0], line[i]) - np.interp(moments[both], region[0], region[i]) for i in (1, 2)]
     distance = np.hypot(*away)
-    del radius
     return (float(distance.min()) if both.any() else np.inf), (float(distance.max()) if both.all() else np.inf)
 
 

@@ -239,7 +239,7 @@ def test_reach_leaders_that_stay_too_often_do_not_hold() -> None:
 
 
 def test_p_values_of_fair_shuffles_are_spread_evenly() -> None:
-    """40 fair releases: the smallest p above 1e-4 and the middle between 0.2 and 0.8 (fails for a fair test about once in 200 streams; fixed here)."""
+    """40 fair releases, fixed: the smallest p above 1e-4, the middle between 0.2 and 0.8; a fair test fails in 1 of 200 streams."""
     original = crowd(30, 40, spread_s=20)
     found = []
     for seed in range(40):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shoal.methods.swap_locations import SwapLocations
     from shoal.publication import publish
     from shoal.randomness import Randomness
-    from shoal.release import Linkage, Release
+    from shoal.release import Linkage, PointRelease, Release
     from shoal.release_folder import read_linkage, read_release
     from shoal.run import Run
     from shoal.street_files import read_streets
@@ -38,7 +38,7 @@ _HOMES: Final = {
     "methods.swap_locations": ("SwapLocations",),
     "publication": ("publish",),
     "randomness": ("Randomness",),
-    "release": ("Linkage", "Release"),
+    "release": ("Linkage", "PointRelease", "Release"),
     "release_folder": ("read_linkage", "read_release"),
     "run": ("Run",),
     "stretch": ("Caps", "fingerprint_stretch", "sample_stretch"),
@@ -60,6 +60,7 @@ __all__ = [
     "KteAnonymity",
     "KteHide",
     "Linkage",
+    "PointRelease",
     "Randomness",
     "ReachLocations",
     "Release",

@@ -93,8 +93,8 @@ class Losses:
     """What the release does not hold, or holds besides. rows: input rows dropped, by reason; the others count after that.
 
     samples_suppressed: raw samples that no box of their own subject's record covers, or that became no published point, those of
-    suppressed subjects included. samples_created: published points that stand for no raw sample. subjects_by_reason: the suppressed subjects, where
-    the method tells why.
+    suppressed subjects included. samples_created: published points that stand for no raw sample.
+    subjects_by_reason: the suppressed subjects, where the method tells why.
     """
 
     rows: Mapping[str, int] = field(default_factory=dict)

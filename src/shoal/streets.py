@@ -18,7 +18,7 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StreetGraph:
-    """n nodes, e edges. x, y: float64 [n], metres of a plane, or longitude and latitude when crs is geographic. crs: None = the data's plane.
+    """n nodes, e edges. x, y: float64 [n], metres of a plane, or longitude and latitude where crs is geographic; None = the data's plane.
 
     u, v: int64 [e], the ends of each edge. length_m: float64 [e], nan = as long as its shape. shape_offsets: int64 [e + 1]; shape_x,
     shape_y: corners of each edge from u to v, both ends included. Raises InputError when the parts contradict each other.
@@ -44,7 +44,7 @@ class StreetGraph:
         bad = (self.length_m < 0) | np.isinf(self.length_m)
         if bad.any():
             raise InputError(
-                f"{np.count_nonzero(bad)} edges of the street graph have a negative or endless length, edge {int(np.argmax(bad)) + 1} the first"
+                f"{np.count_nonzero(bad)} streets have a negative or endless length, edge {int(np.argmax(bad)) + 1} of the graph the first"
             )
         if (np.diff(self.shape_offsets) < 2).any() or self.shape_offsets[-1] != len(self.shape_x):
             raise InputError("every edge of the street graph needs a shape of at least two corners")

@@ -25,7 +25,7 @@ class Trace:
 
     time_from, place_from: int64 [p], the rows whose time and whose place each point has. swap_set: int64 [p], the set it was swapped in.
     set_offsets: int64 [s + 1]; set_rows: the rows of each set, the leading one first, sets in the order of the run.
-    place_of: [p] the subject whose place each point has. facts: figures of the run that no release holds, such as what was measured on the way. streets: the graph of
+    place_of: [p] the subject whose place each point has. facts: figures of the run. streets: the graph of
     ReachLocations, without which paths cannot be checked.
     """
 

@@ -50,7 +50,7 @@ class Cache(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Work space. nodes, places: heaps. reached: [n] distances, with touched [n] nodes to clear. tried: [m] stamps of the last search."""
+    """Work space. nodes, places: heaps. reached: [n] distances, touched: [n + 1] nodes to clear. tried: [m] who last tried a sample."""
 
     path_heap: Heap
     nodes: Heap
@@ -174,6 +174,69 @@ def suits(
 
 
 @compiled
+def begin_search(roads: Roads, locations: Locations, state: State, room: Room, wanted: tuple[int, float, float]) -> tuple[int, int, int]:
+    """Push the ends of the leader's own edge and what waits on it; the sizes of both heaps and how many nodes were touched."""
+    leader, time_threshold_s, bound_m = wanted
+    e, along = locations.edge[leader], locations.along[leader]
+    n_nodes = n_places = n_touched = 0
+    for node, distance in ((roads.u[e], along), (roads.v[e], roads.length[e] - along)):
+        if distance < room.reached[node] and distance <= bound_m:
+            room.reached[node] = distance
+            room.touched[n_touched] = node
+            n_touched += 1
+            n_nodes = push(room.nodes, n_nodes, distance, node)
+    for i in range(state.edge_offsets[e], state.edge_offsets[e] + state.waiting_count[e]):
+        row = state.waiting[i]
+        direct = abs(locations.along[row] - along)
+        in_time = abs(locations.t[row] - locations.t[leader]) <= time_threshold_s
+        if in_time and direct <= bound_m and locations.owner[row] != locations.owner[leader]:
+            n_places = push(room.places, n_places, direct, row)
+    return n_nodes, n_places, n_touched
+
+
+@compiled
+def is_new(locations: Locations, leader: int, members: Integers, row: int) -> bool:
+    """Conditions (1) and (2): a place unlike the leader's and the members', of a trajectory unlike theirs."""
+    if locations.x[row] == locations.x[leader] and locations.y[row] == locations.y[leader]:
+        return False
+    for other in members:
+        if locations.owner[row] == locations.owner[other]:
+            return False
+        if locations.x[row] == locations.x[other] and locations.y[row] == locations.y[other]:
+            return False
+    return True
+
+
+@compiled
+def settle_node(
+    roads: Roads,
+    locations: Locations,
+    state: State,
+    room: Room,
+    wanted: tuple[int, float, float],
+    n_nodes: int,
+    n_places: int,
+    n_touched: int,
+) -> tuple[int, int, int]:
+    """Take the nearest node off its heap, offer what waits beside it and push its neighbours; the three sizes as they are then."""
+    distance, node = room.nodes.distance[0], room.nodes.name[0]
+    n_nodes = drop_top(room.nodes, n_nodes)
+    if distance > room.reached[node]:
+        return n_nodes, n_places, n_touched
+    for i in range(roads.beside_offsets[node], roads.beside_offsets[node + 1]):
+        edge, other = roads.beside[i], roads.across[i]
+        n_places = offer(roads, locations, state, room, edge, node, distance, wanted, n_places)
+        reached = distance + roads.length[edge]
+        if reached <= wanted[2] and reached < room.reached[other]:
+            if room.reached[other] == np.inf:
+                room.touched[n_touched] = other
+                n_touched += 1
+            room.reached[other] = reached
+            n_nodes = push(room.nodes, n_nodes, reached, other)
+    return n_nodes, n_places, n_touched
+
+
+@compiled
 def nearest_partners(
     roads: Roads,
     cache: Cache,
@@ -198,53 +261,22 @@ def nearest_partners(
         if around[i] >= 0:
             edges[1 + i] = locations.edge[state.place[around[i]]]
     fetch_ends(roads, cache, bound_m, room.path_heap, edges)
-    e, along = locations.edge[leader], locations.along[leader]
     wanted = (leader, time_threshold_s, bound_m)
-    n_nodes = n_places = n_touched = n_found = 0
-    for node, distance in ((roads.u[e], along), (roads.v[e], roads.length[e] - along)):
-        if distance < room.reached[node] and distance <= bound_m:
-            room.reached[node] = distance
-            room.touched[n_touched] = node
-            n_touched += 1
-            n_nodes = push(room.nodes, n_nodes, distance, node)
-    for i in range(state.edge_offsets[e], state.edge_offsets[e] + state.waiting_count[e]):
-        row = state.waiting[i]
-        direct = abs(locations.along[row] - along)
-        if (
-            locations.owner[row] != locations.owner[leader]
-            and abs(locations.t[row] - locations.t[leader]) <= time_threshold_s
-            and direct <= bound_m
-        ):
-            n_places = push(room.places, n_places, direct, row)
+    n_nodes, n_places, n_touched = begin_search(roads, locations, state, room, wanted)
+    n_found = 0
     while (n_nodes > 0 or n_places > 0) and n_found < len(members):
-        if n_places > 0 and (n_nodes == 0 or room.places.distance[0] <= room.nodes.distance[0]):
-            row = room.places.name[0]
-            n_places = drop_top(room.places, n_places)
-            if room.tried[row] != leader:
-                room.tried[row] = leader
-                fresh = locations.x[row] != locations.x[leader] or locations.y[row] != locations.y[leader]
-                for i in range(n_found):
-                    other = members[i]
-                    same_place = locations.x[row] == locations.x[other] and locations.y[row] == locations.y[other]
-                    fresh = fresh and not same_place and locations.owner[row] != locations.owner[other]
-                if fresh and suits(roads, cache, locations, state, leader, row, around, both_sides, bound_m):
-                    members[n_found] = row
-                    n_found += 1
+        if n_places == 0 or (n_nodes > 0 and room.nodes.distance[0] < room.places.distance[0]):
+            n_nodes, n_places, n_touched = settle_node(roads, locations, state, room, wanted, n_nodes, n_places, n_touched)
             continue
-        distance, node = room.nodes.distance[0], room.nodes.name[0]
-        n_nodes = drop_top(room.nodes, n_nodes)
-        if distance > room.reached[node]:
-            continue
-        for i in range(roads.beside_offsets[node], roads.beside_offsets[node + 1]):
-            f, other = roads.beside[i], roads.across[i]
-            n_places = offer(roads, locations, state, room, f, node, distance, wanted, n_places)
-            reached = distance + roads.length[f]
-            if reached <= bound_m and reached < room.reached[other]:
-                if room.reached[other] == np.inf:
-                    room.touched[n_touched] = other
-                    n_touched += 1
-                room.reached[other] = reached
-                n_nodes = push(room.nodes, n_nodes, reached, other)
+        row = room.places.name[0]
+        n_places = drop_top(room.places, n_places)
+        if room.tried[row] != leader:
+            room.tried[row] = leader
+            if is_new(locations, leader, members[:n_found], row) and suits(
+                roads, cache, locations, state, leader, row, around, both_sides, bound_m
+            ):
+                members[n_found] = row
+                n_found += 1
     for i in range(n_touched):
         room.reached[room.touched[i]] = np.inf
     return n_found == len(members)

@@ -15,7 +15,7 @@ Integers = npt.NDArray[np.int64]
 class Roads(NamedTuple):
     """A street graph for searching. u, v: [e] the ends of an edge. length: [e] metres along it.
 
-    beside_offsets: [n + 1]; node i has the edges beside[beside_offsets[i]] to beside[beside_offsets[i + 1]], each leading to the node across.
+    beside_offsets: [n + 1]; node i has the edges beside[beside_offsets[i]] to beside[beside_offsets[i + 1]], leading to the nodes across.
     """
 
     u: Integers
@@ -134,14 +134,14 @@ def nearest_places(
     share: Floats,
     distance: Floats,
 ) -> None:
-    """Set edge, share, distance [m]: the nearest edge of each point, how far along it (0 to 1), and how far away; -1, inf beyond ``most_m``.
+    """Set edge, share, distance [m]: each point's nearest edge, how far along it (0 to 1), and how far away; -1, inf beyond ``most_m``.
 
     Cells are searched in rings around the point's own; all beyond ring r are farther than r cells less one from it.
     """
     down = (len(offsets) - 1) // across
     for i in range(len(x)):
         own_row, own_column = int((y[i] - y_min) // cell_m), int((x[i] - x_min) // cell_m)
-        away = max(max(-own_row, own_row - down + 1), max(-own_column, own_column - across + 1), 0)
+        away = max(-own_row, own_row - down + 1, -own_column, own_column - across + 1, 0)
         last = away + max(down, across)
         best, edge[i], ring = most_m, -1, away
         while ring <= last and (ring - 1) * cell_m <= best:

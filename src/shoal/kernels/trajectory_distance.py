@@ -19,7 +19,7 @@ Integers = npt.NDArray[np.int64]
 class Courses(NamedTuple):
     """Trajectories as broken lines over shared stamps; course i owns fixes offsets[i] to offsets[i + 1], at least one.
 
-    rank: [m] which stamp a fix is at, rising within a course. x, y: [m] metres. vx, vy: [m] metres a tick until the next fix, 0 at the last.
+    rank: [m] which stamp a fix is at, rising in a course. x, y: [m] metres. vx, vy: [m] metres a tick until the next fix, 0 at the last.
     """
 
     offsets: Integers
@@ -44,7 +44,7 @@ class Stamps(NamedTuple):
 
 @compiled
 def sum_of_squares(courses: Courses, stamps: Stamps, i: int, j: int, first: int, last: int) -> float:
-    """Sum over the stamps of ranks first to last, where both courses are defined, of their squared distance (Def. 12 without p and |ot|)."""
+    """Sum of the squared distance over the stamps of ranks first to last, where both courses are defined (Def. 12 without p and |ot|)."""
     offsets, rank = courses.offsets, courses.rank
     a = offsets[i] + np.searchsorted(rank[offsets[i] : offsets[i + 1]], first, side="right") - 1
     b = offsets[j] + np.searchsorted(rank[offsets[j] : offsets[j + 1]], first, side="right") - 1
@@ -132,7 +132,7 @@ def relax_rows(panel: Floats, begin: int, end: int, width: int, distances: Float
             row = distances[i, left:right]
             for k in range(0, len(panel), 4):
                 p, q, r, s = panel[k, i], panel[k + 1, i], panel[k + 2, i], panel[k + 3, i]
-                if min(min(p, q), min(r, s)) < np.inf:
+                if min(p, q, r, s) < np.inf:
                     via_p, via_q, via_r, via_s = (
                         panel[k, left:right],
                         panel[k + 1, left:right],

@@ -130,7 +130,9 @@ class ReachLocations:
         slots = int(np.clip(_CACHE_BYTES // (8 * n), _FEWEST_ROWS, max(n, _FEWEST_ROWS)))
         cache = Cache(np.empty((slots, n)), np.full(n, -1, dtype=np.int64), np.full(slots, -1, dtype=np.int64), np.zeros(1, dtype=np.int64))
         fill = 2 * streets.n_edges + 2
-        room = Room(heap(fill), heap(fill), heap(3 * m), np.full(n, np.inf), np.empty(n, dtype=np.int64), np.full(m, -1, dtype=np.int64))
+        room = Room(
+            heap(fill), heap(fill), heap(3 * m), np.full(n, np.inf), np.empty(n + 1, dtype=np.int64), np.full(m, -1, dtype=np.int64)
+        )
         order, draws = rng.permutation(original.n_subjects), rng.below(self.k, m)
         leaders, members = np.empty(m, dtype=np.int64), np.empty((m + 1, self.k - 1), dtype=np.int64)
         n_sets, label = 0, "trading places"

@@ -12,7 +12,10 @@ _PIECES_PER_CELL = 2.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Placed:
-    """Where points lie on the graph. edge: int64 [m], -1 = farther from every edge than allowed. along: metres from its end u. away: metres off."""
+    """Where points lie on the graph.
+
+    edge: int64 [m], -1 = farther from every edge than allowed. along: [m] metres from its end u. away: [m] metres off it.
+    """
 
     edge: Integers
     along: Floats

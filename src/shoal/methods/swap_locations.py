@@ -1,4 +1,4 @@
-"""SwapLocations: cluster trajectories, and shuffle whole triples among the members of a cluster (swap-reach-locations.txt, Alg. 2 and 3)."""
+"""SwapLocations: cluster trajectories, and shuffle whole triples in each cluster (swap-reach-locations.txt, Alg. 2 and 3)."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -94,7 +94,6 @@ class SwapLocations:
     ) -> tuple[PointRelease, Linkage]:
         """Alg. 3 in each cluster: a random member leads and the others are asked in random order; sets are shuffled, self included."""
         used, owner_after = np.zeros(original.n_samples, dtype=np.bool_), np.full(original.n_samples, -1, dtype=np.int64)
-        owner = np.repeat(np.arange(original.n_subjects), original.lengths)
         sets_of: list[Integers] = []
         for cluster in clusters:
             members = cluster[rng.permutation(len(cluster))]
@@ -105,19 +104,18 @@ class SwapLocations:
             rows = rows[:n]
             owner_after[rows] = members[rng.permutations(n, len(members))]
             sets_of.append(rows)
-        return self._release(original, sets_of, owner, owner_after, lost, facts, rng)
+        return self._release(original, sets_of, owner_after, lost, facts, rng)
 
     def _release(
         self,
         original: Trajectories,
         sets_of: Sequence[Integers],
-        owner: Integers,
         owner_after: Integers,
         lost: dict[str, int],
         facts: dict[str, float],
         rng: Randomness,
     ) -> tuple[PointRelease, Linkage]:
-        """The triples under the trajectories they came to. owner, owner_after: [m] whose each triple was and is, -1 = removed."""
+        """The triples under the trajectories they came to. owner_after: [m] whose each triple is now, -1 = removed."""
         published = np.flatnonzero(owner_after >= 0)
         by_record = published[np.argsort(owner_after[published], kind="stable")]
         members, counts = np.unique(owner_after[by_record], return_counts=True)

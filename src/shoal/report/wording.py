@@ -17,11 +17,11 @@ _ALL_TOGETHER: Final = (
 LIMITS_OF_POINTS: Final = {
     TrajectoryPrivacy.type: (
         "Every point is a true one of somebody, time and place together. Whoever was seen there is still seen there, under whatever name.",
-        "The promise is about one record. The k records of a cluster hold all the places of its members that were not removed, between them.",
+        "The promise is about one record. The records of a cluster hold between them all places of its members that were not removed.",
         _ALL_TOGETHER,
     ),
     LocationPrivacy.type: (
-        "This is not k-anonymity of trajectories: a record keeps all the true times of its person, and whoever knows some of these times finds it.",
+        "This is not k-anonymity of trajectories: a record keeps true times of its person, and whoever knows some of them finds it.",
         "A place belongs to somebody who was there within the time threshold; that several people went to such places can be read off.",
         "The promise is about a place and its time together. Places alone, or places within the space threshold, may be guessed better.",
         _ALL_TOGETHER,

@@ -55,7 +55,7 @@ def measure_points(original: Trajectories, release: PointRelease, linkage: Linka
 
 @dataclass(frozen=True, kw_only=True)
 class RangeDistortion:
-    """sid, aid: mean relative difference of the counts; 0 / 0 counts as 0. asked: queries; empty: those that nothing satisfies in either."""
+    """sid, aid: mean relative difference of counts; 0 / 0 counts as 0. asked: queries; empty: those that nothing satisfies in either."""
 
     sid: float
     aid: float

@@ -27,7 +27,7 @@ KINDS: Final[dict[str, str]] = {
     "unit-mismatch": "The release names another unit of protection, or another screening of subjects, than the raw data was read with.",
     "invented-point": "A published triple, or place where times stay, stands nowhere in the raw data.",
     "doubled-point": "A raw triple or place is published more often than it occurs.",
-    "time-changed": "A record has a time that its subject does not have, where times stay; or a time without its place, where triples move.",
+    "time-changed": "A record has a time that its subject lacks, where times stay; or a time without its place, where triples move.",
     "beyond-threshold": "A swap set holds a point beyond the claim's time or space threshold from the one that leads it.",
     "small-swap-set": "A swap set holds fewer than k points, two of one trajectory, or one place twice where they must differ.",
     "unswapped-point": "A published point was in no swap set.",

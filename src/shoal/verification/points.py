@@ -20,7 +20,7 @@ def off_plane(original: Trajectories, release: PointRelease) -> list[Finding]:
 
 
 def malformed_points(release: PointRelease, *, repeats: bool = False) -> Iterator[Finding]:
-    """Records without points, points that are no numbers, and points that do not ascend by (t, x, y), or (unless ``repeats``) stand twice in one record."""
+    """Records without points, points that are no numbers, that do not ascend by (t, x, y), or that stand twice (unless ``repeats``)."""
     for record in np.flatnonzero(np.diff(release.offsets) == 0).tolist():
         yield Finding("empty-record", "this record holds no point", release.trajectory_ids[record])
     t, x, y = release.points.t, release.points.x, release.points.y

@@ -1,7 +1,7 @@
-"""Whether an exchange was fair: does every place in a swap set send its point to every other place equally often? (semantics 3)
+"""Whether an exchange was fair: every place in a swap set sends its point to every place equally often (semantics 3).
 
 SwapLocations: in sets of c, a point of place i ends at place j with probability 1 / c; place 0 leads, the others stand in the order in
-which they were collected. ReachLocations: the leading point keeps its place, or takes that of the i-th nearest, with probability 1 / k each.
+which they were collected. ReachLocations: the leading point keeps its place, or takes that of the i-th nearest, each with chance 1 / k.
 """
 
 import math
@@ -38,7 +38,8 @@ class Shuffle:
         """The result in one sentence."""
         if not self.points:
             return "too few swap sets to test whether the shuffle was fair"
-        return f"of {self.points:,} points {self.stayed:,} kept their trajectory (fair: {self.expected:,.0f}); p = {self.p_value:.2g} that the shuffle was fair"
+        kept = f"of {self.points:,} points {self.stayed:,} kept their trajectory (fair: {self.expected:,.0f})"
+        return f"{kept}; p = {self.p_value:.2g} that the shuffle was fair"
 
 
 def shuffle_of(original: Trajectories, release: PointRelease, subject_of: Integers, trace: Trace, *, times_stay: bool) -> Shuffle:

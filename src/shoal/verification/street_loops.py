@@ -53,8 +53,8 @@ def answer_paths(
 ) -> None:
     """Lower found [q] to the path lengths of questions that start through each node, as far as the bound.
 
-    first: [n + 1], node i has the neighbours neighbour[first[i]] to neighbour[first[i + 1]] at length. Node i is asked query[query_offsets[i]]
-    to query[query_offsets[i + 1]]: question number, with to_source metres from the node to the start. end_u, end_v, to_u, to_v: [q], the
+    first: [n + 1], node i has neighbour[first[i]] to neighbour[first[i + 1]] at length. Node i is asked query[query_offsets[i]] to
+    query[query_offsets[i + 1]]: question number, with to_source metres from the node to the start. end_u, end_v, to_u, to_v: [q], the
     nodes at both ends of the goal's edge and the goal's metres from them.
     """
     distance = np.full(len(first) - 1, np.inf)
@@ -93,7 +93,7 @@ def questions_of_run(
     goal: Integers,
     set_of: Integers,
 ) -> int:
-    """Replay the run and ask for every path that Alg. 4 had to find short; the number of questions (start and goal are rows, set_of the set).
+    """Replay the run and ask for every path that Alg. 4 had to find short; how many (start and goal are rows, set_of the set).
 
     took: [s], the row whose place the leader took. At a set's turn the rows before its leader are settled, so those not published are
     gone; all others on a street are still there.

@@ -60,31 +60,36 @@ def _check(original: Trajectories, release: PointRelease, linkage: Linkage | Non
         )
     findings += _untrue(original, release, times_stay=times_stay)
     if linkage is None:
-        notes.append(WITHOUT_LINKAGE)
         findings += lost_subjects(original.n_subjects - release.n_records, release)
+        return Verdict.of(findings, checked=release.n_records, notes=[*notes, WITHOUT_LINKAGE])
+    links = links_of(original, release, linkage)
+    findings += [*links.findings, *lost_subjects(original.n_subjects - links.n_subjects_with_record, release)]
+    if times_stay:
+        findings += _times_changed(original, release, links.subject_of)
+    if linkage.trace is None:
+        notes.append(WITHOUT_TRACE)
     else:
-        links = links_of(original, release, linkage)
-        findings += [*links.findings, *lost_subjects(original.n_subjects - links.n_subjects_with_record, release)]
-        if times_stay:
-            findings += _times_changed(original, release, links.subject_of)
-        if linkage.trace is None:
-            notes.append(WITHOUT_TRACE)
-        else:
-            found = list(_against_trace(original, release, links.subject_of, linkage.trace, times_stay=times_stay))
-            findings += found
-            if not found and isinstance(release.claim, LocationPrivacy):
-                if linkage.trace.streets is None:
-                    notes.append(WITHOUT_STREETS)
-                else:
-                    findings += path_findings(original, release, release.claim, linkage.trace, linkage.trace.streets, notes)
-            if not found:
-                shuffle = shuffle_of(original, release, links.subject_of, linkage.trace, times_stay=times_stay)
-                notes.append(shuffle.words)
-                if shuffle.p_value < PROOF:
-                    findings.append(
-                        Finding("biased-shuffle", f"{shuffle.words}; a fair shuffle does this once in {1 / PROOF:,.0f} releases")
-                    )
+        findings += _of_the_run(original, release, links.subject_of, linkage.trace, notes, times_stay=times_stay)
     return Verdict.of(findings, checked=release.n_records, notes=notes)
+
+
+def _of_the_run(
+    original: Trajectories, release: PointRelease, subject_of: Integers, trace: Trace, notes: list[str], *, times_stay: bool
+) -> list[Finding]:
+    """What the trace shows; paths and shuffle only of a trace that is sound in itself. notes: gain what was measured or not checked."""
+    findings = list(_against_trace(original, release, subject_of, trace, times_stay=times_stay))
+    if findings:
+        return findings
+    if isinstance(release.claim, LocationPrivacy):
+        if trace.streets is None:
+            notes.append(WITHOUT_STREETS)
+        else:
+            findings += path_findings(original, release, release.claim, trace, trace.streets, notes)
+    shuffle = shuffle_of(original, release, subject_of, trace, times_stay=times_stay)
+    notes.append(shuffle.words)
+    if shuffle.p_value < PROOF:
+        findings.append(Finding("biased-shuffle", f"{shuffle.words}; a fair shuffle does this once in {1 / PROOF:,.0f} releases"))
+    return findings
 
 
 def _keys(columns: list[npt.NDArray[np.float64]], others: list[npt.NDArray[np.float64]]) -> tuple[Integers, Integers]:
