@@ -20,6 +20,7 @@ from shoal import cli, cli_methods
 from shoal.methods import METHODS
 from shoal.methods.glove import LEFTOVER
 from shoal.methods.kte_hide import HIDING
+from shoal.methods.microaggregation import CLUSTERING
 from shoal.methods.reshaping import GENERALIZE
 from shoal.release_folder import staged_folder
 from shoal.synthetic import write_synthetic
@@ -240,6 +241,7 @@ def test_tables_spelled_out_for_help_are_the_real_ones() -> None:
         assert list(method().parameters()) == list(cli_methods.METHOD_OPTIONS[name])
     assert tuple(GENERALIZE) == cli_methods.GENERALIZE
     assert cli_methods.HIDING == HIDING
+    assert cli_methods.CLUSTERING == CLUSTERING
     assert LEFTOVER == ("merge", "suppress")
 
 

@@ -101,7 +101,7 @@ _OPTIONS: Final = {
 
 METHOD_OPTIONS: Final = {
     "swap-locations": ("k", "time_threshold_s", "space_threshold_m", "clustering", "paths"),
-    "reach-locations": ("k", "time_threshold_s", "space_threshold_m", "both_sides", "most_off_street_m", *STREETS),
+    "reach-locations": ("k", "time_threshold_s", "space_threshold_m", "both_sides", "most_off_street_m", "streets"),
     "glove": ("k", "suppress_space_m", "suppress_time_s", "generalize", "leftover", "space_cap_m", "time_cap_s"),
     "kte-hide": ("k", "tau_s", "epsilon_s", "hiding", "neighbourhood", "space_weight_s"),
 }
@@ -111,7 +111,7 @@ def method_options(command: Command) -> Command:
     """Add the options of all methods; each one's help says which methods know it."""
     for name, option in reversed(_OPTIONS.items()):
         command = option(command)
-        knowing = [method for method, names in METHOD_OPTIONS.items() if name in names]
+        knowing = [method for method, names in METHOD_OPTIONS.items() if _parameter(name) in names]
         if len(knowing) < len(METHOD_OPTIONS):
             added = command.__click_params__[-1]  # type: ignore[attr-defined]  # where click keeps the options of a command in the making
             added.help = f"{', '.join(knowing)}: {added.help}"
@@ -122,10 +122,15 @@ def take_parameters(method: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options that were given, for one method; a usage error for one that it does not know."""
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
-        if name not in METHOD_OPTIONS[method]:
+        if _parameter(name) not in METHOD_OPTIONS[method]:
             spelled = "--" + name.removesuffix("_m").removesuffix("_s").replace("_", "-")
             raise click.UsageError(f"{method} knows no {spelled}; leave it out or choose another --method")
     return _with_streets(given)
+
+
+def _parameter(name: str) -> str:
+    """The method's parameter that an option belongs to."""
+    return "streets" if name in STREETS else name
 
 
 def _with_streets(given: dict[str, Any]) -> dict[str, Any]:

@@ -76,10 +76,13 @@ def trajectory_distances(trajectories: Trajectories, *, paths: Paths = "none", r
     found = TrajectoryDistances(matrix=matrix, component=_components(matrix, courses))
     if paths == "none":
         return found
-    shortest = shortest_paths(matrix, run)
-    return TrajectoryDistances(
-        matrix=shortest if paths == "all" else np.where(np.isfinite(matrix), matrix, shortest), component=found.component
-    )
+    lasting = np.flatnonzero(found.component >= 0)
+    shortest = np.full((n, n), np.inf)
+    np.fill_diagonal(shortest, 0.0)
+    shortest[np.ix_(lasting, lasting)] = shortest_paths(matrix[np.ix_(lasting, lasting)], run)
+    if paths == "disjoint":
+        np.copyto(shortest, matrix, where=np.isfinite(matrix))
+    return TrajectoryDistances(matrix=shortest, component=found.component)
 
 
 def shortest_paths(matrix: Floats, run: Run | None = None) -> Floats:
