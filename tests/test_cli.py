@@ -20,6 +20,7 @@ from shoal import cli, cli_methods
 from shoal.methods import METHODS
 from shoal.methods.glove import LEFTOVER
 from shoal.methods.kte_hide import HIDING
+from shoal.methods.microaggregation import CLUSTERING
 from shoal.methods.reshaping import GENERALIZE
 from shoal.methods.w4m import DISTANCE
 from shoal.release_folder import staged_folder
@@ -242,6 +243,7 @@ def test_tables_spelled_out_for_help_are_the_real_ones() -> None:
     assert tuple(GENERALIZE) == cli_methods.GENERALIZE
     assert cli_methods.HIDING == HIDING
     assert cli_methods.DISTANCE == DISTANCE
+    assert cli_methods.CLUSTERING == CLUSTERING
     assert LEFTOVER == ("merge", "suppress")
 
 

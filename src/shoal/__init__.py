@@ -13,16 +13,20 @@ if TYPE_CHECKING:
     from shoal.methods.k_merge import k_merge
     from shoal.methods.kte_hide import KteHide
     from shoal.methods.nwa import Nwa
+    from shoal.methods.reach_locations import ReachLocations
     from shoal.methods.static import StaticGeneralisation
+    from shoal.methods.swap_locations import SwapLocations
     from shoal.methods.w4m import W4m
     from shoal.publication import publish
     from shoal.randomness import Randomness
-    from shoal.release import Linkage, Release
+    from shoal.release import Linkage, PointRelease, Release
     from shoal.release_folder import read_linkage, read_release
     from shoal.run import Run
+    from shoal.street_files import read_streets
     from shoal.stretch import Caps, fingerprint_stretch, sample_stretch
     from shoal.synthetic import synthesize
     from shoal.trajectories import Grid, Trajectories
+    from shoal.trajectory_distance import trajectory_distances
     from shoal.verdicts import Verdict
     from shoal.verification import verify, verify_folder
 
@@ -36,14 +40,18 @@ _HOMES: Final = {
     "methods.nwa": ("Nwa",),
     "methods.static": ("StaticGeneralisation",),
     "methods.w4m": ("W4m",),
+    "methods.reach_locations": ("ReachLocations",),
+    "methods.swap_locations": ("SwapLocations",),
     "publication": ("publish",),
     "randomness": ("Randomness",),
-    "release": ("Linkage", "Release"),
+    "release": ("Linkage", "PointRelease", "Release"),
     "release_folder": ("read_linkage", "read_release"),
     "run": ("Run",),
     "stretch": ("Caps", "fingerprint_stretch", "sample_stretch"),
+    "street_files": ("read_streets",),
     "synthetic": ("synthesize",),
     "trajectories": ("Grid", "Trajectories"),
+    "trajectory_distance": ("trajectory_distances",),
     "verdicts": ("Verdict",),
     "verification": ("verify", "verify_folder"),
 }
@@ -59,10 +67,13 @@ __all__ = [
     "KteHide",
     "Linkage",
     "Nwa",
+    "PointRelease",
     "Randomness",
+    "ReachLocations",
     "Release",
     "Run",
     "StaticGeneralisation",
+    "SwapLocations",
     "Trajectories",
     "Verdict",
     "W4m",
@@ -75,9 +86,11 @@ __all__ = [
     "read",
     "read_linkage",
     "read_release",
+    "read_streets",
     "sample_stretch",
     "synthesize",
     "tail_weight_index",
+    "trajectory_distances",
     "verify",
     "verify_folder",
 ]

@@ -72,11 +72,50 @@ class KDeltaAnonymity:
             raise MisuseError(f"delta = {self.delta_m} m must be finite and at least 0, for example 1000")
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrajectoryPrivacy:
+    """Who knows some triples of a person links the person's record with probability 1 / k at most (swap-reach-locations.txt, Def. 6 and 7).
+
+    Kept by whole triples that change places: each is a true triple of somebody, and was shuffled with those of at least k - 1 other
+    trajectories, no farther than the thresholds from the one that led its set.
+    """
+
+    type: ClassVar[str] = "trajectory-p-privacy"
+    k: int
+    time_threshold_s: float
+    space_threshold_m: float
+
+    def __post_init__(self) -> None:
+        _insist_on_a_crowd(self.k)
+        _insist_on_thresholds(self.time_threshold_s, self.space_threshold_m)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocationPrivacy:
+    """Who knows some triples of a person learns another one with probability 1 / k at most (swap-reach-locations.txt, Def. 8 and 9).
+
+    Kept by places that change hands while times stay. space_threshold_m bounds paths along streets. both_sides: the neighbours of either
+    of the two that trade stay within reach, not those of the leading one alone.
+    """
+
+    type: ClassVar[str] = "location-p-privacy"
+    k: int
+    time_threshold_s: float
+    space_threshold_m: float
+    both_sides: bool = True
+
+    def __post_init__(self) -> None:
+        _insist_on_a_crowd(self.k)
+        _insist_on_thresholds(self.time_threshold_s, self.space_threshold_m)
+
+
 BoxClaim = KAnonymity | KteAnonymity
-PointClaim = KDeltaAnonymity
+PointClaim = KDeltaAnonymity | TrajectoryPrivacy | LocationPrivacy
 Claim = BoxClaim | PointClaim
 
-CLAIMS: Final[dict[str, type[Claim]]] = {claim.type: claim for claim in (KAnonymity, KteAnonymity, KDeltaAnonymity)}
+CLAIMS: Final[dict[str, type[Claim]]] = {
+    claim.type: claim for claim in (KAnonymity, KteAnonymity, KDeltaAnonymity, TrajectoryPrivacy, LocationPrivacy)
+}
 
 
 def claim_to_json(claim: Claim) -> dict[str, Any]:
@@ -99,3 +138,9 @@ def claim_from_json(fields: Mapping[str, Any]) -> Claim:
 def _insist_on_a_crowd(k: int) -> None:
     if k < 2:
         raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
+
+
+def _insist_on_thresholds(time_threshold_s: float, space_threshold_m: float) -> None:
+    for name, value, unit, example in (("time", time_threshold_s, "s", "100 s"), ("space", space_threshold_m, "m", "5 km")):
+        if not (isfinite(value) and value > 0):
+            raise MisuseError(f"the {name} threshold {value} {unit} must be finite and greater than 0, for example {example}")

@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +20,17 @@ import click
 
 from shoal.cli_collect import collect
 from shoal.cli_methods import METHOD_OPTIONS, method_options, take_parameters
-from shoal.cli_options import PATH, config_option, earlier_option, input_options, output_options, take_earlier, take_reading
+from shoal.cli_options import (
+    PATH,
+    config_option,
+    earlier_option,
+    input_options,
+    output_options,
+    street_options,
+    take_earlier,
+    take_reading,
+    take_streets,
+)
 from shoal.cli_risk import COMMANDS
 from shoal.cli_service import COMMANDS as SERVICE_COMMANDS
 from shoal.errors import ClaimError, ShoalError
@@ -169,6 +179,7 @@ def anonymize(
     from shoal.publication import publish
     from shoal.randomness import Randomness
     from shoal.statement import NOTHING_STATED, read_statement
+    from shoal.trace import TRACE_FILE
 
     reading = take_reading(options, but=METHOD_OPTIONS[method])
     if METHODS[method].takes_points:
@@ -216,7 +227,8 @@ def anonymize(
             statement=statement,
             tries=TRIES if risk_tries is None else risk_tries,
         )
-    _print_publication(published, as_json, {"linkage": linkage, "private_report": private_report})
+    origin = None if linkage is None or published.linkage.trace is None else linkage.with_name(TRACE_FILE)
+    _print_publication(published, as_json, {"linkage": linkage, "origin": origin, "private_report": private_report})
     return HOLDS
 
 
@@ -226,6 +238,7 @@ def anonymize(
 @click.option("--linkage", type=PATH, metavar="FILE", help="Who became which record; without it only a part can be checked.")
 @click.option("--streamed", is_flag=True, help="Check in little memory, with secret scratch files beside RELEASE; needs --linkage.")
 @earlier_option
+@street_options
 @input_options
 @output_options
 def verify(
@@ -246,6 +259,7 @@ def verify(
     from shoal.release_folder import read_linkage
 
     reading = take_reading(options)
+    streets = take_streets(options)
     for fixed in ("cell_m", "slot_s", "snap"):
         if fixed in reading:
             raise click.UsageError("the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap")
@@ -256,6 +270,8 @@ def verify(
         raise click.UsageError("what several releases reveal together needs the linkage of each; give --linkage, too")
     with Bars(quiet=quiet) as bars:
         known = None if linkage is None else read_linkage(linkage)
+        if streets is not None and known is not None and known.trace is not None:
+            known = replace(known, trace=replace(known.trace, streets=streets))
         if streamed and known is not None:
             verdict = stream_against_raw(raw, release, known, _run(bars), **reading)
         else:
@@ -393,12 +409,17 @@ def _print_publication(published: Any, as_json: bool, beside: Mapping[str, Path 
         **manifest.model_dump(include={"method", "claim", "verdict", "losses", "rows_repaired", "n_records", "n_samples", "publishable"}),
         "accuracy": {row.name: {"raw_samples": _known(row.raw), "published_samples": _known(row.published)} for row in rows},
     }
+    trace = published.linkage.trace
+    run_facts = {} if trace is None else {name: round(value, 3) for name, value in trace.facts.items()}
+    facts.update({"run": run_facts} if run_facts else {})
     lost = manifest.losses
+    by_reason = f" ({_listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
     lines = [
         f"verified: {manifest.n_records:,} records. {claim_in_words(published.release.claim)}",
         f"protected: {manifest.unit_of_protection}",
         *(["kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5])] if rows else []),
-        f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects suppressed; "
+        *(f"{name.replace('_', ' ')}: {value:,}" for name, value in run_facts.items()),
+        f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects suppressed{by_reason}; "
         f"rows dropped on input: {_listed(lost.rows)}; repaired: {_listed(manifest.rows_repaired)}",
         *(f"note: {note}" for note in manifest.verdict["notes"]),
         *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),

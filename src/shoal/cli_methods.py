@@ -7,10 +7,14 @@ from typing import Any, Final
 
 import click
 
-from shoal.cli_options import DURATION, LENGTH, Command, Quantity
+from shoal.cli_options import DURATION, LENGTH, STREET_OPTIONS, Command, Quantity, take_streets
 from shoal.units import length_m
 
 GENERALIZE: Final = ("k-merge", "reshape-final", "reshape-each", "overlap-split", "none")
+CLUSTERING: Final = ("greedy", "mdav")
+PATHS: Final = ("disjoint", "all")
+SIDES: Final = ("both", "leader")
+STREETS: Final = ("streets_nodes", "streets_edges", "streets_crs")
 HIDING: Final = ("neighbours", "clusters")
 DISTANCE: Final = ("lst", "edr")
 DELTA: Final = Quantity("length", lambda text: 0.0 if text in ("0", "0m") else length_m(text))
@@ -80,9 +84,51 @@ _OPTIONS: Final = {
     "chunk": click.option(
         "--chunk", type=click.IntRange(min=0), metavar="N", help="People clustered at once, 0 = all together. [default: 1000]"
     ),
+    "time_threshold_s": click.option(
+        "--time-threshold",
+        "time_threshold_s",
+        type=DURATION,
+        metavar="DURATION",
+        help="How far apart swapped points may be. [default: 100s]",
+    ),
+    "space_threshold_m": click.option(
+        "--space-threshold",
+        "space_threshold_m",
+        type=LENGTH,
+        metavar="LENGTH",
+        help="How far apart swapped points may be; along the streets in reach-locations. [default: 1000km; reach-locations: 5km]",
+    ),
+    "clustering": click.option(
+        "--clustering", type=click.Choice(CLUSTERING), help="How trajectories are brought together in groups of k. [default: greedy]"
+    ),
+    "paths": click.option(
+        "--distance-paths",
+        "paths",
+        type=click.Choice(PATHS),
+        help="Where a shortest path stands in for a distance: between trajectories that never meet in time, or all. [default: disjoint]",
+    ),
+    "both_sides": click.option(
+        "--reach",
+        "both_sides",
+        type=click.Choice(SIDES),
+        callback=lambda _ctx, _param, value: None if value is None else value == "both",
+        help="Whose neighbouring points must stay within reach: of both who trade places, or of the leading one. [default: both]",
+    ),
+    "most_off_street_m": click.option(
+        "--most-off-street",
+        "most_off_street_m",
+        type=LENGTH,
+        metavar="LENGTH",
+        help="Points farther from every street are left out. [default: 100m]",
+    ),
+    "streets_nodes": STREET_OPTIONS[0],
+    "streets_edges": STREET_OPTIONS[1],
+    "streets_crs": STREET_OPTIONS[2],
 }
 
 METHOD_OPTIONS: Final = {
+    "swap-locations": ("k", "time_threshold_s", "space_threshold_m", "clustering", "paths"),
+    "reach-locations": ("k", "time_threshold_s", "space_threshold_m", "both_sides", "most_off_street_m", "streets"),
     "glove": ("k", "suppress_space_m", "suppress_time_s", "generalize", "leftover", "space_cap_m", "time_cap_s"),
     "kte-hide": ("k", "tau_s", "epsilon_s", "hiding", "neighbourhood", "space_weight_s"),
     "nwa": ("k", "delta_m", "pi_s", "step_s", "trash"),
@@ -95,7 +141,7 @@ def method_options(command: Command) -> Command:
     """Add the options of all methods; each one's help says which methods know it."""
     for name, option in reversed(_OPTIONS.items()):
         command = option(command)
-        knowing = [method for method, names in METHOD_OPTIONS.items() if name in names]
+        knowing = [method for method, names in METHOD_OPTIONS.items() if _parameter(name) in names]
         if len(knowing) < len(METHOD_OPTIONS):
             added = command.__click_params__[-1]  # type: ignore[attr-defined]  # where click keeps the options of a command in the making
             added.help = f"{', '.join(knowing)}: {added.help}"
@@ -106,7 +152,18 @@ def take_parameters(method: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options that were given, for one method; a usage error for one that it does not know."""
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
-        if name not in METHOD_OPTIONS[method]:
+        if _parameter(name) not in METHOD_OPTIONS[method]:
             spelled = "--" + name.removesuffix("_m").removesuffix("_s").replace("_", "-")
             raise click.UsageError(f"{method} knows no {spelled}; leave it out or choose another --method")
-    return given
+    return _with_streets(given)
+
+
+def _parameter(name: str) -> str:
+    """The method's parameter that an option belongs to."""
+    return "streets" if name in STREETS else name
+
+
+def _with_streets(given: dict[str, Any]) -> dict[str, Any]:
+    """The files of a street graph as the graph that they hold."""
+    files = {name: given.pop(name) for name in STREETS if name in given}
+    return {**given, "streets": take_streets(files)} if files else given

@@ -62,6 +62,36 @@ _GRID_OPTIONS: Final = (
     click.option("--no-snap", "snap", is_flag=True, flag_value=False, default=None, help="Keep points as given (not for boxes)."),
 )
 
+STREET_OPTIONS: Final = (
+    click.option(
+        "--streets-nodes",
+        type=PATH,
+        metavar="FILE",
+        help="Street graph: its nodes (Parquet, CSV), or all of it (.graphml, as OSMnx writes it).",
+    ),
+    click.option("--streets-edges", type=PATH, metavar="FILE", help="Street graph: its edges (Parquet, CSV)."),
+    click.option("--streets-crs", metavar="CRS", help="System of the streets' x and y. [default: as the file says, else the data's own]"),
+)
+
+
+def take_streets(options: dict[str, Any]) -> Any:
+    """Remove the street graph's options from all others; the graph, or None when none was given."""
+    nodes, edges, crs = (options.pop(name, None) for name in ("streets_nodes", "streets_edges", "streets_crs"))
+    if nodes is None:
+        if edges is not None or crs is not None:
+            raise click.UsageError("--streets-edges and --streets-crs need --streets-nodes")
+        return None
+    from shoal.street_files import read_streets
+
+    return read_streets(nodes, edges, crs=crs)
+
+
+def street_options(command: Command) -> Command:
+    """Add the options that name a street graph."""
+    for option in reversed(STREET_OPTIONS):
+        command = option(command)
+    return command
+
 
 def input_options(command: Command) -> Command:
     """Add the options that say how an input is to be read."""

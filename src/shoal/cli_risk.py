@@ -20,7 +20,9 @@ from shoal.cli_options import (
 from shoal.terminal import Bars
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
-_KNOWLEDGE: Final = "points:P, top:N, home-work[:+8h], noisy:P:500m:30min, period[:3d], tau:30min, attribution:P"
+_KNOWLEDGE: Final = (
+    "points:P, top:N, home-work[:+8h], noisy:P:500m:30min, period[:3d], tau:30min, attribution:P; of points also triples:P, times:P"
+)
 
 
 @click.command(epilog="A tie among c equally good answers counts 1/c. Rates are fractions with 95 % intervals.")
@@ -57,30 +59,40 @@ def attack(
 
     from shoal.attacks import DEFAULT_KNOWLEDGE
     from shoal.attacks import attack as play
+    from shoal.attacks.exact import EXACT, EXACT_KNOWLEDGE, attack_exact
     from shoal.attacks.together import attack_together
     from shoal.publication import reveal
+    from shoal.release import PointRelease
     from shoal.release_folder import read_linkage
     from shoal.report.wording import percent
     from shoal.run import Run
+    from shoal.trajectories import Grid
 
     before = take_earlier(earlier)
     with Bars(quiet=quiet) as bars:
         reading = take_reading(dict(options))
-        original = _read_as_released(raw, release, options, bars)
-        others = None if control is None else _read_as_released(control, release, options, bars)
+        given, published, known = _read_as_given(raw, release, options, bars), _read_release(release), read_linkage(linkage)
+        points = isinstance(published, PointRelease)
+        exact = [text for text in knowledge if text.partition(":")[0] in EXACT] if knowledge else EXACT_KNOWLEDGE if points else []
+        if exact and not points:
+            raise click.UsageError(f"{exact[0]} is knowledge of exact points, and this release holds boxes; leave it out")
+        others = None if control is None else _on_grid(_read_as_given(control, release, options, bars))
+        rng, run = np.random.default_rng(seed), Run(progress=bars)
         found = play(
-            original,
-            _read_boxes(release),
-            read_linkage(linkage),
-            knowledge or DEFAULT_KNOWLEDGE,
-            np.random.default_rng(seed),
+            _on_grid(given),
+            published.as_boxes(Grid()) if isinstance(published, PointRelease) else published,
+            known,
+            [text for text in knowledge if text not in exact] if knowledge else DEFAULT_KNOWLEDGE,
+            rng,
             tries=tries,
             control=others,
-            run=Run(progress=bars),
+            run=run,
         )
         rates = list(found.rates)
+        if isinstance(published, PointRelease):
+            rates = [*attack_exact(given, published, known, exact, rng, tries=tries, run=run), *rates]
         if before:
-            rates += attack_together(reveal(raw, release, linkage, before, Run(progress=bars), **reading))
+            rates += attack_together(reveal(raw, release, linkage, before, run, **reading))
     lines = [
         f"{rate.name:17} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to {percent(rate.high)}; guessing "
         f"{percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
@@ -98,17 +110,24 @@ def attack(
 @output_options
 def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, **options: Any) -> int:
     """Say what the folder RELEASE is still good for, compared with RAW: each metric with its unit and the direction that is better."""
+    from shoal.release import PointRelease
     from shoal.release_folder import read_linkage
+    from shoal.trajectories import Grid
     from shoal.utility import measure as compute
+    from shoal.utility.points import measure_points
 
     with Bars(quiet=quiet) as bars:
-        found = compute(_read_as_released(raw, release, options, bars), _read_boxes(release), read_linkage(linkage))
+        given, published, known = _read_as_given(raw, release, options, bars), _read_release(release), read_linkage(linkage)
+        points = measure_points(given, published, known).to_json() if isinstance(published, PointRelease) else {}
+        boxes = published.as_boxes(Grid()) if isinstance(published, PointRelease) else published
+        found = compute(_on_grid(given), boxes, known)
     facts = [one.to_json() for one in found]
     lines = [
         f"{fact['name']:20} {_shown(fact['value'], fact['unit']):>10}  {_bounds(fact)}({fact['words']}; {fact['better']} is better)"
         for fact in facts
     ]
-    _print(as_json, {"measurements": facts}, lines)
+    lines = [*(f"{name.replace('_', '-'):20} {value:>10.6g}" for name, value in points.items()), *lines]
+    _print(as_json, {"measurements": facts, **({"points": points} if points else {})}, lines)
     return 0
 
 
@@ -233,28 +252,29 @@ def _shown(value: float | None, unit: str) -> str:
     return {"share": percent, "m": metres, "s": seconds}.get(unit, "{:.3f}".format)(value)
 
 
-def _read_as_released(raw: str, release: Path, options: dict[str, Any], bars: Bars) -> Any:
-    """The raw data, read as the release's manifest says; names of columns may be given anew."""
+def _read_as_given(raw: str, release: Path, options: dict[str, Any], bars: Bars) -> Any:
+    """The raw data, read as the release's manifest says (points: as they are); names of columns may be given anew."""
     from shoal.io import read_with
     from shoal.release_folder import reading_of_raw
     from shoal.run import Run
-    from shoal.trajectories import Grid
 
     given = take_reading(dict(options))
     if any(name in given for name in _GRID):
         raise click.UsageError("the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap")
-    original = read_with(raw, reading_of_raw(release, **given), Run(progress=bars))
+    return read_with(raw, reading_of_raw(release, **given), Run(progress=bars))
+
+
+def _on_grid(original: Any) -> Any:
+    """The same people on a grid: that of the release, or of 100 m and 60 s for points as given."""
+    from shoal.trajectories import Grid
+
     return original if original.grid is not None else original.snapped_to(Grid())
 
 
-def _read_boxes(folder: Path) -> Any:
-    """The release in a folder; points as the cells and slots that hold them."""
-    from shoal.release import PointRelease
+def _read_release(folder: Path) -> Any:
     from shoal.release_folder import read_any_release
-    from shoal.trajectories import Grid
 
-    release = read_any_release(folder)
-    return release.as_boxes(Grid()) if isinstance(release, PointRelease) else release
+    return read_any_release(folder)
 
 
 def _noted(notes: Sequence[str]) -> list[str]:

@@ -36,12 +36,14 @@ from shoal.release_folder import (
     reading_of_raw,
     staged_folder,
     staged_linkage,
+    staged_trace,
     write_manifest,
     write_table,
 )
 from shoal.report import assessment_report, gather_evidence, points_report, release_report
 from shoal.run import Run
 from shoal.statement import NOTHING_STATED, Statement
+from shoal.trace import TRACE_FILE
 from shoal.trajectories import Grid, Trajectories
 from shoal.utility.accuracy import Accuracy, measure_accuracy
 from shoal.verdicts import Verdict
@@ -86,7 +88,8 @@ def publish(
     run = run or Run()
     if private_report is not None and method.takes_points:
         raise MisuseError("a private report shows one crowd of boxes; releases of points have none")
-    for path in (linkage_file, private_report):
+    trace_file = linkage_file.with_name(TRACE_FILE) if linkage_file is not None and method.takes_points else None
+    for path in (linkage_file, trace_file, private_report):
         if path is not None:
             check_linkage_path(path, output)
     parts = parts_folder(output)
@@ -114,6 +117,8 @@ def publish(
         insist(verify_folder(original, staging, linkage))
         if linkage_file is not None:
             beside.enter_context(staged_linkage(linkage, linkage_file, output))
+            if linkage.trace is not None:
+                beside.enter_context(staged_trace(linkage.trace, release, linkage_file.with_name(TRACE_FILE)))
     if resume:
         shutil.rmtree(parts, ignore_errors=True)
     accuracy = measure_accuracy(original, release, linkage) if isinstance(release, Release) else None

@@ -38,6 +38,27 @@ class Randomness:
             if np.unique(keys).size == n:
                 return np.argsort(keys).astype(np.int64)
 
+    def permutations(self, rows: int, n: int) -> npt.NDArray[np.int64]:
+        """int64 [rows, n]: in each row a uniformly random order of 0..n-1, independent of the others."""
+        orders = np.empty((rows, n), dtype=np.int64)
+        waiting = np.arange(rows)
+        while len(waiting):
+            keys = np.frombuffer(self._draw_bytes(8 * n * len(waiting)), dtype=np.uint64).reshape(len(waiting), n)
+            orders[waiting] = np.argsort(keys, axis=1)
+            ordered = np.take_along_axis(keys, orders[waiting], axis=1)
+            waiting = waiting[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
+        return orders
+
+    def below(self, limit: int, count: int) -> npt.NDArray[np.int64]:
+        """int64 [count]: independent whole numbers, each of 0..limit-1 equally likely (draws beyond the last full round are repeated)."""
+        found = np.empty(count, dtype=np.int64)
+        waiting, full = np.arange(count), 2**63 - 2**63 % limit
+        while len(waiting):
+            drawn = np.frombuffer(self._draw_bytes(8 * len(waiting)), dtype=np.uint64) >> np.uint64(1)
+            found[waiting] = (drawn % np.uint64(limit)).astype(np.int64)
+            waiting = waiting[drawn >= full]
+        return found
+
     def pseudonyms(self, n: int) -> tuple[str, ...]:
         """``n`` different fresh names of 16 hexadecimal digits, without relation to anything."""
         names: dict[str, None] = {}

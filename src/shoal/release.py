@@ -12,6 +12,7 @@ import numpy as np
 from shoal.claims import BoxClaim, PointClaim
 from shoal.errors import MisuseError
 from shoal.intake import Reading
+from shoal.trace import Trace
 from shoal.trajectories import Floats, Grid, Integers
 
 BOX_COLUMNS: Final = ("t_start", "t_end", "x_min", "y_min", "x_max", "y_max")
@@ -93,12 +94,14 @@ class Losses:
 
     samples_suppressed: raw samples that no box of their own subject's record covers, or that became no published point, those of
     suppressed subjects included. samples_created: published points that stand for no raw sample.
+    subjects_by_reason: the suppressed subjects, where the method tells why.
     """
 
     rows: Mapping[str, int] = field(default_factory=dict)
     samples_suppressed: int = 0
     subjects_suppressed: int = 0
     samples_created: int = 0
+    subjects_by_reason: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -206,10 +209,14 @@ AnyRelease = Release | PointRelease
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Linkage:
-    """Which subject became which record: pairs (uid, trajectory id), in no particular order. Never inside a release."""
+    """Which subject became which record: pairs (uid, trajectory id), in no particular order. Never inside a release.
+
+    trace: of a release of swapped points, which raw samples each point was made from.
+    """
 
     uids: tuple[str, ...]
     trajectory_ids: tuple[str, ...]
+    trace: Trace | None = None
 
     def __post_init__(self) -> None:
         if len(self.uids) != len(self.trajectory_ids):

@@ -29,6 +29,7 @@ from shoal.point_table import points_as_written, write_points
 from shoal.projection import WGS84, Floats, transform
 from shoal.release import BOX_COLUMNS, AnyRelease, Boxes, Linkage, Losses, PointRelease, Release
 from shoal.statement import NOTHING_STATED, Statement
+from shoal.trace import TRACE_FILE, Trace
 from shoal.trajectories import Grid, Integers
 from shoal.verdicts import Verdict
 from shoal.version import __version__
@@ -51,6 +52,7 @@ class LossesJson(BaseModel):
     samples_suppressed: int
     subjects_suppressed: int
     samples_created: int = 0
+    subjects_by_reason: dict[str, int] = {}
 
 
 class Manifest(BaseModel):
@@ -355,6 +357,20 @@ def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterat
         partial.unlink(missing_ok=True)
 
 
+@contextmanager
+def staged_trace(trace: Trace, release: AnyRelease, path: Path) -> Iterator[None]:
+    """Write the origins of swapped points (mode 0600) beside their final name at once, and give them that name when the block succeeds."""
+    partial = _partial(path)
+    try:
+        with explained_write(path), os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            pq.write_table(trace.table(release.trajectory_ids, release.offsets), file)
+        yield
+        with explained_write(path):
+            partial.rename(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def check_linkage_path(path: Path, release_folder: Path) -> None:
     """Raise OutputError when a linkage table must not or cannot be written there."""
     if path.resolve().is_relative_to(release_folder.resolve()):
@@ -364,14 +380,23 @@ def check_linkage_path(path: Path, release_folder: Path) -> None:
 
 
 def read_linkage(path: Path) -> Linkage:
-    """The linkage table in a Parquet file; raises InputError when it cannot be read or lacks a column."""
+    """The linkage table in a Parquet file, with the trace of the same release where one lies beside it.
+
+    Raises InputError when it cannot be read or lacks a column.
+    """
     table = read_parquet(path)
     missing = [name for name in ("uid", "trajectory_id") if name not in table.column_names]
     if missing:
         raise InputError(f"{path} is not a linkage table: it lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
     if any(table[name].null_count for name in ("uid", "trajectory_id")):
         raise InputError(f"{path} has empty values in its columns")
-    return Linkage(*(tuple(table[name].cast(pa.string()).to_pylist()) for name in ("uid", "trajectory_id")))
+    uids, trajectory_ids = (tuple(table[name].cast(pa.string()).to_pylist()) for name in ("uid", "trajectory_id"))
+    beside, trace = path.with_name(TRACE_FILE), None
+    if beside.exists() and beside != path:
+        origins = read_parquet(beside)
+        if "trajectory_id" in origins.column_names and set(pc.unique(origins["trajectory_id"]).to_pylist()) == set(trajectory_ids):
+            trace = Trace.of_table(origins, str(beside))
+    return Linkage(uids, trajectory_ids, trace)
 
 
 def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:

@@ -6,7 +6,9 @@ from shoal.claims import Claim
 from shoal.methods.glove import Glove
 from shoal.methods.kte_hide import KteHide
 from shoal.methods.nwa import Nwa
+from shoal.methods.reach_locations import ReachLocations
 from shoal.methods.static import StaticGeneralisation
+from shoal.methods.swap_locations import SwapLocations
 from shoal.methods.w4m import W4m
 from shoal.randomness import Randomness
 from shoal.release import AnyRelease, Linkage
@@ -32,10 +34,12 @@ class Method(Protocol):
         """The release, and who became which record."""
 
 
-METHODS: Final[dict[str, type[Glove | KteHide | Nwa | StaticGeneralisation | W4m]]] = {
+METHODS: Final[dict[str, type[Glove | KteHide | Nwa | ReachLocations | StaticGeneralisation | SwapLocations | W4m]]] = {
     "glove": Glove,
     "kte-hide": KteHide,
     "nwa": Nwa,
+    "reach-locations": ReachLocations,
     "static": StaticGeneralisation,
+    "swap-locations": SwapLocations,
     "w4m": W4m,
 }

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from shoal.claims import Claim, KDeltaAnonymity, KteAnonymity
+from shoal.claims import Claim, KDeltaAnonymity, KteAnonymity, LocationPrivacy, TrajectoryPrivacy
 from shoal.release import AnyRelease, Release
 from shoal.units import SECONDS, show_m, show_s
 
@@ -17,7 +17,21 @@ METHODS: Final = {
     "w4m": "Wait For Me",
 }
 
+_ALL_TOGETHER: Final = (
+    "Untangling was not tested: who joins points of several records that make one plausible way may get back pieces of a true movement."
+)
 LIMITS_OF_POINTS: Final = {
+    TrajectoryPrivacy.type: (
+        "Every point is a true one of somebody, time and place together. Whoever was seen there is still seen there, under whatever name.",
+        "The promise is about one record. The records of a cluster hold between them all places of its members that were not removed.",
+        _ALL_TOGETHER,
+    ),
+    LocationPrivacy.type: (
+        "This is not k-anonymity of trajectories: a record keeps true times of its person, and whoever knows some of them finds it.",
+        "A place belongs to somebody who was there within the time threshold; that several people went to such places can be read off.",
+        "The promise is about a place and its time together. Places alone, or places within the space threshold, may be guessed better.",
+        _ALL_TOGETHER,
+    ),
     KDeltaAnonymity.type: (
         "This is not k-anonymity of trajectories. Whoever knows some true points of a person can often tell the one record that was moved "
         "from them, although others are near (Trujillo-Rasua and Domingo-Ferrer, 2013).",
@@ -48,6 +62,13 @@ _MEANINGS: Final = {
     "grid_m": "side of the coarse cells in which a crowd must agree",
     "slot_s": "length of the coarse slots in which a crowd must agree",
     "suppress_space_m": "boxes wider than this (dx + dy) are left out",
+    "time_threshold_s": "how far in time a point may be from the one that leads its swap set",
+    "space_threshold_m": "how far in space a point may be from the one that leads its swap set",
+    "clustering": "how trajectories were brought together in groups of k",
+    "paths": "between which trajectories the distance is a shortest path through others",
+    "both_sides": "whether both who trade places stay within reach of their neighbouring points, or the leading one alone",
+    "most_off_street_m": "points farther from every street were left out",
+    "streets": "the street graph that paths were measured on",
     "suppress_time_s": "boxes longer than this are left out",
 }
 
@@ -95,6 +116,10 @@ def claim_in_words(claim: Claim) -> str:
             f"Whoever has followed a person for any {show_s(claim.tau_s)} finds at least {claim.k} records that fit; who hides whom "
             f"changes every {show_s(claim.epsilon_s)}."
         )
+    if isinstance(claim, TrajectoryPrivacy):
+        return f"Whoever knows some points of a person finds the person's record with a chance of 1 in {claim.k} at most."
+    if isinstance(claim, LocationPrivacy):
+        return f"Whoever knows some points of a person tells a further one, place and time, with a chance of 1 in {claim.k} at most."
     if isinstance(claim, KDeltaAnonymity):
         return f"At every published time, each record has at least {claim.k - 1} others within {show_m(claim.delta_m)}."
     others = "at least one other" if claim.k == 2 else f"at least {claim.k - 1} others"
@@ -105,6 +130,10 @@ def claim_name(claim: Claim) -> str:
     """The property and its numbers."""
     if isinstance(claim, KteAnonymity):
         return f"k^(tau,epsilon)-anonymity, k = {claim.k}, tau = {show_s(claim.tau_s)}, epsilon = {show_s(claim.epsilon_s)}"
+    if isinstance(claim, TrajectoryPrivacy):
+        return f"trajectory p-privacy, p = 1/{claim.k}"
+    if isinstance(claim, LocationPrivacy):
+        return f"location p-privacy, p = 1/{claim.k}"
     if isinstance(claim, KDeltaAnonymity):
         return f"(k, delta)-co-location, k = {claim.k}, delta = {show_m(claim.delta_m)}"
     return f"k-anonymity, k = {claim.k}"

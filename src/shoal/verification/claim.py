@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from shoal.claims import Claim, KAnonymity, KDeltaAnonymity, KteAnonymity
+from shoal.claims import Claim, KAnonymity, KDeltaAnonymity, KteAnonymity, LocationPrivacy, TrajectoryPrivacy
 from shoal.release import AnyRelease, Linkage
 from shoal.trajectories import Population, Trajectories
 from shoal.verdicts import Finding, Verdict
@@ -14,6 +14,7 @@ from shoal.verification.k_anonymity import check_k_anonymity
 from shoal.verification.kte import check_kte_anonymity
 from shoal.verification.linking import links_of
 from shoal.verification.order import order_findings
+from shoal.verification.swapped import check_location_privacy, check_trajectory_privacy
 
 Check = Callable[[Trajectories, Any, Linkage | None], Verdict]  # Any: boxes or points, as the claim's type says
 
@@ -21,6 +22,8 @@ CHECKS: Final[dict[type[Claim], Check]] = {
     KAnonymity: check_k_anonymity,
     KteAnonymity: check_kte_anonymity,
     KDeltaAnonymity: check_company,
+    TrajectoryPrivacy: check_trajectory_privacy,
+    LocationPrivacy: check_location_privacy,
 }
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from shoal.claims import KDeltaAnonymity
 from shoal.release import Linkage, PointRelease
 from shoal.trajectories import Floats, Integers, Trajectories
 from shoal.units import show_m
@@ -36,7 +37,7 @@ def check_company(original: Trajectories, release: PointRelease, linkage: Linkag
         *_points_not_accounted(original, release),
         *_without_company(release),
     ]
-    notes = [NOT_K_ANONYMITY] if release.claim.delta_m else []
+    notes = [NOT_K_ANONYMITY] if _claim(release).delta_m else []
     if original.intake.rows_read:
         findings += account_differs(original, release)
     else:
@@ -52,6 +53,11 @@ def check_company(original: Trajectories, release: PointRelease, linkage: Linkag
     return Verdict.of(findings, checked=release.n_records, notes=notes)
 
 
+def _claim(release: PointRelease) -> KDeltaAnonymity:
+    assert isinstance(release.claim, KDeltaAnonymity)  # noqa: S101  # CHECKS maps no other claim here
+    return release.claim
+
+
 def _points_not_accounted(original: Trajectories, release: PointRelease) -> Iterator[Finding]:
     """A finding when raw samples, less the suppressed, and created ones do not add up to the published points."""
     lost, made = release.losses.samples_suppressed, release.losses.samples_created
@@ -62,7 +68,7 @@ def _points_not_accounted(original: Trajectories, release: PointRelease) -> Iter
 
 def _without_company(release: PointRelease) -> Iterator[Finding]:
     """Records that are not in a set of k that keep together, and at which time, if it can be said of one."""
-    points, k, delta_m = release.points, release.claim.k, release.claim.delta_m
+    points, k, delta_m = release.points, release.claim.k, _claim(release).delta_m
     by_time: tuple[Integers, Floats] | None = None
     for group in _records_of_one_time_line(release):
         x, y = (np.stack([column[release.offsets[r] : release.offsets[r + 1]] for r in group.tolist()]) for column in (points.x, points.y))
@@ -134,7 +140,7 @@ def _any_set(x: Floats, y: Floats, near: Integers, size: int, delta_m: float) ->
 
 def _explained(release: PointRelease, record: int, by_time: Integers, time_sorted: Floats) -> Finding:
     """What is wrong with a record in no set of k."""
-    points, k, delta_m = release.points, release.claim.k, release.claim.delta_m
+    points, k, delta_m = release.points, release.claim.k, _claim(release).delta_m
     start, end = int(release.offsets[record]), int(release.offsets[record + 1])
     for row in range(start, end):
         rows = by_time[np.searchsorted(time_sorted, points.t[row], "left") : np.searchsorted(time_sorted, points.t[row], "right")]

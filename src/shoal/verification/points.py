@@ -23,8 +23,8 @@ def off_plane(original: Trajectories, release: PointRelease, *, moved: bool = Fa
     return [Finding("grid-mismatch", message)]
 
 
-def malformed_points(release: PointRelease) -> Iterator[Finding]:
-    """Records without points, points that are no numbers, and points that do not ascend by (t, x, y) or stand twice in one record."""
+def malformed_points(release: PointRelease, *, repeats: bool = False) -> Iterator[Finding]:
+    """Records without points, points that are no numbers, that do not ascend by (t, x, y), or that stand twice (unless ``repeats``)."""
     for record in np.flatnonzero(np.diff(release.offsets) == 0).tolist():
         yield Finding("empty-record", "this record holds no point", release.trajectory_ids[record])
     t, x, y = release.points.t, release.points.x, release.points.y
@@ -32,7 +32,7 @@ def malformed_points(release: PointRelease) -> Iterator[Finding]:
         yield Finding("malformed-point", "a published coordinate or time is no finite number")
         return
     dt, dx, dy = np.diff(t), np.diff(x), np.diff(y)
-    ascends = (dt > 0) | ((dt == 0) & ((dx > 0) | ((dx == 0) & (dy > 0))))
+    ascends = (dt > 0) | ((dt == 0) & ((dx > 0) | ((dx == 0) & (dy >= 0 if repeats else dy > 0))))
     inner = release.offsets[1:-1]
     ascends[inner[(inner > 0) & (inner < len(t))] - 1] = True
     wrong = np.flatnonzero(~ascends) + 1

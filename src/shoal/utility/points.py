@@ -1,0 +1,115 @@
+"""What a release of points is still good for (swap-reach-locations.txt, Sec. 3.2 and 7.1.4): space distortion, removals, range queries."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import MisuseError
+from shoal.kernels.range_queries import Lines, Queries, count_near, distances_in_time
+from shoal.linked import records_of
+from shoal.release import Linkage, PointRelease
+from shoal.run import Run
+from shoal.trajectories import Trajectories
+
+Floats = npt.NDArray[np.float64]
+_QUERIES_PER_PART = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointUtility:
+    """total_distortion_m: TotalSD. defined: raw points at whose time their record has a place. removed_*: shares of all."""
+
+    total_distortion_m: float
+    mean_distortion_m: float
+    defined: int
+    removed_trajectories: float
+    removed_locations: float
+
+    def to_json(self) -> dict[str, Any]:
+        """All figures by name."""
+        return asdict(self)
+
+
+def measure_points(original: Trajectories, release: PointRelease, linkage: Linkage, *, omega_m: float = 0.0) -> PointUtility:
+    """Space distortion and removals. omega_m: what a raw point counts at whose time its record has no place (Omega of Def. 3).
+
+    A record is a function of time between its first and its last point, as in Sec. 4.1. Raises MisuseError for a linkage that does not fit.
+    """
+    if not (np.isfinite(omega_m) and omega_m >= 0):
+        raise MisuseError(f"omega = {omega_m} m must be finite and not negative; 0 counts only what is still there")
+    away = np.full(original.n_samples, np.nan)
+    distances_in_time(lines_of(original), lines_of(release), records_of(original, release, linkage), away)
+    defined = ~np.isnan(away)
+    total = float(away[defined].sum())
+    return PointUtility(
+        total_distortion_m=total + omega_m * int(np.count_nonzero(~defined)),
+        mean_distortion_m=total / max(int(np.count_nonzero(defined)), 1),
+        defined=int(np.count_nonzero(defined)),
+        removed_trajectories=1 - release.n_records / original.n_subjects,
+        removed_locations=1 - release.n_samples / original.n_samples,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangeDistortion:
+    """sid, aid: mean relative difference of counts; 0 / 0 counts as 0. asked: queries; empty: those that nothing satisfies in either."""
+
+    sid: float
+    aid: float
+    asked: int
+    empty: int
+
+
+def draw_queries(original: Trajectories, count: int, longest_s: float, widest_m: float, rng: np.random.Generator) -> Queries:
+    """Queries as in Sec. 7.1.4: around a random trajectory with a random radius up to ``widest_m``, in an interval up to ``longest_s``.
+
+    The paper does not say where the interval lies; here it begins at a random moment of the trajectory that is the region and ends with it
+    at the latest, because a region that does not exist then asks nothing.
+    """
+    if count < 1 or not (longest_s >= 0 and widest_m >= 0):
+        raise MisuseError(f"{count} queries of up to {longest_s} s and {widest_m} m cannot be drawn; all must be at least 0, and one query")
+    region = rng.integers(0, original.n_subjects, count)
+    first, last = original.t[original.offsets[:-1]][region], original.t[original.offsets[1:] - 1][region]
+    begin = first + rng.random(count) * (last - first)
+    return Queries(region, rng.random(count) * widest_m, begin, np.minimum(begin + rng.random(count) * longest_s, last))
+
+
+def range_distortion(
+    original: Trajectories, release: PointRelease | Trajectories, queries: Queries, run: Run | None = None
+) -> RangeDistortion:
+    """SID and AID of a release for these queries, whose regions are trajectories of the original."""
+    run, regions = run or Run(), lines_of(original)
+    counts = []
+    for source in (regions, lines_of(release)):
+        sometime, always = np.zeros((2, len(queries.region)), dtype=np.int64)
+        parts = range(0, len(queries.region), _QUERIES_PER_PART)
+        for _ in run.map(_asking(source, regions, queries, sometime, always), parts, label="asking range queries"):
+            pass
+        counts.append((sometime, always))
+    (some, every), (some_then, every_then) = counts
+    return RangeDistortion(
+        sid=_relative(some, some_then),
+        aid=_relative(every, every_then),
+        asked=len(queries.region),
+        empty=int(np.count_nonzero((some == 0) & (some_then == 0))),
+    )
+
+
+def lines_of(points: Trajectories | PointRelease) -> Lines:
+    """The arrays of raw or published points."""
+    held = points.points if isinstance(points, PointRelease) else points
+    return Lines(points.offsets, held.t, held.x, held.y)
+
+
+def _asking(
+    source: Lines, regions: Lines, queries: Queries, sometime: npt.NDArray[np.int64], always: npt.NDArray[np.int64]
+) -> Callable[[int], None]:
+    return lambda begin: count_near(source, regions, queries, begin, min(begin + _QUERIES_PER_PART, len(queries.region)), sometime, always)
+
+
+def _relative(before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]) -> float:
+    larger = np.maximum(before, after)
+    return float((np.abs(before - after) / np.maximum(larger, 1)).mean())
