@@ -1,6 +1,6 @@
 """Table II of kte-anonymity.txt on synthetic data: merging random people by k-merge, by GLOVE, and by one coarse grid for all.
 
-    python bench/table_two.py [--subjects 3000] [--days 14] [--layout city] [--tuples 100] [--input FILE]
+    python bench/table_two.py [--subjects 3000] [--days 14] [--layout city] [--tuples 100] [--k 2 5 8] [--input FILE]
 
 For k-merge and GLOVE the median and the mean duration and dx + dy of the published boxes of all tuples. For static generalisation two
 shares: tuples whose members become identical, and samples whose coarse cell and slot all members visit.
@@ -49,6 +49,7 @@ def main() -> None:
     options.add_argument("--days", type=int, default=14)
     options.add_argument("--layout", choices=("nation", "city"), default="city")
     options.add_argument("--tuples", type=int, default=100)
+    options.add_argument("--k", type=int, nargs="+", default=[2, 5, 8])
     options.add_argument("--input")
     asked = options.parse_args()
 
@@ -56,7 +57,7 @@ def main() -> None:
     grid = original.snapped_grid()
     print(f"{original.n_subjects} people, {original.n_samples} samples, {asked.tuples} random tuples for each k")
     merges = {"k-merge": by_k_merge, **{f"GLOVE, {reading}": by_glove(reading) for reading in ("none", "reshape-final", "reshape-each")}}
-    for k in (2, 5, 8):
+    for k in asked.k:
         draw = np.random.default_rng(k)
         tuples = [original.keep(np.sort(draw.choice(original.n_subjects, k, replace=False))) for _ in range(asked.tuples)]
         for name, merge in merges.items():
