@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 import shoal
+from shoal.methods.reshaping import Generalize
 from shoal.release import Boxes
 from shoal.run import Run
 from shoal.trajectories import Trajectories
@@ -26,7 +27,7 @@ def by_k_merge(own: Trajectories) -> Boxes:
     return Boxes(t_start=cells[:, 0], t_end=cells[:, 1], x_min=cells[:, 2], y_min=cells[:, 3], x_max=cells[:, 4], y_max=cells[:, 5])
 
 
-def by_glove(reading: str) -> Callable[[Trajectories], Boxes]:
+def by_glove(reading: Generalize) -> Callable[[Trajectories], Boxes]:
     def merge(own: Trajectories) -> Boxes:
         (crowd,) = shoal.Glove(k=own.n_subjects, generalize=reading).crowds(own, Run(threads=1))
         return crowd.boxes
@@ -56,7 +57,8 @@ def main() -> None:
     original = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
     grid = original.snapped_grid()
     print(f"{original.n_subjects} people, {original.n_samples} samples, {asked.tuples} random tuples for each k")
-    merges = {"k-merge": by_k_merge, **{f"GLOVE, {reading}": by_glove(reading) for reading in ("none", "reshape-final", "reshape-each")}}
+    readings: tuple[Generalize, ...] = ("none", "reshape-final", "reshape-each")
+    merges = {"k-merge": by_k_merge, **{f"GLOVE, {reading}": by_glove(reading) for reading in readings}}
     for k in asked.k:
         draw = np.random.default_rng(k)
         tuples = [original.keep(np.sort(draw.choice(original.n_subjects, k, replace=False))) for _ in range(asked.tuples)]
