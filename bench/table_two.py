@@ -1,6 +1,6 @@
 """Table II of kte-anonymity.txt on synthetic data: merging random people by k-merge, by GLOVE, and by one coarse grid for all.
 
-    python bench/table_two.py [--subjects 3000] [--days 14] [--layout city] [--tuples 100] [--input FILE]
+    python bench/table_two.py [--subjects 3000] [--days 14] [--layout city] [--tuples 100] [--k 2 5 8] [--input FILE]
 
 For k-merge and GLOVE the median and the mean duration and dx + dy of the published boxes of all tuples. For static generalisation two
 shares: tuples whose members become identical, and samples whose coarse cell and slot all members visit.
@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 import shoal
+from shoal.methods.reshaping import Generalize
 from shoal.release import Boxes
 from shoal.run import Run
 from shoal.trajectories import Trajectories
@@ -26,7 +27,7 @@ def by_k_merge(own: Trajectories) -> Boxes:
     return Boxes(t_start=cells[:, 0], t_end=cells[:, 1], x_min=cells[:, 2], y_min=cells[:, 3], x_max=cells[:, 4], y_max=cells[:, 5])
 
 
-def by_glove(reading: str) -> Callable[[Trajectories], Boxes]:
+def by_glove(reading: Generalize) -> Callable[[Trajectories], Boxes]:
     def merge(own: Trajectories) -> Boxes:
         (crowd,) = shoal.Glove(k=own.n_subjects, generalize=reading).crowds(own, Run(threads=1))
         return crowd.boxes
@@ -49,14 +50,16 @@ def main() -> None:
     options.add_argument("--days", type=int, default=14)
     options.add_argument("--layout", choices=("nation", "city"), default="city")
     options.add_argument("--tuples", type=int, default=100)
+    options.add_argument("--k", type=int, nargs="+", default=[2, 5, 8])
     options.add_argument("--input")
     asked = options.parse_args()
 
     original = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
     grid = original.snapped_grid()
     print(f"{original.n_subjects} people, {original.n_samples} samples, {asked.tuples} random tuples for each k")
-    merges = {"k-merge": by_k_merge, **{f"GLOVE, {reading}": by_glove(reading) for reading in ("none", "reshape-final", "reshape-each")}}
-    for k in (2, 5, 8):
+    readings: tuple[Generalize, ...] = ("none", "reshape-final", "reshape-each")
+    merges = {"k-merge": by_k_merge, **{f"GLOVE, {reading}": by_glove(reading) for reading in readings}}
+    for k in asked.k:
         draw = np.random.default_rng(k)
         tuples = [original.keep(np.sort(draw.choice(original.n_subjects, k, replace=False))) for _ in range(asked.tuples)]
         for name, merge in merges.items():

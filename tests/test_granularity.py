@@ -76,7 +76,7 @@ def test_the_command_prints_one_document_and_writes_one_page(calls: Path, tmp_pa
     shown = json.loads(outcome.out)
     assert all(a["tau_s"] < b["tau_s"] for a, b in pairwise(shown["settings"]))
     assert [one["tau_s"] for one in shown["settings"]] == [3600.0, 7200.0]
-    assert list(shown["failed"]) == ["90 s"]
+    assert list(shown["failed"]) == ["1.5 min"]
     assert shown["report"] == str(page)
     assert "no release" in page.read_text(encoding="utf-8")
     again = command("granularity", calls, "--tau", "1h", "--output", page)

@@ -1,5 +1,6 @@
 """kte-hide against what it must keep: assignments, planted sparse data where every weakening shows, bad input, the special case."""
 
+import re
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -146,6 +147,9 @@ def test_a_reused_hider_leaks_beyond_epsilon_and_a_sound_release_does_not() -> N
     beyond = [note for note in shoal.verify(original, *reused).notes if note.startswith("leakage")]
     assert beyond
     assert "; 0.00% of" not in beyond[0]
+    explained = re.search(r"by accident in [\d.]+%, (\d+)% of that", beyond[0])
+    assert explained
+    assert int(explained[1]) < 5  # neighbours do not
     assert any("; 0.00% of" in note for note in shoal.verify(original, *sound).notes)
 
 

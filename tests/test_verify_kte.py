@@ -121,7 +121,7 @@ def test_a_search_without_end_stops_and_counts_as_failure(monkeypatch: pytest.Mo
     ids, t, x = zip(*rows, strict=True)
     original = Trajectories.from_rows(ids, t, x, [0] * len(t), grid=Grid())
     release, linkage = naive_release(original, k=2)
-    giant = [
+    giant: list[list[tuple[int, ...]]] = [
         [(0, 5, 0, 0, 1000, 1), (20 + s % 7, 21 + s % 7, 500 + s, 0, 501 + s, 1)] for s in subject_positions(original, release, linkage)
     ]
     case = with_kte_claim((original, with_records(release, giant), linkage), 30)

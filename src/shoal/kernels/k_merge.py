@@ -117,7 +117,8 @@ def least_costs(stamps: Stamps, room: Integers) -> Integers:
         for level in range(levels):
             best = min(best, least[level] + (t[h] + 1) * sides[level])
         cost[h + 1] = best
-    return cost[: len(t) + 1]
+    costs: Integers = cost[: len(t) + 1]
+    return costs
 
 
 @compiled
