@@ -18,7 +18,7 @@ def comparison_page(
 ) -> str:
     """found: the comparison as its JSON; words, unit: of the budget's metric; people: in the releases, and held out as control."""
     releases = found["releases"]
-    drawings = {"frontier": frontier_figure(points, better, words)} if points else {}
+    drawings = {"frontier": frontier_figure(points, better, found["budget"]["utility"])} if points else {}
     rates = {
         (knowledge, entry["name"]): None for result in releases for knowledge, entries in result["attacks"].items() for entry in entries
     }
