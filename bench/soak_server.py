@@ -145,7 +145,7 @@ def main() -> None:
         counts = campaign(url, given.kills, random.Random(given.seed))
         took_s = time.perf_counter() - began
     print(f"{given.kills} kills in {took_s:.0f} s: {dict(counts)}")
-    sys.exit(bool(counts["letters lost"] or counts["releases lost"] or counts["half-written"]))
+    sys.exit(bool(counts["letters lost"] or counts["releases lost"] or counts["half-written"] or not counts["letter"]))
 
 
 if __name__ == "__main__":
