@@ -42,6 +42,9 @@ def test_postgres_counts_as_brute_force_does(
         for without in (None, (1).to_bytes(16)):
             count = postgres_store.count(query, likeness, 4, without=without)
             assert (count.people, count.occurrences) == naive_count(releases, query, likeness, without)
+            for enough in (1, 2, 3):
+                some = postgres_store.count(query, likeness, 4, without=without, enough=enough)
+                assert min(some.people, enough) == min(count.people, enough)
         assert postgres_store.count(query, likeness, 3).people == 0
 
 

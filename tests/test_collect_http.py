@@ -1,5 +1,6 @@
 """The collector over a real socket: named errors, limits, logs and metrics without content, TLS, signed replies."""
 
+import hashlib
 import http.client
 import json
 import random
@@ -184,9 +185,17 @@ def test_replies_are_signed_for_their_question(site: Site) -> None:
     ):
         with pytest.raises(PeerError, match="bad-signature"):
             check_reply(key, target, content, signed)
+    device = Device("user", MEMBER, bytes(32), identity_of(KEY), bytes(32), bytes(32))
+    ask = Call("POST", f"/v1/groups/{site.group.hex()}/questions", next(one for one in map(question, range(5000)) if begins_like_json(one)))
+    for call in (Call("GET", "/v1/rounds"), Call("GET", "/v1/letters?after=0"), ask):
+        assert site.server.send(call, device, time.time()).status == 200, "binary replies are signed, too, whatever they begin with"
     impostor = Device("user", MEMBER, bytes(32), identity_of(seed("another")), bytes(32), bytes(32))
     with pytest.raises(PeerError, match="bad-signature"):
         site.server.send(Call("GET", "/v1/rounds"), impostor, time.time())
+
+
+def begins_like_json(record: bytes) -> bool:
+    return hashlib.blake2b(record, digest_size=32).digest()[:1] == b"{"
 
 
 def test_terms_and_mailbags_that_make_no_sense_are_refused() -> None:

@@ -26,6 +26,17 @@ with PhiStore(Database(sys.argv[1])) as store:
 """
 
 
+SOAK = Path(__file__).parents[1] / "bench" / "soak_server.py"
+
+
+def test_the_collector_is_killed_during_writes_and_loses_nothing_acknowledged(database_url: str) -> None:
+    """A short version of ``./dev soak``, which kills it a thousand times."""
+    ended = subprocess.run(
+        [sys.executable, str(SOAK), "--kills", "8", "--database", database_url], capture_output=True, text=True, timeout=500, check=False
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
 def kill_once(database: str, first: int, after_s: float) -> list[int]:
     """Start a writer, kill it; the numbers that it acknowledged."""
     with subprocess.Popen([sys.executable, "-c", WRITER, database, str(first)], stdout=subprocess.PIPE, text=True) as writer:

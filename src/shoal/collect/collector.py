@@ -37,8 +37,8 @@ class Store(Protocol):
     def add(self, release: Release, day: int) -> str:
         """Keep a release; its identifier."""
 
-    def count(self, points: Sequence[Cylinder], likeness: Likeness, before_day: int) -> Count:
-        """Phi of a query over everything stored before a day."""
+    def count(self, points: Sequence[Cylinder], likeness: Likeness, before_day: int, *, enough: int | None = None) -> Count:
+        """Phi of a query over everything stored before a day; a count of ``enough`` people or more need not be complete."""
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Collector:
     def reply(self, record: bytes, today: int) -> bytes:
         """The same without a quota."""
         query = decode_query(record)
-        count = self.store.count(query.points, self.likeness, today)
+        count = self.store.count(query.points, self.likeness, today, enough=None if self.by_occurrence else CAP)
         phi = count.occurrences if self.by_occurrence else count.people + (count.bootstrap if self.count_bootstrap else 0)
         body = hashlib.blake2b(record, digest_size=32).digest() + min(phi, CAP).to_bytes(2) + today.to_bytes(4)
         return body + signature(self.signing_seed, b"answer", body)

@@ -105,9 +105,11 @@ def target_of(request: Request) -> str:
 
 
 def signed_reply(request: Request, content: Any, signing_seed: bytes) -> Response:
-    """JSON with the server's signature of it, as the reply to this very address."""
-    body = json.dumps(content).encode()
-    return Response(body, media_type="application/json", headers={"Shoal-Signature": sign_reply(signing_seed, target_of(request), body)})
+    """Bytes, or anything else as JSON, with the server's signature as the reply to this very address."""
+    binary = isinstance(content, bytes)
+    body = content if binary else json.dumps(content).encode()
+    kind, signed = "application/octet-stream" if binary else "application/json", sign_reply(signing_seed, target_of(request), body)
+    return Response(body, media_type=kind, headers={"Shoal-Signature": signed})
 
 
 class Watch:

@@ -126,16 +126,16 @@ def _add_groups(app: FastAPI, desk: _Desk, watch: Watch) -> None:
         return desk.signed(request, {"new": post.send(*sent, desk.clock())})
 
     @app.get("/v1/letters")
-    def fetch(sent: Small, after: int = 0) -> Response:
+    def fetch(request: Request, sent: Small, after: int = 0) -> Response:
         if not 0 <= after < 1 << 62:
             raise PeerError("out-of-range", "letters after a number that no letter has")
-        return Response(post.fetch(sent[0], after), media_type="application/octet-stream")
+        return desk.signed(request, post.fetch(sent[0], after))
 
     @app.post("/v1/groups/{name}/questions")
-    def ask(name: str, sent: Large) -> Response:
+    def ask(request: Request, name: str, sent: Large) -> Response:
         answers = post.ask(sent[0], named(name), sent[1], desk.clock())
         watch.add("phi_queries", len(sent[1]) // RECORD_BYTES)
-        return Response(answers, media_type="application/octet-stream")
+        return desk.signed(request, answers)
 
     @app.post("/v1/groups/{name}/releases")
     def deliver(request: Request, name: str, sent: Large) -> Response:

@@ -63,7 +63,7 @@ class Journey:
     def __init__(self, device: Device, member: Participant, points: tuple[Cylinder, ...], prior: Prior, chance: Chance) -> None:
         self.device, self.member, self.points, self._prior, self._chance = device, member, points, prior, chance
         self.ending: Ending | None = None
-        self.requests = self.bytes_out = 0
+        self.requests = self.messages = self.bytes_out = 0
         self._outbox: list[Call] = []
         self._lots = Lots(device.signing_seed, Chance(chance.seed()))
         self._circle: Circle | None = None
@@ -102,6 +102,7 @@ class Journey:
     def replied(self, call: Call, reply: Reply, now_s: float) -> bool:
         """Take a reply; whether anything has changed that has to be kept before the next request."""
         self.requests += 1
+        self.messages += not call.poll
         self.bytes_out += len(call.body)
         if self.waiting_calls and call == self.waiting_calls[0]:
             self.waiting_calls.pop(0)

@@ -1,0 +1,176 @@
+"""The collector over HTTP on loopback: phi queries a second, and what a whole round of one group costs the server and its members."""
+
+import argparse
+import http.client
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from fastapi import FastAPI
+
+from bench_phi import CONTRIBUTORS, city, fill, started_postgres
+from service_town import PLACES, device_for, identity_of, journey_for, seed
+from shoal.collect.chance import Chance
+from shoal.collect.costs import paper_messages
+from shoal.collect.database import Database
+from shoal.collect.migrations import AUTHORITY
+from shoal.collect.phi import PhiStore
+from shoal.collect.records import Query, encode_query
+from shoal.collect.service.http import bound
+from shoal.collect.service.http_authority import ClaimBook, authority_application
+from shoal.collect.service.http_client import Server, travel
+from shoal.collect.service.http_collector import collector_application
+from shoal.collect.service.wire import Terms, authorization
+
+KEY = seed("server")
+
+
+def start(url: str, terms: Terms, members: int) -> tuple[int, str, str]:
+    """Collector and authority, each in a process of its own: the first one's id, and both addresses."""
+
+    def collector() -> FastAPI:
+        database = Database(url)
+        return collector_application(database, KEY, terms, PLACES, os.urandom, round_size=members, join_s=600, quota=10**9, quiet=True)
+
+    def authority() -> FastAPI:
+        return authority_application(book(), quiet=True)
+
+    addresses = []
+    for make in (collector, authority):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            server, listening, address = bound(make(), "127.0.0.1", 0)
+            os.write(writer, address.encode())
+            server.run(sockets=[listening])
+            os._exit(0)
+        addresses.append((child, os.read(reader, 200).decode()))
+    return addresses[0][0], addresses[0][1], addresses[1][1]
+
+
+def book() -> ClaimBook:
+    return ClaimBook(Database(None, AUTHORITY), seed("authority"), frozenset({identity_of(KEY)}))
+
+
+def nothing(*_: object) -> None:
+    """Keep nothing, say nothing."""
+
+
+def cpu_of(process: int) -> float:
+    """CPU seconds of another process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def ask(address: str, batches: list[bytes], target: str) -> None:
+    """One member's questions, one batch after the other."""
+    connection, who = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60), seed("sign", 0)
+    for body in batches:
+        header = authorization(who, identity_of(who), identity_of(KEY), "POST", target, body, time.time())
+        connection.request("POST", target, body, {"Authorization": header})
+        response = connection.getresponse()
+        if response.status != 200 or not response.read():
+            raise AssertionError(response.status)
+
+
+def queries(url: str, pairs: int, batches: int, batch: int) -> dict[str, object]:
+    """Sustained phi queries, signed answers and quota included, from two connections at once."""
+    releases = city(Chance(bytes(32)), pairs, CONTRIBUTORS, 5.0 * pairs / 242_582)
+    terms, session = Terms(group_size=3), seed("session")
+    with PhiStore(Database(url)) as store:
+        fill(store, releases)
+        db = store.database
+        row = (bytes(32), terms.model_dump_json(), time.time() + 1e6)
+        db.change("INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'grouped', 0, ?)", row)
+        ticket = (1, identity_of(seed("sign", 0)), bytes(64), session, 0)
+        db.change("INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, 0, ?, ?)", ticket)
+    child, address, _ = start(url, terms, 3)
+    chance = Chance(seed("questions"))
+    bodies = [
+        b"".join(encode_query(Query(chance.take(16), releases[chance.below(len(releases))].points)) for _ in range(batch))
+        for _ in range(batches)
+    ]
+    target = f"/v1/groups/{session.hex()}/questions"
+    threads = [threading.Thread(target=ask, args=(address, bodies[i::2], target)) for i in range(2)]
+    before, began = cpu_of(child), time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    took_s, cpu_s, n = time.perf_counter() - began, cpu_of(child) - before, batches * batch
+    os.kill(child, signal.SIGKILL)
+    return {
+        "pairs": pairs,
+        "queries": n,
+        "queries_in_a_request": batch,
+        "queries_a_second": round(n / took_s),
+        "queries_a_server_cpu_second": round(n / cpu_s),
+    }
+
+
+def groups(url: str, n_groups: int, terms: Terms) -> dict[str, object]:
+    """Whole rounds of several groups at once: CPU of server and members, requests and bytes of each."""
+    members = n_groups * terms.group_size
+    child, collector, authority = start(url, terms, members)
+    journeys = [journey_for(device_for(i, KEY, book()), 0) for i in range(members)]
+    threads = []
+    before, began, before_own = cpu_of(child), time.perf_counter(), time.process_time()
+    for journey in journeys:
+        servers = {"collector": Server(collector), "authority": Server(authority)}
+        options = {"poll_s": 0.5, "patience_s": 600.0}
+        threads.append(threading.Thread(target=travel, args=(journey, servers, nothing, nothing), kwargs=options))
+        threads[-1].start()
+    for thread in threads:
+        thread.join()
+    took_s, server_s, own_s = time.perf_counter() - began, cpu_of(child) - before, time.process_time() - before_own
+    os.kill(child, signal.SIGKILL)
+    n = terms.group_size
+    return {
+        "groups": n_groups,
+        "members_of_each": n,
+        "records_of_each_member": terms.n_real + terms.n_fake,
+        "endings": sorted({journey.ending.kind for journey in journeys if journey.ending is not None}),
+        "wall_s": round(took_s, 1),
+        "server_cpu_s_a_group": round(server_s / n_groups, 2),
+        "cpu_s_a_member": round(own_s / members, 2),
+        "messages_a_member": round(sum(one.messages for one in journeys) / members, 1),
+        "requests_a_member": round(sum(one.requests for one in journeys) / members, 1),
+        "messages_of_the_paper": [paper_messages(n, place) for place in range(n)],
+        "bytes_out_a_member": round(sum(one.bytes_out for one in journeys) / members),
+    }
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--pairs", type=int, default=242_582)
+    options.add_argument("--batches", type=int, default=100)
+    options.add_argument("--batch", type=int, default=50)
+    options.add_argument("--groups", type=int, default=2)
+    options.add_argument("--real", type=int, default=40)
+    options.add_argument("--fake", type=int, default=10)
+    options.add_argument("--postgres", action="store_true")
+    given = options.parse_args()
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        terms = Terms(n_real=given.real, n_fake=given.fake, phase_limit_s=3600)
+        for name in ("queries", "groups"):
+            url = stack.enter_context(started_postgres(None)) if given.postgres else f"sqlite:///{folder}/{name}.sqlite"
+            asked = name == "queries"
+            found = queries(url, given.pairs, given.batches, given.batch) if asked else groups(url, given.groups, terms)
+            print(json.dumps({name: found}, indent=2), flush=True)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    print(json.dumps({"cpu_s_of_this_command": round(used.ru_utime + used.ru_stime, 1)}))
+
+
+if __name__ == "__main__":
+    main()
