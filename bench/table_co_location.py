@@ -4,8 +4,8 @@ python bench/table_co_location.py FILE [--pi 3] [--least-class 5]
 
 FILE: the network data of Sec. 7.1 (user_id, t = steps of 1 s, x, y in map units). Distortion: the distances between what was published
 and the raw locations of the same person and time, removed locations counting 0 (Omega = 0). A class is left out below the larger of k
-and --least-class, as the paper left out those of at most 4. Delta is the diameter of the cylinder; the second column is with twice that, as if
-delta were its radius. Linked: who knows four points of a person to 1 unit and 1 s and names the record that fits best.
+and --least-class, as the paper left out those of at most 4. Delta is the diameter of the cylinder; the second column is with twice
+that, as if delta were its radius. Linked: who knows four points of a person to 1 unit and 1 s and names the record that fits best.
 """
 
 import argparse
