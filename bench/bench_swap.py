@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
-from tables_swap import read_taxis
 
 import shoal
 from shoal.methods.reach_locations import ReachLocations
@@ -22,6 +21,7 @@ from shoal.randomness import Randomness
 from shoal.street_files import read_streets
 from shoal.trajectories import Trajectories
 from shoal.trajectory_distance import trajectory_distances
+from tables_swap import read_taxis
 
 POINTS = 93
 

@@ -39,6 +39,7 @@ from shoal.run import Run
 from shoal.trace import TRACE_FILE
 from shoal.trajectories import Grid, Trajectories
 from shoal.utility.accuracy import Accuracy, measure_accuracy
+from shoal.utility.points import measure_points
 from shoal.verdicts import Verdict
 from shoal.verification import verify, verify_folder
 
@@ -94,7 +95,7 @@ def publish(
         manifest = manifest_of(release, verdict, staging / RELEASE_FILE)
         write_manifest(manifest, staging / MANIFEST_FILE)
         if isinstance(release, PointRelease):
-            page = points_report(original, release, verdict, gaps, snapped)
+            page = points_report(original, release, verdict, gaps, snapped, measure_points(original, release, linkage))
         else:
             page = release_report(original, release, linkage, verdict, gaps)
         (staging / REPORT_FILE).write_text(page, encoding="utf-8")

@@ -11,11 +11,19 @@ from shoal.report.density import density_map
 from shoal.report.facts import gap_facts, span_of
 from shoal.report.pages import page
 from shoal.trajectories import Trajectories
+from shoal.utility.points import PointUtility
 from shoal.verdicts import Verdict
 
 
-def points_report(original: Trajectories, release: PointRelease, verdict: Verdict, gaps: Sequence[KGap], snapped: Trajectories) -> str:
-    """The page of a release of points. snapped: the original on the grid of the gaps and of the map."""
+def points_report(
+    original: Trajectories,
+    release: PointRelease,
+    verdict: Verdict,
+    gaps: Sequence[KGap],
+    snapped: Trajectories,
+    utility: PointUtility | None = None,
+) -> str:
+    """The page of a release of points. snapped: the original on the grid of the gaps and of the map; utility: where it is known."""
     grid = snapped.snapped_grid()
     boxes = release.as_boxes(grid).boxes
     density = density_map(boxes)
@@ -33,6 +41,7 @@ def points_report(original: Trajectories, release: PointRelease, verdict: Verdic
         grid=grid,
         density=density,
         gaps=shown,
+        utility=utility,
         span=span_of(boxes.t_start, boxes.t_end, grid.slot_s),
         subjects=original.n_subjects,
         samples=original.n_samples,
