@@ -25,7 +25,7 @@ def crowd(n: int = 24, samples: int = 30, *, seed: int = 0, spread_s: float = 20
 def town(*, drop: int = 0, seed: int = 0) -> StreetGraph:
     """A grid of streets, with ``drop`` edges taken away at random."""
     at = np.arange(SIDE * SIDE)
-    x, y = BLOCK_M * (at % SIDE), BLOCK_M * (at // SIDE)
+    x, y = (BLOCK_M * part.astype(np.float64) for part in (at % SIDE, at // SIDE))
     east = [(i, i + 1) for i in at.tolist() if i % SIDE < SIDE - 1]
     north = [(i, i + SIDE) for i in at.tolist() if i // SIDE < SIDE - 1]
     edges = np.array([*east, *north])

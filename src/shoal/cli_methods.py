@@ -165,5 +165,5 @@ def _parameter(name: str) -> str:
 
 def _with_streets(given: dict[str, Any]) -> dict[str, Any]:
     """The files of a street graph as the graph that they hold."""
-    files = {name: given.pop(name) for name in STREETS if name in given}
+    files: dict[str, Any] = {name: given.pop(name) for name in STREETS if name in given}
     return {**given, "streets": take_streets(files)} if files else given

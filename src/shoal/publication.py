@@ -46,6 +46,7 @@ from shoal.statement import NOTHING_STATED, Statement
 from shoal.trace import TRACE_FILE
 from shoal.trajectories import Grid, Trajectories
 from shoal.utility.accuracy import Accuracy, measure_accuracy
+from shoal.utility.points import measure_points
 from shoal.verdicts import Verdict
 from shoal.verification import verify, verify_folder
 from shoal.verification.several import Issued, Together, reveal_together
@@ -106,7 +107,8 @@ def publish(
         manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
         write_manifest(manifest, staging / MANIFEST_FILE)
         if isinstance(release, PointRelease):
-            page = points_report(original, release, verdict, gaps, snapped, statement=statement)
+            utility = measure_points(original, release, linkage)
+            page = points_report(original, release, verdict, gaps, snapped, utility=utility, statement=statement)
         else:
             evidence = gather_evidence(original, release, linkage, tries=tries, run=run)
             of_boxes = partial(release_report, original, release, linkage, verdict, gaps, evidence=evidence, statement=statement)

@@ -42,14 +42,12 @@ def read_streets(nodes: Any, edges: Any | None = None, *, crs: str | None = None
     node_table, edge_table = _table(nodes, "nodes"), _table(edges, "edges")
     names = node_table.column_names
     ids = _column(node_table, _IDS, "nodes")
+    told: str | None = WGS84
     if {"lat", "lon"} <= set(names):
-        x, y, told = _numbers(node_table["lon"], "lon"), _numbers(node_table["lat"], "lat"), WGS84
+        x, y = _numbers(node_table["lon"], "lon"), _numbers(node_table["lat"], "lat")
     else:
-        x, y, told = (
-            _numbers(_column(node_table, ("x",), "nodes"), "x"),
-            _numbers(_column(node_table, ("y",), "nodes"), "y"),
-            crs or _crs_of(node_table),
-        )
+        x, y = (_numbers(_column(node_table, (axis,), "nodes"), axis) for axis in ("x", "y"))
+        told = crs or _crs_of(node_table)
     length = next((edge_table[name] for name in _LENGTHS if name in edge_table.column_names), None)
     return _graph(
         ids.to_pylist(),
@@ -124,7 +122,7 @@ def _crs_of(table: pa.Table) -> str | None:
     """The system that the table's metadata names: of a GeoDataFrame, or of GeoParquet (whose default is longitude and latitude)."""
     metadata = table.schema.metadata or {}
     if b"streets_crs" in metadata:
-        return metadata[b"streets_crs"].decode()
+        return str(metadata[b"streets_crs"].decode())
     if b"geo" not in metadata:
         return None
     import json

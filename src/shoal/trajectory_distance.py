@@ -136,7 +136,7 @@ def _ticks(t: Numbers) -> Integers:
         ticks = np.rint(since * per_s)
         if per_s == _TICKS_PER_S[-1] or np.abs(ticks / per_s - since).max() < 1e-7:
             break
-    return ticks.astype(np.int64)
+    return np.asarray(ticks, dtype=np.int64)
 
 
 def _components(matrix: Floats, courses: Courses) -> Integers:
@@ -156,4 +156,4 @@ def _components(matrix: Floats, courses: Courses) -> Integers:
     sizes = np.bincount(component[lasting], minlength=found)
     renamed = np.empty(found + 1, dtype=np.int64)
     renamed[np.argsort(-sizes, kind="stable")], renamed[-1] = np.arange(found), -1
-    return renamed[component]
+    return np.asarray(renamed[component], dtype=np.int64)

@@ -93,7 +93,7 @@ def _play(
     codes = searched[by_code]
     by_record = np.argsort(shown.record, kind="stable")
     ends = np.searchsorted(shown.record[by_record], np.arange(shown.n_records + 1))
-    linked, told, lucky = [], [], 0
+    linked, told, lucky = [], [], 0.0
     run.progress(f"searching exact {kind} ({shown.label})", 0, len(victims))
     for victim, record in zip(victims.tolist(), own.tolist(), strict=True):
         first, length = int(original.offsets[victim]), int(original.lengths[victim])

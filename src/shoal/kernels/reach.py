@@ -117,7 +117,7 @@ def path_length(roads: Roads, cache: Cache, locations: Locations, a: int, b: int
     from_u, from_v = cache.rows[cache.slot_of[roads.u[e]]], cache.rows[cache.slot_of[roads.v[e]]]
     to_u, to_v = roads.u[f], roads.v[f]
     best = min(a_u + min(from_u[to_u] + b_u, from_u[to_v] + b_v), a_v + min(from_v[to_u] + b_u, from_v[to_v] + b_v))
-    return min(best, abs(a_u - b_u)) if e == f else best
+    return float(min(best, abs(a_u - b_u)) if e == f else best)
 
 
 @compiled

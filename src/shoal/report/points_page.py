@@ -12,6 +12,7 @@ from shoal.report.facts import gap_facts, span_of
 from shoal.report.pages import page
 from shoal.statement import NOTHING_STATED, Statement
 from shoal.trajectories import Trajectories
+from shoal.utility.points import PointUtility
 from shoal.verdicts import Verdict
 
 
@@ -22,9 +23,13 @@ def points_report(
     gaps: Sequence[KGap],
     snapped: Trajectories,
     *,
+    utility: PointUtility | None = None,
     statement: Statement = NOTHING_STATED,
 ) -> str:
-    """The page of a release of points. snapped: the original on the grid of the gaps and of the map; statement: the publisher's."""
+    """The page of a release of points.
+
+    snapped: the original on the grid of the gaps and of the map; utility: where it is known; statement: the publisher's.
+    """
     grid = snapped.snapped_grid()
     boxes = release.as_boxes(grid).boxes
     density = density_map(boxes)
@@ -42,6 +47,7 @@ def points_report(
         grid=grid,
         density=density,
         gaps=shown,
+        utility=utility,
         span=span_of(boxes.t_start, boxes.t_end, grid.slot_s),
         subjects=original.n_subjects,
         samples=original.n_samples,

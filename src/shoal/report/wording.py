@@ -200,6 +200,8 @@ def _shown(name: str, value: Any) -> str:
     """A parameter with the unit that its name carries."""
     if value is None:
         return "off"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{number:,} {what}" for what, number in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float) and name.endswith("_m"):

@@ -78,11 +78,14 @@ def shuffle_of(original: Trajectories, release: PointRelease, subject_of: Intege
 
 
 def chi_squared_tail(square: float, freedom: int) -> float:
-    """The chance of a chi-squared value this large or larger (Wilson and Hilferty 1931: within a few percent of itself in the tail)."""
-    if freedom == 0:
+    """The chance of a chi-squared value this large or larger, by the recurrence from one or two degrees of freedom upwards."""
+    if freedom == 0 or square <= 0:
         return 1.0
-    spread = 2 / (9 * freedom)
-    return math.erfc(((square / freedom) ** (1 / 3) - (1 - spread)) / math.sqrt(2 * spread)) / 2
+    half, odd = square / 2, freedom % 2
+    tail = math.erfc(math.sqrt(half)) if odd else math.exp(-half)
+    for known in range(1 if odd else 2, freedom, 2):
+        tail += math.exp(known / 2 * math.log(half) - half - math.lgamma(known / 2 + 1))
+    return min(tail, 1.0)
 
 
 def _position(sets: Integers, values: Integers, set_of_row: Integers, row_values: Integers, limit: int) -> Integers:

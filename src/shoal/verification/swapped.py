@@ -58,6 +58,10 @@ def _check(original: Trajectories, release: PointRelease, linkage: Linkage | Non
         findings.append(
             Finding("lost-samples-not-counted", f"the losses speak of {release.losses.samples_created} created points; expected none")
         )
+    told = sum(release.losses.subjects_by_reason.values())
+    if told != release.losses.subjects_suppressed:
+        message = f"{told} suppressed subjects have a reason; the losses say that {release.losses.subjects_suppressed} were suppressed"
+        findings.append(Finding("lost-subjects-not-counted", message))
     findings += _untrue(original, release, times_stay=times_stay)
     if linkage is None:
         findings += lost_subjects(original.n_subjects - release.n_records, release)
