@@ -4,7 +4,8 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.near_pairs import Field, Hours, Nearest, People, Places, Ranked, in_order, sieve
+from shoal.kernels.bounds import Ranked, in_order
+from shoal.kernels.near_pairs import Field, Hours, Nearest, People, Places, sieve
 from shoal.kernels.places import gap_costs, numbered_cells, own_places
 from shoal.kernels.stretch import Integers, Numbers, Raw, Scale
 from shoal.run import Run
@@ -114,6 +115,8 @@ def _places(original: Trajectories, cell: Numbers, n_cells: int, scale: Scale) -
     x, y = original.x[a_sample] // side, original.y[a_sample] // side
     gap_costs(x, y, side, int(scale.per_cell), int(scale.half), costs)
     _, offsets, own, weights = own_places(original.offsets, number, count)
+    first = np.lexsort((-weights, np.repeat(np.arange(original.n_subjects), np.diff(offsets))))  # what weighs most decides soonest
+    own, weights = own[first], weights[first]
     return Places(costs, x * side, y * side, side, number, offsets, own, weights)
 
 

@@ -50,7 +50,8 @@ def best_partition(t: Integers, x: Integers, y: Integers, owner: Integers, k: in
 
     t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in 0..k-1, each present. Integers: spans count slots and
     cells, so one raw sample costs 2. A run of stamps g..h can be split into two complete runs exactly when g <= P(P(h) - 1), with P
-    the latest complete start: the candidates for g are the range above it.
+    the latest complete start: the candidates for g are the range above it. A run may end before the last stamp only where what follows
+    it is complete, too: this keeps somebody with very many samples beside one with few from costing their square.
     """
     starts = stamps(t)
     last = len(starts) - 1
@@ -59,7 +60,7 @@ def best_partition(t: Integers, x: Integers, y: Integers, owner: Integers, k: in
     cost[0] = 0
     begin = np.full(last, NONE, dtype=np.int64)
     for h in range(last):
-        if latest[h] == NONE:
+        if latest[h] == NONE or latest[last - 1] <= h < last - 1:
             continue
         before = latest[h] - 1
         lowest = 0 if before < 0 or latest[before] == NONE else latest[before] + 1
