@@ -259,43 +259,40 @@ def sieve(
     people: People,
     ranked: Ranked,
     order: Integers,
-    first_block: int,
-    stride: int,
+    begin: int,
     threshold: float,
     nearest: Nearest,
     room: Field,
     scale: Scale,
 ) -> None:
-    """Offer to each other all pairs of ``order`` with an effort below ``threshold``, in units of 1 / (2 * half), as far as the lists reach.
+    """Offer to each other all pairs of a block and those behind it with an effort below ``threshold``, as far as the lists reach.
 
-    order: subjects by ascending number of samples. Does the blocks first_block, first_block + stride, ... of LANES subjects.
+    order: subjects by ascending number of samples; the block is the LANES of them from ``begin`` on. threshold: in units of
+    1 / (2 * half).
     """
     n = len(order)
     least = np.empty((LANES, len(people.places.costs)), dtype=people.places.costs.dtype)
     gaps = np.empty((LANES, people.hours.n_bins), dtype=people.places.costs.dtype)
     near = np.zeros((len(people.places.costs), LANES), dtype=np.int16)
     soon = np.zeros((people.hours.n_bins, LANES), dtype=np.int16)
-    rank = np.empty((LANES, n), dtype=np.int32)
+    rank = np.empty((LANES, n - begin), dtype=np.int32)
     found = np.empty(LANES, dtype=np.int64)
     shift, half = 0, int(scale.half)  # least costs lose so many bits, downwards, that they and their sums fit
     while half >> shift >= 1 << 15 or (half >> shift) * 2 * room.longest >= 1 << 31:
         shift += 1
-    for begin in range(first_block * LANES, n, stride * LANES):
-        lanes = min(LANES, n - begin)
-        for lane in range(lanes):
-            least_costs(people.places, order[begin + lane], least[lane])
-            least_gaps(people.raw, people.hours, order[begin + lane], scale, gaps[lane])
-            for p in range(len(near)):
-                near[p, lane] = least[lane, p] >> shift
-            for h in range(len(soon)):
-                soon[h, lane] = gaps[lane, h] >> shift
-        pass_bounds(ranked, begin, shift, threshold, near, soon, rank, found)
-        for lane in range(lanes):
-            ranks = rank[lane, : found[lane]]
-            for first in range(0, len(ranks), _AT_ONCE):
-                evaluate(
-                    people, order, begin + lane, ranks[first : first + _AT_ONCE], least[lane], gaps[lane], threshold, nearest, room, scale
-                )
+    lanes = min(LANES, n - begin)
+    for lane in range(lanes):
+        least_costs(people.places, order[begin + lane], least[lane])
+        least_gaps(people.raw, people.hours, order[begin + lane], scale, gaps[lane])
+        for p in range(len(near)):
+            near[p, lane] = least[lane, p] >> shift
+        for h in range(len(soon)):
+            soon[h, lane] = gaps[lane, h] >> shift
+    pass_bounds(ranked, begin, shift, threshold, near, soon, rank, found)
+    for lane in range(lanes):
+        ranks = rank[lane, : found[lane]]
+        for first in range(0, len(ranks), _AT_ONCE):
+            evaluate(people, order, begin + lane, ranks[first : first + _AT_ONCE], least[lane], gaps[lane], threshold, nearest, room, scale)
 
 
 @compiled
