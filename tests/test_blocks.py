@@ -114,6 +114,7 @@ def test_sizes_that_cannot_hide_anybody_are_refused(city: Path, tmp_path: Path) 
         in_blocks(city, tmp_path / "release", 9, method=Glove(k=5))
     with pytest.raises(MisuseError, match="needs at least 300 people, and the data has 120"):
         in_blocks(city, tmp_path / "other", 1000, method=Glove(k=300))
+    assert not list(tmp_path.iterdir())  # the next attempt, with other settings, finds nothing of this one
 
 
 def test_one_block_is_the_release_in_memory_byte_for_byte(city: Path, tmp_path: Path) -> None:
@@ -235,10 +236,12 @@ def test_killed_at_any_moment_the_same_call_ends_with_the_same_bytes(city: Path,
             time.sleep(float(rng.uniform(0, 0.05)))
             worker.send_signal(signal.SIGKILL)
             kills += 1
+    (tmp_path / ".release.partial-0123").mkdir(exist_ok=True)  # as a kill while writing leaves it
     finished = len(list((tmp_path / "release.parts").glob("block-*.npz")))
     assert output.exists() or finished >= 2
     if not output.exists():
         in_blocks(city, output, 8)
+        assert not list(tmp_path.glob(".*"))
     for name in ("release.parquet", "manifest.json"):
         assert (output / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert (tmp_path / "release.linkage").read_bytes() == (tmp_path / "whole.linkage").read_bytes()
