@@ -115,8 +115,8 @@ def main() -> None:
         for size in asked.sizes:
             rows.append(row := measured(source, folder, size, asked.k))
             print(
-                f"blocks of {row['people_in_block']:>6,}: mean {row['mean_space_m'] / 1000:.2f} km, {row['mean_time_s'] / 60:.1f} min over raw samples; "
-                f"{row['published_mean_space_m'] / 1000:.2f} km, {row['published_mean_time_s'] / 60:.1f} min over published ones; "
+                f"{row['people_in_block']:>6,} in a block: {row['mean_space_m'] / 1000:.2f} km, {row['mean_time_s'] / 60:.1f} min of raw, "
+                f"{row['published_mean_space_m'] / 1000:.2f} km, {row['published_mean_time_s'] / 60:.1f} min of published samples; "
                 f"a block {row['block_cpu_s']:.1f} CPU s, everything around {row['around_cpu_s']:.1f} CPU s",
                 flush=True,
             )

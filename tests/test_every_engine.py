@@ -129,5 +129,5 @@ def test_unknown_engines_are_named(name: str) -> None:
 def test_a_missing_cluster_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr("shoal.scale.dask_cluster._PATIENCE_S", 1)
-    with pytest.raises(EngineError, match="no dask scheduler answers at tcp://127.0.0.1:1"):
+    with pytest.raises(EngineError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:1"):
         list(engine_of("dask:tcp://127.0.0.1:1").map(squared, [1]))

@@ -8,15 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.kernels.stretch import Floats, Integers, Scale, box_sum, nearest_boxes
+from shoal.kernels.gaps import gap_parts
+from shoal.kernels.stretch import Floats, Integers, Samples
 from shoal.near_pairs import NearPairs
 from shoal.release import Boxes
 from shoal.run import Run
-from shoal.stretch import Caps, samples_of_boxes, trajectories_of_arrays
+from shoal.stretch import Caps, trajectories_of_arrays
 from shoal.trajectories import Trajectories
 
 _FIRST_BAND: Final = 1 / 16  # of the largest effort there is
 _GROWTH: Final = 1.5
+_AT_ONCE: Final = 512  # people, between two looks at the progress
 _Z: Final = {0.5: 0.0, 0.75: 0.6744897501960817, 0.99: 2.3263478740408408}  # standard normal quantiles
 
 
@@ -66,28 +68,34 @@ def k_gaps(original: Trajectories, ks: Sequence[int], *, caps: Caps | None = Non
             raise MisuseError(f"the {k}-gap needs at least {k} people, and the data has {n}; choose a smaller k or add people")
     if not ks:
         return []
-    neighbours = _nearest_others(NearPairs(original, caps, run or Run()), max(ks) - 1)
-    return [_gap_to(original, neighbours[:, : k - 1], caps) for k in ks]
+    run = run or Run()
+    neighbours = _nearest_others(NearPairs(original, caps, run), max(ks) - 1)
+    return [_gap_to(original, neighbours[:, : k - 1], caps, run) for k in ks]
 
 
-def _gap_to(original: Trajectories, neighbours: Integers, caps: Caps) -> KGap:
+def _gap_to(original: Trajectories, neighbours: Integers, caps: Caps, run: Run) -> KGap:
     """The k-gap of everybody to these others, nearest first: [n, k - 1]."""
     n, k = original.n_subjects, neighbours.shape[1] + 1
     scale = caps.scale_on(original.snapped_grid())
-    parts, tails = np.empty((2, n)), np.empty((3, n))
-    for i in range(n):
-        stretches = [_sample_stretches(original, i, int(j), scale) for j in neighbours[i]]
-        parts[:, i] = np.mean([pair.mean(axis=1) for pair in stretches], axis=0)
-        space, time = np.concatenate(stretches, axis=1)
-        tails[:, i] = [tail_weight_index(values) for values in (space + time, space, time)]
+    own = Boxes.of_samples(original.t, original.x, original.y)
+    boxes = Samples(*own.columns(), reach=own.t_end)  # each subject's samples ascend, and all are one slot long
+    parts, tails = np.empty((n, 2)), np.empty((n, 3))
+
+    def part(subjects: Integers) -> None:
+        gap_parts(boxes, original.offsets, subjects, neighbours, scale, parts, tails, int(original.lengths.max()))
+
+    for _ in run.map(part, np.array_split(np.arange(n), max(n // _AT_ONCE, 1)), label="measuring the gap"):
+        pass
+    space, time = parts.T / (2 * scale.half)
+    together, in_space, in_time = tails.T / ((_Z[0.99] - _Z[0.5]) / (_Z[0.75] - _Z[0.5]))
     return KGap(
         k=k,
-        gap=parts.sum(axis=0),
-        space=parts[0],
-        time=parts[1],
-        tail_weight=tails[0],
-        tail_weight_space=tails[1],
-        tail_weight_time=tails[2],
+        gap=space + time,
+        space=space,
+        time=time,
+        tail_weight=together,
+        tail_weight_space=in_space,
+        tail_weight_time=in_time,
         space_cap_m=caps.space_cap_m,
         time_cap_s=caps.time_cap_s,
     )
@@ -117,16 +125,3 @@ def _nearest_others(near: NearPairs, count: int) -> Integers:
         missing &= ~done
         threshold *= _GROWTH
     return neighbours
-
-
-def _sample_stretches(original: Trajectories, i: int, j: int, scale: Scale) -> Floats:
-    """[2, m] spatial and temporal part of the stretch of each sample of the longer of two subjects (the sets S and T of Sec. 5.3)."""
-    a, b = (samples_of_boxes(Boxes.of_samples(*original.samples_of(subject))) for subject in sorted((i, j)))
-    longer_is_b = len(b.t_start) > len(a.t_start)
-    if len(a.t_start) == len(b.t_start):
-        longer_is_b = bool(box_sum(b, 1, a, 1, scale, np.inf) > box_sum(a, 1, b, 1, scale, np.inf))
-    many, few = (b, a) if longer_is_b else (a, b)
-    chosen, _ = nearest_boxes(many, 1, few, 1, scale)
-    space = np.abs(many.x_min - few.x_min[chosen]) + np.abs(many.y_min - few.y_min[chosen])
-    time = np.abs(many.t_start - few.t_start[chosen])
-    return np.minimum([space * scale.per_cell, time * scale.per_slot], scale.half) / (2 * scale.half)

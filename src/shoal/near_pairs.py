@@ -4,7 +4,8 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.near_pairs import Field, Hours, Nearest, People, Places, Ranked, in_order, sieve
+from shoal.kernels.bounds import LANES, Ranked, in_order
+from shoal.kernels.near_pairs import Field, Hours, Nearest, People, Places, sieve
 from shoal.kernels.places import gap_costs, numbered_cells, own_places
 from shoal.kernels.stretch import Integers, Numbers, Raw, Scale
 from shoal.run import Run
@@ -16,6 +17,7 @@ _MOST_CELLS_OF_A_MAP: Final = 1 << 26
 _INDEX_BITS: Final = 15
 _BINS_BITS: Final = 12
 _BIN_S: Final = 1800
+_LABEL: Final = "looking for the closest"
 _MOST_HALF_IN_16_BITS: Final = (1 << 14) - 1
 
 
@@ -37,7 +39,7 @@ class NearPairs:
         """
         n = len(self.lengths)
         order = among[np.argsort(self.lengths[among], kind="stable")]
-        threads = self.run.threads
+        threads, possible = self.run.threads, len(among) * (len(among) - 1) // 2
         places, bins = (in_order(lists.offsets, lists.own, lists.weights, order) for lists in (self.people.places, self.people.hours))
         ranked = Ranked(self.lengths[order], *places, *bins)
 
@@ -49,7 +51,12 @@ class NearPairs:
                 wanted=np.ones(n, dtype=np.bool_) if wanted is None else wanted,
                 tally=np.zeros(2, dtype=np.int64),
             )
-            sieve(self.people, ranked, order, first, threads, threshold, found, self._room(order), self.scale)
+            room = self._room(order)
+            for begin in range(first * LANES, len(order), threads * LANES):
+                sieve(self.people, ranked, order, begin, threshold, found, room, self.scale)
+                if first == 0:  # one thread speaks for all: they advance alike
+                    left = len(order) - begin
+                    self.run.progress(_LABEL, possible - left * (left - 1) // 2, possible)
             return found
 
         parts = list(self.run.map(part, range(threads)))
@@ -114,6 +121,8 @@ def _places(original: Trajectories, cell: Numbers, n_cells: int, scale: Scale) -
     x, y = original.x[a_sample] // side, original.y[a_sample] // side
     gap_costs(x, y, side, int(scale.per_cell), int(scale.half), costs)
     _, offsets, own, weights = own_places(original.offsets, number, count)
+    first = np.lexsort((-weights, np.repeat(np.arange(original.n_subjects), np.diff(offsets))))  # what weighs most decides soonest
+    own, weights = own[first], weights[first]
     return Places(costs, x * side, y * side, side, number, offsets, own, weights)
 
 

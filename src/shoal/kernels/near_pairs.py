@@ -1,8 +1,8 @@
 """Everybody's nearest others, found without looking at every pair in full (docs/bounds.md derives each bound).
 
 People are taken in blocks of the shorter fingerprint ("b"), and all that are at least as long ("a") are put through a sieve: the
-spatial bound for a whole block at once; then the field of b, a table of the least cost from each place at each of b's times, which
-gives the cost of one sample of a by two look-ups; the sum ends where it reaches what the pair must stay below.
+bounds of kernels/bounds.py for a whole block at once; then the field of b, a table of the least cost from each place at each of b's
+times, which gives the cost of one sample of a by two look-ups; the sum ends where it reaches what the pair must stay below.
 """
 
 from typing import Any, NamedTuple
@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.compiled import compiled
+from shoal.kernels.bounds import LANES, Ranked, pass_bounds
 from shoal.kernels.stretch import Floats, Integers, Numbers, Raw, Scale, raw_sum
 
-LANES = 64  # as many as fill the registers; with half as many the same loop takes five times as long a pair
-_FEW = 4  # lanes; the temporal bound of so few is cheaper one by one
 _AT_ONCE = 256  # compared before the lists are looked at again
 
 
@@ -55,21 +54,6 @@ class People(NamedTuple):
     raw: Raw
     places: Places
     hours: Hours
-
-
-class Ranked(NamedTuple):
-    """What the bounds need, in ascending order of length: so it is read from front to back, not here and there.
-
-    lengths: [n] samples of each rank. The rest: the places and bins of each rank, as in Places and Hours.
-    """
-
-    lengths: Integers
-    place_offsets: Integers
-    places: Numbers
-    place_weights: Numbers
-    bin_offsets: Integers
-    bins: Numbers
-    bin_weights: Numbers
 
 
 class Field(NamedTuple):
@@ -271,103 +255,44 @@ def pair_sum(raw: Raw, a: int, b: int, limit: float, least_spaces: Integers, sca
 
 
 @compiled
-def add_least_costs(offsets: Integers, own: Numbers, weights: Numbers, r: int, table: Numbers, sums: Numbers) -> None:
-    """Add to sums[lane] the weighted least costs of a rank's places, or bins, to the subject of each lane. table: int16 [P, LANES]."""
-    for position in range(offsets[r], offsets[r + 1]):
-        weight, row = np.int32(weights[position]), table[np.uint32(own[position])]
-        for lane in range(LANES):
-            sums[lane] = np.int32(sums[lane] + np.int32(weight * np.int32(row[lane])))
-
-
-@compiled
-def in_order(offsets: Integers, own: Numbers, weights: Numbers, order: Integers) -> tuple[Integers, Numbers, Numbers]:
-    """The lists of these subjects, in this order."""
-    starts = np.zeros(len(order) + 1, dtype=np.int64)
-    for r in range(len(order)):
-        starts[r + 1] = starts[r] + offsets[order[r] + 1] - offsets[order[r]]
-    some, heavy = np.empty(starts[-1], dtype=own.dtype), np.empty(starts[-1], dtype=weights.dtype)
-    for r in range(len(order)):
-        some[starts[r] : starts[r + 1]] = own[offsets[order[r]] : offsets[order[r] + 1]]
-        heavy[starts[r] : starts[r + 1]] = weights[offsets[order[r]] : offsets[order[r] + 1]]
-    return starts, some, heavy
-
-
-@compiled
 def sieve(
     people: People,
     ranked: Ranked,
     order: Integers,
-    first_block: int,
-    stride: int,
+    begin: int,
     threshold: float,
     nearest: Nearest,
     room: Field,
     scale: Scale,
 ) -> None:
-    """Offer to each other all pairs of ``order`` with an effort below ``threshold``, in units of 1 / (2 * half), as far as the lists reach.
+    """Offer to each other all pairs of a block and those behind it with an effort below ``threshold``, as far as the lists reach.
 
-    order: subjects by ascending number of samples. Does the blocks first_block, first_block + stride, ... of LANES subjects.
+    order: subjects by ascending number of samples; the block is the LANES of them from ``begin`` on. threshold: in units of
+    1 / (2 * half).
     """
     n = len(order)
     least = np.empty((LANES, len(people.places.costs)), dtype=people.places.costs.dtype)
     gaps = np.empty((LANES, people.hours.n_bins), dtype=people.places.costs.dtype)
     near = np.zeros((len(people.places.costs), LANES), dtype=np.int16)
     soon = np.zeros((people.hours.n_bins, LANES), dtype=np.int16)
-    rank = np.empty((LANES, n), dtype=np.int32)
+    rank = np.empty((LANES, n - begin), dtype=np.int32)
     found = np.empty(LANES, dtype=np.int64)
     shift, half = 0, int(scale.half)  # least costs lose so many bits, downwards, that they and their sums fit
     while half >> shift >= 1 << 15 or (half >> shift) * 2 * room.longest >= 1 << 31:
         shift += 1
-    for begin in range(first_block * LANES, n, stride * LANES):
-        lanes = min(LANES, n - begin)
-        for lane in range(lanes):
-            least_costs(people.places, order[begin + lane], least[lane])
-            least_gaps(people.raw, people.hours, order[begin + lane], scale, gaps[lane])
-            for p in range(len(near)):
-                near[p, lane] = least[lane, p] >> shift
-            for h in range(len(soon)):
-                soon[h, lane] = gaps[lane, h] >> shift
-        pass_bounds(ranked, begin, shift, threshold, near, soon, rank, found)
-        for lane in range(lanes):
-            ranks = rank[lane, : found[lane]]
-            for first in range(0, len(ranks), _AT_ONCE):
-                evaluate(
-                    people, order, begin + lane, ranks[first : first + _AT_ONCE], least[lane], gaps[lane], threshold, nearest, room, scale
-                )
-
-
-@compiled
-def pass_bounds(
-    ranked: Ranked, begin: int, shift: int, threshold: float, near: Numbers, soon: Numbers, rank: Numbers, found: Integers
-) -> None:
-    """Fill rank[lane, : found[lane]] with the ranks behind begin + lane whose bound with it is below the threshold."""
-    lengths = ranked.lengths
-    lanes = min(LANES, len(lengths) - begin)
-    sums = np.empty(LANES, dtype=np.int32)
-    found[:] = 0
-    for r in range(begin + 1, len(lengths)):
-        limit = np.int32(min(threshold * lengths[r] / (1 << shift) * 1.000001 + 1, (1 << 31) - 1))
-        sums[:] = 0
-        add_least_costs(ranked.place_offsets, ranked.places, ranked.place_weights, r, near, sums)
-        passing = count_below(sums, limit)
-        if passing > _FEW:
-            add_least_costs(ranked.bin_offsets, ranked.bins, ranked.bin_weights, r, soon, sums)
-            passing = count_below(sums, limit)
-        if passing == 0:
-            continue
-        for lane in range(min(lanes, r - begin)):
-            if sums[lane] < limit:  # a store only where needed: the rows of lanes lie on pages of their own
-                rank[lane, found[lane]] = r
-                found[lane] += 1
-
-
-@compiled
-def count_below(sums: Numbers, limit: Any) -> Any:
-    """How many lanes are below the limit."""
-    count = np.int32(0)
-    for lane in range(LANES):
-        count = np.int32(count + np.int32(sums[lane] < limit))
-    return count
+    lanes = min(LANES, n - begin)
+    for lane in range(lanes):
+        least_costs(people.places, order[begin + lane], least[lane])
+        least_gaps(people.raw, people.hours, order[begin + lane], scale, gaps[lane])
+        for p in range(len(near)):
+            near[p, lane] = least[lane, p] >> shift
+        for h in range(len(soon)):
+            soon[h, lane] = gaps[lane, h] >> shift
+    pass_bounds(ranked, begin, shift, threshold, near, soon, rank, found)
+    for lane in range(lanes):
+        ranks = rank[lane, : found[lane]]
+        for first in range(0, len(ranks), _AT_ONCE):
+            evaluate(people, order, begin + lane, ranks[first : first + _AT_ONCE], least[lane], gaps[lane], threshold, nearest, room, scale)
 
 
 @compiled

@@ -3,6 +3,7 @@
 The only file that knows dask.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -34,7 +35,13 @@ class DaskCluster:
 
         try:
             client = (
-                Client(n_workers=_LOCAL_WORKERS, threads_per_worker=1, dashboard_address=None, set_as_default=False)
+                Client(
+                    n_workers=_LOCAL_WORKERS,
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    set_as_default=False,
+                    silence_logs=logging.CRITICAL,  # a worker that is lost is taken care of here
+                )
                 if self._address is None
                 else Client(self._address, timeout=_PATIENCE_S, set_as_default=False)
             )

@@ -73,6 +73,7 @@ class _Worker:
                 succeeded, outcome = pipe.recv()
             except (EOFError, OSError):
                 process.join()
+                pipe.close()
                 self._process = None
                 continue
             if succeeded:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.checkpoint import Checkpoint
-from shoal.errors import ClaimError, NothingLeftError, OutputError
+from shoal.errors import ClaimError, InputError, MisuseError, NothingLeftError, OutputError
 from shoal.intake import Reading
 from shoal.io.sources import files
 from shoal.io.storing import store_people
@@ -103,8 +103,14 @@ def publish_in_blocks(
     folder = output.with_name(f"{output.name}.parts").resolve()
     with explained_write(folder):
         checkpoint = Checkpoint.open(folder, _job(source, reading, method, size))
-        people = store_people(source, reading, folder / PEOPLE, run)
-        blocks = _blocks(people, method, size, checkpoint)
+        for left_over in (*folder.glob(".*.partial-*"), *folder.parent.glob(f".{output.name}.partial-*")):  # of a run that was killed
+            shutil.rmtree(left_over) if left_over.is_dir() else left_over.unlink()
+        try:
+            people = store_people(source, reading, folder / PEOPLE, run)
+            blocks = _blocks(people, method, size, checkpoint)
+        except (InputError, MisuseError):
+            shutil.rmtree(folder)  # nothing here is worth continuing, and the next attempt will have other settings
+            raise
         tasks = [BlockTask(folder=str(folder), block=block, method=method) for block in range(len(blocks))]
         _finish(tasks, folder, engine, run)
         published = _publish(people, tasks, checkpoint, output, rng, run, linkage_file, blocks, statement)
