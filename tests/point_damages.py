@@ -98,6 +98,11 @@ def counted(**differences: int) -> Callable[..., Case]:
     return break_it
 
 
+def delta_of(release: PointRelease) -> float:
+    assert isinstance(release.claim, KDeltaAnonymity)
+    return release.claim.delta_m
+
+
 def claimed(change: Callable[[PointRelease], dict[str, Any]]) -> Callable[..., Case]:
     def break_it(original: Trajectories, release: PointRelease, linkage: Linkage) -> Case:
         return original, replace(release, claim=replace(release.claim, **change(release))), linkage
@@ -125,7 +130,7 @@ POINT_DAMAGES = (
     PointDamage("a point at a time of its own", in_records(another_time), "alone-at-a-time", K_DELTA),
     PointDamage("a point more, where nobody else is", in_records(one_more_time), "alone-at-a-time", K_DELTA),
     PointDamage("larger k than there are records", claimed(lambda release: {"k": release.n_records + 1}), "alone-at-a-time", K_DELTA),
-    PointDamage("smaller delta", claimed(lambda release: {"delta_m": release.claim.delta_m / 1e6}), "alone-at-a-time", K_DELTA),
+    PointDamage("smaller delta", claimed(lambda release: {"delta_m": delta_of(release) / 1e6}), "alone-at-a-time", K_DELTA),
     PointDamage("a created point not counted", counted(samples_created=1), "points-not-accounted", K_DELTA),
     PointDamage("a suppressed sample too many", counted(samples_suppressed=1), "points-not-accounted", K_DELTA),
     PointDamage("counts below zero", counted(samples_suppressed=-(10**6), samples_created=-(10**6)), "points-not-accounted", K_DELTA),
