@@ -16,12 +16,12 @@ from shoal.collect.records import RECORD_BYTES
 from shoal.collect.sealing import Correspondence
 
 
-def run(n: int, n_records: int) -> dict[str, object]:
+def run(n: int, n_records: int, *, proven: bool) -> dict[str, object]:
     """One sound run; every letter is sealed, and opened by its receiver."""
     chance = Chance(bytes(32))
     seeds = [chance.seed() for _ in range(n)]
     identities = tuple(bytes(crypto_sign_seed_keypair(one)[0]) for one in seeds)
-    session = Session(chance.seed(), identities, n_records, RECORD_BYTES, FFDHE3072)
+    session = Session(chance.seed(), identities, n_records, RECORD_BYTES, FFDHE3072, proven)
     letters = [Correspondence(session.name, identities, i, seeds[i], max_text_bytes=session.frame_limit()) for i in range(n)]
     members = [
         Member(session, i, seeds[i], [chance.take(RECORD_BYTES) for _ in range(n_records)], Chance(chance.seed()), 1e9) for i in range(n)
@@ -53,6 +53,7 @@ def run(n: int, n_records: int) -> dict[str, object]:
     return {
         "members": n,
         "records_each": n_records,
+        "proven": proven,
         "messages_each": messages[0],
         "cpu_s": [round(one, 2) for one in cpu_s],
         "sent_mb": [round(one / 1e6, 2) for one in sent_bytes],
@@ -63,9 +64,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--members", type=int, default=4)
     options.add_argument("--records", type=int, nargs="+", default=[200], help="200 as a person would ask, 1000 as in the paper's example")
+    options.add_argument("--proven", action="store_true", help="with proofs of every shuffle")
     given = options.parse_args()
     for n_records in given.records:
-        print(json.dumps(run(given.members, n_records)), flush=True)
+        print(json.dumps(run(given.members, n_records, proven=given.proven)), flush=True)
 
 
 if __name__ == "__main__":

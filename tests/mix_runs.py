@@ -113,7 +113,7 @@ class _Mixer(Member):
         shares = [key.share for key in self._keys]
         rest = combined_key(self.session.group, shares[self.me + 1 :])
         hop = make_hop(self.session, self.me, self._secret, (shares[self.me], rest), self._list, self._hop_seed)
-        return Hop(hop.stripped, hop.proof, self.spoil(hop.shuffled, rest)).encode(self.session.group)
+        return Hop(hop.stripped, hop.proof, self.spoil(hop.shuffled, rest), hop.shuffle).encode(self.session.group)
 
     def spoil(self, shuffled: tuple[Ciphertext, ...], rest: mpz) -> tuple[Ciphertext, ...]:
         raise NotImplementedError

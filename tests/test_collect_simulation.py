@@ -119,7 +119,7 @@ def test_the_papers_tables_run_on_the_real_data(shared_data: Path, capsys: pytes
 
 def test_the_settings_of_the_paper_give_as_many_trips_and_pairs_as_it_has(shared_data: Path) -> None:
     """17,621 trips and 242,581 pairs; and by its own figures, phi >= 1 for k = 2 cannot be what it counted (docs/collect.md)."""
-    people = trips_of(read(shared_data / "geolife_5min.parquet", snap=False), 182, max_gap_s=167 * 60, n_points=6.475, fold_dates=False)
+    people = trips_of(read(shared_data / "geolife_5min.parquet", snap=False), 182, max_gap_s=166 * 60, n_points=6.47, fold_dates=False)
     trips = [trip for own in people for trip in own]
     assert abs(len(trips) - 17_621) < 50
     assert abs(sum(len(trip) * (len(trip) - 1) // 2 for trip in trips) - 242_581) < 500

@@ -46,10 +46,8 @@ def collect() -> None:
 @click.option("--repeat", type=click.IntRange(1, 100), help="Simulations to average.  [default: 1, with --paper 3]")
 @click.option("--literal", is_flag=True, help="Similarity of times as the paper prints it.")
 @click.option("--fold-dates", is_flag=True, help="Only the time of day counts.")
-@click.option("--max-gap", "max_gap_s", type=DURATION, help="A longer pause ends a trip.  [default: 30min, with --paper 167min]")
-@click.option(
-    "--points", type=click.FloatRange(2, 28), help="Points that are kept of a trip, on average.  [default: 6, with --paper 6.475]"
-)
+@click.option("--max-gap", "max_gap_s", type=DURATION, help="A longer pause ends a trip.  [default: 30min, with --paper 166min]")
+@click.option("--points", type=click.FloatRange(2, 28), help="Points that are kept of a trip, on average.  [default: 6, with --paper 6.47]")
 @click.option("--group-size", type=click.IntRange(3, 15), default=4, show_default=True, help="Members of a group.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="The same seed gives the same simulation.")
 @input_options
@@ -86,7 +84,7 @@ def simulate(**options: Any) -> int:
     by_people = options["count"] == "people" and not paper
     reading_of_k: Reading = options["reading"] or ("others" if by_people else "self-included")
     repeat = options["repeat"] or (3 if paper else 1)
-    max_gap_s, n_points = options["max_gap_s"] or (167 * 60.0 if paper else 1800.0), options["points"] or (6.475 if paper else 6)
+    max_gap_s, n_points = options["max_gap_s"] or (166 * 60.0 if paper else 1800.0), options["points"] or (6.47 if paper else 6)
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
         trajectories = read(options["data"], run=run, snap=False, **reading)

@@ -56,7 +56,10 @@ class Participant:
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What all members of a round do alike, so that nobody stands out."""
+    """What all members of a round do alike, so that nobody stands out.
+
+    proven_shuffle: every mixer proves her shuffle (docs/decisions/0039 says what that costs).
+    """
 
     group_size: int = 4
     n_real: int = 40
@@ -66,6 +69,7 @@ class Rules:
     group: Group = FFDHE3072
     likeness: Likeness = field(default_factory=Likeness)
     period_days: int = 365
+    proven_shuffle: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,7 @@ def run_collection(
         blurred = [blur(member, day // rules.period_days) for member in members]
         check_rules(rules, max(map(len, blurred)))
         questions = [ask_for(member, points, prior, rules, chance) for member, points in zip(members, blurred, strict=True)]
-        records, stopped = mix(members, [list(asked.records) for asked in questions], name + b" questions", rules.group, chance, wires)
+        records, stopped = mix(members, [list(asked.records) for asked in questions], name + b" questions", rules, chance, wires)
         if stopped or records is None:
             failed += stopped
             continue
@@ -135,7 +139,7 @@ def run_collection(
         for member, one in zip(members, drafts, strict=True):
             if one is not None:  # from now on it may be stored, whatever she gets to know: her own count must not exceed the truth
                 member.sent.append((one.release.points, day))
-        records, stopped = mix(members, pieces, name + b" releases", rules.group, chance, wires)
+        records, stopped = mix(members, pieces, name + b" releases", rules, chance, wires)
         failed += stopped
         if records is None:
             continue
@@ -216,12 +220,12 @@ def ask_for(member: Participant, points: tuple[Cylinder, ...], prior: Prior, rul
 
 
 def mix(
-    members: Sequence[Participant], records: Sequence[list[bytes]], name: bytes, group: Group, chance: Chance, wires: Wires
+    members: Sequence[Participant], records: Sequence[list[bytes]], name: bytes, rules: Rules, chance: Chance, wires: Wires
 ) -> tuple[tuple[bytes, ...] | None, list[Aborted]]:
     """Step 5: nobody can tell whose a record is. The records, if anybody opened them, and what those found whose run was stopped."""
     identities = tuple(member.identity for member in members)
     run = hashlib.blake2b(name + chance.take(16) + b"".join(identities), digest_size=32).digest()
-    session = Session(run, identities, len(records[0]), RECORD_BYTES, group)
+    session = Session(run, identities, len(records[0]), RECORD_BYTES, rules.group, rules.proven_shuffle)
     machines = [Member(session, i, m.signing_seed, records[i], Chance(chance.seed()), wires.limit_s) for i, m in enumerate(members)]
     outcomes = wires.run(machines)
     opened = next((one.records for one in outcomes if isinstance(one, Opened)), None)

@@ -56,7 +56,11 @@ def strip(group: Group, secret: mpz, ciphertext: Ciphertext) -> Ciphertext:
 
 def remask(group: Group, y: mpz, ciphertext: Ciphertext, chance: Chance) -> Ciphertext:
     """The same plaintext under a fresh mask, for the key ``y`` of those who have still to strip; two exponentiations."""
-    phi = group.draw_secret(chance)
+    return remask_with(group, y, ciphertext, group.draw_secret(chance))
+
+
+def remask_with(group: Group, y: mpz, ciphertext: Ciphertext, phi: mpz) -> Ciphertext:
+    """The same with a given mask."""
     return Ciphertext(group.times(ciphertext.c1, group.secret_power(group.g, phi)), group.times(ciphertext.c2, group.secret_power(y, phi)))
 
 

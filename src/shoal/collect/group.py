@@ -38,6 +38,11 @@ class Group:
         """The longest text that fits into one element."""
         return (int(self.q.bit_length()) - 1) // 8 - 1
 
+    @property
+    def secret_bits(self) -> int:
+        """No secret exponent has more bits."""
+        return min(_SHORT_BITS, int(self.q.bit_length()))
+
     def power(self, base: mpz, exponent: mpz) -> mpz:
         """base^exponent with public numbers."""
         return powmod(base, exponent, self.p)

@@ -19,6 +19,7 @@ from shoal.collect.chance import SEED_BYTES
 from shoal.collect.elgamal import Ciphertext, KeyProof, StripProof
 from shoal.collect.faults import PeerError
 from shoal.collect.group import Group
+from shoal.collect.shuffle_proof import ROUNDS, ShuffleProof, largest_proof
 from shoal.errors import MisuseError
 
 MAX_RECORDS: Final = 1024
@@ -49,7 +50,8 @@ _KINDS: Final = frozenset(map(int, Kind))
 class Session:
     """One mix run: its name, its members' identity keys in order, and what everybody puts in.
 
-    Raises MisuseError for a size outside the limits.
+    proven: every mixer proves her shuffle, so that a bad one is found at once, for many times the cost. Raises MisuseError for a
+    size outside the limits.
     """
 
     name: bytes
@@ -57,6 +59,7 @@ class Session:
     n_records: int
     record_bytes: int
     group: Group
+    proven: bool = False
 
     def __post_init__(self) -> None:
         if len(self.name) != 32 or not SMALLEST <= len(set(self.identities)) == len(self.identities) <= LARGEST:
@@ -80,8 +83,9 @@ class Session:
 
     def frame_limit(self) -> int:
         """The longest message of this session; whoever receives bytes can refuse longer ones unread."""
-        body = 3 * self.n * self.n_records * self.group.element_bytes
-        return _HEAD_BYTES + _SIGNATURE_BYTES + 2 * body + 65_536
+        size = self.n * self.n_records
+        body = 6 * size * self.group.element_bytes + (2 * largest_proof(self.group, size) if self.proven else 0)
+        return _HEAD_BYTES + _SIGNATURE_BYTES + body + 65_536
 
 
 @dataclass(frozen=True)
@@ -198,16 +202,21 @@ class Key:
 
 @dataclass(frozen=True)
 class Hop:
-    """What a mixer did to the list: stripped of her share (with proof), then re-masked in another order (all but the last)."""
+    """What a mixer did to the list: stripped of her share (with proof), then re-masked in another order (all but the last).
+
+    shuffle: the proof of that, in sessions that ask for it.
+    """
 
     stripped: tuple[mpz, ...]
     proof: StripProof
     shuffled: tuple[Ciphertext, ...]
+    shuffle: ShuffleProof | None = None
 
     def encode(self, group: Group) -> bytes:
-        """Fixed length for a session and place."""
+        """Fixed length for a session and place, but for the proof of the shuffle."""
         numbers = [*self.stripped, self.proof.announced_key, self.proof.announced_list, self.proof.response]
-        return b"".join(map(group.to_bytes, numbers)) + encode_list(group, self.shuffled)
+        shown = b"" if self.shuffle is None else self.shuffle.encode()
+        return b"".join(map(group.to_bytes, numbers)) + encode_list(group, self.shuffled) + shown
 
     @classmethod
     def decode(cls, session: Session, body: bytes, *, last: bool) -> "Hop":
@@ -216,8 +225,14 @@ class Hop:
         stripped = tuple(reader.element(group) for _ in range(size))
         proof = StripProof(reader.element(group), reader.element(group), reader.scalar(group))
         shuffled = () if last else _take_list(reader, group, size)
+        shuffle = _take_shuffle_proof(reader) if session.proven and not last else None
         reader.end()
-        return cls(stripped, proof, shuffled)
+        return cls(stripped, proof, shuffled, shuffle)
+
+
+def _take_shuffle_proof(reader: Reader) -> ShuffleProof:
+    digests = tuple(reader.take(DIGEST_BYTES) for _ in range(ROUNDS))
+    return ShuffleProof(digests, tuple(reader.take(int.from_bytes(reader.take(4))) for _ in range(ROUNDS)))
 
 
 def encode_list(group: Group, ciphertexts: Sequence[Ciphertext]) -> bytes:

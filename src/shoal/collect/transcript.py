@@ -7,9 +7,10 @@ from gmpy2 import mpz
 
 from shoal.collect import envelope
 from shoal.collect.chance import Chance
-from shoal.collect.elgamal import Ciphertext, check_key, check_strip, encrypt, prove_strip, remask, strip
+from shoal.collect.elgamal import Ciphertext, check_key, check_strip, combined_key, encrypt, prove_strip, remask_with, strip
 from shoal.collect.faults import PeerError
 from shoal.collect.messages import Hop, Key, Kind, Session, Signed, decode_list
+from shoal.collect.shuffle_proof import check_shuffle, prove_shuffle
 
 Slots = dict[tuple[Kind, int], Signed]
 BEFORE_VOTE = (Kind.KEY_COMMIT, Kind.KEY, Kind.INPUT_COMMIT, Kind.INPUT, Kind.HOP)
@@ -36,9 +37,13 @@ def read_input(session: Session, commit: Signed, shown: Signed) -> tuple[Ciphert
 
 
 def read_hop(session: Session, shares: Sequence[mpz], before: Sequence[Ciphertext], shown: Signed) -> Hop:
-    """What a mixer made of the list ``before``; raises PeerError unless it was stripped of her share."""
+    """What a mixer made of the list ``before``; raises PeerError unless she stripped it, and where that is to be proven, shuffled it."""
     hop = Hop.decode(session, shown.body, last=shown.sender == session.n - 1)
-    check_strip(session.group, shares[shown.sender], before, hop.stripped, hop.proof, session.context(shown.sender))
+    group, context = session.group, session.context(shown.sender)
+    check_strip(group, shares[shown.sender], before, hop.stripped, hop.proof, context)
+    if hop.shuffle is not None:
+        stripped = [Ciphertext(one.c1, c2) for one, c2 in zip(before, hop.stripped, strict=True)]
+        check_shuffle(group, combined_key(group, shares[shown.sender + 1 :]), stripped, hop.shuffled, hop.shuffle, context)
     return hop
 
 
@@ -51,12 +56,19 @@ def make_hop(session: Session, me: int, secret: mpz, keys: tuple[mpz, mpz], befo
     chance = Chance(seed)
     stripped = [strip(session.group, secret, one) for one in before]
     shuffled: list[Ciphertext] = []
+    order: list[int] = []
+    masks: list[mpz] = []
     if me < session.n - 1:
-        remasked = [remask(session.group, rest, one, chance) for one in stripped]
-        shuffled = [remasked[place] for place in chance.permutation(len(remasked))]
-    second = tuple(one.c2 for one in stripped)
-    proof = prove_strip(session.group, secret, share, before, second, session.context(me), chance)
-    return Hop(second, proof, tuple(shuffled))
+        masks = [session.group.draw_secret(chance) for _ in stripped]
+        remasked = [remask_with(session.group, rest, one, mask) for one, mask in zip(stripped, masks, strict=True)]
+        order = chance.permutation(len(remasked))
+        shuffled = [remasked[place] for place in order]
+    second, context = tuple(one.c2 for one in stripped), session.context(me)
+    proof = prove_strip(session.group, secret, share, before, second, context, chance)
+    if not session.proven or not shuffled:
+        return Hop(second, proof, tuple(shuffled))
+    shown = prove_shuffle(session.group, rest, stripped, shuffled, order, list(map(int, masks)), context, chance)
+    return Hop(second, proof, tuple(shuffled), shown)
 
 
 def make_input(session: Session, y: mpz, sealed: Sequence[bytes], seed: bytes) -> tuple[Ciphertext, ...]:
