@@ -35,8 +35,8 @@ from shoal.collect.service.wire import Terms, authorization
 KEY = seed("server")
 
 
-def start(url: str, terms: Terms, members: int) -> tuple[int, str, str]:
-    """Collector and authority, each in a process of its own: the first one's id, and both addresses."""
+def start(url: str, terms: Terms, members: int) -> tuple[list[int], str, str]:
+    """Collector and authority, each in a process of its own: their ids and addresses."""
 
     def collector() -> FastAPI:
         database = Database(url)
@@ -55,11 +55,17 @@ def start(url: str, terms: Terms, members: int) -> tuple[int, str, str]:
             server.run(sockets=[listening])
             os._exit(0)
         addresses.append((child, os.read(reader, 200).decode()))
-    return addresses[0][0], addresses[0][1], addresses[1][1]
+    return [child for child, _ in addresses], addresses[0][1], addresses[1][1]
 
 
 def book() -> ClaimBook:
     return ClaimBook(Database(None, AUTHORITY), seed("authority"), frozenset({identity_of(KEY)}))
+
+
+def stop(children: list[int]) -> None:
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def nothing(*_: object) -> None:
@@ -94,7 +100,7 @@ def queries(url: str, pairs: int, batches: int, batch: int) -> dict[str, object]
         db.change("INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'grouped', 0, ?)", row)
         ticket = (1, identity_of(seed("sign", 0)), bytes(64), session, 0)
         db.change("INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, 0, ?, ?)", ticket)
-    child, address, _ = start(url, terms, 3)
+    children, address, _ = start(url, terms, 3)
     chance = Chance(seed("questions"))
     bodies = [
         b"".join(encode_query(Query(chance.take(16), releases[chance.below(len(releases))].points)) for _ in range(batch))
@@ -102,13 +108,13 @@ def queries(url: str, pairs: int, batches: int, batch: int) -> dict[str, object]
     ]
     target = f"/v1/groups/{session.hex()}/questions"
     threads = [threading.Thread(target=ask, args=(address, bodies[i::2], target)) for i in range(2)]
-    before, began = cpu_of(child), time.perf_counter()
+    before, began = cpu_of(children[0]), time.perf_counter()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    took_s, cpu_s, n = time.perf_counter() - began, cpu_of(child) - before, batches * batch
-    os.kill(child, signal.SIGKILL)
+    took_s, cpu_s, n = time.perf_counter() - began, cpu_of(children[0]) - before, batches * batch
+    stop(children)
     return {
         "pairs": pairs,
         "queries": n,
@@ -121,10 +127,10 @@ def queries(url: str, pairs: int, batches: int, batch: int) -> dict[str, object]
 def groups(url: str, n_groups: int, terms: Terms) -> dict[str, object]:
     """Whole rounds of several groups at once: CPU of server and members, requests and bytes of each."""
     members = n_groups * terms.group_size
-    child, collector, authority = start(url, terms, members)
+    children, collector, authority = start(url, terms, members)
     journeys = [journey_for(device_for(i, KEY, book()), 0) for i in range(members)]
     threads = []
-    before, began, before_own = cpu_of(child), time.perf_counter(), time.process_time()
+    before, began, before_own = cpu_of(children[0]), time.perf_counter(), time.process_time()
     for journey in journeys:
         servers = {"collector": Server(collector), "authority": Server(authority)}
         options = {"poll_s": 0.5, "patience_s": 600.0}
@@ -132,8 +138,8 @@ def groups(url: str, n_groups: int, terms: Terms) -> dict[str, object]:
         threads[-1].start()
     for thread in threads:
         thread.join()
-    took_s, server_s, own_s = time.perf_counter() - began, cpu_of(child) - before, time.process_time() - before_own
-    os.kill(child, signal.SIGKILL)
+    took_s, server_s, own_s = time.perf_counter() - began, cpu_of(children[0]) - before, time.process_time() - before_own
+    stop(children)
     n = terms.group_size
     return {
         "groups": n_groups,

@@ -108,8 +108,9 @@ def test_the_first_schema_is_brought_up_to_date_with_what_it_holds(tmp_path: Pat
 
 
 def test_what_is_no_database_of_ours_is_refused_in_words(tmp_path: Path) -> None:
-    with pytest.raises(MisuseError, match="sqlite:///FILE"):
-        Database("mysql://somewhere/else")
+    for nothing in ("mysql://somewhere/else", "sqlite:///", "sqlite://x"):
+        with pytest.raises(MisuseError, match="sqlite:///FILE"):
+            Database(nothing)
     with pytest.raises(InputError, match="name another file"):
         Database(tmp_path / "no such folder" / "file")
     with pytest.raises(InputError) as refused:

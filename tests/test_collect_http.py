@@ -172,6 +172,20 @@ def test_random_requests_are_refused_by_name_and_never_crash(site: Site) -> None
     assert statuses >= {400, 404, 422}
 
 
+def test_a_fault_of_our_own_is_named_and_says_no_more(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("a secret")
+
+    monkeypatch.setattr("shoal.collect.service.post.Post.fetch", broken)
+    assert site.signed("GET", "/v1/letters?after=0") == (500, "internal")
+    logged = capfd.readouterr().err
+    assert '"fault": "RuntimeError"' in logged
+    assert "a secret" not in logged
+    assert "shoal_faults_total 1" in site.raw("GET", "/metrics")[1].decode()
+
+
 def test_replies_are_signed_for_their_question(site: Site) -> None:
     status, body, headers = site.raw("GET", "/v1/about")
     assert status == 200

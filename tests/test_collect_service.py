@@ -1,6 +1,7 @@
 """Whole rounds over the service's own parts, in one process: restarts, lost replies, people who vanish, servers that lie."""
 
 import json
+import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -136,6 +137,54 @@ def test_somebody_vanishes(database: Database, when: str) -> None:
         assert all("too-late" in one.message for one in endings.values())
     if when == "before asking":  # the next member asked in her place, so that the second mix was begun
         assert sum(call.target.endswith("/questions") and reply.status == 200 for _, call, reply in town.calls) == 3
+
+
+def chances(thing: object, seen: set[int]) -> Iterator[Chance]:
+    """All randomness that can be reached from a state."""
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
+    if isinstance(thing, Chance):
+        yield thing
+    parts = [*thing.keys(), *thing.values()] if isinstance(thing, dict) else list(thing) if isinstance(thing, list | tuple | set) else []
+    for part in [*parts, *vars(thing).values()] if hasattr(thing, "__dict__") else parts:
+        yield from chances(part, seen)
+
+
+def test_when_a_run_is_stopped_nothing_that_is_kept_leads_to_the_inner_key(database: Database) -> None:
+    town, _, (first, _, third) = grouped(database)
+    circle = town.journeys[first]._circle
+    assert circle is not None
+    assert circle._mix._inner_chance is not None
+    inner = circle._mix._inner_chance._seed
+    assert any(inner in Chance(one._seed).take(100_000) or one._seed == inner for one in chances(town.journeys[first], set())), "not yet"
+    town.gone.add(third)
+    assert kinds(town.run()) == {"failed"}
+    kept = list(chances(through_disk(town.journeys[first]), set()))
+    assert kept
+    assert not any(inner in Chance(one._seed).take(100_000) or one._seed == inner for one in kept)
+    assert inner not in pickle.dumps(town.journeys[first])
+
+
+def test_answers_that_come_when_all_is_answered_change_nothing(database: Database) -> None:
+    town = Town(database, 3)
+    late: list[tuple[int, Call]] = []
+
+    def hold(number: int, call: Call) -> Call | None:
+        journey = town.journeys[number]
+        if number == 1 and call.target.endswith("/questions") and not late:
+            late.append((number, call))
+            journey.waiting_calls.pop(0)  # sent, and its reply is slow
+            return None
+        return call
+
+    town.tamper = hold
+    town.run(most_s=250)
+    ((number, call),) = late
+    journey = town.journeys[number]
+    assert journey.phase != "asking", "the next member stood in"
+    assert not journey.replied(call, town.answer(journey.device.identity, call), town.now_s)
+    assert kinds(town.run()) == {"shared"}
 
 
 def test_a_member_without_quota_is_stood_in_for(database: Database) -> None:

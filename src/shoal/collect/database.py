@@ -37,7 +37,8 @@ class Database:
         self._steps = steps
         text = None if url is None else str(url)
         self.postgres = text is not None and text.startswith(("postgresql://", "postgres://"))
-        if text is not None and "://" in text and not self.postgres and not text.startswith("sqlite:///"):
+        known = text is None or self.postgres or text.startswith("sqlite:///") or "://" not in text
+        if not known or text in ("", "sqlite:///"):
             raise MisuseError("the database is no sqlite:///FILE and no postgresql://USER@HOST/NAME")
         self._url = text if text is None or self.postgres else text.removeprefix("sqlite:///")
         self._here = threading.local()

@@ -7,6 +7,7 @@ import sqlite3
 import sys
 import threading
 import time
+import traceback
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
@@ -84,6 +85,7 @@ def new_application(title: str, watch: "Watch") -> FastAPI:
 
     @app.exception_handler(Exception)
     async def our_fault(_: Request, error: Exception) -> Response:
+        watch.fault(error)
         return error_reply(500, "internal", f"a fault of the server ({type(error).__name__}); nothing was acknowledged, try again")
 
     @app.get("/metrics")
@@ -127,6 +129,13 @@ class Watch:
         """Count something else than requests."""
         with self._lock:
             self._more[name] += n
+
+    def fault(self, error: Exception) -> None:
+        """Note a fault of our own: its type and where it arose, not what it says."""
+        self.add("faults", 1)
+        where = [f"{Path(one.filename).name}:{one.lineno}" for one in traceback.extract_tb(error.__traceback__)[-1:]]
+        line = {"at_s": round(time.time(), 3), "fault": type(error).__name__, "where": where}
+        print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201  (the log)
 
     def saw(self, route: str, status: int, took_s: float, bytes_in: int, bytes_out: int) -> None:
         """Note a request that was answered."""

@@ -143,6 +143,7 @@ class Journey:
         self._questions = ask_for(self.member, self.points, self._prior, crowd.terms.rules, self._chance)
         records = list(self._questions.records)
         self._circle = Circle(crowd, self.device.signing_seed, self.device.server_key, records, Chance(self._chance.seed()), now_s)
+        self._chance = Chance(self._chance.seed())  # as in the circle: no way back to its keys
 
     def _go_on(self, circle: Circle, call: Call, body: bytes, now_s: float) -> None:
         if call.to == "authority":

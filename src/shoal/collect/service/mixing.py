@@ -64,19 +64,23 @@ class Circle:
 
     def answered(self, questions: bytes, answers: bytes) -> None:
         """The collector's reply to a slice that we brought; raises PeerError when it does not hold."""
-        number = next(number for number in range(len(self.crowd.identities)) if b"".join(self.slice_of(number)) == questions)
-        self._learn(number, answers)
-        self._tell_all(bytes((number,)) + answers)
+        if self.stage == "asking":  # else another member has stood in, and all is answered
+            number = self._number_of(questions)
+            self._learn(number, answers)
+            self._tell_all(bytes((number,)) + answers)
 
     def refused(self, questions: bytes) -> None:
         """The collector takes no more questions of ours today: the next member is asked to bring the slice."""
-        number = next(number for number in range(len(self.crowd.identities)) if b"".join(self.slice_of(number)) == questions)
-        self._tell_all(bytes((number,)))
+        if self.stage == "asking":
+            self._tell_all(bytes((self._number_of(questions),)))
 
     def slice_of(self, number: int) -> list[bytes]:
         """The questions that a member brings to the collector; disjoint, in canonical order."""
         n = len(self.crowd.identities)
         return [record for place, record in enumerate(self.records) if place * n // len(self.records) == number]
+
+    def _number_of(self, questions: bytes) -> int:
+        return next(number for number in range(len(self.crowd.identities)) if b"".join(self.slice_of(number)) == questions)
 
     def _start(self, records: list[bytes], now_s: float) -> Member:
         tag = bytes((_STAGES.index(self.stage),))
@@ -84,6 +88,7 @@ class Circle:
         session = Session(name, self.crowd.identities, len(records), RECORD_BYTES, self.crowd.terms.rules.group)
         seed, limit_s = Chance(self._chance.seed()), self.crowd.terms.phase_limit_s
         mix = Member(session, self.crowd.me, self._signing_seed, records, seed, limit_s)
+        self._chance = Chance(self._chance.seed())  # nothing that is kept leads back to an inner key that has to be erased
         self._follow(mix.start(now_s), now_s)
         return mix
 
