@@ -96,10 +96,8 @@ def claim_in_words(claim: Claim) -> str:
             f"changes every {show_s(claim.epsilon_s)}."
         )
     if isinstance(claim, KDeltaAnonymity):
-        return (
-            f"Each record has at least {claim.k - 1} others that are within {show_m(claim.delta_m)} of it and of each other at every published "
-            "time."
-        )
+        company = f"at least {claim.k - 1} others that are within {show_m(claim.delta_m)} of it"
+        return f"Each record has {company} and of each other at every published time."
     others = "at least one other" if claim.k == 2 else f"at least {claim.k - 1} others"
     return f"Every published record is identical, sample for sample, to {others}."
 
