@@ -3,12 +3,12 @@
 import numpy as np
 
 from shoal.errors import InputError, MisuseError
-from shoal.release import Linkage, Release
+from shoal.release import AnyRelease, Linkage, Release
 from shoal.trajectories import Integers, Trajectories
 from shoal.units import show_m, show_s
 
 
-def records_of(original: Trajectories, release: Release, linkage: Linkage) -> Integers:
+def records_of(original: Trajectories, release: AnyRelease, linkage: Linkage) -> Integers:
     """int64 [n]: the position of each subject's record in the release, -1 for a suppressed subject.
 
     Raises MisuseError when the linkage names subjects or records that are not there, or one twice.
