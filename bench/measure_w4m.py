@@ -5,6 +5,7 @@ python bench/measure_w4m.py [--input FILE | --subjects 5000 --days 14 --layout n
 W4M with 10 % trash; GLOVE with suppression above 15 km and 6 h. Deleted: raw samples of published people that are not published.
 Errors: W4M, how far published samples were moved; GLOVE, how far samples are from the middle of their box. Linked: victims whose record
 is named by somebody who knows four of their samples to about 500 m and 15 min; not above 1/k if records were k-anonymous.
+Nearest: the same for somebody who knows four true samples and names the record of W4M that passes nearest to them.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import numpy as np
 
 import shoal
 from shoal.attacks import attack
+from shoal.attacks.nearest import attack_nearest
 from shoal.linked import records_of
 from shoal.methods.co_location import into_cylinder
 from shoal.methods.w4m import W4m
@@ -88,8 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     snapped = given.snapped_to(Grid())
     rng = shoal.Randomness.from_system()
     print(f"{given.n_subjects} people, {given.n_samples} samples as given, {snapped.n_samples} in cells and slots\n")
-    print("| method | k | discarded | created | deleted | position error | time error | linked | wall, CPU |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| method | k | discarded | created | deleted | position error | time error | linked | nearest | wall, CPU |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for k in asked.k:
         for distance in asked.distance:
             method = W4m(k=k, delta_m=asked.delta, distance=distance)
@@ -99,14 +101,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
             assert shoal.verify(given, points, who).holds
             metres, seconds = moved_by(given, method)
             line = row(f"W4M-LC, {distance.upper()}", k, snapped, points, who, f"{metres:,.0f} m", f"{seconds / 60:,.0f} min")
-            print(f"{line} {took} |", flush=True)
+            nearest = attack_nearest(given, points, who, 4, np.random.default_rng(0))
+            print(f"{line} {100 * nearest.rate:.1f} % | {took} |", flush=True)
         glove = shoal.Glove(k=k, suppress_space_m=15_000, suppress_time_s=6 * 3600)
         began, worked = time.perf_counter(), time.process_time()
         boxes, who = glove.anonymize(snapped, rng)
         took = f"{time.perf_counter() - began:.1f} s, {time.process_time() - worked:.1f} s"
         metres, seconds, wide, long = off_the_middle(snapped, boxes, who)
         errors = (f"{metres:,.0f} m (box {wide:,.0f} m)", f"{seconds / 60:,.0f} min (box {long / 60:,.0f} min)")
-        print(f"{row('GLOVE', k, snapped, boxes, who, *errors)} {took} |", flush=True)
+        print(f"{row('GLOVE', k, snapped, boxes, who, *errors)} | {took} |", flush=True)
 
 
 if __name__ == "__main__":

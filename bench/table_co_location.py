@@ -5,7 +5,8 @@ python bench/table_co_location.py FILE [--pi 3] [--least-class 5]
 FILE: the network data of Sec. 7.1 (user_id, t = steps of 1 s, x, y in map units). Distortion: the distances between what was published
 and the raw locations of the same person and time, removed locations counting 0 (Omega = 0). A class is left out below the larger of k
 and --least-class, as the paper left out those of at most 4. Delta is the diameter of the cylinder; the second column is with twice
-that, as if delta were its radius. Linked: who knows four points of a person to 1 unit and 1 s and names the record that fits best.
+that, as if delta were its radius. Linked: who knows four true points of a person and names the record that
+passes nearest to them; 1/k is what k-anonymity would leave.
 """
 
 import argparse
@@ -15,13 +16,12 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import shoal
-from shoal.attacks import attack
+from shoal.attacks.nearest import attack_nearest
 from shoal.methods.co_location import into_cylinder
 from shoal.methods.nwa import Nwa
 from shoal.run import Run
-from shoal.trajectories import Grid, Trajectories
+from shoal.trajectories import Trajectories
 
-KNOWLEDGE = "noisy:4:1m:1s"
 KS = (2, 4, 6, 8, 10, 15)
 DELTAS = (0, 1000, 2000, 3000, 4000, 5000)
 PAPER = (  # in millions
@@ -69,16 +69,13 @@ def main() -> None:
     table = pq.read_table(asked.file, columns=["user_id", "t", "x", "y"])
     original = shoal.read(table, crs="local", time_unit="1s", snap=False)
     original = in_classes(original, Nwa(pi_s=asked.pi, step_s=1), asked.least_class)
-    grid = Grid(cell_m=1, slot_s=1)
-    snapped = original.snapped_to(grid)
     print("| delta | k | TotalSD, millions | delta as radius | paper | people left out | linked |\n|---|---|---|---|---|---|---|")
     for delta, told in zip(DELTAS, PAPER, strict=True):
         for k, paper in zip(KS, told, strict=True):
             method = Nwa(k=k, delta_m=delta, pi_s=asked.pi, step_s=1)
             release, linkage = method.anonymize(original, shoal.Randomness.from_system())
             assert shoal.verify(original, release, linkage).holds
-            played = attack(snapped, release.as_boxes(grid), linkage, [KNOWLEDGE], np.random.default_rng(0)).rates
-            linked = next(rate.rate for rate in played if rate.target == "release")
+            linked = attack_nearest(original, release, linkage, 4, np.random.default_rng(0)).rate
             total = total_distortion(original, method) / 1e6
             wider = total_distortion(original, replace(method, delta_m=2 * delta)) / 1e6
             lost = release.losses.subjects_suppressed

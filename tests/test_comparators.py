@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import comparator_oracles as oracles
 import shoal
+from shoal.attacks.nearest import attack_nearest
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.clusters import cluster_within
 from shoal.kernels.edit import align, edit_distances
@@ -143,6 +144,15 @@ def test_nwa_with_delta_0_publishes_the_average() -> None:
     original = people([(0, 0, 0), (1, 0, 4)], [(0, 2, 0), (1, 8, 0)])
     found = records(*Nwa(k=2, delta_m=0, pi_s=1, step_s=1).anonymize(original, shoal.Randomness.from_system()))
     assert found["a"] == found["b"] == [(0, 1, 0), (1, 4, 2)]
+
+
+def test_the_nearest_record_is_named_and_ties_are_shared() -> None:
+    """With delta = 0 both members are equal; with 2 each is nearest to where it was, although both were moved."""
+    original = people([(0, 0, 0), (1, 0, 0)], [(0, 10, 0), (1, 10, 0)], [(0, 900, 0), (1, 900, 0)], [(0, 900, 5), (1, 900, 5)])
+    for delta, rate in ((0.0, 0.5), (2.0, 1.0)):
+        method = Nwa(k=2, delta_m=delta, pi_s=1, step_s=1, trash=0)
+        found = attack_nearest(original, *method.anonymize(original, shoal.Randomness.from_system()), 2, np.random.default_rng(0))
+        assert (found.rate, found.tries, found.baseline) == (rate, 4, 0.25)
 
 
 @pytest.mark.parametrize("distance", ["lst", "edr"])

@@ -121,10 +121,8 @@ def claim_in_words(claim: Claim) -> str:
     if isinstance(claim, LocationPrivacy):
         return f"Whoever knows some points of a person tells a further one, place and time, with a chance of 1 in {claim.k} at most."
     if isinstance(claim, KDeltaAnonymity):
-        return (
-            f"Each record has at least {claim.k - 1} others that are within {show_m(claim.delta_m)} of it and of each other at every "
-            "published time."
-        )
+        company = f"at least {claim.k - 1} others that are within {show_m(claim.delta_m)} of it"
+        return f"Each record has {company} and of each other at every published time."
     others = "at least one other" if claim.k == 2 else f"at least {claim.k - 1} others"
     return f"Every published record is identical, sample for sample, to {others}."
 
