@@ -9,6 +9,7 @@ seconds of all threads; every kernel is compiled beforehand on a few trips.
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def main() -> None:
         streets = read_streets(asked.nodes, asked.edges)
         for space in (1_000, 10_000, 1_000_000):
             reach = ReachLocations(k=10, time_threshold_s=100, space_threshold_m=space, streets=streets)
-            timed(f"{original}, reach, k = 10, R^s = {space:,}", lambda reach=reach: reach.anonymize(original, Randomness.from_system()))
+            timed(f"{original}, reach, k = 10, R^s = {space:,}", partial(reach.anonymize, original, Randomness.from_system()))
 
 
 if __name__ == "__main__":

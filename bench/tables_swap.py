@@ -22,7 +22,7 @@ import shoal
 from shoal.attacks.exact import EXACT_KNOWLEDGE, attack_exact
 from shoal.errors import NothingLeftError
 from shoal.kernels.swap_sets import form_swap_sets
-from shoal.methods.microaggregation import distances_within, microaggregate
+from shoal.methods.microaggregation import Clustering, distances_within, microaggregate
 from shoal.methods.reach_locations import ReachLocations
 from shoal.methods.swap_locations import APART, NO_DURATION, SwapLocations
 from shoal.randomness import Randomness
@@ -32,6 +32,8 @@ from shoal.trajectories import Floats, Integers, Trajectories
 from shoal.trajectory_distance import shortest_paths, trajectory_distances
 from shoal.utility.points import draw_queries, measure_points, range_distortion
 
+Clusters = tuple[list[Integers], dict[str, int], dict[str, float]]
+WAYS: tuple[Clustering, ...] = ("greedy", "mdav")
 KS = (2, 4, 6, 8, 10, 15)
 PAPER_SWAP = (34, 58, 69, 75, 79, 84)  # Table 4, R^s = 10^6
 PAPER_REACH = (1, 3, 3, 4, 4, 3)  # Table 5, delta = 0: R^s = 499,875 for k = 2, else 10^6
@@ -79,7 +81,7 @@ def read_taxis(file: str) -> Trajectories:
 def one_row(
     original: Trajectories,
     method: SwapLocations | ReachLocations,
-    clusters: object,
+    clusters: Clusters | None,
     asked: argparse.Namespace,
     query_size: tuple[float, float],
 ) -> str:
@@ -88,7 +90,8 @@ def one_row(
     rng = Randomness.for_research(asked.seed)
     try:
         if isinstance(method, SwapLocations):
-            release, linkage = method.swap(original, *clusters, rng)  # type: ignore[misc]
+            assert clusters is not None
+            release, linkage = method.swap(original, *clusters, rng)
         else:
             release, linkage = method.anonymize(original, rng)
     except NothingLeftError:
@@ -110,7 +113,7 @@ def oldenburg(asked: argparse.Namespace) -> None:
     streets = read_streets(asked.nodes, asked.edges) if asked.nodes else None
     print(original)
     for k in asked.k:
-        clusters = None
+        clusters: Clusters | None = None
         for space in (1e6, *asked.thresholds):
             swap = SwapLocations(k=k, time_threshold_s=100, space_threshold_m=space, clustering=asked.clustering)
             clusters = clusters or swap.clusters(original, Run())
@@ -151,7 +154,7 @@ def taxis(asked: argparse.Namespace) -> None:
         groups = microaggregate(distances, k, asked.clustering)
         clustered = time.process_time() - began
         print(f"k {k}: {len(groups)} clusters in {clustered:.1f} CPU s, within them {distances_within(distances, groups):,.0f}")
-        clusters = ([kept[group] for group in groups], lost, {})
+        clusters: Clusters = ([kept[group] for group in groups], lost, {})
         for space in asked.thresholds:
             method = SwapLocations(k=k, time_threshold_s=asked.time_threshold, space_threshold_m=1000 * space, clustering=asked.clustering)
             told = PAPER_TAXIS.get(int(space)) if k in KS else None
@@ -188,7 +191,7 @@ def cause(asked: argparse.Namespace) -> None:
     }
     print(f"{'paper, Table 4':36}", *(f"{value:5}" for value in PAPER_SWAP))
     for name, table in tables.items():
-        for clustering in ("greedy", "mdav")[: 1 if table is None else 2]:
+        for clustering in WAYS[: 1 if table is None else 2]:
             shares = []
             for k in KS:
                 groups = (

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from shoal.methods.swap_locations import SwapLocations
 from shoal.randomness import Randomness
 from shoal.release import Linkage, PointRelease
 from shoal.trace import Trace
-from shoal.trajectories import Integers, Trajectories
+from shoal.trajectories import Trajectories
 from shoal.verification.linking import links_of
 from shoal.verification.shuffle import chi_squared_tail, shuffle_of
 from small_points import crowd, drivers, town
@@ -41,7 +42,7 @@ def with_points(case: Case, **columns: np.ndarray) -> Case:
     return case[0], replace(case[1], points=replace(case[1].points, **columns)), case[2]
 
 
-def with_trace(case: Case, **columns: Integers) -> Case:
+def with_trace(case: Case, **columns: Any) -> Case:
     return case[0], case[1], replace(case[2], trace=replace(trace_of(case), **columns))
 
 
@@ -86,8 +87,8 @@ def tighter(name: str) -> Callable[[Case], Case]:
     """The claim says less than half of what was used."""
 
     def damage(case: Case) -> Case:
-        release = case[1]
-        return case[0], replace(release, claim=replace(release.claim, **{name: 0.4 * widest(case, name)})), case[2]
+        claim: Any = case[1].claim
+        return case[0], replace(case[1], claim=replace(claim, **{name: 0.4 * widest(case, name)})), case[2]
 
     return damage
 
@@ -125,7 +126,8 @@ def of_another_run(case: Case) -> Case:
 
 
 def longer_claim(case: Case) -> Case:
-    return case[0], replace(case[1], claim=replace(case[1].claim, space_threshold_m=60.0)), case[2]
+    claim: Any = case[1].claim
+    return case[0], replace(case[1], claim=replace(claim, space_threshold_m=60.0)), case[2]
 
 
 DAMAGES = {

@@ -129,7 +129,7 @@ def _crs_of(table: pa.Table) -> str | None:
 
     about = json.loads(metadata[b"geo"])
     crs = about["columns"][about["primary_column"]].get("crs", WGS84)
-    return crs if crs is None or isinstance(crs, str) else json.dumps(crs)
+    return None if crs is None else crs if isinstance(crs, str) else json.dumps(crs)
 
 
 def _column(table: pa.Table, names: Sequence[str], what: str) -> pa.ChunkedArray:
