@@ -59,7 +59,9 @@ class NearPairs:
                     self.run.progress(_LABEL, possible - left * (left - 1) // 2, possible)
             return found
 
+        self.run.progress(_LABEL, 0, possible)
         parts = list(self.run.map(part, range(threads)))
+        self.run.progress(_LABEL, possible, possible)
         self.tally += np.sum([found.tally for found in parts], axis=0)
         return _joined(parts)
 
