@@ -37,6 +37,7 @@ def clusters_within(distances: Sequence[Sequence[float]], k: int, radius: float)
     n = len(distances)
     pivot_of = [-1] * n
     failed: set[int] = set()
+    pivots: list[int] = []
     before = min(range(n), key=lambda i: sum(distances[i]))
     while (free := [i for i in range(n) if pivot_of[i] < 0]) and len(free) >= k and (able := [i for i in free if i not in failed]):
         pivot = max(able, key=lambda i: (distances[before][i], -i))
@@ -45,9 +46,9 @@ def clusters_within(distances: Sequence[Sequence[float]], k: int, radius: float)
         if distances[pivot][near[-1]] > radius:
             failed.add(pivot)
         else:
+            pivots.append(pivot)
             for i in (pivot, *near):
                 pivot_of[i] = pivot
-    pivots = list(dict.fromkeys(pivot for pivot in pivot_of if pivot >= 0))
     for i in range(n):
         if pivot_of[i] < 0:
             close = [pivot for pivot in pivots if distances[i][pivot] <= radius]

@@ -16,7 +16,7 @@ def cluster_within(distances: Floats, k: int, radius: float) -> Integers:
     distances: [n, n], symmetric, zeros on the diagonal. The first pivot is farthest from the one with the least sum of distances, each
     next one is farthest from the pivot before it, among those that no cluster holds and that have not failed. With its k - 1 nearest
     in no cluster it makes one, unless the last of these lies beyond ``radius``. Whoever is left joins the nearest pivot within
-    ``radius``. Ties: the first.
+    ``radius``, of equally near ones the first made. Other ties: the first person.
     """
     n = len(distances)
     pivot_of = np.full(n, -1)
