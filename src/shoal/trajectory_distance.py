@@ -69,7 +69,8 @@ def trajectory_distances(trajectories: Trajectories, *, paths: Paths = "none", r
     np.fill_diagonal(matrix, 0.0)
 
     def part(begin: int) -> None:
-        direct_distances(courses, stamps, begin, min(begin + _ROWS_PER_PART, n), matrix)
+        with np.errstate(over="ignore"):  # without the compiler, sums that wrap around on purpose would warn
+            direct_distances(courses, stamps, begin, min(begin + _ROWS_PER_PART, n), matrix)
 
     for _ in run.map(part, range(0, n, _ROWS_PER_PART), label="measuring distances between trajectories"):
         pass
@@ -116,8 +117,7 @@ def courses_of(trajectories: Trajectories) -> tuple[Courses, Stamps]:
     x, y = (np.bincount(fix, weights=column.astype(np.float64)) / count for column in (trajectories.x, trajectories.y))
     ticks, owner = ticks[fresh], owner[fresh]
     t, rank = np.unique(ticks, return_inverse=True)
-    with np.errstate(over="ignore"):
-        sums = [np.concatenate([[0], np.cumsum(part)]).astype(np.int64) for part in (t, t * t)]
+    sums = [np.concatenate([[0], np.cumsum(part)]).astype(np.int64) for part in (t, t * t)]
     goes_on = np.append(np.diff(owner) == 0, False)
     lasts = np.where(goes_on, np.append(np.diff(ticks), 1), 1).astype(np.float64)
     vx, vy = (np.where(goes_on, np.append(np.diff(column), 0.0), 0.0) / lasts for column in (x, y))
