@@ -178,6 +178,19 @@ def test_settings_without_a_release_are_told(city: Path, tmp_path: Path) -> None
     assert "glove k=61" in (tmp_path / "out/comparison.html").read_text()
 
 
+def test_methods_of_points_are_judged_beside_those_of_boxes(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = '[[runs]]\nmethod = "swap-locations"\ntime-threshold = "4h"\n[[runs]]\nmethod = "static"\ngrid = "20km"\nslot = "8h"\n'
+    (tmp_path / "study.toml").write_text('knowledge = ["points:2"]\ntries = 20\n' + runs, encoding="utf-8")
+    shoal = Shoal(capsys)
+    shown = json.loads(shoal("compare", city, "--config", tmp_path / "study.toml", "--output", tmp_path / "out", "--json").out)
+    assert not shown["failed"], shown["failed"]
+    by_method = {release["method"]: release for release in shown["releases"]}
+    assert set(by_method) == {"swap-locations", "static"}
+    (tried,) = (e for e in by_method["swap-locations"]["attacks"]["points:2"] if (e["name"], e["target"]) == ("linkage", "release"))
+    assert 0 <= tried["rate"] <= 1
+    assert tried["tries"] > 0
+
+
 def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, tmp_path: Path) -> None:
     seen = visit(finished / "out/comparison.html", tmp_path)
     assert (seen.requests, seen.complaints, seen.overflowing, seen.clashes) == ((), (), (), ())

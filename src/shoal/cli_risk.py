@@ -154,7 +154,10 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
     study = read_study(config)
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
-        found = run_study(read(source, run=run, **reading), study, output, run)
+        original, given = read(source, run=run, **reading), None
+        if any(setting.method.takes_points for setting in study.settings):
+            given = read(source, run=run, **{**reading, "snap": False, "working_crs": original.crs})
+        found = run_study(original, study, output, run, given=given)
     unit = next(
         (entry["unit"] for result in found.results for entry in result["measurements"] if entry["name"] == study.budget.utility), "1"
     )

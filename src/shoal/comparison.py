@@ -19,11 +19,13 @@ from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.frontier import LEVELS, Better, Point, Recommendation, at_equal_risk, frontier, recommend
 from shoal.publication import publish, write_page
 from shoal.randomness import Randomness
-from shoal.release_folder import explained_write, read_linkage, read_release
+from shoal.release import PointRelease
+from shoal.release_folder import explained_write, read_any_release, read_linkage
 from shoal.report.comparison_page import comparison_page
 from shoal.report.wording import claim_name
 from shoal.run import Run
 from shoal.study import Setting, Study
+from shoal.trace import TRACE_FILE
 from shoal.trajectories import Trajectories
 from shoal.utility import METRICS, measure
 
@@ -60,8 +62,11 @@ class Comparison:
         }
 
 
-def compare(original: Trajectories, study: Study, output: Path, run: Run | None = None) -> Comparison:
+def compare(original: Trajectories, study: Study, output: Path, run: Run | None = None, *, given: Trajectories | None = None) -> Comparison:
     """Make, attack and measure every release of the study, and write ``comparison.json`` and ``comparison.html``.
+
+    given: the same people with their points as given, for methods that publish points; these are judged on the cells and slots of
+    ``original``, as all are.
 
     Raises OutputError when ``output`` holds something else or cannot be written, MisuseError when too few people are left.
     """
@@ -72,12 +77,18 @@ def compare(original: Trajectories, study: Study, output: Path, run: Run | None 
         (output / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
         output.chmod(0o700)
     published, control = _held_out(original, study)
+    points_of = None if given is None else _held_out(given, study)[0]
+    if points_of is not None and points_of.ids != published.ids:
+        raise MisuseError("the points as given are of other people than the snapped samples; read both from one input")
     results: list[Mapping[str, Any]] = []
     failed: dict[str, str] = {}
     for done, setting in enumerate(study.settings):
         run.progress("releases", done, len(study.settings))
         try:
-            results.append(_result_of(setting, published, control, study, output / RUNS_FOLDER, run))
+            if setting.method.takes_points and points_of is None:
+                raise MisuseError(f"{setting.name} publishes points; give the input as given, too")
+            source = points_of if setting.method.takes_points and points_of is not None else published
+            results.append(_result_of(setting, source, published, control, study, output / RUNS_FOLDER, run))
         except (NothingLeftError, ClaimError, MisuseError) as error:
             failed[setting.label] = str(error)
     run.progress("releases", len(study.settings), len(study.settings))
@@ -116,10 +127,19 @@ def _held_out(original: Trajectories, study: Study) -> tuple[Trajectories, Traje
 
 
 def _result_of(
-    setting: Setting, published: Trajectories, control: Trajectories | None, study: Study, folder: Path, run: Run
+    setting: Setting,
+    source: Trajectories,
+    published: Trajectories,
+    control: Trajectories | None,
+    study: Study,
+    folder: Path,
+    run: Run,
 ) -> Mapping[str, Any]:
-    """The release's attacks and measurements: from an earlier run where they are there, computed and kept where not."""
-    made = _digest([setting.name, setting.method.parameters(), _fingerprint(published)])
+    """The release's attacks and measurements: from an earlier run where they are there, computed and kept where not.
+
+    source: what the method is handed, points as given or ``published``, the snapped samples by which every release is judged.
+    """
+    made = _digest([setting.name, setting.method.parameters(), _fingerprint(source)])
     asked = _digest([list(study.knowledge), study.tries, study.seed, None if control is None else _fingerprint(control)])
     place = folder / f"{setting.name}-{made}"
     result_file = place / f"result-{asked}.json"
@@ -130,9 +150,10 @@ def _result_of(
             raise OutputError(f"{place} holds a release without its linkage; remove that folder and run again")
         with explained_write(place):
             place.mkdir(exist_ok=True)
-        (place / "linkage.parquet").unlink(missing_ok=True)
+        for left in ("linkage.parquet", TRACE_FILE):
+            (place / left).unlink(missing_ok=True)
         publish(
-            published,
+            source,
             setting.method,
             place / "release",
             rng=Randomness.from_system(),
@@ -140,7 +161,9 @@ def _result_of(
             linkage_file=place / "linkage.parquet",
             tries=0,  # the study attacks it itself
         )
-    release, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
+    release, linkage = read_any_release(place / "release"), read_linkage(place / "linkage.parquet")
+    if isinstance(release, PointRelease):
+        release = release.as_boxes(published.snapped_grid())
     attacks: dict[str, Any] = {}
     notes: list[str] = []
     for text in study.knowledge:

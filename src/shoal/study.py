@@ -11,6 +11,7 @@ from shoal.attacks import ATTACKS, DEFAULT_KNOWLEDGE
 from shoal.errors import InputError, MisuseError
 from shoal.frontier import Budget
 from shoal.methods import METHODS, Method
+from shoal.street_files import read_streets
 from shoal.units import duration_s, length_m
 from shoal.utility import METRICS
 
@@ -84,8 +85,13 @@ def _swept(run: dict[str, Any]) -> list[Setting]:
 def _setting(name: str, chosen: Mapping[str, Any]) -> Setting:
     known = {field.name for field in fields(METHODS[name])}
     parameters: dict[str, Any] = {}
+    streets = [chosen[key] for key in ("streets-nodes", "streets-edges") if key in chosen and "streets" in known]
+    if streets:
+        parameters["streets"] = read_streets(*streets)
     for key, value in chosen.items():
         plain = key.replace("-", "_")
+        if streets and plain in ("streets_nodes", "streets_edges"):
+            continue
         if plain in known:
             parameters[plain] = value
         elif f"{plain}_m" in known:
