@@ -1,7 +1,7 @@
 """Tables 4 to 9 of the SwapLocations paper on data of your own, beside the paper's numbers.
 
     python bench/tables_swap.py oldenburg --points FILE --nodes FILE --edges FILE [--thresholds 57 749 4780 ...] [--clustering greedy]
-    python bench/tables_swap.py taxis --points FILE [--time-threshold 1200] [--thresholds 1 2 4 8 16 32 64 128]
+    python bench/tables_swap.py taxis --points FILE [--time-threshold 86400] [--thresholds 1 2 4 8 16 32 64 128]
     python bench/tables_swap.py cause --points FILE
     python bench/tables_swap.py attacks --points FILE --nodes FILE --edges FILE [--k 4]
 
@@ -234,7 +234,7 @@ def main() -> None:
     options.add_argument("--edges")
     options.add_argument("--k", type=int, nargs="+", default=list(KS))
     options.add_argument("--thresholds", type=float, nargs="*", default=None)
-    options.add_argument("--time-threshold", type=float, default=1200.0)
+    options.add_argument("--time-threshold", type=float, default=86_400.0)
     options.add_argument("--clustering", choices=("greedy", "mdav"), default="greedy")
     options.add_argument("--reach", choices=("both", "leader"), default="both")
     options.add_argument("--queries", type=int, default=100_000)

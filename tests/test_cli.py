@@ -184,7 +184,7 @@ def test_full_disk_leaves_nothing(city: Path, tmp_path: Path, shoal: Shoal, monk
         with Path("/dev/full").open("wb", buffering=0) as file:
             file.write(b"x" * 4096)
 
-    monkeypatch.setattr("shoal.publication.write_boxes", onto_a_full_disk)
+    monkeypatch.setattr("shoal.publication.write_table", onto_a_full_disk)
     outcome = shoal("anonymize", city, "--output", tmp_path / "r", "--linkage", tmp_path / "l.parquet")
     assert outcome.code == 2
     assert "the disk is full" in outcome.err
