@@ -3,17 +3,20 @@
     python bench/tables_swap.py oldenburg --points FILE --nodes FILE --edges FILE [--thresholds 57 749 4780 ...] [--clustering greedy]
     python bench/tables_swap.py taxis --points FILE [--time-threshold 86400] [--thresholds 1 2 4 8 16 32 64 128]
     python bench/tables_swap.py cause --points FILE
+    python bench/tables_swap.py calibrated --points FILE [--k 2 4 6] [--deltas 0 1000 2000]
     python bench/tables_swap.py attacks --points FILE --nodes FILE --edges FILE [--k 4]
 
 oldenburg: both methods at R^t = 100 with the settings of Sec. 7.1, for R^s = 10^6 and the thresholds given, in map units: removed
 trajectories and locations (tables 4, 5), TotalSD, SID and AID (tables 6, 7). taxis: one day, split at gaps over 3 minutes, trips with a
 speed over 240 km/h left out: tables 8 and 9, R^s in km. cause: which clusterings remove how much, against the paper's 34 to 84 %.
-attacks: how often exact triples and exact times find the record, and what they disclose, in both methods.
+calibrated: SwapLocations with the R^s whose TotalSD comes nearest to that of NWA's (k, delta)-co-location on the same data (Sec. 7.1.3),
+side by side. attacks: how often exact triples and exact times find the record, and what they disclose, in both methods.
 Every release is verified. Research seeds: nothing here is for publication.
 """
 
 import argparse
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -23,14 +26,16 @@ from shoal.attacks.exact import EXACT_KNOWLEDGE, attack_exact
 from shoal.errors import NothingLeftError
 from shoal.kernels.swap_sets import form_swap_sets
 from shoal.methods.microaggregation import Clustering, distances_within, microaggregate
+from shoal.methods.nwa import Nwa
 from shoal.methods.reach_locations import ReachLocations
 from shoal.methods.swap_locations import APART, NO_DURATION, SwapLocations
 from shoal.randomness import Randomness
+from shoal.release import Linkage, PointRelease
 from shoal.run import Run
 from shoal.street_files import read_streets
 from shoal.trajectories import Floats, Integers, Trajectories
 from shoal.trajectory_distance import shortest_paths, trajectory_distances
-from shoal.utility.points import draw_queries, measure_points, range_distortion
+from shoal.utility.points import calibrated_threshold, draw_queries, measure_points, range_distortion
 
 Clusters = tuple[list[Integers], dict[str, int], dict[str, float]]
 WAYS: tuple[Clustering, ...] = ("greedy", "mdav")
@@ -132,6 +137,44 @@ def oldenburg(asked: argparse.Namespace) -> None:
                 print(f"reach k {k:2} R^s {space:9,.0f}  {one_row(original, reach, None, asked, (10, 750))}{paper}", flush=True)
 
 
+def calibrated(asked: argparse.Namespace) -> None:
+    """For each delta and k the release of NWA, and that of SwapLocations with nearly the same TotalSD."""
+    original = shoal.read(pq.read_table(asked.points, columns=["user_id", "t", "x", "y"]), snap=False, crs="local", time_unit="1s")
+    figures = ("TotalSD, 10^6: NWA", "swap", "R^s", "T, %: NWA", "swap", "L, %: NWA", "swap", "SID, %: NWA", "swap", "AID, %: NWA", "swap")
+    print(f"| delta | k | {' | '.join(figures)} |\n{'|---' * (2 + len(figures))}|")
+    queries = draw_queries(original, asked.queries, 10, 750, np.random.default_rng(1))
+    for k in asked.k:
+        clusters = SwapLocations(k=k, clustering=asked.clustering).clusters(original, Run())
+
+        def swapped(space: float, k: int = k, clusters: Clusters = clusters) -> tuple[PointRelease, Linkage]:
+            method = SwapLocations(k=k, time_threshold_s=100, space_threshold_m=space, clustering=asked.clustering)
+            return method.swap(original, *clusters, Randomness.for_research(asked.seed))
+
+        def distortion(space: float, swapped: Callable[[float], tuple[PointRelease, Linkage]] = swapped) -> float:
+            try:
+                return measure_points(original, *swapped(space)).total_distortion_m
+            except NothingLeftError:
+                return 0.0
+
+        for delta in asked.deltas:
+            release, linkage = Nwa(k=k, delta_m=delta, pi_s=3, step_s=1).anonymize(original, Randomness.for_research(asked.seed))
+            theirs = measure_points(original, release, linkage)
+            space = calibrated_threshold(distortion, theirs.total_distortion_m, 1.0, 1e6)
+            try:
+                ours_release, ours_linkage = swapped(space)
+            except NothingLeftError:
+                print(f"| {delta:,.0f} | {k} | {theirs.total_distortion_m / 1e6:.3g} | everything removed |", flush=True)
+                continue
+            ours = measure_points(original, ours_release, ours_linkage)
+            cells = [f"{theirs.total_distortion_m / 1e6:.3g}", f"{ours.total_distortion_m / 1e6:.3g}", f"{space:,.0f}"]
+            for name in ("removed_trajectories", "removed_locations"):
+                cells += [f"{100 * getattr(one, name):.0f}" for one in (theirs, ours)]
+            ranges = [range_distortion(original, one, queries) for one in (release, ours_release)]
+            for name in ("sid", "aid"):
+                cells += [f"{100 * getattr(one, name):.0f}" for one in ranges]
+            print(f"| {delta:,.0f} | {k} | {' | '.join(cells)} |", flush=True)
+
+
 def taxis(asked: argparse.Namespace) -> None:
     original = read_taxis(asked.points)
     print(original, f"{original.lengths.mean():.0f} points a trip")
@@ -228,12 +271,13 @@ def attacks(asked: argparse.Namespace) -> None:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("what", choices=("oldenburg", "taxis", "cause", "attacks"))
+    options.add_argument("what", choices=("oldenburg", "calibrated", "taxis", "cause", "attacks"))
     options.add_argument("--points", required=True)
     options.add_argument("--nodes")
     options.add_argument("--edges")
     options.add_argument("--k", type=int, nargs="+", default=list(KS))
     options.add_argument("--thresholds", type=float, nargs="*", default=None)
+    options.add_argument("--deltas", type=float, nargs="+", default=[0, 1000, 2000, 3000, 4000, 5000])
     options.add_argument("--time-threshold", type=float, default=86_400.0)
     options.add_argument("--clustering", choices=("greedy", "mdav"), default="greedy")
     options.add_argument("--reach", choices=("both", "leader"), default="both")
@@ -243,7 +287,7 @@ def main() -> None:
     asked = options.parse_args()
     if asked.thresholds is None:
         asked.thresholds = [1, 2, 4, 8, 16, 32, 64, 128] if asked.what == "taxis" else []
-    {"oldenburg": oldenburg, "taxis": taxis, "cause": cause, "attacks": attacks}[asked.what](asked)
+    {"oldenburg": oldenburg, "calibrated": calibrated, "taxis": taxis, "cause": cause, "attacks": attacks}[asked.what](asked)
 
 
 if __name__ == "__main__":

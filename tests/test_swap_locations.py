@@ -15,6 +15,7 @@ from shoal.methods.swap_locations import SwapLocations
 from shoal.randomness import Randomness
 from shoal.run import Run
 from shoal.trajectories import Trajectories
+from shoal.utility.points import calibrated_threshold
 from small_points import crowd, small_crowds
 from swap_oracles import swap_sets
 
@@ -143,3 +144,13 @@ def test_draws_are_uniform() -> None:
     assert ((np.unique(code, return_counts=True)[1] - 1000) ** 2 / 1000).sum() < 35
     assert len(np.unique(code)) == 6
     assert ((np.bincount(rng.below(7, 7000), minlength=7) - 1000) ** 2 / 1000).sum() < 35
+
+
+@pytest.mark.parametrize(("wished", "wanted"), [(50.0, 50.0), (0.5, 1.0), (5e6, 1e6), (777.0, 777.0)])
+def test_a_threshold_is_found_for_a_wished_distortion(wished: float, wanted: float) -> None:
+    assert calibrated_threshold(lambda threshold: threshold, wished, 1.0, 1e6) == pytest.approx(wanted, rel=1e-3)
+
+
+def test_no_bounds_no_search() -> None:
+    with pytest.raises(MisuseError, match="0 < least < most"):
+        calibrated_threshold(lambda threshold: threshold, 5, 3, 3)

@@ -53,6 +53,24 @@ def measure_points(original: Trajectories, release: PointRelease, linkage: Linka
     )
 
 
+def calibrated_threshold(distortion_at: Callable[[float], float], wished: float, least: float, most: float, *, steps: int = 16) -> float:
+    """The space threshold in [least, most] whose TotalSD comes nearest to the wished one (Sec. 7.1.3), by halving the ratio of the bounds.
+
+    distortion_at: TotalSD of the release made with a threshold, rising with it but for the chance in a shuffle. Raises MisuseError for
+    bounds that are not 0 < least < most.
+    """
+    if not 0 < least < most:
+        raise MisuseError(f"thresholds from {least} m to {most} m leave nothing to search; give 0 < least < most")
+    tried = {threshold: distortion_at(threshold) for threshold in (least, most)}
+    for _ in range(steps):
+        if not tried[least] < wished < tried[most]:
+            break
+        middle = float(np.sqrt(least * most))
+        tried[middle] = distortion_at(middle)
+        least, most = (middle, most) if tried[middle] < wished else (least, middle)
+    return min(tried, key=lambda threshold: abs(tried[threshold] - wished))
+
+
 @dataclass(frozen=True, kw_only=True)
 class RangeDistortion:
     """sid, aid: mean relative difference of counts; 0 / 0 counts as 0. asked: queries; empty: those that nothing satisfies in either."""
