@@ -148,7 +148,11 @@ def test_a_k_anonymous_release_keeps_every_linkage_at_one_in_k(k: int) -> None:
 def test_every_method_keeps_the_linkage_that_its_claim_speaks_of_at_one_in_k(name: str) -> None:
     """Not within an interval: at most, for every single person, whatever is known (k-anonymity) or seen in one interval of tau."""
     people = small_city()
-    method: Method = KteHide(tau_s=4 * 3600, epsilon_s=4 * 3600) if name == "kte-hide" else METHODS[name]()
+    coarse = {  # the small city is too sparse for their defaults
+        "kte-hide": KteHide(tau_s=4 * 3600, epsilon_s=4 * 3600),
+        "static": shoal.StaticGeneralisation(grid_m=100_000, slot_s=104 * 3600),
+    }
+    method: Method = coarse[name] if name in coarse else METHODS[name]()
     claim = method.claim()
     if not isinstance(claim, KAnonymity | KteAnonymity):
         pytest.skip("a claim that speaks of no linkage")
@@ -189,12 +193,16 @@ def test_the_anonymity_set_of_top_places_is_exact(people: Trajectories, most: in
 
 
 def test_the_control_group_shows_the_baseline() -> None:
+    """A 95 % interval misses now and then: more than twice in 8 with a chance of 0.6 %; the seeds are fixed."""
     people = random_people(300, 10, seed=3, cells=40)
-    release, linkage = naive_release(people, k=3, suppress=40)
-    rates = rates_of(people, release, linkage, EVERY_KNOWLEDGE)
-    for (name, target), rate in rates.items():
-        if target == "control" and "linkage" in name:
-            assert rate.low <= rate.baseline <= rate.high
+    missed = Counter[str]()
+    release, linkage = naive_release(people, k=3, suppress=40, publishable=False)
+    for seed in range(8):
+        for (name, target), rate in rates_of(people, release, linkage, EVERY_KNOWLEDGE, tries=200, seed=seed).items():
+            if target == "control" and "linkage" in name:
+                missed[name] += not rate.low <= rate.baseline <= rate.high
+    assert len(missed) >= 2
+    assert max(missed.values()) <= 2, missed
 
 
 def test_home_and_work_of_planted_people() -> None:

@@ -128,7 +128,7 @@ def test_origins_survive_the_file_and_verify(tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
     assert manifest["claim"] == {"type": "trajectory-p-privacy", "k": 3, "time_threshold_s": 100.0, "space_threshold_m": 1e6}
     page = (tmp_path / "release" / "report.html").read_text()
-    assert "trajectory 1/3-private" in page
+    assert "trajectory p-privacy, p = 1/3" in page
     assert "Untangling was not tested" in page
 
 
