@@ -148,7 +148,7 @@ def test_a_k_anonymous_release_keeps_every_linkage_at_one_in_k(k: int) -> None:
 def test_every_method_keeps_the_linkage_that_its_claim_speaks_of_at_one_in_k(name: str) -> None:
     """Not within an interval: at most, for every single person, whatever is known (k-anonymity) or seen in one interval of tau."""
     people = small_city()
-    coarse = {  # the small city is too sparse for their defaults
+    coarse: dict[str, Method] = {  # the small city is too sparse for their defaults
         "kte-hide": KteHide(tau_s=4 * 3600, epsilon_s=4 * 3600),
         "static": shoal.StaticGeneralisation(grid_m=100_000, slot_s=104 * 3600),
     }
