@@ -13,7 +13,9 @@ METHODS: Final = {
     "glove": "GLOVE",
     "kte-hide": "kte-hide",
     "nwa": "Never Walk Alone",
+    "reach-locations": "ReachLocations",
     "static": "static generalisation",
+    "swap-locations": "SwapLocations",
     "w4m": "Wait For Me",
 }
 
