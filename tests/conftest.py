@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("shoal", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+_EXAMPLES = 12 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 60  # kernels are a hundred times slower as plain Python
+settings.register_profile("shoal", deadline=None, max_examples=_EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shoal")
 
 _NUMBERS = itertools.count()
