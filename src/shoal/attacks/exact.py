@@ -7,7 +7,7 @@ that the person was there and then (disclosure). ``times:P``: the same with the 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -111,15 +111,15 @@ def _play(
     run.progress(f"searching exact {kind} ({shown.label})", len(victims), len(victims))
     what = f"{p} exact {'triple' if kind == 'triples' else 'time'}{'s' * (p > 1)}"
     who = f"Someone who knows {what} of a person and names the record that shows most of them"
-    shared = {"knowledge": what, "target": shown.label, "tries": len(victims)}
+    shared: dict[str, Any] = {"knowledge": what, "target": shown.label, "tries": len(victims)}
     return [
-        Rate(name=f"{kind}-linkage", attacker=f"{who}.", successes=math.fsum(linked), baseline=1 / shown.n_records, **shared),  # type: ignore[arg-type]
+        Rate(name=f"{kind}-linkage", attacker=f"{who}.", successes=math.fsum(linked), baseline=1 / shown.n_records, **shared),
         Rate(
             name=f"{kind}-disclosure",
             attacker=f"{who}, and says of another point of that record, drawn at random, that the person was there and then.",
             successes=math.fsum(told),
             baseline=lucky / len(victims),
-            **shared,  # type: ignore[arg-type]
+            **shared,
         ),
     ]
 

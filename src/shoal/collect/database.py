@@ -96,7 +96,7 @@ class Database:
         connection = self._connection()
         try:
             return connection.execute(statement.replace("?", "%s") if self.postgres else statement, values)
-        except Exception as error:
+        except Exception as error:  # each driver has errors of its own; whatever is no lost connection is raised as it is
             if not self.postgres or not getattr(connection, "closed", False):
                 raise
             self._forget(connection)

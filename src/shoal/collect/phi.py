@@ -123,7 +123,7 @@ class PhiStore:
 
         limit: of how many of these records, any.
         """
-        near = " UNION ALL ".join(f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES}) AS near" for at in range(len(points)))  # noqa: S608
+        near = " UNION ALL ".join(f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES}) AS near" for at in range(len(points)))  # noqa: S608  (numbers of ours)
         statement = (
             f"WITH near AS MATERIALIZED ({near}), "  # noqa: S608  (numbers and columns of ours)
             f"everywhere AS (SELECT record FROM near GROUP BY record HAVING BIT_OR(point) = {(1 << len(points)) - 1} {limit}) "

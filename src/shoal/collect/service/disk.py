@@ -71,7 +71,7 @@ class StateFolder:
             return None
         try:
             kept = _OwnTypes(io.BytesIO(content)).load()
-        except Exception as error:
+        except Exception as error:  # damaged bytes make a pickle fail in any way there is
             raise InputError(f"{self._file} is damaged or from another version; restore it, or start anew with another --state") from error
         if not isinstance(kept, Kept):
             raise InputError(f"{self._file} holds no state of a device; start anew with another --state")
