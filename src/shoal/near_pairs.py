@@ -1,5 +1,6 @@
 """Everybody's nearest others in a whole population, exactly, without a matrix: for GLOVE's loop and for the k-gap."""
 
+import math
 from typing import Final
 
 import numpy as np
@@ -17,8 +18,12 @@ _MOST_CELLS_OF_A_MAP: Final = 1 << 26
 _INDEX_BITS: Final = 15
 _BINS_BITS: Final = 12
 _BIN_S: Final = 1800
+_STRATA: Final = 8
 _LABEL: Final = "looking for the closest"
+# Up to here costs, rows and slots are kept in few bits, which fit the caches; beyond, all of them are wide.
 _MOST_HALF_IN_16_BITS: Final = (1 << 14) - 1
+_LONGEST_IN_16_BITS: Final = (1 << 16) - 2
+_LAST_SLOT_IN_32_BITS: Final = (1 << 31) - (1 << 15)
 
 
 class NearPairs:
@@ -28,8 +33,9 @@ class NearPairs:
         self.scale = caps.scale_on(original.snapped_grid())
         self.run = run
         raw, cell, n_cells = _raw_and_cells(original)
-        self.people = People(raw, _places(original, cell, n_cells, self.scale), _hours(original))
         self.lengths = original.lengths
+        narrow = bool(self.scale.half <= _MOST_HALF_IN_16_BITS and raw.t.max() - raw.t.min() < _LAST_SLOT_IN_32_BITS)
+        self.people = People(raw, _places(original, cell, n_cells, self.scale, narrow), _hours(original, narrow))
         self.tally = np.zeros(2, dtype=np.int64)
 
     def nearest(self, among: Integers, count: int, threshold: float, wanted: Numbers | None = None) -> Nearest:
@@ -38,10 +44,11 @@ class NearPairs:
         among: ascending subjects. threshold: in units of 1 / (2 * half). wanted: [n] whose nearest are asked for; None = all.
         """
         n = len(self.lengths)
-        order = among[np.argsort(self.lengths[among], kind="stable")]
+        order, stratum = self._ranking(among)
         threads, possible = self.run.threads, len(among) * (len(among) - 1) // 2
         places, bins = (in_order(lists.offsets, lists.own, lists.weights, order) for lists in (self.people.places, self.people.hours))
-        ranked = Ranked(self.lengths[order], *places, *bins)
+        mains = self.people.places.offsets[order]
+        ranked = Ranked(stratum, self.lengths[order], self.people.places.own[mains], self.people.places.weights[mains], *places, *bins)
 
         def part(first: int) -> Nearest:
             found = Nearest(
@@ -51,7 +58,7 @@ class NearPairs:
                 wanted=np.ones(n, dtype=np.bool_) if wanted is None else wanted,
                 tally=np.zeros(2, dtype=np.int64),
             )
-            room = self._room(order)
+            room = self.room(order)
             for begin in range(first * LANES, len(order), threads * LANES):
                 sieve(self.people, ranked, order, begin, threshold, found, room, self.scale)
                 if first == 0:  # one thread speaks for all: they advance alike
@@ -65,22 +72,37 @@ class NearPairs:
         self.tally += np.sum([found.tally for found in parts], axis=0)
         return _joined(parts)
 
-    def _room(self, order: Integers) -> Field:
+    def _ranking(self, among: Integers) -> tuple[Integers, int]:
+        """Subjects in strata of ascending length, each in tiles of neighbours by their main places; and how many are in a stratum."""
+        places = self.people.places
+        order = among[np.argsort(self.lengths[among], kind="stable")]
+        stratum = max(-(-len(order) // (_STRATA * LANES)), 1) * LANES
+        strips = math.ceil(math.sqrt(stratum / LANES))  # as many as tiles in each
+        for first in range(0, len(order), stratum):
+            own = order[first : first + stratum]
+            main = places.own[places.offsets[own]]  # the first weighs most
+            strip = np.empty(len(own), dtype=np.int64)
+            strip[np.argsort(places.x[main], kind="stable")] = np.arange(len(own)) * strips // len(own)
+            order[first : first + stratum] = own[np.lexsort((places.y[main], strip))]
+        return order, stratum
+
+    def room(self, order: Integers) -> Field:
+        """Room for the field of any of these subjects; each thread needs its own."""
         raw, places, hours = self.people
         n_places, kind = len(places.costs), places.costs.dtype
         longest = int(self.lengths[order].max(initial=1))
         most_places = int(np.diff(places.offsets)[order].max(initial=1))
-        last_t = int(raw.t.max())
-        shift = max((last_t - hours.first_t).bit_length() - _INDEX_BITS, 0)
+        last_slot = int(hours.slot.max())
+        shift = max(last_slot.bit_length() - _INDEX_BITS, 0)
         return Field(
-            table=np.empty((longest + 2, n_places + 1), dtype=kind),
-            column=np.empty(n_places, dtype=np.int32),
+            table=np.empty((longest + 2) * (n_places + 1), dtype=kind),
+            column=np.empty(n_places, dtype=places.of_sample.dtype),
             place=np.empty(n_places + 1, dtype=np.int64),
-            rows=np.empty((most_places, n_places + 1), dtype=kind),
+            rows=np.empty(most_places * (n_places + 1), dtype=kind),
             position=np.empty(n_places, dtype=np.int64),
-            events=np.empty(longest + 2, dtype=np.int64),
-            row_at=np.empty(((last_t - hours.first_t) >> shift) + 1, dtype=np.int32),
-            last_t=last_t,
+            events=np.empty(longest + 2, dtype=hours.slot.dtype),
+            row_at=np.empty((last_slot >> shift) + 1, dtype=np.uint16 if longest < _LONGEST_IN_16_BITS else np.int32),
+            last_slot=last_slot,
             shift=shift,
             longest=longest,
             least_spaces=np.empty(np.diff(raw.place_offsets)[order].max(initial=1), dtype=np.int64),
@@ -111,7 +133,7 @@ def _raw_and_cells(original: Trajectories) -> tuple[Raw, Numbers, int]:
     return raw, cell, n_cells
 
 
-def _places(original: Trajectories, cell: Numbers, n_cells: int, scale: Scale) -> Places:
+def _places(original: Trajectories, cell: Numbers, n_cells: int, scale: Scale, narrow: bool) -> Places:
     """Cells as places where they are few, as with base stations; else squares, doubled in size until they are few, as with GPS."""
     side, number, count = 1, cell, n_cells
     while count > _MOST_PLACES:
@@ -119,24 +141,25 @@ def _places(original: Trajectories, cell: Numbers, n_cells: int, scale: Scale) -
         number, count = _numbered(original.x // side, original.y // side)
     a_sample = np.empty(count, dtype=np.int64)
     a_sample[number] = np.arange(original.n_samples)
-    costs = np.empty((count, count), dtype=np.int16 if scale.half <= _MOST_HALF_IN_16_BITS else np.int64)
+    costs = np.empty((count, count), dtype=np.int16 if narrow else np.int64)
     x, y = original.x[a_sample] // side, original.y[a_sample] // side
     gap_costs(x, y, side, int(scale.per_cell), int(scale.half), costs)
     _, offsets, own, weights = own_places(original.offsets, number, count)
     first = np.lexsort((-weights, np.repeat(np.arange(original.n_subjects), np.diff(offsets))))  # what weighs most decides soonest
     own, weights = own[first], weights[first]
-    return Places(costs, x * side, y * side, side, number, offsets, own, weights)
+    return Places(costs, x * side, y * side, side, number.astype(np.uint16 if narrow else np.int64), offsets, own, weights)
 
 
-def _hours(original: Trajectories) -> Hours:
+def _hours(original: Trajectories, narrow: bool) -> Hours:
     """Bins of about half an hour, longer where the data spans so long that there would be too many."""
     first_t, last_t = int(original.t.min()), int(original.t.max())
     slots = round(_BIN_S / original.snapped_grid().slot_s)
     shift = max(slots.bit_length() - 1, (last_t - first_t).bit_length() - _BINS_BITS, 0)
     count = ((last_t - first_t) >> shift) + 1
-    number = ((original.t - first_t) >> shift).astype(np.int32)
+    slot: Numbers = (original.t - first_t).astype(np.int32 if narrow else np.int64)
+    number = (slot >> shift).astype(np.int32)
     _, offsets, own, weights = own_places(original.offsets, number, count)
-    return Hours(first_t, shift, count, offsets, own, weights)
+    return Hours(first_t, shift, count, slot, offsets, own, weights)
 
 
 def _numbered(x: Integers, y: Integers) -> tuple[Numbers, int]:

@@ -8,17 +8,21 @@ from shoal.compiled import compiled
 from shoal.kernels.stretch import Integers, Numbers
 
 LANES = 64  # as many as fill the registers; with half as many the same loop takes five times as long a pair
-_FEW = 4  # lanes; the temporal bound of so few is cheaper one by one
 _STEP = 8  # places or bins that are added before it is looked whether anybody is still in question
 
 
 class Ranked(NamedTuple):
-    """What the bounds need, in ascending order of length: so it is read from front to back, not here and there.
+    """What the bounds need, by rank: so it is read from front to back, not here and there.
 
-    lengths: [n] samples of each rank. The rest: the places and bins of each rank, as in Places and Hours.
+    stratum: so many ranks have no one behind them who is shorter; within them, neighbours in rank are neighbours in space.
+    lengths: [n] samples of each rank. main_place, main_weight: [n] the place with most of its samples, and how many those are.
+    The rest: the places and bins of each rank, as in Places and Hours.
     """
 
+    stratum: int
     lengths: Integers
+    main_place: Numbers
+    main_weight: Numbers
     place_offsets: Integers
     places: Numbers
     place_weights: Numbers
@@ -28,12 +32,10 @@ class Ranked(NamedTuple):
 
 
 @compiled
-def add_least_costs(
-    offsets: Integers, own: Numbers, weights: Numbers, r: int, table: Numbers, limit: Any, enough: int, sums: Numbers
-) -> Any:
+def add_least_costs(offsets: Integers, own: Numbers, weights: Numbers, r: int, table: Numbers, limit: Any, sums: Numbers) -> Any:
     """Add to sums[lane] the weighted least costs of a rank's places, or bins, to the subject of each lane. table: int16 [P, LANES].
 
-    Returns how many lanes stay below the limit; ends early once they are ``enough`` or fewer, since sums only grow.
+    Returns how many lanes stay below the limit; ends early once none does, since sums only grow.
     """
     passing = np.int32(LANES)
     for first in range(offsets[r], offsets[r + 1], _STEP):
@@ -42,7 +44,7 @@ def add_least_costs(
             for lane in range(LANES):
                 sums[lane] = np.int32(sums[lane] + np.int32(weight * np.int32(row[lane])))
         passing = count_below(sums, limit)
-        if passing <= enough:
+        if passing == 0:
             break
     return passing
 
@@ -61,25 +63,85 @@ def in_order(offsets: Integers, own: Numbers, weights: Numbers, order: Integers)
 
 
 @compiled
+def least_of_all(costs: Numbers, least: Numbers) -> None:
+    """Fill least[p] with the least of costs[:, p]."""
+    least[:] = costs[0]
+    for lane in range(1, len(costs)):
+        for p in range(len(least)):
+            least[p] = min(least[p], costs[lane, p])
+
+
+@compiled
+def lay_across(costs: Numbers, least: Numbers, half: Any, shift: int, across: Numbers) -> None:
+    """Fill across[p, lane] with costs[lane, p] >> shift; where the least of all is half, so are they."""
+    most = np.int16(half >> shift)
+    for p in range(len(across)):
+        if least[p] == half:
+            across[p] = most
+        else:
+            for lane in range(len(costs)):
+                across[p, lane] = costs[lane, p] >> shift
+
+
+@compiled
+def possible_ranks(ranked: Ranked, begin: int, limits: Numbers, least: Numbers, shift: int, possible: Numbers) -> Any:
+    """Fill ``possible`` with the ranks whose places alone do not rule out every lane, and say how many there are.
+
+    The place that weighs most, which comes first, rules out most of them.
+    """
+    count = 0
+    for r in range(begin, len(limits)):
+        possible[count] = r
+        count += ranked.main_weight[r] * (least[ranked.main_place[r]] >> shift) < limits[r]
+    kept = 0
+    for r in possible[:count]:
+        total = np.int64(0)
+        for position in range(ranked.place_offsets[r], ranked.place_offsets[r + 1]):
+            total += ranked.place_weights[position] * (least[ranked.places[position]] >> shift)
+        possible[kept] = r
+        kept += total < limits[r]
+    return kept
+
+
+@compiled
 def pass_bounds(
-    ranked: Ranked, begin: int, shift: int, threshold: float, near: Numbers, soon: Numbers, rank: Numbers, found: Integers
+    ranked: Ranked,
+    begin: int,
+    limits: Numbers,
+    near: Numbers,
+    soon: Numbers,
+    least: Numbers,
+    shift: int,
+    found: Integers,
+    rank: Numbers,
+    bound: Numbers,
 ) -> None:
-    """Fill rank[lane, : found[lane]] with the ranks behind begin + lane whose bound with it is below the threshold."""
-    lengths = ranked.lengths
+    """Fill rank[lane, : found[lane]] with the ranks longer than begin + lane, or as long and behind it, whose bound is below their limit.
+
+    limits: int32 [n]. near [P, LANES], soon [bins, LANES]: int16 least costs to the subject of each lane, >> shift; least [P]: the
+    least of all lanes, not shifted. bound: [LANES, n] the bound of each pair found.
+    """
+    lengths, stratum = ranked.lengths, ranked.stratum
     lanes = min(LANES, len(lengths) - begin)
     sums = np.empty(LANES, dtype=np.int32)
     found[:] = 0
-    for r in range(begin + 1, len(lengths)):
-        limit = np.int32(min(threshold * lengths[r] / (1 << shift) * 1.000001 + 1, (1 << 31) - 1))
+    mixed = (begin + lanes - 1) // stratum * stratum + stratum  # before it a rank may be shorter than some of the block
+    possible = np.empty(len(lengths) + 1, dtype=np.int32)
+    count = possible_ranks(ranked, begin - begin % stratum, limits, least, shift, possible)
+    for r in possible[:count]:
+        limit = limits[r]
         sums[:] = 0
-        passing = add_least_costs(ranked.place_offsets, ranked.places, ranked.place_weights, r, near, limit, 0, sums)
-        if passing > _FEW:
-            passing = add_least_costs(ranked.bin_offsets, ranked.bins, ranked.bin_weights, r, soon, limit, _FEW, sums)
+        passing = add_least_costs(ranked.place_offsets, ranked.places, ranked.place_weights, r, near, limit, sums)
+        if passing > 0:
+            passing = add_least_costs(ranked.bin_offsets, ranked.bins, ranked.bin_weights, r, soon, limit, sums)
         if passing == 0:
             continue
-        for lane in range(min(lanes, r - begin)):
+        for lane in range(lanes):
             if sums[lane] < limit:  # a store only where needed: the rows of lanes lie on pages of their own
-                rank[lane, found[lane]] = r
+                own = begin + lane
+                if r < mixed and (lengths[r] < lengths[own] or (lengths[r] == lengths[own] and r <= own)):
+                    continue
+                rank[lane, found[lane]], bound[lane, found[lane]] = r, sums[lane]
                 found[lane] += 1
 
 

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.compiled import compiled
-from shoal.kernels.bounds import LANES, Ranked, pass_bounds
+from shoal.kernels.bounds import LANES, Ranked, lay_across, least_of_all, pass_bounds
 from shoal.kernels.stretch import Floats, Integers, Numbers, Raw, Scale, raw_sum
 
+_NO_LIMIT = 1 << 62
 _AT_ONCE = 256  # compared before the lists are looked at again
 
 
@@ -37,12 +38,14 @@ class Places(NamedTuple):
 class Hours(NamedTuple):
     """When subjects are active, in bins of 1 << shift slots from first_t on, n_bins of them.
 
+    slot: [m] of each sample, counted from first_t.
     offsets [n + 1], own, weights: the bins of each subject and how many of its samples are in each.
     """
 
     first_t: int
     shift: int
     n_bins: int
+    slot: Numbers
     offsets: Integers
     own: Numbers
     weights: Numbers
@@ -59,9 +62,10 @@ class People(NamedTuple):
 class Field(NamedTuple):
     """Room for the field of one subject, and the span of time it stands in.
 
-    table: [most samples of one subject + 2, P + 1]; column: [P] of each place; place: [P + 1] of each column; width: [1] columns in use.
-    rows: [most places of one subject, P + 1]; position: [P]. events: times of the table's rows; row_at: the first row not before the
-    start of each bin of 1 << shift slots. A place from which all of b is too far costs half wherever b is: all such share column 0.
+    table, rows: room for [samples of b + 2, width] and [places of b, width], which lie close together, however many places there are.
+    column: [P] of each place; place: [P + 1] of each column; width: [1] columns in use. A place from which all of b is too far costs half
+    wherever b is: all such share column 0. position: [P] of b's places. events: slots of the table's rows; row_at: the first row not
+    before the start of each bin of 1 << shift slots.
     longest: most samples of one subject; least_spaces: room for raw_sum.
     """
 
@@ -70,9 +74,9 @@ class Field(NamedTuple):
     place: Integers
     rows: Numbers
     position: Integers
-    events: Integers
+    events: Numbers
     row_at: Numbers
-    last_t: int
+    last_slot: int
     shift: int
     longest: int
     least_spaces: Integers
@@ -161,85 +165,89 @@ def field_of(people: People, b: int, least: Numbers, room: Field, scale: Scale) 
     cost(p, t) = min over b's samples of min(space, half) + min(time, half), and the first min never is below least[p]; what lies
     beyond the cap in time costs least[p] + half. Between two of b's times the excess is reached from one of both, at per_slot a slot.
     """
-    raw, places, hours = people
+    places, hours = people.places, people.hours
     half, per_slot = scale.half, scale.per_slot
-    kind = least.dtype.type
-    events, table = room.events, room.table
-    width = room.width[0]
-    own = places.own[places.offsets[b] : places.offsets[b + 1]]
-    for q in range(len(own)):
-        room.position[own[q]] = q
-        room.rows[q, 0] = 0
-        row = places.costs[own[q]]
-        for c in range(1, width):
-            room.rows[q, c] = row[room.place[c]] - least[room.place[c]]
-
-    last = 0
-    table[0, :width] = half
-    for i in range(raw.offsets[b], raw.offsets[b + 1]):
-        row = room.rows[room.position[places.of_sample[i]]]
-        if last and raw.t[i] == events[last]:
-            for c in range(width):
-                table[last, c] = min(table[last, c], row[c])
-            continue
-        step = kind(half if not last else min(per_slot * min(raw.t[i] - events[last], half // per_slot + 1), half))
-        before, here = table[last], table[last + 1]
-        for c in range(width):
-            reached = kind(before[c] + step)
-            here[c] = min(reached, row[c])
-        last += 1
-        events[last] = raw.t[i]
-    for j in range(last - 1, 0, -1):
-        step = kind(min(per_slot * min(events[j + 1] - events[j], half // per_slot + 1), half))
-        after, here = table[j + 1], table[j]
-        for c in range(width):
-            reached = kind(after[c] + step)
-            here[c] = min(reached, here[c])
-    table[last + 1, :width] = half
     far = half // per_slot + 1
-    events[0], events[last + 1] = hours.first_t - far, room.last_t + far
-    filled = 0
-    for j in range(1, last + 1):
-        stop = ((events[j] - hours.first_t) >> room.shift) + 1
+    kind = least.dtype.type
+    width, events, table, rows = np.uint64(room.width[0]), room.events, room.table, room.rows
+    own = places.own[places.offsets[b] : places.offsets[b + 1]]
+    for q in range(np.uint64(len(own))):
+        room.position[own[q]] = q
+        rows[q * width] = 0
+        row = places.costs[own[q]]
+        for c in range(np.uint64(1), width):
+            rows[q * width + c] = row[room.place[c]] - least[room.place[c]]
+
+    last = np.uint64(0)
+    table[:width] = half
+    events[0] = -far  # nothing is earlier than slot 0, nor later than the last one
+    for i in range(np.uint64(people.raw.offsets[b]), np.uint64(people.raw.offsets[b + 1])):
+        slot = hours.slot[i]
+        fresh = not last or slot != events[last]
+        step = kind(min(per_slot * min(slot - events[last], far), half)) if fresh else kind(0)
+        before = last * width
+        last += np.uint64(fresh)
+        here, row = last * width, np.uint64(room.position[places.of_sample[i]]) * width
+        for c in range(width):
+            reached = kind(table[before + c] + step)
+            table[here + c] = min(reached, rows[row + c])
+        events[last] = slot
+    for j in range(np.int64(last) - 1, 0, -1):
+        step = kind(min(per_slot * min(events[j + 1] - events[j], far), half))
+        here, after = np.uint64(j) * width, (np.uint64(j) + np.uint64(1)) * width
+        for c in range(width):
+            reached = kind(table[after + c] + step)
+            table[here + c] = min(reached, table[here + c])
+    end = last + np.uint64(1)
+    table[end * width : (end + np.uint64(1)) * width] = half
+    events[end] = room.last_slot + far
+    filled: Any = 0
+    for j in range(1, end):
+        stop = (events[j] >> room.shift) + 1
         room.row_at[filled:stop] = j
         filled = max(filled, stop)
-    room.row_at[filled:] = last + 1
+    room.row_at[filled:] = end
 
 
 @compiled
 def least_gaps(raw: Raw, hours: Hours, b: int, scale: Scale, gaps: Numbers) -> None:
     """Fill gaps[bin] with the least temporal cost from any slot of the bin to any sample of b."""
-    far = scale.half // scale.per_slot + 1
-    first, last, width = raw.offsets[b], raw.offsets[b + 1] - 1, 1 << hours.shift
-    later = first
-    for h in range(hours.n_bins):
-        begin = hours.first_t + (h << hours.shift)
-        while later <= last and raw.t[later] < begin:
-            later += 1
-        gap = far
-        if later > first:
-            gap = min(gap, begin - raw.t[later - 1])
-        if later <= last:
-            gap = min(gap, max(raw.t[later] - begin - width + 1, 0))
-        gaps[h] = min(scale.per_slot * gap, scale.half)
+    kind = gaps.dtype.type
+    far, width, shift, n_bins = int(scale.half // scale.per_slot) + 1, 1 << hours.shift, hours.shift, hours.n_bins
+    filled: Any = 0
+    earlier: Any = -2 * far - width  # so long before the first bin that nobody gains by it
+    first, last = raw.offsets[b], raw.offsets[b + 1]
+    for i in range(first, last + 1):
+        later: Any = np.int64(hours.slot[i]) if i < last else np.int64((n_bins << shift) + far)
+        own = int(min(later >> shift, n_bins))
+        for h in range(filled, own):
+            begin = h << shift
+            gap = min(begin - earlier, later - begin - width + 1, far)
+            gaps[h] = kind(min(scale.per_slot * gap, scale.half))
+        if own < n_bins:
+            gaps[own] = 0
+        filled, earlier = max(filled, own + 1), later
 
 
 @compiled
-def field_sum(people: People, a: int, room: Field, gaps: Numbers, lowest: int, limit: float, scale: Scale) -> Any:
+def field_sum(people: People, a: int, room: Field, gaps: Numbers, lowest: Any, limit: Any, scale: Scale) -> Any:
     """Eq. 10 before division from the field of b; a sum above ``limit`` may be any sum above it.
 
     lowest: the sum of a's least spatial and temporal costs. Each sample replaces its share of it by its cost.
     """
-    raw, hours, column, index = people.raw, people.hours, room.column, room.row_at
+    place, slot, column, row_at = people.places.of_sample, people.hours.slot, room.column, room.row_at
     events, table, half, per_slot = room.events, room.table, scale.half, scale.per_slot
+    width, bin_shift, index_shift = np.uint64(room.width[0]), people.hours.shift, room.shift
     total = lowest
-    for i in range(raw.offsets[a], raw.offsets[a + 1]):
-        t, c = raw.t[i], column[people.places.of_sample[i]]
-        j = index[(t - hours.first_t) >> room.shift]
+    for i in range(np.uint64(people.raw.offsets[a]), np.uint64(people.raw.offsets[a + 1])):
+        t, c = slot[i], np.uint64(column[np.uint64(place[i])])
+        j = np.uint64(row_at[np.uint64(t >> index_shift)])
         while events[j] < t:
-            j += 1
-        excess = min(table[j, c] + per_slot * (events[j] - t), table[j - 1, c] + per_slot * (t - events[j - 1]))
-        total += min(excess, half) - gaps[(t - hours.first_t) >> hours.shift]
+            j += np.uint64(1)
+        before = j - np.uint64(1)
+        later = table[j * width + c] + per_slot * (events[j] - t)
+        earlier = table[before * width + c] + per_slot * (t - events[before])
+        total += min(later, earlier, half) - gaps[np.uint64(t >> bin_shift)]
         if total > limit:
             break
     return total
@@ -267,32 +275,36 @@ def sieve(
 ) -> None:
     """Offer to each other all pairs of a block and those behind it with an effort below ``threshold``, as far as the lists reach.
 
-    order: subjects by ascending number of samples; the block is the LANES of them from ``begin`` on. threshold: in units of
-    1 / (2 * half).
+    order: subjects by rank; the block is the LANES of them from ``begin`` on. threshold: in units of 1 / (2 * half).
     """
-    n = len(order)
-    least = np.empty((LANES, len(people.places.costs)), dtype=people.places.costs.dtype)
-    gaps = np.empty((LANES, people.hours.n_bins), dtype=people.places.costs.dtype)
-    near = np.zeros((len(people.places.costs), LANES), dtype=np.int16)
-    soon = np.zeros((people.hours.n_bins, LANES), dtype=np.int16)
-    rank = np.empty((LANES, n - begin), dtype=np.int32)
+    lengths, n_places, n_bins = ranked.lengths, len(people.places.costs), people.hours.n_bins
+    least = np.empty((LANES, n_places), dtype=people.places.costs.dtype)
+    gaps = np.empty((LANES, n_bins), dtype=people.places.costs.dtype)
+    near = np.zeros((n_places, LANES), dtype=np.int16)
+    soon = np.zeros((n_bins, LANES), dtype=np.int16)
+    least_near = np.empty(n_places, dtype=least.dtype)
+    rank = np.empty((LANES, len(order) - begin + begin % ranked.stratum), dtype=np.int32)
+    bound = np.empty(rank.shape, dtype=np.int32)
     found = np.empty(LANES, dtype=np.int64)
     shift, half = 0, int(scale.half)  # least costs lose so many bits, downwards, that they and their sums fit
     while half >> shift >= 1 << 15 or (half >> shift) * 2 * room.longest >= 1 << 31:
         shift += 1
-    lanes = min(LANES, n - begin)
+    limits = np.empty(len(order), dtype=np.int32)
+    for r in range(len(order)):
+        limits[r] = min(threshold * lengths[r] / (1 << shift) * 1.000001 + 1, (1 << 31) - 1)
+    lanes = min(LANES, len(order) - begin)
     for lane in range(lanes):
         least_costs(people.places, order[begin + lane], least[lane])
         least_gaps(people.raw, people.hours, order[begin + lane], scale, gaps[lane])
-        for p in range(len(near)):
-            near[p, lane] = least[lane, p] >> shift
-        for h in range(len(soon)):
-            soon[h, lane] = gaps[lane, h] >> shift
-    pass_bounds(ranked, begin, shift, threshold, near, soon, rank, found)
+    least_of_all(least[:lanes], least_near)
+    lay_across(least[:lanes], least_near, half, shift, near)
+    lay_across(gaps[:lanes], np.zeros(n_bins, dtype=gaps.dtype), half, shift, soon)
+    pass_bounds(ranked, begin, limits, near, soon, least_near, shift, found, rank, bound)
     for lane in range(lanes):
-        ranks = rank[lane, : found[lane]]
-        for first in range(0, len(ranks), _AT_ONCE):
-            evaluate(people, order, begin + lane, ranks[first : first + _AT_ONCE], least[lane], gaps[lane], threshold, nearest, room, scale)
+        for first in range(0, found[lane], _AT_ONCE):
+            some = slice(first, min(first + _AT_ONCE, found[lane]))
+            ranks, bounds = rank[lane, some], bound[lane, some]
+            evaluate(people, order, begin + lane, ranks, bounds, shift == 0, least[lane], gaps[lane], threshold, nearest, room, scale)
 
 
 @compiled
@@ -315,6 +327,8 @@ def evaluate(
     order: Integers,
     rank_of_b: int,
     ranks: Numbers,
+    bounds: Numbers,
+    bounds_are_whole: bool,
     least: Numbers,
     gaps: Numbers,
     threshold: float,
@@ -327,28 +341,28 @@ def evaluate(
     b = order[rank_of_b]
     m_b = raw.offsets[b + 1] - raw.offsets[b]
     chosen = np.empty(len(ranks), dtype=np.int64)
-    bound = np.empty(len(ranks), dtype=np.int64)
+    sums = np.empty(len(ranks), dtype=np.int64)
     count = 0
-    for rank in ranks:
-        a = order[rank]
+    for position in range(len(ranks)):
+        a = order[ranks[position]]
         if accepts(nearest, a, b, 0.0, threshold) or accepts(nearest, b, a, 0.0, threshold):
             m = raw.offsets[a + 1] - raw.offsets[a]
             limit = max(ceiling(nearest, a, threshold), ceiling(nearest, b, threshold)) * m * (1 + 1e-12)
-            lowest = lowest_sum(people, a, least, gaps, limit)
+            lowest = np.int64(bounds[position]) if bounds_are_whole else lowest_sum(people, a, least, gaps, limit)
             if lowest <= limit:
-                chosen[count], bound[count] = a, lowest
+                chosen[count], sums[count] = a, lowest
                 count += 1
     if count:
         choose_columns(places, chosen[:count], least, room)
         field_of(people, b, least, room, scale)
     for position in range(count):
-        a, lowest = chosen[position], bound[position]
+        a, lowest = chosen[position], sums[position]
         m = raw.offsets[a + 1] - raw.offsets[a]
         if not (accepts(nearest, a, b, lowest / m, threshold) or accepts(nearest, b, a, lowest / m, threshold)):
             continue
         nearest.tally[0] += 1
         limit = max(ceiling(nearest, a, threshold), ceiling(nearest, b, threshold)) * m * (1 + 1e-12)
-        total = field_sum(people, a, room, gaps, lowest, limit, scale)
+        total = field_sum(people, a, room, gaps, lowest, np.int64(min(limit, _NO_LIMIT)), scale)
         if total <= limit and (places.side > 1 or m == m_b):
             total = pair_sum(raw, a, b, limit, room.least_spaces, scale)
         if total <= limit:
