@@ -5,21 +5,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.compiled import compiled
-from shoal.kernels.near_pairs import Nearest, Places, accepts, ceiling, offer
-from shoal.kernels.stretch import Integers, Samples, Scale, box_effort
+from shoal.kernels.near_pairs import Hours, Nearest, People, Places, ceiling, offer
+from shoal.kernels.patches import Outline, Reach, lowest_sum_to_outline
+from shoal.kernels.stretch import Integers, Samples, Scale, box_sum, box_sum_from
 
 
 class Crowds(NamedTuple):
-    """Everybody's boxes, by slot: those of slot s from starts[s] to stops[s]. sizes: [n] people in each slot.
-
-    around: [n, 4] least and greatest x, least and greatest y that each slot's boxes reach.
-    """
+    """Everybody's boxes, by slot: those of slot s from starts[s] to stops[s]. sizes: [n] people in each slot; outline: of each slot."""
 
     boxes: Samples
     starts: Integers
     stops: Integers
     sizes: Integers
-    around: Integers
+    outline: Outline
 
 
 @compiled
@@ -47,45 +45,129 @@ def least_costs_to_boxes(places: Places, boxes: Samples, size: int, scale: Scale
 
 
 @compiled
-def lowest_effort(crowds: Crowds, places: Places, slot: int, other: int, m: int, m_other: int, least: Integers, scale: Scale) -> float:
-    """A bound below the effort between a crowd and another slot: by the places of a person with more samples, else by the ways between."""
-    both = crowds.sizes[slot] + crowds.sizes[other]
-    if crowds.sizes[other] == 1 and m_other >= m:
-        total = 0 * scale.half
-        for own in range(places.offsets[other], places.offsets[other + 1]):
-            total += int(places.weights[own]) * least[places.own[own]]
-        return float(total / (both * m_other))
-    a, b = crowds.around[slot], crowds.around[other]
-    away = max(a[0] - b[1], b[0] - a[1], 0) + max(a[2] - b[3], b[2] - a[3], 0)
-    return float(min(scale.per_cell * away, scale.half))
+def least_waits_to_boxes(hours: Hours, boxes: Samples, size: int, scale: Scale, least: Integers) -> None:
+    """Fill least[bin] with the least temporal cost, times size + 1, of one person's sample in each bin to any of a crowd's boxes."""
+    both, far, width = size + 1, scale.half // scale.per_slot + 1, 1 << hours.shift
+    least[:] = both * scale.half
+    for j in range(len(boxes.t_start)):
+        first, last = boxes.t_start[j] - hours.first_t, boxes.t_end[j] - 1 - hours.first_t
+        for h in range(max(first - far, 0) >> hours.shift, min((last + far) >> hours.shift, hours.n_bins - 1) + 1):
+            begin = h << hours.shift
+            gap = max(first - begin - width + 1, begin - last, 0)
+            least[h] = min(least[h], scale.per_slot * (both * gap + last - first))
+
+
+@compiled
+def possible_slots(
+    crowds: Crowds, people: People, slot: int, living: Integers, ceiling_of_slot: float, room: Reach, scale: Scale, possible: Integers
+) -> int:
+    """Fill ``possible`` with the living slots whose effort with ``slot`` may be at most its ceiling, and say how many there are.
+
+    People with as many samples as the crowd has boxes or more are judged by their places and bins; others by the way between surroundings.
+    """
+    places, hours, sizes, around = people.places, people.hours, crowds.sizes, crowds.outline.around
+    size, m = sizes[slot], crowds.stops[slot] - crowds.starts[slot]
+    x_first, x_last, y_first, y_last = around[slot]
+    count = 0
+    for other in living:
+        m_other = crowds.stops[other] - crowds.starts[other]
+        both, longer = size + sizes[other], max(m, m_other)
+        limit = ceiling_of_slot * both * longer * (1 + 1e-12)
+        total = np.int64(0)
+        if sizes[other] == 1 and m_other >= m:
+            for own in range(places.offsets[other], places.offsets[other + 1]):
+                total += np.int64(places.weights[own]) * room.places[places.own[own]]
+                if total > limit:
+                    break
+            else:
+                for own in range(hours.offsets[other], hours.offsets[other + 1]):
+                    total += np.int64(hours.weights[own]) * room.waits[hours.own[own]]
+                    if total > limit:
+                        break
+        else:
+            away = max(x_first - around[other, 1], around[other, 0] - x_last, 0) + max(
+                y_first - around[other, 3], around[other, 2] - y_last, 0
+            )
+            total = longer * min(scale.per_cell * both * away, both * scale.half)
+        if total <= limit and other != slot:
+            possible[count] = other
+            count += 1
+    return count
+
+
+@compiled
+def fill_floors(people: People, other: int, room: Reach) -> Any:
+    """Fill room.spaces and room.floors for a person's samples beside the crowd that searches; returns the sum of the floors."""
+    places, hours, raw = people.places, people.hours, people.raw
+    total = np.int64(0)
+    first = raw.offsets[other]
+    for i in range(first, raw.offsets[other + 1]):
+        space = room.places[places.of_sample[i]]
+        room.spaces[i - first] = space
+        room.floors[i - first] = space + room.waits[hours.slot[i] >> hours.shift]
+        total += room.floors[i - first]
+    return total
+
+
+@compiled
+def sum_of_pair(crowds: Crowds, people: People, slot: int, other: int, room: Reach, scale: Scale, limit: float) -> Any:
+    """Eq. 10 before division, times the people in both: that of the crowd that searches and another slot.
+
+    A sum above ``limit`` may come out as any sum above it.
+    """
+    n, n_other = crowds.sizes[slot], crowds.sizes[other]
+    own, its = boxes_of(crowds, slot), boxes_of(crowds, other)
+    m, m_other = len(own.t_start), len(its.t_start)
+    if m > m_other:
+        lowest = lowest_sum_to_outline(own, n, crowds.outline, other, n_other, people.hours, room, scale, limit)
+        return lowest if lowest > limit else box_sum_from(own, n, its, n_other, room.spaces, room.floors, lowest, scale, limit)
+    if n_other == 1:
+        lowest = fill_floors(people, other, room)
+    else:
+        lowest = lowest_sum_to_outline(its, n_other, crowds.outline, slot, n, people.hours, room, scale, limit)
+    total = lowest if lowest > limit else box_sum_from(its, n_other, own, n, room.spaces, room.floors, lowest, scale, limit)
+    if m == m_other and total <= limit:
+        total = max(total, box_sum(own, n, its, n_other, scale, limit))
+    return total
 
 
 @compiled
 def nearest_to_crowd(
-    crowds: Crowds, places: Places, slot: int, living: Integers, threshold: float, nearest: Nearest, least: Integers, scale: Scale
-) -> Any:
-    """Offer to ``slot`` all other living slots with an effort below ``threshold``. least: room for [P] costs."""
+    crowds: Crowds,
+    people: People,
+    slot: int,
+    living: Integers,
+    threshold: float,
+    nearest: Nearest,
+    room: Reach,
+    possible: Integers,
+    scale: Scale,
+) -> None:
+    """Offer to ``slot`` all other living slots with an effort below ``threshold``. possible: room for as many as there are living."""
     boxes, size = boxes_of(crowds, slot), crowds.sizes[slot]
-    m = len(boxes.t_start)
-    least_costs_to_boxes(places, boxes, size, scale, least)
-    for other in living:
-        if other == slot:
-            continue
-        m_other = crowds.stops[other] - crowds.starts[other]
-        # A bound is rounded like an effort: it may stand above an equal effort by the last digit.
-        lowest = lowest_effort(crowds, places, slot, other, m, m_other, least, scale) * (1 - 1e-12)
-        if not accepts(nearest, slot, other, lowest, threshold):
-            continue
-        effort = box_effort(boxes, size, boxes_of(crowds, other), crowds.sizes[other], scale, ceiling(nearest, slot, threshold))
-        offer(nearest, slot, other, effort, threshold)
+    least_costs_to_boxes(people.places, boxes, size, scale, room.places)
+    least_waits_to_boxes(people.hours, boxes, size, scale, room.waits)
+    count = possible_slots(crowds, people, slot, living, ceiling(nearest, slot, threshold), room, scale, possible)
+    for other in possible[:count]:
+        whole = (size + crowds.sizes[other]) * max(len(boxes.t_start), crowds.stops[other] - crowds.starts[other])
+        limit = ceiling(nearest, slot, threshold) * whole * (1 + 1e-12)
+        total = sum_of_pair(crowds, people, slot, other, room, scale, limit)
+        if total <= limit:
+            offer(nearest, slot, other, total / whole, threshold)
 
 
 @compiled
 def nearest_to_crowds(
-    crowds: Crowds, places: Places, slots: Integers, living: Integers, threshold: float, nearest: Nearest, scale: Scale
+    crowds: Crowds, people: People, slots: Integers, living: Integers, threshold: float, nearest: Nearest, most_boxes: int, scale: Scale
 ) -> None:
-    """The same for each of ``slots``."""
-    least = np.empty(len(places.costs), dtype=np.int64)
+    """The same for each of ``slots``. most_boxes: that any slot has."""
+    room = Reach(
+        places=np.empty(len(people.places.costs), dtype=np.int64),
+        waits=np.empty(people.hours.n_bins, dtype=np.int64),
+        spaces=np.empty(most_boxes, dtype=np.int64),
+        floors=np.empty(most_boxes, dtype=np.int64),
+    )
+    possible = np.empty(len(living) + 1, dtype=np.int64)
     for slot in slots:
         nearest.known[slot] = 0
-        nearest_to_crowd(crowds, places, slot, living, threshold, nearest, least, scale)
+        nearest_to_crowd(crowds, people, slot, living, threshold, nearest, room, possible, scale)

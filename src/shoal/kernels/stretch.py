@@ -110,21 +110,25 @@ def surrounding_box(boxes: Samples) -> tuple[Any, Any, Any, Any]:
 
 
 @compiled
-def nearest_box(
-    a: Samples, i: int, n_a: int, b: Samples, near: int, n_b: int, around_b: tuple[Any, Any, Any, Any], scale: Scale
-) -> tuple[int, Any]:
+def way_to(around: tuple[Any, Any, Any, Any], a: Samples, i: int, n_a: int, n_b: int, scale: Scale) -> Any:
+    """What a's box i costs in space at least, times n_a + n_b, beside boxes with these surroundings."""
+    away = max(around[0] - a.x_max[i], a.x_min[i] - around[1], 0) + max(around[2] - a.y_max[i], a.y_min[i] - around[3], 0)
+    return (n_a + n_b) * min(scale.per_cell * away, scale.half)
+
+
+@compiled
+def nearest_box(a: Samples, i: int, n_a: int, b: Samples, near: int, n_b: int, least_space: Any, scale: Scale) -> tuple[int, Any]:
     """Position and cost (times n_a + n_b) of b's box with the least stretch from a's box i; the first of equals.
 
-    near: the first position in b whose start is not before the start of a's box i. The search runs both ways from there and ends
+    near: the first position in b whose start is not before the start of a's box i. least_space: what all boxes of b cost in space at
+    least, times n_a + n_b, at most half of it. The search runs both ways from ``near`` and ends
     where a bound on the cost of all further boxes reaches the best found. With H the length of the hull in time, the cost is
     n_a (H - d_a) + n_b (H - d_b). A box that starts s after a's has H - d_b >= s and H - d_a >= s - d_a; one that starts s before
-    has H - d_a >= s and H - d_b >= the end of a's box less its own. In space, no hull is shorter than the way to b's surroundings.
+    has H - d_a >= s and H - d_b >= the end of a's box less its own.
     """
     both = n_a + n_b
     cap = both * scale.half
     t_start, t_end, x_min, y_min, x_max, y_max = a.t_start[i], a.t_end[i], a.x_min[i], a.y_min[i], a.x_max[i], a.y_max[i]
-    away = max(around_b[0] - x_max, x_min - around_b[1], 0) + max(around_b[2] - y_max, y_min - around_b[3], 0)
-    least_space = min(scale.per_cell * both * away, cap)
     own_space = x_max - x_min + y_max - y_min
     own_time = t_end - t_start
     best = 2 * cap + 1
@@ -162,7 +166,7 @@ def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> t
     for i in range(len(a.t_start)):
         while near < len(b.t_start) and b.t_start[near] < a.t_start[i]:
             near += 1
-        chosen[i], cost[i] = nearest_box(a, i, n_a, b, near, n_b, around_b, scale)
+        chosen[i], cost[i] = nearest_box(a, i, n_a, b, near, n_b, way_to(around_b, a, i, n_a, n_b, scale), scale)
     return chosen, cost
 
 
@@ -175,7 +179,26 @@ def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: flo
     for i in range(len(a.t_start)):
         while near < len(b.t_start) and b.t_start[near] < a.t_start[i]:
             near += 1
-        total += nearest_box(a, i, n_a, b, near, n_b, around_b, scale)[1]
+        total += nearest_box(a, i, n_a, b, near, n_b, way_to(around_b, a, i, n_a, n_b, scale), scale)[1]
+        if total > limit:
+            break
+    return total
+
+
+@compiled
+def box_sum_from(
+    a: Samples, n_a: int, b: Samples, n_b: int, spaces: Numbers, floors: Numbers, lowest: Any, scale: Scale, limit: float
+) -> Any:
+    """The same from bounds: floors [m] below the cost of each of a's boxes, ``lowest`` their sum, spaces [m] below each in space alone.
+
+    Each box replaces its floor by its cost, so that the sum only grows and is above the limit as soon as it can be.
+    """
+    total = lowest
+    near = 0
+    for i in range(len(a.t_start)):
+        while near < len(b.t_start) and b.t_start[near] < a.t_start[i]:
+            near += 1
+        total += nearest_box(a, i, n_a, b, near, n_b, spaces[i], scale)[1] - floors[i]
         if total > limit:
             break
     return total

@@ -13,6 +13,7 @@ import numpy as np
 
 from shoal.kernels.near_crowds import Crowds, nearest_to_crowds
 from shoal.kernels.near_pairs import Nearest
+from shoal.kernels.patches import MOST_PATCHES, Outline, outline_slot, outline_slots
 from shoal.kernels.stretch import Integers, Samples
 from shoal.methods.assembly import Crowd
 from shoal.near_pairs import NearPairs
@@ -24,6 +25,7 @@ from shoal.trajectories import Trajectories
 _LIST: Final = 16
 _FIRST_BAND: Final = 1 / 16  # of the largest effort there is
 _GROWTH: Final = 1.25
+_BINS_TOGETHER: Final = 2  # four bins of a quarter of an hour in the outline of a crowd: it is kept for everybody
 _PAIR, _END = 0, 1
 
 # Effort, both slots ascending, then: _PAIR and the ages of both slots; or _END, the owner of the list and its age.
@@ -123,17 +125,27 @@ class _MergedCrowds:
     def __init__(self, original: Trajectories, near: NearPairs) -> None:
         n = original.n_subjects
         own = Boxes.of_samples(original.t, original.x, original.y)
+        hours = near.people.hours
         self._near = near
         self._used = original.n_samples
-        around = near.people.raw.bounds.copy()
-        around[:, [1, 3]] += 1
+        self._most_boxes = int(original.lengths.max())
+        self._far = int(near.scale.half // near.scale.per_slot) + 1
+        outline = Outline(
+            around=np.zeros((n, 4), dtype=np.int64),
+            patches=np.zeros((n, MOST_PATCHES, 4), dtype=np.int64),
+            count=np.zeros(n, dtype=np.int64),
+            waits=np.zeros((n, (hours.n_bins >> _BINS_TOGETHER) + 1), dtype=np.int16 if self._far < 1 << 15 else np.int64),
+            shift=hours.shift + _BINS_TOGETHER,
+            longest=np.zeros(n, dtype=np.int64),
+        )
         self.crowds = Crowds(
             boxes=Samples(*(_with_room(column, self._used + self._used // 2) for column in (*own.columns(), own.t_end))),
             starts=original.offsets[:-1].copy(),
             stops=original.offsets[1:].copy(),
             sizes=np.ones(n, dtype=np.int64),
-            around=around,
+            outline=outline,
         )
+        outline_slots(self.crowds.boxes, self.crowds.starts, self.crowds.stops, hours, self._far, outline)
         self._lists = Nearest(
             partner=np.empty((n, _LIST), dtype=np.int32),
             effort=np.empty((n, _LIST)),
@@ -151,14 +163,15 @@ class _MergedCrowds:
         for column, own in zip(crowds.boxes, samples, strict=True):
             column[self._used : stop] = own
         crowds.starts[slot], crowds.stops[slot], crowds.sizes[slot] = self._used, stop, len(crowd.members)
-        crowds.around[slot] = samples.x_min.min(), samples.x_max.max(), samples.y_min.min(), samples.y_max.max()
+        outline_slot(samples, self._near.people.hours, self._far, crowds.outline, slot)
+        self._most_boxes = max(self._most_boxes, len(samples.t_start))
         self._used = stop
 
     def nearest(self, slots: Integers, living: Integers, threshold: float, run: Run) -> Nearest:
         """The nearest living others of each of these slots below the threshold."""
 
         def part(own: Integers) -> None:
-            nearest_to_crowds(self.crowds, self._near.people.places, own, living, threshold, self._lists, self._near.scale)
+            nearest_to_crowds(self.crowds, self._near.people, own, living, threshold, self._lists, self._most_boxes, self._near.scale)
 
         if len(slots) == 1:
             part(slots)
