@@ -108,6 +108,12 @@ def test_lists_that_run_out_are_searched_again(k: int, monkeypatch: pytest.Monke
         assert_same_merges(make(), k)
 
 
+def test_all_threads_search_for_one_crowd(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(banded_pairs, "_MANY", 1)
+    for make in (identical_people, one_place, all_out_of_reach, equal_lengths):
+        assert_same_merges(make(), 4)
+
+
 @pytest.mark.kernels
 @given(populations(most=9), st.integers(2, 5))
 def test_merges_of_small_populations(original: Trajectories, k: int) -> None:

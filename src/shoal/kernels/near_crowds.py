@@ -171,3 +171,10 @@ def nearest_to_crowds(
     for slot in slots:
         nearest.known[slot] = 0
         nearest_to_crowd(crowds, people, slot, living, threshold, nearest, room, possible, scale)
+
+
+@compiled
+def offer_all(nearest: Nearest, more: Nearest, slot: int, threshold: float) -> None:
+    """Offer to ``slot`` what another list has for it."""
+    for place in range(more.known[slot]):
+        offer(nearest, slot, more.partner[slot, place], more.effort[slot, place], threshold)

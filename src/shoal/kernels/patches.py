@@ -14,14 +14,14 @@ MOST_PATCHES = 8
 class Outline(NamedTuple):
     """Where and when the boxes of each slot are, roughly.
 
-    around: [n, 4] first and last x, first and last y of all boxes. patches: [n, MOST_PATCHES, 4] the same of rectangles that together hold all
-    boxes, count[s] of them in use.
+    around: [n, 4] first and last x, first and last y of all boxes.
+    patches: [n, MOST_PATCHES, 4] the same of rectangles that together hold all boxes, n_patches[s] of them in use.
     waits: [n, bins] least slots between any slot of a bin of 1 << shift slots and any box. longest: [n] slots of its longest box.
     """
 
     around: Integers
     patches: Integers
-    count: Integers
+    n_patches: Integers
     waits: Numbers
     shift: int
     longest: Integers
@@ -104,8 +104,8 @@ def least_waits(boxes: Samples, hours: Hours, shift: int, far: int, waits: Numbe
 @compiled
 def outline_slot(boxes: Samples, hours: Hours, far: int, outline: Outline, slot: int) -> None:
     """Draw the outline of a slot with these boxes."""
-    outline.count[slot] = cut_into_patches(boxes, outline.patches[slot])
-    patches = outline.patches[slot, : outline.count[slot]]
+    outline.n_patches[slot] = cut_into_patches(boxes, outline.patches[slot])
+    patches = outline.patches[slot, : outline.n_patches[slot]]
     for side in (0, 2):
         outline.around[slot, side], outline.around[slot, side + 1] = patches[:, side].min(), patches[:, side + 1].max()
     outline.longest[slot] = least_waits(boxes, hours, outline.shift, far, outline.waits[slot])
@@ -135,7 +135,7 @@ def lowest_sum_to_outline(
     cap = both * scale.half
     spaces = room.spaces
     spaces[:m] = cap
-    for r in range(outline.count[b]):
+    for r in range(outline.n_patches[b]):
         x_min, x_max, y_min, y_max = outline.patches[b, r]
         wide, high = x_max - x_min + 1, y_max - y_min + 1
         for j in range(m):

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.near_crowds import Crowds, nearest_to_crowds
+from shoal.kernels.near_crowds import Crowds, nearest_to_crowds, offer_all
 from shoal.kernels.near_pairs import Nearest
 from shoal.kernels.patches import MOST_PATCHES, Outline, outline_slot, outline_slots
 from shoal.kernels.stretch import Integers, Samples
@@ -25,6 +25,7 @@ from shoal.trajectories import Trajectories
 _LIST: Final = 16
 _FIRST_BAND: Final = 1 / 16  # of the largest effort there is
 _GROWTH: Final = 1.25
+_MANY: Final = 4000  # living crowds, from which on all threads search for one
 _BINS_TOGETHER: Final = 2  # four bins of a quarter of an hour in the outline of a crowd: it is kept for everybody
 _PAIR, _END = 0, 1
 
@@ -73,7 +74,7 @@ class BandedPairs:
     def enter(self, slot: int, crowd: Crowd) -> None:
         """Put a merged crowd into an empty slot and look for those near it."""
         if self._merged is None:
-            self._merged = _MergedCrowds(self._original, self._near)
+            self._merged = _MergedCrowds(self._original, self._near, self._run.threads)
         self._living[slot] = True
         self._merged.store(slot, crowd)
         self._search_crowds(np.array([slot]))
@@ -122,7 +123,7 @@ class BandedPairs:
 class _MergedCrowds:
     """The boxes of all crowds, where those of merged ones are put behind those of single people."""
 
-    def __init__(self, original: Trajectories, near: NearPairs) -> None:
+    def __init__(self, original: Trajectories, near: NearPairs, threads: int) -> None:
         n = original.n_subjects
         own = Boxes.of_samples(original.t, original.x, original.y)
         hours = near.people.hours
@@ -133,7 +134,7 @@ class _MergedCrowds:
         outline = Outline(
             around=np.zeros((n, 4), dtype=np.int64),
             patches=np.zeros((n, MOST_PATCHES, 4), dtype=np.int64),
-            count=np.zeros(n, dtype=np.int64),
+            n_patches=np.zeros(n, dtype=np.int64),
             waits=np.zeros((n, (hours.n_bins >> _BINS_TOGETHER) + 1), dtype=np.int16 if self._far < 1 << 15 else np.int64),
             shift=hours.shift + _BINS_TOGETHER,
             longest=np.zeros(n, dtype=np.int64),
@@ -146,13 +147,16 @@ class _MergedCrowds:
             outline=outline,
         )
         outline_slots(self.crowds.boxes, self.crowds.starts, self.crowds.stops, hours, self._far, outline)
-        self._lists = Nearest(
-            partner=np.empty((n, _LIST), dtype=np.int32),
-            effort=np.empty((n, _LIST)),
-            known=np.zeros(n, dtype=np.int32),
-            wanted=np.ones(n, dtype=np.bool_),
-            tally=np.zeros(2, dtype=np.int64),
-        )
+        self._lists = [
+            Nearest(
+                partner=np.empty((n, _LIST), dtype=np.int32),
+                effort=np.empty((n, _LIST)),
+                known=np.zeros(n, dtype=np.int32),
+                wanted=np.ones(n, dtype=np.bool_),
+                tally=np.zeros(2, dtype=np.int64),
+            )
+            for _ in range(threads)
+        ]
 
     def store(self, slot: int, crowd: Crowd) -> None:
         """Append the crowd's boxes behind those already held."""
@@ -169,16 +173,27 @@ class _MergedCrowds:
 
     def nearest(self, slots: Integers, living: Integers, threshold: float, run: Run) -> Nearest:
         """The nearest living others of each of these slots below the threshold."""
-
-        def part(own: Integers) -> None:
-            nearest_to_crowds(self.crowds, self._near.people, own, living, threshold, self._lists, self._most_boxes, self._near.scale)
-
-        if len(slots) == 1:
-            part(slots)
+        threads, lists = range(run.threads), self._lists
+        if len(slots) > 1:
+            parts = [(slots[first :: run.threads], living, lists[0]) for first in threads]
+        elif len(slots) == 1 and len(living) > _MANY:
+            parts = [(slots, living[first :: run.threads], lists[first]) for first in threads]
         else:
-            for _ in run.map(part, [slots[first :: run.threads] for first in range(run.threads)]):
+            parts = [(slots, living, lists[0])]
+
+        def search(part: tuple[Integers, Integers, Nearest]) -> None:
+            own, among, found = part
+            nearest_to_crowds(self.crowds, self._near.people, own, among, threshold, found, self._most_boxes, self._near.scale)
+
+        if len(parts) == 1:
+            search(parts[0])
+        else:
+            for _ in run.map(search, parts):
                 pass
-        return self._lists
+        for _, _, found in parts[1:]:
+            if found is not lists[0]:
+                offer_all(lists[0], found, slots[0], threshold)
+        return lists[0]
 
 
 def _with_room(column: Integers, room: int) -> Integers:
