@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from shoal.attacks.questions import TRIES
+from shoal.attacks.questions import TRIES, assess_release
 from shoal.checkpoint import Checkpoint, fingerprint, parts_folder
 from shoal.errors import ClaimError, MisuseError, OutputError
 from shoal.exposure import KGap, k_gaps
@@ -108,7 +108,8 @@ def publish(
         write_manifest(manifest, staging / MANIFEST_FILE)
         if isinstance(release, PointRelease):
             utility = measure_points(original, release, linkage)
-            page = points_report(original, release, verdict, gaps, snapped, utility=utility, statement=statement)
+            assessment = assess_release(original, release, linkage, tries=tries, run=run) if tries else None
+            page = points_report(original, release, verdict, gaps, snapped, utility=utility, assessment=assessment, statement=statement)
         else:
             evidence = gather_evidence(original, release, linkage, tries=tries, run=run)
             of_boxes = partial(release_report, original, release, linkage, verdict, gaps, evidence=evidence, statement=statement)

@@ -100,6 +100,7 @@ def assess_release(
     if isinstance(release, PointRelease):  # put on the grid once, not for every attack
         original.points_as_given()
         original, release = original.snapped_to(Grid()), release.as_boxes(Grid())
+    original.snapped_grid()  # what cannot be attacked at all is an error, no note
     jobs += [(original, release, [text]) for text in asked if text not in given]
     for raw, published, known in jobs:
         try:
