@@ -124,7 +124,6 @@ def assess_release(
 def knowledge_for(release: AnyRelease, tries: int) -> tuple[str, ...]:
     """What is played to answer the questions of a release, with so many tries."""
     default = default_knowledge(release)
-    most = [text for text in default if text.partition(":")[0] in OF_POINTS and text.endswith(":4")]
-    quick = [*QUICK, *most]
+    of_points = [text for text in default if text.partition(":")[0] in OF_POINTS and text.endswith(":4")]
     followers = [f"tau:{release.claim.tau_s:g}s"] if isinstance(release.claim, KteAnonymity) else []
-    return tuple(dict.fromkeys([*quick, *(default if tries >= _THOROUGH_FROM else ()), *followers]))
+    return (*(default if tries >= _THOROUGH_FROM else (*QUICK, *of_points)), *followers)

@@ -91,7 +91,7 @@ def _swapped_with(one: Issued, person_at: Integers) -> dict[int, Integers]:
     trace = one.linkage.trace
     assert trace is not None  # noqa: S101  # insist_on_candidates was asked
     owner = person_at[np.repeat(np.arange(one.original.n_subjects), one.original.lengths)[trace.set_rows]]
-    groups = {np.unique(own).tobytes(): np.unique(own) for own in np.split(owner, trace.set_offsets[1:-1])}
+    groups = {own.tobytes(): own for own in map(np.unique, np.split(owner, trace.set_offsets[1:-1]))}
     sets_of: dict[int, list[Integers]] = {}
     for group in groups.values():
         for person in group.tolist():
