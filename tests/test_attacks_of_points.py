@@ -33,23 +33,33 @@ def scene_of(known: Trajectories, shown: Trajectories, seed: int) -> GivenScene:
     return GivenScene(known=known, shown=Shown.of(shown), victims=np.arange(known.n_subjects), own=own, label="release")
 
 
-def place_at(record: list[tuple[float, float, float]], t: float) -> tuple[float, float] | None:
-    """Where a broken line is at a time; None before its first and after its last point; of equal times the last point counts."""
-    before, after = [p for p in record if p[0] <= t], [p for p in record if p[0] > t]
-    if not before or not (after or before[-1][0] == t):
-        return None
-    a = before[-1]
-    if a[0] == t:
-        return a[1:]
-    share = (t - a[0]) / (after[0][0] - a[0])
-    return a[1] + share * (after[0][1] - a[1]), a[2] + share * (after[0][2] - a[2])
+def places_at(record: list[tuple[float, float, float]], t: float) -> list[tuple[float, float]]:
+    """Where a broken line is at a time: several places where it has several points; none before its first and after its last."""
+    before, after = [p for p in record if p[0] < t], [p for p in record if p[0] > t]
+    now = [p[1:] for p in record if p[0] == t]
+    if now or not (before and after):
+        return now
+    a, b = before[-1], after[0]
+    share = (t - a[0]) / (b[0] - a[0])
+    return [(a[1] + share * (b[1] - a[1]), a[2] + share * (b[2] - a[2]))]
+
+
+@st.composite
+def doubled_crowds(draw: st.DrawFn) -> Trajectories:
+    """Small crowds of whom some are at several places at once."""
+    rows = [
+        (f"p{i}", float(draw(st.integers(0, 5))), float(draw(st.integers(-9, 9))), 0.0)
+        for i in range(draw(st.integers(1, 4)))
+        for _ in range(draw(st.integers(1, 7)))
+    ]
+    return Trajectories.from_rows(*zip(*rows, strict=True))
 
 
 def rows_of(people: Trajectories) -> list[list[tuple[float, float, float]]]:
     return [list(zip(*(column.tolist() for column in own), strict=True)) for own in people]
 
 
-@given(known=small_crowds(), shown=small_crowds(), p=st.integers(1, 10), seed=st.integers(0, 100))
+@given(known=small_crowds(), shown=small_crowds() | doubled_crowds(), p=st.integers(1, 10), seed=st.integers(0, 100))
 def test_the_nearest_record_is_that_of_brute_force(known: Trajectories, shown: Trajectories, p: int, seed: int) -> None:
     scene, records = scene_of(known, shown, seed), rows_of(shown)
     rate, rng = attack_nearest(scene, p, np.random.default_rng(seed)), np.random.default_rng(seed)
@@ -58,15 +68,22 @@ def test_the_nearest_record_is_that_of_brute_force(known: Trajectories, shown: T
         told = [samples[i] for i in rng.choice(len(samples), min(p, len(samples)), replace=False)]
         apart = {}
         for r, record in enumerate(records):
-            places = [place_at(record, t) for t, _, _ in told]
-            there = [place for place in places if place is not None]
-            if len(there) == len(told):
-                apart[r] = sum(np.hypot(place[0] - x, place[1] - y) for place, (_, x, y) in zip(there, told, strict=True))
+            places = [places_at(record, t) for t, _, _ in told]
+            if all(places):
+                apart[r] = sum(min(np.hypot(a - x, b - y) for a, b in there) for there, (_, x, y) in zip(places, told, strict=True))
         best = [r for r, metres in apart.items() if metres <= min(apart.values()) + 1e-9]
         expected.append((scene.own[victim] in best) / len(best) if best else 0.0)
     assert rate.successes == pytest.approx(sum(expected))
     assert rate.worst == pytest.approx(max(expected))
     assert (rate.low, rate.high) == wilson(rate.successes, rate.tries)
+
+
+@given(people=doubled_crowds(), p=st.integers(1, 8), seed=st.integers(0, 100))
+def test_raw_points_are_nearest_to_whose_they_are_even_at_several_places_at_once(people: Trajectories, p: int, seed: int) -> None:
+    victims = np.arange(people.n_subjects)
+    away = replace(people, y=people.y + 100 * np.repeat(victims, people.lengths))
+    scene = GivenScene(known=away, shown=Shown.of(away), victims=victims, own=victims, label="raw")
+    assert attack_nearest(scene, p, np.random.default_rng(seed)).rate == 1
 
 
 @given(known=small_crowds(), shown=small_crowds(), seed=st.integers(0, 100))
