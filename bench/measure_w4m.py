@@ -16,7 +16,6 @@ import numpy as np
 
 import shoal
 from shoal.attacks import attack
-from shoal.attacks.nearest import attack_nearest
 from shoal.linked import records_of
 from shoal.methods.co_location import into_cylinder
 from shoal.methods.w4m import W4m
@@ -101,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             assert shoal.verify(given, points, who).holds
             metres, seconds = moved_by(given, method)
             line = row(f"W4M-LC, {distance.upper()}", k, snapped, points, who, f"{metres:,.0f} m", f"{seconds / 60:,.0f} min")
-            nearest = attack_nearest(given, points, who, 4, np.random.default_rng(0))
+            (nearest,) = attack(given, points, who, ["nearest:4"], np.random.default_rng(0), targets=["release"]).rates
             print(f"{line} {100 * nearest.rate:.1f} % | {took} |", flush=True)
         glove = shoal.Glove(k=k, suppress_space_m=15_000, suppress_time_s=6 * 3600)
         began, worked = time.perf_counter(), time.process_time()

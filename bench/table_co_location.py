@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import shoal
-from shoal.attacks.nearest import attack_nearest
+from shoal.attacks import attack
 from shoal.methods.co_location import into_cylinder
 from shoal.methods.nwa import Nwa
 from shoal.run import Run
@@ -75,11 +75,11 @@ def main() -> None:
             method = Nwa(k=k, delta_m=delta, pi_s=asked.pi, step_s=1)
             release, linkage = method.anonymize(original, shoal.Randomness.from_system())
             assert shoal.verify(original, release, linkage).holds
-            linked = attack_nearest(original, release, linkage, 4, np.random.default_rng(0)).rate
+            (linked,) = attack(original, release, linkage, ["nearest:4"], np.random.default_rng(0), targets=["release"]).rates
             total = total_distortion(original, method) / 1e6
             wider = total_distortion(original, replace(method, delta_m=2 * delta)) / 1e6
             lost = release.losses.subjects_suppressed
-            print(f"| {delta:,} | {k} | {total:.3g} | {wider:.3g} | {paper:g} | {lost} | {100 * linked:.1f} % |", flush=True)
+            print(f"| {delta:,} | {k} | {total:.3g} | {wider:.3g} | {paper:g} | {lost} | {100 * linked.rate:.1f} % |", flush=True)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import shoal
-from shoal.attacks.exact import EXACT_KNOWLEDGE, attack_exact
+from shoal.attacks import attack
 from shoal.errors import NothingLeftError
 from shoal.kernels.swap_sets import form_swap_sets
 from shoal.methods.microaggregation import Clustering, distances_within, microaggregate
@@ -264,7 +264,8 @@ def attacks(asked: argparse.Namespace) -> None:
         for method in (swap, reach):
             release, linkage = method.anonymize(original, Randomness.for_research(asked.seed))
             print(release)
-            for rate in attack_exact(original, release, linkage, EXACT_KNOWLEDGE, np.random.default_rng(1)):
+            known = [f"{kind}:{p}" for kind in ("triples", "times") for p in (1, 2, 4)]
+            for rate in attack(original, release, linkage, known, np.random.default_rng(1)).rates:
                 shown = f"{rate.rate:6.1%} ({rate.low:.1%} to {rate.high:.1%}), guessing {rate.baseline:.1%}"
                 print(f"  {rate.name:20} {rate.knowledge:16} {rate.target:8} {shown}", flush=True)
 

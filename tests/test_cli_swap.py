@@ -48,7 +48,7 @@ def test_swap_locations_from_file_to_judged_release(shoal: Shoal, tmp_path: Path
     assert "the shuffle was fair" in checked.out
     played = json.loads(shoal("attack", raw, folder, "--linkage", linkage, "--knowledge", "triples:2", "--json", "--quiet").out)
     assert {(rate["name"], rate["target"]) for rate in played["attacks"]} == {
-        (f"triples-{what}", target) for what in ("linkage", "disclosure") for target in ("raw", "release")
+        (f"triples-{what}", target) for what in ("unicity", "linkage", "disclosure") for target in ("raw", "release")
     }
     measured = json.loads(shoal("measure", raw, folder, "--linkage", linkage, "--json", "--quiet").out)
     assert measured["points"]["removed_trajectories"] == 0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import comparator_oracles as oracles
 import shoal
-from shoal.attacks.nearest import attack_nearest
+from shoal.attacks import attack
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.clusters import cluster_within
 from shoal.kernels.edit import align, edit_distances
@@ -152,7 +152,10 @@ def test_the_nearest_record_is_named_and_ties_are_shared() -> None:
     original = people([(0, 0, 0), (1, 0, 0)], [(0, 10, 0), (1, 10, 0)], [(0, 900, 0), (1, 900, 0)], [(0, 900, 5), (1, 900, 5)])
     for delta, rate in ((0.0, 0.5), (2.0, 1.0)):
         method = Nwa(k=2, delta_m=delta, pi_s=1, step_s=1, trash=0)
-        found = attack_nearest(original, *method.anonymize(original, shoal.Randomness.from_system()), 2, np.random.default_rng(0))
+        case = method.anonymize(original, shoal.Randomness.from_system())
+        raw, found = attack(original, *case, ["nearest:2"], np.random.default_rng(0)).rates
+        assert (raw.target, raw.rate, found.name, found.target) == ("raw", 1.0, "nearest-linkage", "release")
+        assert (found.worst, found.to_json()["worst"]) == (rate, rate)
         assert (found.rate, found.tries, found.baseline) == (rate, 4, 0.25)
 
 

@@ -18,7 +18,6 @@ import shoal.attacks
 import shoal.release
 from command_line import Shoal
 from point_damages import POINT_DAMAGES, PointDamage, delta_of, records_of
-from shoal.attacks.nearest import attack_nearest
 from shoal.claims import KDeltaAnonymity
 from shoal.methods import METHODS, Method
 from shoal.randomness import Randomness
@@ -177,7 +176,8 @@ def test_co_location_does_not_keep_anybody_from_being_linked() -> None:
     for method in (shoal.Nwa(k=3, delta_m=2000, pi_s=60, step_s=60, trash=0), shoal.W4m(k=3, delta_m=2000, trash=0)):
         release, linkage = method.anonymize(original, Randomness.from_system())
         assert shoal.verify(original, release, linkage).holds
-        assert attack_nearest(original, release, linkage, 1, rng).rate == 1.0
+        found = shoal.attacks.attack(original, release, linkage, ["nearest:1"], rng, targets=["release"])
+        assert [rate.rate for rate in found.rates] == [1.0]
         snapped, grid = original.snapped_to(shoal.Grid(cell_m=1)), shoal.Grid(cell_m=1)
         rates = shoal.attacks.attack(snapped, release.as_boxes(grid), linkage, ["points:1"], rng).rates
         assert {rate.rate for rate in rates if rate.target == "release"} == {1.0}  # where k-anonymity would leave 1/3

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.attacks.exact import attack_exact, parse_exact
+from shoal.attacks import Rate, attack
 from shoal.errors import InputError, MisuseError
 from shoal.kernels.range_queries import stays_near
 from shoal.methods.reach_locations import ReachLocations
@@ -86,11 +86,16 @@ def test_range_distortion_is_zero_for_the_same_points_and_one_for_none_of_them()
     assert 0 < changed.sid <= changed.aid < 1
 
 
+def rates_of(original: Trajectories, release: shoal.PointRelease, linkage: shoal.Linkage, knowledge: str) -> dict[tuple[str, str], Rate]:
+    found = attack(original, release, linkage, [knowledge], np.random.default_rng(1))
+    return {(rate.name, rate.target): rate for rate in found.rates}
+
+
 def test_exact_triples_link_one_in_k_and_exact_times_link_where_times_stay() -> None:
     """With k = 4 a quarter of the victims' triples stay; on ReachLocations times that nobody shares find every record."""
     original = crowd(60, 60, spread_s=20)
     release, linkage = SwapLocations(k=4).anonymize(original, Randomness.for_research(1))
-    rates = {(rate.name, rate.target): rate for rate in attack_exact(original, release, linkage, ["triples:1"], np.random.default_rng(1))}
+    rates = rates_of(original, release, linkage, "triples:1")
     assert rates["triples-linkage", "raw"].rate == 1
     assert rates["triples-disclosure", "raw"].rate == 1
     assert rates["triples-linkage", "release"].low < 1 / 4
@@ -99,15 +104,9 @@ def test_exact_triples_link_one_in_k_and_exact_times_link_where_times_stay() -> 
     walks = drivers(streets, 30, 20)
     walks = replace(walks, t=walks.t + np.repeat(np.arange(30), walks.lengths) / 100)  # nobody shares a time
     case = ReachLocations(k=4, streets=streets, space_threshold_m=1000).anonymize(walks, Randomness.for_research(1))
-    known = {(rate.name, rate.target): rate for rate in attack_exact(walks, *case, ["times:4"], np.random.default_rng(1))}
+    known = rates_of(walks, *case, "times:4")
     assert known["times-linkage", "release"].rate > 0.95
     assert known["times-disclosure", "release"].low < 1 / 4
-
-
-@pytest.mark.parametrize("text", ["triples", "triples:0", "times:99", "places:2", "times:x"])
-def test_other_knowledge_is_refused(text: str) -> None:
-    with pytest.raises(MisuseError, match="write for example triples:4"):
-        parse_exact(text)
 
 
 def test_origins_survive_the_file_and_verify(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from shoal.methods.assembly import Crowd, assemble
 from shoal.randomness import Randomness
 from shoal.release import Boxes, Linkage, Release
 from shoal.trajectories import Grid, Trajectories
-from shoal.verification.several import Issued, reveal_together
+from shoal.verification.candidates import Issued
+from shoal.verification.several import reveal_together
 from small_data import populations
 from test_kte_hide import bursts, hidden
 

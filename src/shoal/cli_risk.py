@@ -21,7 +21,8 @@ from shoal.terminal import Bars
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
 _KNOWLEDGE: Final = (
-    "points:P, top:N, home-work[:+8h], noisy:P:500m:30min, period[:3d], tau:30min, attribution:P; of points also triples:P, times:P"
+    "points:P, top:N, home-work[:+8h], noisy:P:500m:30min, period[:3d], tau:30min, attribution:P; of points also triples:P, times:P, "
+    "nearest:P"
 )
 
 
@@ -57,44 +58,27 @@ def attack(
     """
     import numpy as np
 
-    from shoal.attacks import DEFAULT_KNOWLEDGE
     from shoal.attacks import attack as play
-    from shoal.attacks.exact import EXACT, EXACT_KNOWLEDGE, attack_exact
+    from shoal.attacks import default_knowledge
     from shoal.attacks.together import attack_together
     from shoal.publication import reveal
-    from shoal.release import PointRelease
     from shoal.release_folder import read_linkage
     from shoal.report.wording import percent
     from shoal.run import Run
-    from shoal.trajectories import Grid
 
     before = take_earlier(earlier)
     with Bars(quiet=quiet) as bars:
         reading = take_reading(dict(options))
         given, published, known = _read_as_given(raw, release, options, bars), _read_release(release), read_linkage(linkage)
-        points = isinstance(published, PointRelease)
-        exact = [text for text in knowledge if text.partition(":")[0] in EXACT] if knowledge else EXACT_KNOWLEDGE if points else []
-        if exact and not points:
-            raise click.UsageError(f"{exact[0]} is knowledge of exact points, and this release holds boxes; leave it out")
-        others = None if control is None else _on_grid(_read_as_given(control, release, options, bars))
+        others = None if control is None else _read_as_given(control, release, options, bars)
         rng, run = np.random.default_rng(seed), Run(progress=bars)
-        found = play(
-            _on_grid(given),
-            published.as_boxes(Grid()) if isinstance(published, PointRelease) else published,
-            known,
-            [text for text in knowledge if text not in exact] if knowledge else DEFAULT_KNOWLEDGE,
-            rng,
-            tries=tries,
-            control=others,
-            run=run,
-        )
+        asked = knowledge or default_knowledge(published)
+        found = play(given, published, known, asked, rng, tries=tries, control=others, run=run)
         rates = list(found.rates)
-        if isinstance(published, PointRelease):
-            rates = [*attack_exact(given, published, known, exact, rng, tries=tries, run=run), *rates]
         if before:
             rates += attack_together(reveal(raw, release, linkage, before, run, **reading))
     lines = [
-        f"{rate.name:17} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to {percent(rate.high)}; guessing "
+        f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to {percent(rate.high)}; guessing "
         f"{percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
         for rate in rates
     ]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from shoal.errors import InputError, MisuseError
-from shoal.release import AnyRelease, Linkage, Release
+from shoal.release import AnyRelease, Linkage, PointRelease
 from shoal.trajectories import Integers, Trajectories
 from shoal.units import show_m, show_s
 
@@ -28,18 +28,16 @@ def records_of(original: Trajectories, release: AnyRelease, linkage: Linkage) ->
     return records
 
 
-def records_that_belong(original: Trajectories, release: Release, linkage: Linkage) -> Integers:
+def records_that_belong(original: Trajectories, release: AnyRelease, linkage: Linkage) -> Integers:
     """The same, for judging a release from outside: whatever does not belong together is an error, never a figure.
 
-    Raises InputError for an empty release, another grid, another unit of protection, a linkage that does not fit, that leaves records
-    without a subject, or that leaves out other subjects than were suppressed.
+    Raises InputError for an empty release, another grid (of points another plane), another unit of protection, a linkage that does not fit,
+    that leaves records without a subject, or that leaves out other subjects than were suppressed; MisuseError for points as given beside
+    boxes, or snapped samples beside points.
     """
     if not release.n_records:
         raise InputError("the release holds no record, so there is nothing to measure; check that it is the right folder")
-    grid = original.snapped_grid()
-    if grid != release.grid:
-        shown = [f"{show_m(one.cell_m)} and {show_s(one.slot_s)}" for one in (grid, release.grid)]
-        raise InputError(f"the raw data is on a grid of {shown[0]}, the release of {shown[1]}; read the raw data as the manifest says")
+    _insist_on_one_grid(original, release)
     if original.intake.unit_of_protection != release.unit_of_protection:
         raise InputError(
             f"the release protects {release.unit_of_protection}, the raw data was read for {original.intake.unit_of_protection}; "
@@ -59,3 +57,19 @@ def records_that_belong(original: Trajectories, release: Release, linkage: Linka
             "use the raw data and the whole linkage that belong to this release"
         )
     return records
+
+
+def _insist_on_one_grid(original: Trajectories, release: AnyRelease) -> None:
+    """Raises when the samples of one are not those of the other: cells and slots, or points as given in one plane."""
+    if isinstance(release, PointRelease):
+        original.points_as_given()
+        if original.crs != release.crs:
+            planes = [crs or "local metres" for crs in (original.crs, release.crs)]
+            raise InputError(
+                f"the raw data is in the plane '{planes[0]}', the release in '{planes[1]}'; read the raw data as the manifest says"
+            )
+        return
+    grid = original.snapped_grid()
+    if grid != release.grid:
+        shown = [f"{show_m(one.cell_m)} and {show_s(one.slot_s)}" for one in (grid, release.grid)]
+        raise InputError(f"the raw data is on a grid of {shown[0]}, the release of {shown[1]}; read the raw data as the manifest says")

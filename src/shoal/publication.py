@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from shoal.attacks.questions import TRIES
+from shoal.attacks.questions import TRIES, assess_release
 from shoal.checkpoint import Checkpoint, fingerprint, parts_folder
 from shoal.errors import ClaimError, MisuseError, OutputError
 from shoal.exposure import KGap, k_gaps
@@ -31,8 +31,8 @@ from shoal.release_folder import (
     check_linkage_path,
     explained_write,
     manifest_of,
+    read_any_release,
     read_linkage,
-    read_release,
     reading_of_raw,
     staged_folder,
     staged_linkage,
@@ -49,7 +49,8 @@ from shoal.utility.accuracy import Accuracy, measure_accuracy
 from shoal.utility.points import measure_points
 from shoal.verdicts import Verdict
 from shoal.verification import verify, verify_folder
-from shoal.verification.several import Issued, Together, reveal_together
+from shoal.verification.candidates import Issued
+from shoal.verification.several import Together, reveal_together
 from shoal.verification.streamed import verify_streamed_folder
 
 GAPS_SHOWN: Final = (2, 5)
@@ -108,7 +109,8 @@ def publish(
         write_manifest(manifest, staging / MANIFEST_FILE)
         if isinstance(release, PointRelease):
             utility = measure_points(original, release, linkage)
-            page = points_report(original, release, verdict, gaps, snapped, utility=utility, statement=statement)
+            assessment = assess_release(original, release, linkage, tries=tries, run=run) if tries else None
+            page = points_report(original, release, verdict, gaps, snapped, utility=utility, assessment=assessment, statement=statement)
         else:
             evidence = gather_evidence(original, release, linkage, tries=tries, run=run)
             of_boxes = partial(release_report, original, release, linkage, verdict, gaps, evidence=evidence, statement=statement)
@@ -177,7 +179,7 @@ def reveal(raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, 
         Issued(
             label=f"the release {one}",
             original=read_raw_of(raw, one, run, **overrides),
-            release=read_release(one),
+            release=read_any_release(one),
             linkage=read_linkage(links),
         )
         for one, links in [(folder, linkage), *earlier]

@@ -1,32 +1,39 @@
 """Adversaries: each with what they know, what they do with it, and how often they win (semantics 5).
 
 Knowledge is drawn from raw data; what is attacked is the raw data itself (risk before), a release (risk after), and a release with the
-knowledge of people who are not in it (control: what luck, and what everybody's habits, give).
+knowledge of people who are not in it (control: what luck, and what everybody's habits, give). Adversaries of boxes meet points as the cells
+and slots that hold them; those of points as given meet no boxes.
 """
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 
+from shoal.attacks.casts import Cast, cast_of, given_scenes_of, scenes_of
+from shoal.attacks.exact import Exact, attack_exact
+from shoal.attacks.given import GivenScene
 from shoal.attacks.home_work import attack_home_work
+from shoal.attacks.nearest import attack_nearest
 from shoal.attacks.noisy import attack_noisy
 from shoal.attacks.places import attack_period, attack_top
 from shoal.attacks.points import attack_attribution, attack_points
 from shoal.attacks.rate import Rate, TargetName, wilson
-from shoal.attacks.scene import Scene, Target
+from shoal.attacks.scene import Scene
 from shoal.attacks.tau_knowledge import attack_tau
-from shoal.errors import InputError, MisuseError
-from shoal.linked import records_that_belong
-from shoal.release import Linkage, Release
+from shoal.claims import KDeltaAnonymity
+from shoal.errors import MisuseError
+from shoal.release import AnyRelease, Linkage, PointRelease
 from shoal.run import Run
-from shoal.trajectories import Integers, Trajectories
+from shoal.trajectories import Grid, Trajectories
 from shoal.units import duration_s, length_m
 
-__all__ = ["ATTACKS", "DEFAULT_KNOWLEDGE", "Attacked", "Rate", "attack", "parse_knowledge", "wilson"]
+__all__ = ["ATTACKS", "DEFAULT_KNOWLEDGE", "OF_POINTS", "Attacked", "Rate", "attack", "default_knowledge", "parse_knowledge", "wilson"]
 
 Attack = Callable[[Scene, np.random.Generator], list[Rate]]
+GivenAttack = Callable[[GivenScene, np.random.Generator], list[Rate]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +102,40 @@ DEFAULT_KNOWLEDGE: Final = ("points:1", "points:2", "points:4", "top:2", "noisy:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GivenAdversary:
+    """A kind of knowledge of points as they were given. parse: what stands after its name, to an attack; the rest as in Adversary."""
+
+    form: str
+    words: str
+    parse: Callable[[list[str]], GivenAttack]
+
+
+def _exact(kind: Exact, words: list[str]) -> GivenAttack:
+    p = _number(words, f"{kind}:4", 10)
+    return lambda scene, rng: attack_exact(scene, kind, p, rng)
+
+
+def _nearest(words: list[str]) -> GivenAttack:
+    p = _number(words, "nearest:4", 10)
+    return lambda scene, rng: [attack_nearest(scene, p, rng)]
+
+
+OF_POINTS: Final[dict[str, GivenAdversary]] = {
+    "triples": GivenAdversary(form="triples:P", words="P triples to the last digit, P = 1..10", parse=partial(_exact, "triples")),
+    "times": GivenAdversary(form="times:P", words="the times of P triples alone", parse=partial(_exact, "times")),
+    "nearest": GivenAdversary(form="nearest:P", words="P true points, to name the record that passes nearest", parse=_nearest),
+}
+
+
+def default_knowledge(release: AnyRelease | None) -> tuple[str, ...]:
+    """What is played when nothing is asked for: of points also exact triples and times, and where they were moved the nearest record."""
+    if not isinstance(release, PointRelease):
+        return DEFAULT_KNOWLEDGE
+    kinds = ("triples", "times", "nearest") if isinstance(release.claim, KDeltaAnonymity) else ("triples", "times")
+    return (*(f"{kind}:{p}" for kind in kinds for p in (1, 2, 4)), *DEFAULT_KNOWLEDGE)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Attacked:
     """Every rate, and notes on what could not be tried."""
 
@@ -103,17 +144,19 @@ class Attacked:
 
 
 def parse_knowledge(text: str, original: Trajectories) -> Attack:
-    """The attack that ``points:4`` and the like name; raises MisuseError when there is none."""
+    """The attack on boxes that ``points:4`` and the like name; raises MisuseError when there is none."""
     name, *words = text.split(":")
+    if name in OF_POINTS:
+        raise MisuseError(f"{text} is knowledge of points as they were given, and what is attacked holds boxes; leave it out")
     if name not in ATTACKS:
-        forms = ", ".join(adversary.form for adversary in ATTACKS.values())
-        raise MisuseError(f"'{text}' is not a knowledge that shoal can play; choose from {forms}")
+        forms = [*(one.form for one in ATTACKS.values()), *(f"{one.form} (points)" for one in OF_POINTS.values())]
+        raise MisuseError(f"'{text}' is not a knowledge that shoal can play; choose from {', '.join(forms)}")
     return ATTACKS[name].parse(words, original)
 
 
 def attack(
     original: Trajectories,
-    release: Release | None,
+    release: AnyRelease | None,
     linkage: Linkage | None,
     knowledge: Sequence[str],
     rng: np.random.Generator,
@@ -125,6 +168,7 @@ def attack(
 ) -> Attacked:
     """Play each knowledge against the raw data, the release, and the release with people who are not in it.
 
+    original: on the release's grid; as given for a release of points, which adversaries of boxes meet on the grid of 100 m and 60 s.
     release, linkage: None for raw data alone. tries: victims for each attack, drawn at random where there are more; the same ones for
     every target. control: people who were never in the release, on the same grid; None = the suppressed ones. targets: of the three, those
     that are wanted.
@@ -135,50 +179,47 @@ def attack(
     if release is not None and linkage is None:
         raise MisuseError("attacking a release needs its linkage, to know who was right; give --linkage")
     run = run or Run()
-    attacks = [parse_knowledge(text, original) for text in knowledge]
-    raw = Target.of_trajectories(original)
-    everybody = np.arange(original.n_subjects)
     notes: list[str] = []
-    if release is None or linkage is None:
-        victims = _some(everybody, tries, rng)
-        scenes = [Scene(known=original, target=raw, victims=victims, own=victims, label="raw", run=run)]
-    else:
-        records = records_that_belong(original, release, linkage)
-        target = Target.of_release(release)
-        victims = _some(everybody[records >= 0], tries, rng)
-        scenes = [
-            Scene(known=original, target=raw, victims=victims, own=victims, label="raw", run=run),
-            Scene(known=original, target=target, victims=victims, own=records[victims], label="release", run=run),
-        ]
-        outside, strangers = (original, everybody[records < 0]) if control is None else (control, np.arange(control.n_subjects))
-        if control is not None and (control.grid != original.grid or set(control.ids) & set(linkage.uids)):
-            raise InputError("the control group is on another grid or holds people of the release; give people who are not in it")
-        if len(strangers):
-            chosen = _some(strangers, tries, rng)
-            stand_ins = rng.integers(0, release.n_records, len(chosen))
-            scenes.append(Scene(known=outside, target=target, victims=chosen, own=stand_ins, label="control", run=run))
-        elif "control" in targets:
-            notes.append(
-                "no control group: everybody of the raw data is in the release; give --control, or hold people out before publishing"
-            )
+    casts = cast_of(original, release, linkage, tries, control, rng)
+    if "control" in targets and release is not None and len(casts) < 3:
+        notes.append("no control group: everybody of the raw data is in the release; give --control, or hold people out before publishing")
+    casts = [cast for cast in casts if cast.label in targets]
     seed = int(rng.integers(0, 2**63))
     rates: list[Rate] = []
-    for text, play in zip(knowledge, attacks, strict=True):
-        for scene in scenes:
-            if scene.label not in targets:
-                continue
+    for text, plays in _staged(original, release, knowledge, casts, run):
+        for label, play in plays:
             try:
-                rates += play(scene, np.random.default_rng(seed))  # the same knowledge against every target
+                rates += play(np.random.default_rng(seed))  # the same knowledge against every target
             except MisuseError as error:
-                if scene.label != "control":
+                if label != "control":
                     raise
                 notes.append(f"no control for {text}: {error}")
     return Attacked(rates=tuple(rates), notes=tuple(notes))
 
 
-def _some(subjects: Integers, most: int, rng: np.random.Generator) -> Integers:
-    """All of them, or ``most`` at random, ascending."""
-    return subjects if len(subjects) <= most else np.sort(rng.choice(subjects, size=most, replace=False))
+def _staged(
+    original: Trajectories, release: AnyRelease | None, knowledge: Sequence[str], casts: Sequence[Cast], run: Run
+) -> list[tuple[str, list[tuple[TargetName, Callable[[np.random.Generator], list[Rate]]]]]]:
+    """Each knowledge with its attack on every target, ready to be played; raises MisuseError for one that is none."""
+    given = {
+        text: OF_POINTS[name].parse(words)
+        for text in knowledge
+        for name, *words in [text.split(":")]
+        if name in OF_POINTS and original.grid is None
+    }
+    snapped = original.snapped_to(Grid()) if isinstance(release, PointRelease) and len(given) < len(set(knowledge)) else original
+    of_boxes = {text: parse_knowledge(text, snapped) for text in knowledge if text not in given}
+    given_scenes = given_scenes_of(original, release, casts, run) if given else []
+    scenes = scenes_of(original, snapped, release, casts, run) if of_boxes else []
+    return [
+        (
+            text,
+            [(scene.label, partial(given[text], scene)) for scene in given_scenes]
+            if text in given
+            else [(scene.label, partial(of_boxes[text], scene)) for scene in scenes],
+        )
+        for text in knowledge
+    ]
 
 
 def _number(words: list[str], example: str, most: int) -> int:

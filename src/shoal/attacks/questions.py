@@ -10,17 +10,16 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks import DEFAULT_KNOWLEDGE, Rate, attack
+from shoal.attacks import OF_POINTS, Rate, attack, default_knowledge
 from shoal.claims import KteAnonymity
 from shoal.errors import MisuseError
-from shoal.release import Linkage, Release
+from shoal.release import AnyRelease, Linkage, PointRelease
 from shoal.run import Run
-from shoal.trajectories import Trajectories
+from shoal.trajectories import Grid, Trajectories
 
 DRAW: Final = 52_014  # who is looked for and what is known of them: the same in every assessment of the same data
 TRIES: Final = 200
 QUICK: Final = ("points:4", "top:2", "attribution:2", "home-work")
-THOROUGH: Final = tuple(dict.fromkeys([*QUICK, *DEFAULT_KNOWLEDGE]))
 _THOROUGH_FROM: Final = 1000
 
 
@@ -34,13 +33,24 @@ class Question:
 
 
 QUESTIONS: Final = (
-    Question(name="single out", words="Can records be isolated that belong to one person?", attacks=("unicity",)),
+    Question(
+        name="single out",
+        words="Can records be isolated that belong to one person?",
+        attacks=("unicity", "triples-unicity", "times-unicity"),
+    ),
     Question(
         name="link",
         words="Can a record be linked to the person it is of, by what is known from elsewhere?",
-        attacks=("linkage", "noisy-linkage", "top-locations", "top-anonymity-set", "period-linkage"),
+        attacks=(
+            *("linkage", "noisy-linkage", "top-locations", "top-anonymity-set", "period-linkage"),
+            *("triples-linkage", "times-linkage", "nearest-linkage"),
+        ),
     ),
-    Question(name="infer", words="Can something be learnt about a person from the records?", attacks=("attribution", "home", "work")),
+    Question(
+        name="infer",
+        words="Can something be learnt about a person from the records?",
+        attacks=("attribution", "home", "work", "triples-disclosure", "times-disclosure"),
+    ),
 )
 
 
@@ -74,23 +84,29 @@ class Assessment:
     notes: tuple[str, ...]
 
 
-def assess_release(original: Trajectories, release: Release, linkage: Linkage, *, tries: int = TRIES, run: Run | None = None) -> Assessment:
+def assess_release(
+    original: Trajectories, release: AnyRelease, linkage: Linkage, *, tries: int = TRIES, run: Run | None = None
+) -> Assessment:
     """Play the attacks that ask the three questions; from 1,000 tries on also with noisy knowledge, another period and 1 and 2 points.
 
-    A claim about followers is asked with what they know, too. Raises InputError when the parts do not belong together.
+    original: as ``attack`` takes it, as given for a release of points. A claim about followers is asked with what they know, too; points
+    are asked with exact triples, times and, where they were moved, true points. Raises InputError when the parts do not belong together.
     """
-    known = list(THOROUGH if tries >= _THOROUGH_FROM else QUICK)
-    if isinstance(release.claim, KteAnonymity):
-        known.append(f"tau:{release.claim.tau_s:g}s")
     rates: list[Rate] = []
     notes: list[str] = []
-    for text in known:
+    asked = knowledge_for(release, tries)
+    given = [text for text in asked if text.partition(":")[0] in OF_POINTS]
+    jobs: list[tuple[Trajectories, AnyRelease, list[str]]] = [(original, release, given)] if given else []
+    if isinstance(release, PointRelease):  # put on the grid once, not for every attack
+        original.points_as_given()
+        original, release = original.snapped_to(Grid()), release.as_boxes(Grid())
+    original.snapped_grid()  # what cannot be attacked at all is an error, no note
+    jobs += [(original, release, [text]) for text in asked if text not in given]
+    for raw, published, known in jobs:
         try:
-            found = attack(
-                original, release, linkage, [text], np.random.default_rng(DRAW), tries=tries, targets=("raw", "release"), run=run
-            )
+            found = attack(raw, published, linkage, known, np.random.default_rng(DRAW), tries=tries, targets=("raw", "release"), run=run)
         except MisuseError as error:
-            notes.append(f"{text} was not tried: {error}")
+            notes.append(f"{', '.join(known)} was not tried: {error}")
             continue
         rates += found.rates
     of_raw = {(rate.name, rate.knowledge): rate for rate in rates if rate.target == "raw"}
@@ -103,3 +119,11 @@ def assess_release(original: Trajectories, release: Release, linkage: Linkage, *
         tries=tries,
         notes=tuple(notes),
     )
+
+
+def knowledge_for(release: AnyRelease, tries: int) -> tuple[str, ...]:
+    """What is played to answer the questions of a release, with so many tries."""
+    default = default_knowledge(release)
+    of_points = [text for text in default if text.partition(":")[0] in OF_POINTS and text.endswith(":4")]
+    followers = [f"tau:{release.claim.tau_s:g}s"] if isinstance(release.claim, KteAnonymity) else []
+    return (*(default if tries >= _THOROUGH_FROM else (*QUICK, *of_points)), *followers)

@@ -106,6 +106,7 @@ def release_page(
         settings=wording.settings_of(release),
         statement=statement,
         evidence=evidence,
+        assessment=None if evidence is None else evidence.assessment,
         may_be_shown=may_be_shown,
         places=[] if evidence is None else places_that_lost_most(evidence.vanished),
         hidden_places=0 if evidence is None else hidden_places(evidence.vanished),

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shoal.attacks.questions import Assessment
 from shoal.exposure import KGap
 from shoal.release import PointRelease
 from shoal.report import figures, wording
 from shoal.report.density import density_map
+from shoal.report.evidence import may_be_shown
 from shoal.report.facts import gap_facts, span_of
 from shoal.report.pages import page
 from shoal.statement import NOTHING_STATED, Statement
@@ -24,11 +26,13 @@ def points_report(
     snapped: Trajectories,
     *,
     utility: PointUtility | None = None,
+    assessment: Assessment | None = None,
     statement: Statement = NOTHING_STATED,
 ) -> str:
     """The page of a release of points.
 
-    snapped: the original on the grid of the gaps and of the map; utility: where it is known; statement: the publisher's.
+    snapped: the original on the grid of the gaps, of the map and of attacks on boxes; utility: where it is known; assessment: the three
+    questions, None when they were not asked; statement: the publisher's.
     """
     grid = snapped.snapped_grid()
     boxes = release.as_boxes(grid).boxes
@@ -48,6 +52,8 @@ def points_report(
         density=density,
         gaps=shown,
         utility=utility,
+        assessment=assessment,
+        may_be_shown=may_be_shown,
         span=span_of(boxes.t_start, boxes.t_end, grid.slot_s),
         subjects=original.n_subjects,
         samples=original.n_samples,

@@ -5,11 +5,12 @@ k trajectories in which any two are co-localised (Abul, Bonchi and Nanni 2008, D
 cylinder is not asked: any such others will do.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from shoal.claims import KDeltaAnonymity
+from shoal.errors import MisuseError
 from shoal.release import Linkage, PointRelease
 from shoal.trajectories import Floats, Integers, Trajectories
 from shoal.units import show_m
@@ -53,6 +54,28 @@ def check_company(original: Trajectories, release: PointRelease, linkage: Linkag
     return Verdict.of(findings, checked=release.n_records, notes=notes)
 
 
+def company_of(release: PointRelease) -> Callable[[int], Integers]:
+    """A function of a record: the records with points at the same times that are within delta of it at each, itself among them, ascending.
+
+    Raises MisuseError for another claim than KDeltaAnonymity.
+    """
+    if not isinstance(release.claim, KDeltaAnonymity):
+        raise MisuseError(f"a claim of {release.claim.type} speaks of no company")
+    delta_m = release.claim.delta_m
+    row_of: dict[int, tuple[int, tuple[Integers, Floats, Floats]]] = {}
+    for group in _records_of_one_time_line(release):
+        beside = _side_by_side(release, group)
+        row_of |= {record: (row, beside) for row, record in enumerate(beside[0].tolist())}
+
+    def company(record: int) -> Integers:
+        row, (group, x, y) = row_of[record]
+        apart = np.empty(len(group))
+        farthest_apart(x, y, row, delta_m, apart)
+        return np.sort(group[apart <= delta_m])
+
+    return company
+
+
 def _claim(release: PointRelease) -> KDeltaAnonymity:
     assert isinstance(release.claim, KDeltaAnonymity)  # noqa: S101  # CHECKS maps no other claim here
     return release.claim
@@ -71,12 +94,22 @@ def _without_company(release: PointRelease) -> Iterator[Finding]:
     points, k, delta_m = release.points, release.claim.k, _claim(release).delta_m
     by_time: tuple[Integers, Floats] | None = None
     for group in _records_of_one_time_line(release):
-        x, y = (np.stack([column[release.offsets[r] : release.offsets[r + 1]] for r in group.tolist()]) for column in (points.x, points.y))
+        records, x, y = _side_by_side(release, group)
         for alone in _outside_sets(x, y, k, delta_m):
             if by_time is None:
                 order = np.argsort(points.t, kind="stable")
                 by_time = order, points.t[order]
-            yield _explained(release, int(group[alone]), *by_time)
+            yield _explained(release, int(records[alone]), *by_time)
+
+
+def _side_by_side(release: PointRelease, group: Integers) -> tuple[Integers, Floats, Floats]:
+    """(records, x, y): records of one time line by their first x, and their places [n, s]."""
+    x, y = (
+        np.stack([column[release.offsets[r] : release.offsets[r + 1]] for r in group.tolist()])
+        for column in (release.points.x, release.points.y)
+    )
+    order = np.argsort(x[:, 0], kind="stable")
+    return group[order], x[order], y[order]
 
 
 def _records_of_one_time_line(release: PointRelease) -> list[Integers]:
@@ -92,11 +125,9 @@ def _records_of_one_time_line(release: PointRelease) -> list[Integers]:
 def _outside_sets(x: Floats, y: Floats, k: int, delta_m: float) -> Iterator[int]:
     """Which of these rows are in no set of k that are all within delta of each other in every column.
 
-    Nearest others are tried first, which decides most; then every set, which takes long only where many are near one and few of these
-    near each other.
+    x, y: [n, s]; the first column of x ascends. Nearest others are tried first, which decides most; then every set, which takes long only
+    where many are near one and few of these near each other.
     """
-    order = np.argsort(x[:, 0], kind="stable")
-    x, y = np.ascontiguousarray(x[order]), np.ascontiguousarray(y[order])
     in_a_set = np.zeros(len(x), dtype=np.bool_)
     apart, between = np.empty(len(x)), np.empty(len(x))
     for row in range(len(x)):
@@ -114,7 +145,7 @@ def _outside_sets(x: Floats, y: Floats, k: int, delta_m: float) -> Iterator[int]
         if len(joined) == k:
             in_a_set[joined] = True
         elif len(near) < k - 1 or not _any_set(x, y, near, k - 1, delta_m):
-            yield int(order[row])
+            yield row
 
 
 def _any_set(x: Floats, y: Floats, near: Integers, size: int, delta_m: float) -> bool:
