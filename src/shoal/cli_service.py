@@ -55,6 +55,7 @@ def _extra(name: str) -> Iterator[None]:
 @click.option("--theta-space", "theta_m", type=LENGTH, default="1km", show_default=True, help="Points this close are similar.")
 @click.option("--theta-time", "theta_s", type=DURATION, default="60min", show_default=True, help="Times this close are similar.")
 @click.option("--phase-limit", "phase_limit_s", type=DURATION, default="2min", show_default=True, help="How long a phase may wait.")
+@click.option("--proven-shuffle", is_flag=True, help="Every mixer proves her shuffle: forty times the work; raise --phase-limit.")
 @click.option("--quota", type=click.IntRange(min=1), default=4096, show_default=True, help="Questions that one member may ask in a day.")
 @_listening(8440)
 def server(**options: Any) -> int:
@@ -67,7 +68,7 @@ def server(**options: Any) -> int:
 
     from shoal.collect.service.wire import Terms
 
-    names = ("group_size", "n_real", "n_fake", "longest", "n_pieces", "theta_m", "phase_limit_s")
+    names = ("group_size", "n_real", "n_fake", "longest", "n_pieces", "theta_m", "phase_limit_s", "proven_shuffle")
     try:
         terms = Terms(**{name: options[name] for name in names}, theta_min=options["theta_s"] / 60)
     except ValidationError as error:

@@ -56,11 +56,11 @@ class Lots:
             raise PeerError("bad-frame", "a description of a round that is none") from error
         if self._round is None:
             self._round, self._terms = name, terms
-            return [self._say("roster", signature(self._seed, b"join", name))]
+            return [self._say("roster", signature(self._seed, b"join", terms.joined_by(name)))]
         if (name, terms) != (self._round, self._terms):
             raise PeerError("bad-answer", "a collector that changes a round while it runs")
         for identity, signed in roster.items():
-            check_signature(identity, b"join", name, signed)
+            check_signature(identity, b"join", terms.joined_by(name), signed)  # all have joined on the same terms
         if phase in _ENDED:
             raise Alone("too few people answered in time")
         if self._me not in roster:

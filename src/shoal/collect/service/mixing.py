@@ -85,7 +85,8 @@ class Circle:
     def _start(self, records: list[bytes], now_s: float) -> Member:
         tag = bytes((_STAGES.index(self.stage),))
         name = hashlib.blake2b(self.crowd.channel + tag, digest_size=32, person=b"shoal mix").digest()
-        session = Session(name, self.crowd.identities, len(records), RECORD_BYTES, self.crowd.terms.rules.group)
+        rules = self.crowd.terms.rules
+        session = Session(name, self.crowd.identities, len(records), RECORD_BYTES, rules.group, rules.proven_shuffle)
         seed, limit_s = Chance(self._chance.seed()), self.crowd.terms.phase_limit_s
         mix = Member(session, self.crowd.me, self._signing_seed, records, seed, limit_s)
         self._chance = Chance(self._chance.seed())  # nothing that is kept leads back to an inner key that has to be erased

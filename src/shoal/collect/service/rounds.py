@@ -47,10 +47,10 @@ class Rounds:
             return self._view(name)
 
     def join(self, name: bytes, identity: bytes, signed: bytes, now_s: float) -> dict[str, Any]:
-        """Put somebody on the roster, with her signature of the round's name."""
-        check_signature(identity, b"join", name, signed)
+        """Put somebody on the roster, with her signature of the round's name and terms."""
         with self._db.transaction():
             phase = self._moved_on(name, now_s)
+            check_signature(identity, b"join", self._terms_of_round(name).joined_by(name), signed)
             number = self._number(name)
             there = self._db.row("SELECT 1 FROM ticket WHERE round = ? AND identity = ?", (number, identity))
             if there is None:
@@ -111,6 +111,9 @@ class Rounds:
         return {phase: int(n) for phase, n in self._db.rows("SELECT phase, COUNT(*) FROM round GROUP BY phase")}
 
     # inside a transaction
+
+    def _terms_of_round(self, name: bytes) -> Terms:
+        return Terms.model_validate_json(self._db.rows("SELECT terms FROM round WHERE name = ?", (name,))[0][0])
 
     def _moved_on(self, name: bytes, now_s: float) -> str:
         """The phase of a round now, after everything that is due."""

@@ -28,6 +28,7 @@ BODY_BYTES: Final = LETTER_BYTES  # the longest body of any request
 MAILBAG_BYTES: Final = 2 * LETTER_BYTES
 _ROW_BYTES: Final = 8 + 4  # before each letter in a mailbag: its number and its length
 LETTERS: Final = 64  # that one member may send another in a session; a sound round takes 15
+_PROVEN_RECORD_S: Final = 1.0  # to check one mixer's proof and make the next, for each record in the list, on a slow device
 PHASES: Final = ("joining", "committing", "revealing", "grouped", "failed", "over")
 
 STATUS: Final[Mapping[str, int]] = {
@@ -46,7 +47,10 @@ OTHER_STATUS: Final = 422
 
 
 class Terms(BaseModel):
-    """What all members of a round do alike, and how long a phase may take; signed by the collector, fixed when the round opens."""
+    """What all members of a round do alike, and how long a phase may take; fixed when the round opens, signed by everybody who joins.
+
+    proven_shuffle: every mixer proves her shuffle.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -59,22 +63,32 @@ class Terms(BaseModel):
     theta_min: float = Field(default=60.0, ge=0, lt=1e7, allow_inf_nan=False)
     period_days: int = Field(default=365, ge=1)
     phase_limit_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
+    proven_shuffle: bool = False
 
     @model_validator(mode="after")
     def _fits(self) -> "Terms":
         if self.n_real + self.n_fake > MAX_RECORDS:
             raise ValueError(f"{self.n_real} real and {self.n_fake} fake sub-trajectories; at most {MAX_RECORDS} together")
-        members = tuple(bytes((i,)) for i in range(self.group_size + 1))
-        longest = Session(bytes(32), members, max(self.n_real + self.n_fake, self.n_pieces), RECORD_BYTES, FFDHE3072).frame_limit()
+        members, each = tuple(bytes((i,)) for i in range(self.group_size + 1)), max(self.n_real + self.n_fake, self.n_pieces)
+        longest = Session(bytes(32), members, each, RECORD_BYTES, FFDHE3072, self.proven_shuffle).frame_limit()
         if longest > MAX_TEXT_BYTES:
             raise ValueError(f"messages of {longest >> 20} MiB; make groups smaller or ask for fewer sub-trajectories")
+        hop_s = _PROVEN_RECORD_S * len(members) * each
+        if self.proven_shuffle and self.phase_limit_s < hop_s:
+            raise ValueError(
+                f"proofs of shuffles need about {hop_s:.0f} s a hop; allow a phase that long, or ask for fewer sub-trajectories"
+            )
         return self
+
+    def joined_by(self, round_name: bytes) -> bytes:
+        """What a member signs to join a round on these terms; whoever was shown other terms has signed something else."""
+        return round_name + hashlib.blake2b(self.model_dump_json().encode(), digest_size=32, person=b"shoal terms").digest()
 
     @property
     def rules(self) -> Rules:
         """The same for the core."""
         likeness = Likeness(theta_m=self.theta_m, theta_min=self.theta_min)
-        sizes = self.model_dump(include={"group_size", "n_real", "n_fake", "longest", "n_pieces", "period_days"})
+        sizes = self.model_dump(include={"group_size", "n_real", "n_fake", "longest", "n_pieces", "period_days", "proven_shuffle"})
         return Rules(**sizes, likeness=likeness)
 
 
