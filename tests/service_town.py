@@ -50,7 +50,7 @@ def device_for(number: int, server_seed: bytes, book: ClaimBook) -> Device:
     return Device(f"user {number}", seed("sign", number), seed("device", number), identity_of(server_seed), *keys)
 
 
-def journey_for(device: Device, k: int, points: list[Point] = WAY, name: object = 0) -> Journey:
+def journey_for(device: Device, k: int, points: list[Point] = WAY, name: object = 0, terms: Terms = TERMS) -> Journey:
     member = Participant(
         user=device.user,
         signing_seed=device.signing_seed,
@@ -60,7 +60,7 @@ def journey_for(device: Device, k: int, points: list[Point] = WAY, name: object 
         k=k,
         sent=device.sent,
     )
-    return Journey(device, member, blur(member, 0), PLACES.prior, Chance(seed("journey", device.user, name)))
+    return Journey(device, member, blur(member, 0), terms, PLACES.prior, Chance(seed("journey", device.user, name)))
 
 
 def through_disk(journey: Journey) -> Journey:
@@ -79,7 +79,7 @@ class Town:
         self.database, self.n, self.terms, self.restart, self.quota = database, n, terms, restart, quota
         self.server_seed, self.now_s = seed("server"), START_S
         self.book = ClaimBook(Database(None, AUTHORITY), seed("authority"), frozenset({identity_of(self.server_seed)}))
-        self.journeys = {i: journey_for(device_for(i, self.server_seed, self.book), k) for i in range(n)}
+        self.journeys = {i: journey_for(device_for(i, self.server_seed, self.book), k, terms=terms) for i in range(n)}
         self.gone: set[int] = set()
         self.calls: list[tuple[int, Call, Reply]] = []
         self.tamper: Callable[[int, Call], Call | None] = lambda _, call: call

@@ -73,7 +73,7 @@ def test_what_is_stored_had_the_crowd_that_its_owner_asked_for(database: Databas
     town = Town(database, 3, terms=terms)
     elsewhere = Point(48.8, 2.3, WAY[-1].t_min + 60)
     for number, journey in town.journeys.items():
-        town.journeys[number] = journey_for(journey.device, 2 if number < 2 else 3, [*WAY, elsewhere])
+        town.journeys[number] = journey_for(journey.device, 2 if number < 2 else 3, [*WAY, elsewhere], terms=terms)
     endings = town.run()
     assert [endings[i].kind for i in range(3)] == ["shared", "shared", "nothing-left"], endings
     n = 0

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,6 +57,12 @@ def _extra(name: str) -> Iterator[None]:
 @click.option("--theta-time", "theta_s", type=DURATION, default="60min", show_default=True, help="Times this close are similar.")
 @click.option("--phase-limit", "phase_limit_s", type=DURATION, default="2min", show_default=True, help="How long a phase may wait.")
 @click.option("--proven-shuffle", is_flag=True, help="Every mixer proves her shuffle: forty times the work; raise --phase-limit.")
+@click.option(
+    "--bootstrap-until",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="Before this day (UTC) releases are records of nobody: no identifier, in nobody's crowd, deleted on it.",
+)
 @click.option("--quota", type=click.IntRange(min=1), default=4096, show_default=True, help="Questions that one member may ask in a day.")
 @_listening(8440)
 def server(**options: Any) -> int:
@@ -66,11 +73,12 @@ def server(**options: Any) -> int:
         from shoal.collect.service.http_collector import collector_application
     from pydantic import ValidationError
 
-    from shoal.collect.service.wire import Terms
+    from shoal.collect.service.wire import DAY_S, Terms
 
     names = ("group_size", "n_real", "n_fake", "longest", "n_pieces", "theta_m", "phase_limit_s", "proven_shuffle")
     try:
-        terms = Terms(**{name: options[name] for name in names}, theta_min=options["theta_s"] / 60)
+        until = options["bootstrap_until"] and int(options["bootstrap_until"].replace(tzinfo=UTC).timestamp() // DAY_S)
+        terms = Terms(**{name: options[name] for name in names}, theta_min=options["theta_s"] / 60, bootstrap_until=until)
     except ValidationError as error:
         raise MisuseError(f"these settings do not go together: {error.errors()[0]['msg']}") from error
     seed, places = _secret(options["key"]), _public_places(options["places"], options["days"])

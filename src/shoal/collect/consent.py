@@ -1,5 +1,6 @@
 """What a person is told before she consents: what is promised to her, and what stays open whatever she sets."""
 
+from datetime import date, timedelta
 from typing import Final
 
 from shoal.collect.trimming import Trimming
@@ -31,3 +32,17 @@ def promise(k: int, trimming: Trimming) -> str:
     if k == 0:
         return "You share without a crowd (k = 0): everything shown here is released, whoever else was there."
     return _PROMISES[trimming].format(k=k)
+
+
+def date_of(day: int) -> str:
+    """A day since 1970 (UTC) as people write it."""
+    return (date(1970, 1, 1) + timedelta(days=day)).isoformat()
+
+
+def bootstrapping(until_day: int, k: int) -> str:
+    """What is different while a collector fills its database."""
+    crowd = f"Your k = {k} holds: with a database that is almost empty nearly everything will be too rare. " if k else ""
+    return (
+        f"The collector is in its bootstrapping phase. What you release is kept as a record of nobody, without an identifier and without "
+        f"your tag: it counts in nobody's crowd, you cannot claim it, and it is deleted on {date_of(until_day)}. {crowd}".strip()
+    )

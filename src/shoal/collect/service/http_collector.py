@@ -68,7 +68,7 @@ def collector_application(
     desk = _Desk(rounds, Post(database, rounds, signing_seed, quota=quota), signing_seed, clock)
 
     def gauges() -> dict[str, float]:
-        return {"releases": desk.post.n_records, **{f"rounds_{phase}": n for phase, n in rounds.counts().items()}}
+        return {**desk.post.gauges(clock()), **{f"rounds_{phase}": n for phase, n in rounds.counts().items()}}
 
     watch = Watch(gauges, quiet=quiet)
     app = new_application("shoal collector", watch)
@@ -81,8 +81,8 @@ def collector_application(
     @app.get("/v1/about")
     def about(request: Request) -> Response:
         now_s = clock()
-        facts = {"server_key": desk.key.hex(), "time_s": now_s, "day": int(now_s // DAY_S), "terms": terms.model_dump()}
-        return desk.signed(request, {**facts, "places": places.model_dump(), "quota": quota})
+        facts = {"server_key": desk.key.hex(), "time_s": now_s, "day": int(now_s // DAY_S)}
+        return desk.signed(request, {**facts, "terms": rounds.terms_at(now_s).model_dump(), "places": places.model_dump(), "quota": quota})
 
     _add_rounds(app, desk)
     _add_groups(app, desk, watch)

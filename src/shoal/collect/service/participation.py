@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.collect.chance import Chance
 from shoal.collect.collection import Participant, blur
-from shoal.collect.consent import OPEN, promise
+from shoal.collect.consent import OPEN, bootstrapping, promise
 from shoal.collect.cylinders import Cylinder, Point
 from shoal.collect.faults import PeerError
 from shoal.collect.profile import Applied, Profile, apply, read_profile
@@ -97,6 +97,7 @@ class Plan:
     member: Participant
     cylinders: tuple[Cylinder, ...]
     thinned_from: int
+    bootstrap_until: int | None
 
     def lines(self, page: Path) -> list[str]:
         """What she is asked to consent to."""
@@ -107,6 +108,7 @@ class Plan:
             f"{len(self.cylinders)} circles and intervals would be asked about. See them in {page}",
             *not_found,
             promise(self.profile.k, self.profile.trimming),
+            *([] if self.bootstrap_until is None else [bootstrapping(self.bootstrap_until, self.profile.k)]),
             "What stays open, whatever you set:",
             *(f"- {text}" for text in OPEN),
         ]
@@ -141,7 +143,7 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     cylinders = blur(member, there.day // there.terms.period_days)
     if len(cylinders) < 2:
         raise InputError("this trip is a single circle after blurring; choose another with --trip, or less blur")
-    return Plan(profile, applied, member, cylinders, len(movement.trip))
+    return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms.bootstrap_until)
 
 
 def _thinned(rows: Sequence[int], most: int) -> list[int]:
@@ -153,7 +155,7 @@ def _thinned(rows: Sequence[int], most: int) -> list[int]:
 
 def begin(there: Connection, plan: Plan, draw_bytes: Callable[[int], bytes]) -> None:
     """Start a round."""
-    there.kept.journey = Journey(there.kept.device, plan.member, plan.cylinders, there.places.prior, Chance(draw_bytes(32)))
+    there.kept.journey = Journey(there.kept.device, plan.member, plan.cylinders, there.terms, there.places.prior, Chance(draw_bytes(32)))
 
 
 def finish(folder: StateFolder, there: Connection, say: Callable[[str], None], poll_s: float, patience_s: float) -> tuple[Ending, Path]:

@@ -95,7 +95,15 @@ class Post:
         agreeing = self._vouch(identity, session, digest)
         if 2 * agreeing <= len(members):
             return {"stored": False, "vouched": agreeing, "needed": len(members) // 2 + 1, "receipts": {}}
-        receipts, bad = self._collector(session).accept(records, int(now_s // DAY_S))
+        vouched = {"stored": True, "vouched": agreeing, "needed": len(members) // 2 + 1}
+        today, until = int(now_s // DAY_S), terms.bootstrap_until
+        if until is not None:
+            if today >= until:
+                raise PeerError("too-late", "the bootstrapping phase is over, and nothing of it is kept; take part in another round")
+            names, bad = self._collector(session).accept_bootstrap(records, today, until)
+            of_nobody = {"of_nobody": sorted(name.hex() for name in names), "bootstrap_records": self._store.n_bootstrap}
+            return {**vouched, "refused": bad, "receipts": {}, **of_nobody}
+        receipts, bad = self._collector(session).accept(records, today)
         found = {
             name.hex(): {
                 "identifier": one.identifier,
@@ -105,7 +113,7 @@ class Post:
             }
             for name, one in receipts.items()
         }
-        return {"stored": True, "vouched": agreeing, "needed": len(members) // 2 + 1, "refused": bad, "receipts": found}
+        return {**vouched, "refused": bad, "receipts": found}
 
     def _vouch(self, identity: bytes, session: bytes, digest: bytes) -> int:
         """How many members say that these are the group's releases."""
@@ -124,3 +132,9 @@ class Post:
     def n_records(self) -> int:
         """How many releases are stored."""
         return self._store.n_records
+
+    def gauges(self, now_s: float) -> dict[str, float]:
+        """What is stored now; records of nobody whose time is over are forgotten before they are counted."""
+        self._store.expire(int(now_s // DAY_S))
+        bootstrap = self._store.n_bootstrap
+        return {"releases": self._store.n_records - bootstrap, "bootstrap_records": bootstrap}

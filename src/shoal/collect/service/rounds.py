@@ -12,6 +12,7 @@ from shoal.collect.authority import check_signature
 from shoal.collect.database import Database
 from shoal.collect.faults import PeerError
 from shoal.collect.grouping import Lottery, divide
+from shoal.collect.phi import PhiStore
 from shoal.collect.service.wire import DAY_S, LIFETIME_S, Terms, channel_name
 
 MOST_MEMBERS: Final = 10_000
@@ -27,18 +28,27 @@ class Rounds:
 
     def open_round(self, now_s: float) -> dict[str, Any]:
         """The round that takes members now; a new one when there is none."""
+        PhiStore(self._db).expire(int(now_s // DAY_S))
         with self._db.transaction():
             self._sweep(now_s)
+            terms = self.terms_at(now_s)
             row = self._db.row("SELECT name FROM round WHERE phase = 'joining' ORDER BY id DESC LIMIT 1")
-            name = bytes(row[0]) if row else self._draw_bytes(32)
-            if row is not None and self._moved_on(name, now_s) != "joining":
-                row, name = None, self._draw_bytes(32)
-            if row is None:
-                self._db.change(
-                    "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'joining', 0, ?)",
-                    (name, self._terms.model_dump_json(), now_s + self._join_s),
-                )
+            if row is not None and self._moved_on(bytes(row[0]), now_s) == "joining":
+                if self._terms_of_round(bytes(row[0])) == terms:
+                    return self._view(bytes(row[0]))
+                self._enter(bytes(row[0]), "failed", terms, now_s)  # nobody could join it any more
+            name = self._draw_bytes(32)
+            self._db.change(
+                "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'joining', 0, ?)",
+                (name, terms.model_dump_json(), now_s + self._join_s),
+            )
             return self._view(name)
+
+    def terms_at(self, now_s: float) -> Terms:
+        """The terms of a round that opens now."""
+        until = self._terms.bootstrap_until
+        over = until is not None and now_s // DAY_S >= until
+        return self._terms.model_copy(update={"bootstrap_until": None}) if over else self._terms
 
     def view(self, name: bytes, now_s: float) -> dict[str, Any]:
         """What everybody may know of a round; raises PeerError for one that does not exist."""
@@ -125,8 +135,11 @@ class Rounds:
             after = self._after(name, phase, terms, late=late)
             if after is None:
                 return phase
-            lives_s = LIFETIME_S if after in ("grouped", "failed") else terms.phase_limit_s
-            self._db.change("UPDATE round SET phase = ?, deadline_s = ? WHERE name = ?", (after, now_s + lives_s, name))
+            self._enter(name, after, terms, now_s)
+
+    def _enter(self, name: bytes, phase: str, terms: Terms, now_s: float) -> None:
+        lives_s = LIFETIME_S if phase in ("grouped", "failed") else terms.phase_limit_s
+        self._db.change("UPDATE round SET phase = ?, deadline_s = ? WHERE name = ?", (phase, now_s + lives_s, name))
 
     def _after(self, name: bytes, phase: str, terms: Terms, *, late: bool) -> str | None:
         """The next phase when its time has come."""

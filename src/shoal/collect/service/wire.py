@@ -21,6 +21,7 @@ from shoal.collect.similarity import Likeness
 from shoal.collect.subtrajectories import Prior
 
 DAY_S: Final = 86_400
+LAST_DAY: Final = 2_932_896  # 9999-12-31
 SKEW_S: Final = 300.0  # a request signed longer ago, or in the future, is refused
 LIFETIME_S: Final = 24 * 3600.0  # of letters, and of a round once its groups are drawn
 LETTER_BYTES: Final = MAX_TEXT_BYTES + OVERHEAD_BYTES
@@ -49,7 +50,8 @@ OTHER_STATUS: Final = 422
 class Terms(BaseModel):
     """What all members of a round do alike, and how long a phase may take; fixed when the round opens, signed by everybody who joins.
 
-    proven_shuffle: every mixer proves her shuffle.
+    proven_shuffle: every mixer proves her shuffle. bootstrap_until: what is released is a record of nobody, forgotten on this day
+    (since 1970); None after the bootstrapping phase.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -64,6 +66,7 @@ class Terms(BaseModel):
     period_days: int = Field(default=365, ge=1)
     phase_limit_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
     proven_shuffle: bool = False
+    bootstrap_until: int | None = Field(default=None, ge=0, le=LAST_DAY)
 
     @model_validator(mode="after")
     def _fits(self) -> "Terms":
