@@ -1,11 +1,13 @@
 """The bootstrapping phase over the service: records of nobody that count in no crowd, cannot be claimed, and are gone on their day."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from service_processes import Site, finish
 from service_town import PLACES, START_S, TERMS, WAY, Town, identity_of, journey_for, running, seed, volunteers
 from shoal.collect.consent import bootstrapping, date_of
 from shoal.collect.cylinders import Cylinder
@@ -173,6 +175,22 @@ def test_the_switch_is_seen_in_about_and_in_metrics_and_ends_by_itself(database:
             assert "\nshoal_releases 2\n" in text
         server.close()
     assert database.rows("SELECT COUNT(*) FROM place") == [(2 * len(WAY),)]
+
+
+def test_four_devices_take_part_in_the_phase(tmp_path: Path) -> None:
+    today = int(time.time() // DAY_S)
+    url, until = f"sqlite:///{tmp_path / 'collect.sqlite'}", date_of(today + 30)
+    with Site(tmp_path, url, (0, 0, 0, 0), today * 1440 - 2000, more=("--bootstrap-until", until)) as site:
+        devices = [site.join(number) for number in range(4)]
+        said = [device.communicate(timeout=300) for device in devices]
+        for number, (out, err) in enumerate(said):
+            assert out.startswith(f"shared: shared without identifier, as a record of nobody until {until}"), err
+            assert f"deleted on {until}" in err, "she reads it before she consents"
+            assert site.noted(number)["bootstrap"] == {"until": until, "records": 4}
+        asked = ("--database", f"sqlite:///{tmp_path / 'authority.sqlite'}", "--key", str(tmp_path / "authority.key"))
+        assert finish([site.start("authority", *asked, "--identifiers-of", "user 2")]) == [""]
+    with Database(url) as database:
+        assert database.rows("SELECT COUNT(*), MIN(expires), MAX(who) FROM record") == [(4, today + 30, 0)]
 
 
 def test_she_is_told_before_she_consents() -> None:

@@ -100,6 +100,8 @@ def server(**options: Any) -> int:
             from nacl.bindings import crypto_sign_seed_keypair
 
             click.echo(f"collector at {url}, key {bytes(crypto_sign_seed_keypair(seed)[0]).hex()}")
+            if options["bootstrap_until"] is not None:
+                click.echo(f"bootstrapping phase: releases are records of nobody before {options['bootstrap_until']:%Y-%m-%d}")
             sys.stdout.flush()
 
         serve(app, options["host"], options["port"], options["tls_cert"], options["tls_key"], ready)
