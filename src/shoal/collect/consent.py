@@ -1,7 +1,8 @@
 """What a person is told before she consents: what is promised to her, and what stays open whatever she sets."""
 
-from datetime import date, timedelta
 from typing import Final
+
+import numpy as np
 
 from shoal.collect.trimming import Trimming
 
@@ -36,7 +37,7 @@ def promise(k: int, trimming: Trimming) -> str:
 
 def date_of(day: int) -> str:
     """A day since 1970 (UTC) as people write it."""
-    return (date(1970, 1, 1) + timedelta(days=day)).isoformat()
+    return str(np.datetime64(day, "D"))
 
 
 def bootstrapping(until_day: int, k: int) -> str:

@@ -20,7 +20,7 @@ from shoal.collect.faults import PeerError
 from shoal.collect.records import Release, encode_release
 from shoal.collect.service.lots import Alone, Crowd, Lots
 from shoal.collect.service.mixing import Circle
-from shoal.collect.service.wire import Call, Reply, Terms, read_json
+from shoal.collect.service.wire import Call, OtherCollector, Reply, Terms, read_json
 from shoal.collect.subtrajectories import Places, Prior
 from shoal.collect.trimming import needed, trim
 
@@ -37,6 +37,7 @@ class Device:
     server_key: bytes
     authority_key: bytes
     authority_signing_key: bytes
+    witnesses: tuple[OtherCollector, ...] = ()
     sent: list[tuple[tuple[Cylinder, ...], int]] = field(default_factory=list)
 
     @property
@@ -70,8 +71,7 @@ class Journey:
     def __init__(
         self, device: Device, member: Participant, points: tuple[Cylinder, ...], terms: Terms, prior: Prior, chance: Chance
     ) -> None:
-        self.device, self.member, self.points, self._prior, self._chance = device, member, points, prior, chance
-        self._until = terms.bootstrap_until
+        self.device, self.member, self.points, self.terms, self._prior, self._chance = device, member, points, terms, prior, chance
         self._bootstrap_records: int | None = None
         self.ending: Ending | None = None
         self.requests = self.messages = self.bytes_out = 0
@@ -161,8 +161,8 @@ class Journey:
             self._claimed(body)
         elif call.target.endswith("/releases"):
             self._stored(circle, read_json(body), now_s)
-        elif call.target.endswith("/questions"):
-            circle.answered(call.body, body)
+        elif "/questions" in call.target:
+            circle.answered(call, body)
         elif call.poll:
             circle.received(body, now_s)
         if circle.complete:
@@ -178,7 +178,7 @@ class Journey:
         self._phi = phi_of(self.member, self._questions, answers, circle.crowd.terms.rules.likeness)
         self._snapshot = min((answers[record].snapshot for record in self._questions.records), default=None)
         self._kept = trim(len(self.points), self._phi, needed(self.member.k, self.member.reading), self.member.trimming)
-        self._draft = draft(self.member, self.points, self._kept, self._chance, of_nobody=self._until is not None)
+        self._draft = draft(self.member, self.points, self._kept, self._chance, of_nobody=self.terms.bootstrap_until is not None)
         release = None if self._draft is None else self._draft.release
         circle.release(encode_release(release, circle.crowd.terms.n_pieces, self._chance), now_s)
 
@@ -192,7 +192,7 @@ class Journey:
             self._end("nothing-left", "nothing was shared: every part of it was too rare")
             return
         release = self._draft.release
-        if self._until is not None:
+        if self.terms.bootstrap_until is not None:
             self._kept_of_nobody(release, said)
             return
         try:
@@ -213,7 +213,7 @@ class Journey:
         if not isinstance(names, list) or release.name.hex() not in names or not isinstance(n, int):
             raise PeerError("bad-answer", "a collector that does not say that it keeps a release; ask its operator")
         self._bootstrap_records = n
-        self._end("shared", f"shared without identifier, as a record of nobody until {date_of(self._until or 0)}")
+        self._end("shared", f"shared without identifier, as a record of nobody until {date_of(self.terms.bootstrap_until or 0)}")
 
     def _claimed(self, body: bytes) -> None:
         said = read_json(body)
@@ -237,6 +237,6 @@ class Journey:
             released,
             self._identifier,
             k=self.member.k,
-            bootstrap_until=self._until,
+            bootstrap_until=self.terms.bootstrap_until,
             bootstrap_records=self._bootstrap_records,
         )

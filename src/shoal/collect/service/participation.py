@@ -35,6 +35,7 @@ class Connection:
     terms: Terms
     places: PublicPlaces
     day: int
+    ca: Path | None
 
 
 def connect(
@@ -59,7 +60,18 @@ def connect(
         raise InputError("a server shows another key than when you first took part; ask its operator, or use another --state")
     if kept.device.user != user:
         raise MisuseError("this folder belongs to another user name; give the same --user, or another --state")
-    return Connection(kept, servers, terms, places, day)
+    if kept.journey is None:
+        _keep_witnesses(folder, kept, terms)
+    return Connection(kept, servers, terms, places, day, ca)
+
+
+def _keep_witnesses(folder: StateFolder, kept: Kept, terms: Terms) -> None:
+    """Raises InputError when a witness that was named before is gone: a collector that wants to lie would leave it out."""
+    if {one.key for one in kept.device.witnesses} - {one.key for one in terms.witnesses}:
+        raise InputError("the collector no longer names a witness that it named before; ask its operator, or use another --state")
+    if kept.device.witnesses != terms.witnesses:
+        kept.device.witnesses = terms.witnesses
+        folder.keep(kept)
 
 
 @dataclass(frozen=True)
@@ -97,7 +109,7 @@ class Plan:
     member: Participant
     cylinders: tuple[Cylinder, ...]
     thinned_from: int
-    bootstrap_until: int | None
+    terms: Terms
 
     def lines(self, page: Path) -> list[str]:
         """What she is asked to consent to."""
@@ -108,7 +120,8 @@ class Plan:
             f"{len(self.cylinders)} circles and intervals would be asked about. See them in {page}",
             *not_found,
             promise(self.profile.k, self.profile.trimming),
-            *([] if self.bootstrap_until is None else [bootstrapping(self.bootstrap_until, self.profile.k)]),
+            *([] if self.terms.bootstrap_until is None else [bootstrapping(self.terms.bootstrap_until, self.profile.k)]),
+            *(f"Answers count only if the witness at {one.url} with the key {one.key} gives the same." for one in self.terms.witnesses),
             "What stays open, whatever you set:",
             *(f"- {text}" for text in OPEN),
         ]
@@ -143,7 +156,7 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     cylinders = blur(member, there.day // there.terms.period_days)
     if len(cylinders) < 2:
         raise InputError("this trip is a single circle after blurring; choose another with --trip, or less blur")
-    return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms.bootstrap_until)
+    return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms)
 
 
 def _thinned(rows: Sequence[int], most: int) -> list[int]:
@@ -163,8 +176,9 @@ def finish(folder: StateFolder, there: Connection, say: Callable[[str], None], p
     journey = there.kept.journey
     if journey is None:
         raise AssertionError("a round has begun")
+    witnesses = {f"witness {i}": Server(one.url, there.ca, bytes.fromhex(one.key)) for i, one in enumerate(journey.terms.witnesses, 1)}
     try:
-        travel(journey, there.servers, lambda: folder.keep(there.kept), say, poll_s=poll_s, patience_s=patience_s)
+        travel(journey, {**there.servers, **witnesses}, lambda: folder.keep(there.kept), say, poll_s=poll_s, patience_s=patience_s)
     except PeerError as error:
         raise InputError(f"somebody else answers in the place of a server ({error}); run the same command again") from error
     if journey.ending is None:

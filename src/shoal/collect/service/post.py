@@ -9,15 +9,15 @@ from shoal.collect.faults import PeerError
 from shoal.collect.phi import PhiStore
 from shoal.collect.records import decode_query
 from shoal.collect.sealing import address
-from shoal.collect.service.rounds import Rounds
-from shoal.collect.service.wire import DAY_S, LETTER_BYTES, LETTERS, MAILBAG_BYTES, split_records
+from shoal.collect.service.groups import Groups
+from shoal.collect.service.wire import DAY_S, LETTER_BYTES, LETTERS, MAILBAG_BYTES, batch_digest, snapshot_day, split_records
 
 
 class Post:
     """quota: questions that one member may ask in a day."""
 
-    def __init__(self, database: Database, rounds: Rounds, signing_seed: bytes, *, quota: int) -> None:
-        self._db, self._rounds, self._quota = database, rounds, quota
+    def __init__(self, database: Database, signing_seed: bytes, *, quota: int) -> None:
+        self._db, self._groups, self._quota = database, Groups(database), quota
         self._store, self._signing_seed = PhiStore(database), signing_seed
 
     def send(self, identity: bytes, letter: bytes, now_s: float) -> bool:
@@ -25,7 +25,7 @@ class Post:
         if len(letter) > LETTER_BYTES:
             raise PeerError("bad-length", f"a letter of {len(letter)} bytes; at most {LETTER_BYTES}")
         session, sender, receiver, number = address(letter)
-        place, members = self._rounds.membership(identity, session)
+        place, members = self._groups.membership(identity, session)
         if sender != place:
             raise PeerError("not-entitled", "a letter in another member's name")
         if receiver >= len(members) or receiver == sender:
@@ -64,17 +64,17 @@ class Post:
 
     def ask(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> bytes:
         """The signed answers to a batch of questions, in order; the same batch again costs no quota. Raises PeerError."""
-        self._rounds.membership(identity, session)
+        self._groups.membership(identity, session)
         records = split_records(body)
         for number, record in enumerate(records):
             try:
                 decode_query(record)
             except PeerError as error:
                 raise PeerError(error.kind, f"question {number} of {len(records)}: {error}") from error
-        today = int(now_s // DAY_S)
-        self._charge(identity, today, hashlib.blake2b(body, digest_size=16).digest(), len(records))
+        snapshot = snapshot_day(now_s)
+        self._charge(identity, snapshot, batch_digest(body), len(records))
         collector = self._collector(session)
-        return b"".join(collector.reply(record, today) for record in records)
+        return b"".join(collector.reply(record, snapshot) for record in records)
 
     def _charge(self, identity: bytes, today: int, batch: bytes, n: int) -> None:
         with self._db.transaction():
@@ -87,8 +87,8 @@ class Post:
 
     def deliver(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> dict[str, Any]:
         """Store a group's releases once more than half of it has brought the same records; then the receipts of all of them."""
-        _, members = self._rounds.membership(identity, session)
-        records, terms = split_records(body), self._rounds.terms_of(session)
+        _, members = self._groups.membership(identity, session)
+        records, terms = split_records(body), self._groups.terms_of(session)
         if len(records) > len(members) * terms.n_pieces:
             raise PeerError("bad-length", f"{len(records)} records of releases; {len(members)} members have {terms.n_pieces} each")
         digest = hashlib.blake2b(body, digest_size=32).digest()
@@ -126,7 +126,7 @@ class Post:
             return len(self._db.rows("SELECT 1 FROM voucher WHERE session = ? AND digest = ?", (session, digest)))
 
     def _collector(self, session: bytes) -> Collector:
-        return Collector(self._store, self._signing_seed, self._rounds.terms_of(session).rules.likeness)
+        return Collector(self._store, self._signing_seed, self._groups.terms_of(session).rules.likeness)
 
     @property
     def n_records(self) -> int:

@@ -13,7 +13,7 @@ from shoal.collect.database import Database
 from shoal.collect.faults import PeerError
 from shoal.collect.grouping import Lottery, divide
 from shoal.collect.phi import PhiStore
-from shoal.collect.service.wire import DAY_S, LIFETIME_S, Terms, channel_name
+from shoal.collect.service.wire import DAY_S, LIFETIME_S, Terms, channel_name, snapshot_day
 
 MOST_MEMBERS: Final = 10_000
 _LOTS: Final = ("committing", "revealing")
@@ -98,23 +98,6 @@ class Rounds:
             self._db.change(change, (said, number, identity))
             self._moved_on(name, now_s)
             return self._view(name)
-
-    def membership(self, identity: bytes, session: bytes) -> tuple[int, list[bytes]]:
-        """A member's place in a group, and all of its members in order; raises PeerError for whoever is not in it."""
-        rows = self._db.rows("SELECT identity FROM ticket WHERE session = ? ORDER BY place", (session,))
-        members = [bytes(row[0]) for row in rows]
-        if not members:
-            raise PeerError("wrong-session", "no group of this name; its round may be over")
-        if identity not in members:
-            raise PeerError("not-entitled", "someone who is not in this group")
-        return members.index(identity), members
-
-    def terms_of(self, session: bytes) -> Terms:
-        """The terms of a group's round; raises PeerError when there is none."""
-        row = self._db.row("SELECT terms FROM round WHERE id = (SELECT MIN(round) FROM ticket WHERE session = ?)", (session,))
-        if row is None:
-            raise PeerError("wrong-session", "no group of this name; its round may be over")
-        return Terms.model_validate_json(row[0])
 
     def counts(self) -> dict[str, int]:
         """How many rounds are in each phase."""
@@ -220,7 +203,7 @@ class Rounds:
         for (name,) in self._db.rows("SELECT name FROM round WHERE phase IN ('grouped', 'failed') AND deadline_s < ?", (now_s,)):
             self._moved_on(bytes(name), now_s)
         self._db.change("DELETE FROM letter WHERE at_s < ?", (now_s - LIFETIME_S,))
-        self._db.change("DELETE FROM quota WHERE day < ?", (int(now_s // DAY_S),))
+        self._db.change("DELETE FROM quota WHERE day < ?", (snapshot_day(now_s) - 1,))  # a witness may still look for yesterday's
 
     def _forget(self, number: int) -> None:
         self._db.change("DELETE FROM voucher WHERE session IN (SELECT session FROM ticket WHERE round = ?)", (number,))

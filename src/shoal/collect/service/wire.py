@@ -23,6 +23,7 @@ from shoal.collect.subtrajectories import Prior
 DAY_S: Final = 86_400
 LAST_DAY: Final = 2_932_896  # 9999-12-31
 SKEW_S: Final = 300.0  # a request signed longer ago, or in the future, is refused
+SETTLE_S: Final = 300.0  # so long after midnight everything of the day before is stored, and its end can be asked about
 LIFETIME_S: Final = 24 * 3600.0  # of letters, and of a round once its groups are drawn
 LETTER_BYTES: Final = MAX_TEXT_BYTES + OVERHEAD_BYTES
 BODY_BYTES: Final = LETTER_BYTES  # the longest body of any request
@@ -47,11 +48,20 @@ STATUS: Final[Mapping[str, int]] = {
 OTHER_STATUS: Final = 422
 
 
+class OtherCollector(BaseModel):
+    """A witness: its address, and the key that its answers are checked with."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str = Field(min_length=1, max_length=200)
+    key: str = Field(pattern="^[0-9a-f]{64}$")
+
+
 class Terms(BaseModel):
     """What all members of a round do alike, and how long a phase may take; fixed when the round opens, signed by everybody who joins.
 
     proven_shuffle: every mixer proves her shuffle. bootstrap_until: what is released is a record of nobody, forgotten on this day
-    (since 1970); None after the bootstrapping phase.
+    (since 1970); None after the bootstrapping phase. witnesses: further collectors, whose answers have to be the same.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -67,9 +77,12 @@ class Terms(BaseModel):
     phase_limit_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
     proven_shuffle: bool = False
     bootstrap_until: int | None = Field(default=None, ge=0, le=LAST_DAY)
+    witnesses: tuple[OtherCollector, ...] = Field(default=(), max_length=4)
 
     @model_validator(mode="after")
     def _fits(self) -> "Terms":
+        if len({one.key for one in self.witnesses}) < len(self.witnesses):
+            raise ValueError("two witnesses with one key")
         if self.n_real + self.n_fake > MAX_RECORDS:
             raise ValueError(f"{self.n_real} real and {self.n_fake} fake sub-trajectories; at most {MAX_RECORDS} together")
         members, each = tuple(bytes((i,)) for i in range(self.group_size + 1)), max(self.n_real + self.n_fake, self.n_pieces)
@@ -198,14 +211,24 @@ def split_records(body: bytes) -> list[bytes]:
     return [body[at : at + RECORD_BYTES] for at in range(0, len(body), RECORD_BYTES)]
 
 
+def batch_digest(questions: bytes) -> bytes:
+    """What a batch of questions is known by."""
+    return hashlib.blake2b(questions, digest_size=16).digest()
+
+
+def snapshot_day(now_s: float) -> int:
+    """The day before which everything is counted that is asked now; a day's releases are complete by then, whoever counts."""
+    return int((now_s - SETTLE_S) // DAY_S)
+
+
 @dataclass(frozen=True)
 class Call:
-    """One request; ``to`` is the collector or the authority. A poll asks whether there is something new."""
+    """One request, to "collector", "authority", or "witness 1" and so on. A poll asks whether there is something new."""
 
     method: Literal["GET", "POST"]
     target: str
     body: bytes = b""
-    to: Literal["collector", "authority"] = "collector"
+    to: str = "collector"
     poll: bool = False
 
 
