@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from mix_runs import Tag
 from service_processes import command
-from service_town import TERMS, Town, identity_of, seed
+from service_town import TERMS, Town, identity_of, journey_for, seed
 from shoal.collect.database import Database
 from shoal.collect.member import Member
 from shoal.collect.messages import Hop, Session
@@ -79,6 +79,8 @@ def test_a_collector_that_shows_members_different_terms_makes_nobody_a_culprit()
     """One is told of proofs and the others are not: they find out at the roster, before anybody can be blamed for a missing proof."""
     with Database() as database:
         town = Town(database, 3)
+        other_terms = TERMS.model_copy(update={"proven_shuffle": True})
+        town.journeys[1] = journey_for(town.journeys[1].device, 0, terms=other_terms)  # from the first word on she was told of others
         honest = town.answer
 
         def lie(identity: bytes, call: Call) -> Reply:

@@ -11,7 +11,7 @@ from shoal.collect.messages import Session
 from shoal.collect.records import RECORD_BYTES, decode_query
 from shoal.collect.sealing import Correspondence
 from shoal.collect.service.lots import Crowd
-from shoal.collect.service.wire import Call, unpack
+from shoal.collect.service.wire import Call, bundles, unpack
 
 Stage = Literal["questions", "asking", "releases", "mixed"]
 _STAGES: Final[tuple[Stage, ...]] = ("questions", "asking", "releases", "mixed")  # the first byte of a letter is its stage's place
@@ -144,10 +144,9 @@ class Circle:
                 self.stage, self.records = "mixed", event.records
 
     def _tell_all(self, text: bytes) -> None:
-        tag = bytes((_STAGES.index(self.stage),))
-        for receiver in range(len(self.crowd.identities)):
-            if receiver != self.crowd.me:
-                self.outbox.append(Call("POST", "/v1/letters", self._letters.seal(receiver, tag + text, self._chance)))
+        tag, others = bytes((_STAGES.index(self.stage),)), (i for i in range(len(self.crowd.identities)) if i != self.crowd.me)
+        letters = [self._letters.seal(receiver, tag + text, self._chance) for receiver in others]
+        self.outbox += [Call("POST", "/v1/letters", body) for body in bundles(letters)]
 
     def _ask(self, number: int) -> None:
         questions = b"".join(self.slice_of(number))

@@ -10,7 +10,7 @@ from shoal.collect.phi import PhiStore
 from shoal.collect.records import decode_query
 from shoal.collect.sealing import address
 from shoal.collect.service.groups import Groups
-from shoal.collect.service.wire import DAY_S, LETTER_BYTES, LETTERS, MAILBAG_BYTES, batch_digest, snapshot_day, split_records
+from shoal.collect.service.wire import DAY_S, LETTER_BYTES, LETTERS, MAILBAG_BYTES, batch_digest, snapshot_day, split_records, unbundle
 
 
 class Post:
@@ -20,8 +20,14 @@ class Post:
         self._db, self._groups, self._quota = database, Groups(database), quota
         self._store, self._signing_seed = PhiStore(database), signing_seed
 
-    def send(self, identity: bytes, letter: bytes, now_s: float) -> bool:
-        """Keep a letter for its receiver; False when it is there already. Raises PeerError."""
+    def send(self, identity: bytes, body: bytes, now_s: float) -> int:
+        """Keep letters for their receivers, all or none; how many were not there already. Raises PeerError."""
+        letters = [(self._addressed(identity, letter), letter) for letter in unbundle(body)]
+        with self._db.transaction():
+            return sum(self._keep(*letter, now_s) for letter in letters)
+
+    def _addressed(self, identity: bytes, letter: bytes) -> tuple[bytes, int, int, int, bytes]:
+        """Session, sender, receiver, number, and the receiver's identity; raises PeerError for a letter that may not be sent."""
         if len(letter) > LETTER_BYTES:
             raise PeerError("bad-length", f"a letter of {len(letter)} bytes; at most {LETTER_BYTES}")
         session, sender, receiver, number = address(letter)
@@ -32,16 +38,19 @@ class Post:
             raise PeerError("unknown-member", "a letter to nobody else in this group")
         if number >= LETTERS:
             raise PeerError("too-many", f"more than {LETTERS} letters to one member")
-        key, digest = (session, sender, receiver, number), hashlib.blake2b(letter, digest_size=32).digest()
-        with self._db.transaction():
-            row = self._db.row("SELECT digest FROM letter WHERE session = ? AND sender = ? AND receiver = ? AND number = ?", key)
-            if row is None:
-                self._db.change(
-                    "INSERT INTO letter (session, sender, receiver, number, owner, body, digest, at_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (*key, members[receiver], letter, digest, now_s),
-                )
-        if row is not None and bytes(row[0]) != digest:
-            raise PeerError("duplicate", f"another letter number {number} between these two")
+        return session, sender, receiver, number, members[receiver]
+
+    def _keep(self, addressed: tuple[bytes, int, int, int, bytes], letter: bytes, now_s: float) -> bool:
+        *key, owner = addressed
+        digest = hashlib.blake2b(letter, digest_size=32).digest()
+        row = self._db.row("SELECT digest FROM letter WHERE session = ? AND sender = ? AND receiver = ? AND number = ?", key)
+        if row is None:
+            self._db.change(
+                "INSERT INTO letter (session, sender, receiver, number, owner, body, digest, at_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*key, owner, letter, digest, now_s),
+            )
+        elif bytes(row[0]) != digest:
+            raise PeerError("duplicate", f"another letter number {key[-1]} between these two")
         return row is None
 
     def fetch(self, identity: bytes, after: int) -> bytes:

@@ -4,7 +4,7 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -26,7 +26,7 @@ SKEW_S: Final = 300.0  # a request signed longer ago, or in the future, is refus
 SETTLE_S: Final = 300.0  # so long after midnight everything of the day before is stored, and its end can be asked about
 LIFETIME_S: Final = 24 * 3600.0  # of letters, and of a round once its groups are drawn
 LETTER_BYTES: Final = MAX_TEXT_BYTES + OVERHEAD_BYTES
-BODY_BYTES: Final = LETTER_BYTES  # the longest body of any request
+BODY_BYTES: Final = LETTER_BYTES + 4  # the longest body of any request
 MAILBAG_BYTES: Final = 2 * LETTER_BYTES
 _ROW_BYTES: Final = 8 + 4  # before each letter in a mailbag: its number and its length
 LETTERS: Final = 64  # that one member may send another in a session; a sound round takes 15
@@ -201,6 +201,30 @@ def unpack(mailbag: bytes) -> list[tuple[int, bytes]]:
             raise PeerError("bad-length", "a mailbag that ends in the middle of a letter")
         found.append((int.from_bytes(mailbag[at : at + 8]), letter))
         at += _ROW_BYTES + size
+    return found
+
+
+def bundles(letters: Sequence[bytes]) -> list[bytes]:
+    """Bodies of requests that bring these letters in order, each letter with its length before it; one body unless they are long."""
+    bodies = [b""]
+    for letter in letters:
+        if bodies[-1] and len(bodies[-1]) + 4 + len(letter) > BODY_BYTES:
+            bodies.append(b"")
+        bodies[-1] += len(letter).to_bytes(4) + letter
+    return bodies
+
+
+def unbundle(body: bytes) -> list[bytes]:
+    """The letters in a body, at least one; raises PeerError."""
+    found, at = list[bytes](), 0
+    while at < len(body):
+        size = int.from_bytes(body[at : at + 4])
+        found.append(body[at + 4 : at + 4 + size])
+        if len(found[-1]) != size or not size:
+            break
+        at += 4 + size
+    if not found or at != len(body):
+        raise PeerError("bad-length", "letters that do not have the length before them")
     return found
 
 
