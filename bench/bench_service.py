@@ -128,7 +128,7 @@ def groups(url: str, n_groups: int, terms: Terms) -> dict[str, object]:
     """Whole rounds of several groups at once: CPU of server and members, requests and bytes of each."""
     members = n_groups * terms.group_size
     children, collector, authority = start(url, terms, members)
-    journeys = [journey_for(device_for(i, KEY, book()), 0) for i in range(members)]
+    journeys = [journey_for(device_for(i, KEY, book()), 0, terms=terms) for i in range(members)]
     threads = []
     before, began, before_own = cpu_of(children[0]), time.perf_counter(), time.process_time()
     for journey in journeys:

@@ -24,7 +24,7 @@ from shoal.collect.records import Release, encode_release
 from shoal.collect.sealing import Correspondence
 from shoal.collect.service.http import bound
 from shoal.collect.service.http_collector import collector_application
-from shoal.collect.service.wire import authorization
+from shoal.collect.service.wire import authorization, bundles
 
 KEY, POINTS = seed("server"), 4
 
@@ -91,7 +91,7 @@ def write(address: str, groups: range, done: list[tuple[str, int]]) -> None:
         for group in groups:
             identities = [identity_of(member(group, place)) for place in range(3)]
             letter = Correspondence(channel(group), identities, 0, member(group, 0)).seal(1, b"a letter", chance)
-            post(group, 0, "/v1/letters", letter)
+            post(group, 0, "/v1/letters", bundles([letter])[0])
             done.append(("letter", group))
             body = b"".join(encode_release(release_of(group), 1, chance))
             for place in (0, 1):

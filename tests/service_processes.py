@@ -60,6 +60,7 @@ class Site:
     minutes: int
     collector: str = ""
     authority: str = ""
+    more: tuple[str, ...] = ()  # options of the server
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def __enter__(self) -> "Site":
@@ -83,7 +84,7 @@ class Site:
     def start_server(self) -> subprocess.Popen[str]:
         places, key = str(self.folder / "places.csv"), str(self.folder / "collector.key")
         options = ("--database", self.database, "--key", key, "--places", places, "--port", str(self.ports[0]))
-        self.server, self.collector = self._serve("server", *options, *LIMITS)
+        self.server, self.collector = self._serve("server", *options, *LIMITS, *self.more)
         return self.server
 
     def _serve(self, *arguments: str) -> tuple[subprocess.Popen[str], str]:

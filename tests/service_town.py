@@ -24,6 +24,7 @@ from shoal.collect.records import Release
 from shoal.collect.service.disk import Kept, _OwnTypes
 from shoal.collect.service.http import bound
 from shoal.collect.service.http_authority import ClaimBook
+from shoal.collect.service.http_witness import Witness
 from shoal.collect.service.journey import Device, Ending, Journey
 from shoal.collect.service.post import Post
 from shoal.collect.service.rounds import Rounds
@@ -50,7 +51,7 @@ def device_for(number: int, server_seed: bytes, book: ClaimBook) -> Device:
     return Device(f"user {number}", seed("sign", number), seed("device", number), identity_of(server_seed), *keys)
 
 
-def journey_for(device: Device, k: int, points: list[Point] = WAY, name: object = 0) -> Journey:
+def journey_for(device: Device, k: int, points: list[Point] = WAY, name: object = 0, terms: Terms = TERMS) -> Journey:
     member = Participant(
         user=device.user,
         signing_seed=device.signing_seed,
@@ -60,7 +61,7 @@ def journey_for(device: Device, k: int, points: list[Point] = WAY, name: object 
         k=k,
         sent=device.sent,
     )
-    return Journey(device, member, blur(member, 0), PLACES.prior, Chance(seed("journey", device.user, name)))
+    return Journey(device, member, blur(member, 0), terms, PLACES.prior, Chance(seed("journey", device.user, name)))
 
 
 def through_disk(journey: Journey) -> Journey:
@@ -79,7 +80,8 @@ class Town:
         self.database, self.n, self.terms, self.restart, self.quota = database, n, terms, restart, quota
         self.server_seed, self.now_s = seed("server"), START_S
         self.book = ClaimBook(Database(None, AUTHORITY), seed("authority"), frozenset({identity_of(self.server_seed)}))
-        self.journeys = {i: journey_for(device_for(i, self.server_seed, self.book), k) for i in range(n)}
+        self.journeys = {i: journey_for(device_for(i, self.server_seed, self.book), k, terms=terms) for i in range(n)}
+        self.witnesses = [Witness(database, seed("witness", i)) for i in range(len(terms.witnesses))]
         self.gone: set[int] = set()
         self.calls: list[tuple[int, Call, Reply]] = []
         self.tamper: Callable[[int, Call], Call | None] = lambda _, call: call
@@ -88,7 +90,7 @@ class Town:
 
     def _open(self) -> None:
         self.rounds = Rounds(self.database, self.terms, self._names.take, round_size=self.n, join_s=300)
-        self.post = Post(self.database, self.rounds, self.server_seed, quota=self.quota)
+        self.post = Post(self.database, self.server_seed, quota=self.quota)
 
     def answer(self, identity: bytes, call: Call) -> Reply:
         """What the collector or the authority says."""
@@ -103,6 +105,10 @@ class Town:
 
     def _answer(self, identity: bytes, call: Call) -> Any:
         parts = call.target.split("?")[0].strip("/").split("/")[1:]
+        if call.to.startswith("witness"):
+            return self.witnesses[int(call.to.split()[1]) - 1].ask(
+                identity, bytes.fromhex(parts[1]), call.body, int(call.target.split("=")[1])
+            )
         if parts == ["claims"]:
             return self.book.take(call.body)
         if parts == ["rounds"]:

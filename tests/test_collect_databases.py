@@ -62,7 +62,7 @@ def test_releases_are_stored_once_whole_or_not_at_all(database: Database) -> Non
     with pytest.raises(PeerError, match="name of another"):
         store.add_all([release(5, 1, pair), release(1, 2, pair[:1])], 0)
     assert (store.n_records, store.count(pair, Likeness(), 5).people) == (1, 1)
-    store.add(release(2, 2, pair), day=0, bootstrap_days=5)
+    store.add_bootstrap(release(2, 2, pair), day=0, until_day=5)
     count = store.count(pair, Likeness(), 5)
     assert (count.people, count.bootstrap, count.occurrences) == (1, 1, 2)
     assert (store.expire(4), store.expire(5), store.n_records) == (0, 1, 1)

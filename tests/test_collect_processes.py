@@ -16,11 +16,11 @@ from shoal.collect.similarity import Likeness
 
 
 def place_of(folder: Path, database_url: str, ks: tuple[int, ...]) -> Site:
-    """A site whose database holds what three people released yesterday on the common way."""
+    """A site whose database holds what three people released the day before yesterday on the common way."""
     minutes = int(time.time() // DAY_S) * 1440 - 2000
     way = [Point(39.9 + 0.01 * i, 116.3 + 0.01 * i, minutes + 60 * i) for i in range(3)]
     with PhiStore(Database(database_url)) as store:
-        volunteers(store, 3, int(time.time() // DAY_S) - 1, way)
+        volunteers(store, 3, int(time.time() // DAY_S) - 2, way)
     return Site(folder, database_url, ks, minutes)
 
 

@@ -80,7 +80,7 @@ def test_counts_are_those_of_brute_force(stored: list[tuple[int, list[Cylinder]]
 def test_records_of_nobody_never_count_as_people_and_expire() -> None:
     pair = [Cylinder(10, 5, 0, 0, 10), Cylinder(30, 5, 0, 0, 10)]
     with PhiStore() as store:
-        store.add(release(1, 1, pair), day=0, bootstrap_days=5)
+        store.add_bootstrap(release(1, 1, pair), day=0, until_day=5)
         store.add(release(2, 2, pair), day=0)
         count = store.count(pair, Likeness(), 1)
         assert (count.people, count.bootstrap, count.occurrences) == (1, 1, 2)

@@ -19,7 +19,7 @@ from shoal.collect.records import Release, encode_release
 from shoal.collect.sealing import address
 from shoal.collect.service.disk import Kept, StateFolder
 from shoal.collect.service.journey import Ending
-from shoal.collect.service.wire import DAY_S, Call, Reply
+from shoal.collect.service.wire import BODY_BYTES, DAY_S, Call, Reply, bundles, unbundle
 
 TODAY = int(START_S // DAY_S)
 
@@ -73,7 +73,7 @@ def test_what_is_stored_had_the_crowd_that_its_owner_asked_for(database: Databas
     town = Town(database, 3, terms=terms)
     elsewhere = Point(48.8, 2.3, WAY[-1].t_min + 60)
     for number, journey in town.journeys.items():
-        town.journeys[number] = journey_for(journey.device, 2 if number < 2 else 3, [*WAY, elsewhere])
+        town.journeys[number] = journey_for(journey.device, 2 if number < 2 else 3, [*WAY, elsewhere], terms=terms)
     endings = town.run()
     assert [endings[i].kind for i in range(3)] == ["shared", "shared", "nothing-left"], endings
     n = 0
@@ -103,9 +103,9 @@ LOTS = ("before committing", "before revealing")
 VANISH: dict[str, Callable[[Call], bool]] = {
     "before committing": lambda call: call.target.endswith("/commits"),
     "before revealing": lambda call: call.target.endswith("/reveals"),
-    "in the first mix": lambda call: call.target == "/v1/letters" and address(call.body)[3] == 2,
+    "in the first mix": lambda call: call.target == "/v1/letters" and address(unbundle(call.body)[0])[3] == 2,
     "before asking": lambda call: call.target.endswith("/questions"),
-    "in the second mix": lambda call: call.target == "/v1/letters" and address(call.body)[3] == 9,
+    "in the second mix": lambda call: call.target == "/v1/letters" and address(unbundle(call.body)[0])[3] == 9,
     "before delivering": lambda call: call.target.endswith("/releases"),
     "before claiming": lambda call: call.target == "/v1/claims",
 }
@@ -290,11 +290,30 @@ def grouped(database: Database) -> tuple[Town, bytes, list[int]]:
     return town, bytes(rows[0][0]), order
 
 
+def framed(*letters: bytes) -> bytes:
+    return b"".join(len(letter).to_bytes(4) + letter for letter in letters)
+
+
+def test_long_letters_are_brought_in_several_requests() -> None:
+    half, full = bytes(BODY_BYTES // 2 - 4), bytes(BODY_BYTES - 4)
+    assert bundles([half, half, b"x", full, b"y", b"z"]) == [framed(half, half), framed(b"x"), framed(full), framed(b"y", b"z")]
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_a_round_takes_twenty_requests_of_a_member_and_fifteen_letters_to_each_other(database: Database, n: int) -> None:
+    town = Town(database, n, terms=TERMS.model_copy(update={"group_size": n}))
+    assert kinds(town.run()) == {"shared"}
+    for number in range(n):
+        calls = [call for who, call, _ in town.calls if who == number and not call.poll]
+        letters = [letter for call in calls if call.target == "/v1/letters" for letter in unbundle(call.body)]
+        assert (len(calls), len(letters), town.journeys[number].messages) == (20, 15 * (n - 1), 20)
+
+
 def test_letters_go_only_between_members_and_only_once(database: Database) -> None:
     town, _, (first, second, third) = grouped(database)
     while not town.journeys[first].waiting_calls or town.journeys[first].next_call().target != "/v1/letters":
         town.step(first)
-    letter = town.journeys[first].next_call().body
+    letter, other = unbundle(town.journeys[first].next_call().body)
     who = {number: town.journeys[number].device.identity for number in (first, second, third)}
     stranger = identity_of(seed("stranger"))
     for identity, changed, kind in (
@@ -309,22 +328,27 @@ def test_letters_go_only_between_members_and_only_once(database: Database) -> No
         (who[first], letter + bytes(1 << 25), "bad-length"),
     ):
         with pytest.raises(PeerError) as refused:
-            town.post.send(identity, changed, town.now_s)
+            town.post.send(identity, framed(other, changed), town.now_s)
         assert refused.value.kind == kind
-    assert town.post.send(who[first], letter, town.now_s)
-    assert not town.post.send(who[first], letter, town.now_s), "a replay has no effect"
+    assert database.rows("SELECT COUNT(*) FROM letter") == [(0,)], "all of a request or nothing"
+    assert town.post.send(who[first], framed(letter), town.now_s) == 1
+    assert town.post.send(who[first], framed(letter, other), town.now_s) == 1, "of what came in part before the rest is kept"
+    assert not town.post.send(who[first], framed(letter), town.now_s), "a replay has no effect"
     with pytest.raises(PeerError, match="duplicate"):
-        town.post.send(who[first], letter[:-1] + b"?", town.now_s)
+        town.post.send(who[first], framed(letter[:-1] + b"?"), town.now_s)
+    for body in (b"", bytes(4), framed(letter)[:-1], framed(letter) + b"x", framed(b"")):
+        with pytest.raises(PeerError, match="bad-length"):
+            town.post.send(who[first], body, town.now_s)
     receiver = (first, second, third)[letter[39]]
     mailbag = town.post.fetch(who[receiver], 0)
     assert letter in mailbag
     assert town.post.fetch(who[receiver], int.from_bytes(mailbag[:8])) == b""
-    assert not town.post.send(who[first], letter, town.now_s), "not even when it has been fetched"
+    assert not town.post.send(who[first], framed(letter), town.now_s), "not even when it has been fetched"
     town.now_s += 25 * 3600
     town.rounds.open_round(town.now_s)
     assert database.rows("SELECT COUNT(*) FROM letter") == [(0,)], "letters live for a day"
     with pytest.raises(PeerError, match="wrong-session"):
-        town.post.send(who[first], letter, town.now_s)
+        town.post.send(who[first], framed(letter), town.now_s)
 
 
 def test_releases_need_more_than_half_of_the_group(database: Database) -> None:

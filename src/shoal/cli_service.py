@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,6 +56,16 @@ def _extra(name: str) -> Iterator[None]:
 @click.option("--theta-space", "theta_m", type=LENGTH, default="1km", show_default=True, help="Points this close are similar.")
 @click.option("--theta-time", "theta_s", type=DURATION, default="60min", show_default=True, help="Times this close are similar.")
 @click.option("--phase-limit", "phase_limit_s", type=DURATION, default="2min", show_default=True, help="How long a phase may wait.")
+@click.option("--proven-shuffle", is_flag=True, help="Every mixer proves her shuffle: forty times the work; raise --phase-limit.")
+@click.option(
+    "--bootstrap-until",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="Before this day (UTC) releases are records of nobody: no identifier, in nobody's crowd, deleted on it.",
+)
+@click.option(
+    "--witness", "witnesses", nargs=2, multiple=True, metavar="URL KEY", help="A witness that must give the same answers; repeat."
+)
 @click.option("--quota", type=click.IntRange(min=1), default=4096, show_default=True, help="Questions that one member may ask in a day.")
 @_listening(8440)
 def server(**options: Any) -> int:
@@ -65,11 +76,18 @@ def server(**options: Any) -> int:
         from shoal.collect.service.http_collector import collector_application
     from pydantic import ValidationError
 
-    from shoal.collect.service.wire import Terms
+    from shoal.collect.service.http_client import Server
+    from shoal.collect.service.wire import DAY_S, OtherCollector, Terms
 
-    names = ("group_size", "n_real", "n_fake", "longest", "n_pieces", "theta_m", "phase_limit_s")
+    names = ("group_size", "n_real", "n_fake", "longest", "n_pieces", "theta_m", "phase_limit_s", "proven_shuffle")
     try:
-        terms = Terms(**{name: options[name] for name in names}, theta_min=options["theta_s"] / 60)
+        until = options["bootstrap_until"] and int(options["bootstrap_until"].replace(tzinfo=UTC).timestamp() // DAY_S)
+        terms = Terms(
+            **{name: options[name] for name in names},
+            theta_min=options["theta_s"] / 60,
+            bootstrap_until=until,
+            witnesses=tuple(OtherCollector(url=Server(url).url, key=key) for url, key in options["witnesses"]),
+        )
     except ValidationError as error:
         raise MisuseError(f"these settings do not go together: {error.errors()[0]['msg']}") from error
     seed, places = _secret(options["key"]), _public_places(options["places"], options["days"])
@@ -87,13 +105,29 @@ def server(**options: Any) -> int:
             quiet=options["quiet"],
         )
 
-        def ready(url: str) -> None:
-            from nacl.bindings import crypto_sign_seed_keypair
+        if options["bootstrap_until"] is not None:
+            click.echo(f"before {options['bootstrap_until']:%Y-%m-%d} releases are records of nobody (bootstrapping)", err=True)
+        serve(app, options["host"], options["port"], options["tls_cert"], options["tls_key"], _say_key("collector", seed))
+    return 0
 
-            click.echo(f"collector at {url}, key {bytes(crypto_sign_seed_keypair(seed)[0]).hex()}")
-            sys.stdout.flush()
 
-        serve(app, options["host"], options["port"], options["tls_cert"], options["tls_key"], ready)
+@click.command(
+    epilog="Name it to the collector with --witness URL KEY. It answers only what the collector has answered, and stores nothing."
+)
+@click.option("--database", required=True, metavar="URL", help="The collector's own database.")
+@click.option("--key", type=PATH, default=Path("witness.key"), show_default=True, metavar="FILE", help="Secret key; made when absent.")
+@_listening(8442)
+def witness(**options: Any) -> int:
+    """Run a witness: it gives members a second, signed answer to their questions, so that a collector that lies is found."""
+    with _extra("server"):
+        from shoal.collect.database import Database
+        from shoal.collect.service.http import serve
+        from shoal.collect.service.http_witness import witness_application
+    seed = _secret(options["key"])
+    _check_listening(options)
+    with Database(options["database"]) as database:
+        app = witness_application(database, seed, quiet=options["quiet"])
+        serve(app, options["host"], options["port"], options["tls_cert"], options["tls_key"], _say_key("witness", seed))
     return 0
 
 
@@ -196,7 +230,19 @@ def join(**options: Any) -> int:
     return 0 if ending.kind in ("shared", "nothing-left") else 1
 
 
-COMMANDS: Final = (server, authority, join)
+COMMANDS: Final = (server, witness, authority, join)
+
+
+def _say_key(name: str, seed: bytes) -> Callable[[str], None]:
+    """What is printed when a server is ready."""
+
+    def ready(url: str) -> None:
+        from nacl.bindings import crypto_sign_seed_keypair
+
+        click.echo(f"{name} at {url}, key {bytes(crypto_sign_seed_keypair(seed)[0]).hex()}")
+        sys.stdout.flush()
+
+    return ready
 
 
 def _secret(file: Path) -> bytes:

@@ -26,6 +26,12 @@ class Findings:
     disputed: frozenset[int] = frozenset()
     reason: str = ""
 
+    def __str__(self) -> str:
+        """In words; members are called by their places in the group, from 0."""
+        said = (("proven against", self.culprits), ("silent", self.silent), ("disputed between", self.disputed))
+        named = [f"{word} member {' and '.join(map(str, sorted(members)))}" for word, members in said if members]
+        return "; ".join([self.reason or "no reason was found", *named])
+
 
 def audit(session: Session, slots: Slots, conflicts: frozenset[int]) -> Findings:
     """The first proof of a fault, in the order of the protocol.

@@ -307,12 +307,12 @@ class Draft:
     claim_seed: bytes
 
 
-def draft(member: Participant, points: Sequence[Cylinder], kept: Places, chance: Chance) -> Draft | None:
-    """What is left, under a fresh name and key; None when nothing is."""
+def draft(member: Participant, points: Sequence[Cylinder], kept: Places, chance: Chance, *, of_nobody: bool = False) -> Draft | None:
+    """What is left, under a fresh name and key; None when nothing is. of_nobody: under a fresh tag, too, which nobody can link."""
     if not kept:
         return None
     claim_seed = chance.seed()
-    tag = hashlib.blake2b(b"contributor", digest_size=16, key=member.device_key).digest()
+    tag = chance.take(16) if of_nobody else hashlib.blake2b(b"contributor", digest_size=16, key=member.device_key).digest()
     key = bytes(crypto_sign_seed_keypair(claim_seed)[0])
     return Draft(Release(chance.take(16), tag, key, tuple(points[place] for place in kept)), claim_seed)
 

@@ -5,7 +5,7 @@ neighbour sends. Several collectors with one database can be asked, and must agr
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -36,6 +36,9 @@ class Store(Protocol):
 
     def add(self, release: Release, day: int) -> str:
         """Keep a release; its identifier."""
+
+    def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
+        """Keep it until a day as a record of nobody."""
 
     def count(self, points: Sequence[Cylinder], likeness: Likeness, before_day: int, *, enough: int | None = None) -> Count:
         """Phi of a query over everything stored before a day; a count of ``enough`` people or more need not be complete."""
@@ -83,18 +86,33 @@ class Collector:
 
     def accept(self, records: Sequence[bytes], today: int) -> tuple[dict[bytes, Receipt], int]:
         """Store the releases among these records; receipts by release name, and how many records were no part of one."""
-        releases, bad = decode_releases(records)
         receipts: dict[bytes, Receipt] = {}
+
+        def keep(one: Release) -> None:
+            receipts[one.name] = receipt(self.signing_seed, self.store.add(one, today), one.claim_key)
+
+        return receipts, self._each(records, keep)
+
+    def accept_bootstrap(self, records: Sequence[bytes], today: int, until_day: int) -> tuple[list[bytes], int]:
+        """Store them as records of nobody until a day; the names of those that are stored, and how many records were no part of one."""
+        names: list[bytes] = []
+
+        def keep(one: Release) -> None:
+            self.store.add_bootstrap(one, today, until_day)
+            names.append(one.name)
+
+        return names, self._each(records, keep)
+
+    def _each(self, records: Sequence[bytes], keep: Callable[[Release], None]) -> int:
+        """Keep the releases among these records; how many records were no part of one that can be kept."""
+        releases, bad = decode_releases(records)
         for one in releases:
             if utility_of(one.points, len(one.points)) >= self.threshold:
                 try:
-                    receipts[one.name] = self._store(one, today)
+                    keep(one)
                 except PeerError:
                     bad += 1  # the name of another release: whoever took it spoils her own alone
-        return receipts, bad
-
-    def _store(self, release: Release, today: int) -> Receipt:
-        return receipt(self.signing_seed, self.store.add(release, today), release.claim_key)
+        return bad
 
 
 def check_answer(collector_key: bytes, record: bytes, answer: bytes) -> Answer:

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import numpy as np
+
 from shoal.collect.trimming import Trimming
 
 OPEN: Final = (
@@ -31,3 +33,17 @@ def promise(k: int, trimming: Trimming) -> str:
     if k == 0:
         return "You share without a crowd (k = 0): everything shown here is released, whoever else was there."
     return _PROMISES[trimming].format(k=k)
+
+
+def date_of(day: int) -> str:
+    """A day since 1970 (UTC) as people write it."""
+    return str(np.datetime64(day, "D"))
+
+
+def bootstrapping(until_day: int, k: int) -> str:
+    """What is different while a collector fills its database."""
+    crowd = f"Your k = {k} holds: with a database that is almost empty nearly everything will be too rare. " if k else ""
+    return (
+        f"The collector is in its bootstrapping phase. What you release is kept as a record of nobody, without an identifier and without "
+        f"your tag: it counts in nobody's crowd, you cannot claim it, and it is deleted on {date_of(until_day)}. {crowd}".strip()
+    )

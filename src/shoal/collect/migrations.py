@@ -68,7 +68,31 @@ CREATE TABLE voucher (session {BYTES} NOT NULL, identity {BYTES} NOT NULL, diges
 """,
 )
 
+# SQLite lets go of a NOT NULL by copying the table only
+_OPTIONAL_KEYS: Final = Step(
+    both="",
+    sqlite="""
+CREATE TABLE record_of_all (
+    id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, who INTEGER NOT NULL, day INTEGER NOT NULL, expires INTEGER,
+    claim_key BLOB, points BLOB NOT NULL, identifier TEXT UNIQUE);
+INSERT INTO record_of_all SELECT id, name, who, day, expires, claim_key, points, identifier FROM record;
+DROP TABLE record;
+ALTER TABLE record_of_all RENAME TO record;
+""",
+    postgres="""
+ALTER TABLE record ALTER COLUMN claim_key DROP NOT NULL;
+ALTER TABLE record ALTER COLUMN identifier DROP NOT NULL;
+""",
+)
+
+_RECORDS_OF_NOBODY: Final = Step(
+    both="""
+UPDATE record SET claim_key = NULL, identifier = NULL WHERE who = 0;
+CREATE INDEX record_expires ON record (expires) WHERE expires IS NOT NULL;
+""",
+)
+
 AUTHORITY: Final = (
     Step("CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL); CREATE INDEX claim_owner ON claim (owner);"),
 )
-MIGRATIONS: Final = (_RELEASES, _ROUNDS)
+MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY)

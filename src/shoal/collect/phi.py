@@ -50,33 +50,36 @@ class PhiStore:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.database.close()
 
-    def add(self, release: Release, day: int, *, bootstrap_days: int | None = None) -> str:
-        """Store one release; its identifier, the same for the same release again. Raises PeerError when the name is another's.
+    def add(self, release: Release, day: int) -> str:
+        """Store one release; its identifier, the same for the same release again. Raises PeerError when the name is another's."""
+        return self.add_all([release], day)[0]
 
-        bootstrap_days: keep it for so many days as a record of nobody, which never counts as a person.
-        """
-        return self.add_all([release], day, bootstrap_days=bootstrap_days)[0]
-
-    def add_all(self, releases: Iterable[Release], day: int, *, bootstrap_days: int | None = None) -> list[str]:
+    def add_all(self, releases: Iterable[Release], day: int) -> list[str]:
         """Store all of these or none."""
         with self.database.transaction():
-            return self.add_inside(releases, day, bootstrap_days=bootstrap_days)
+            return [self._add(release, day) for release in releases]
 
-    def add_inside(self, releases: Iterable[Release], day: int, *, bootstrap_days: int | None = None) -> list[str]:
-        """The same, inside a transaction that the caller has begun."""
-        return [self._add(release, day, bootstrap_days) for release in releases]
+    def _add(self, release: Release, day: int) -> str:
+        if not self._is_there(release, release.claim_key):
+            self._insert(release, self._who(release.contributor), day, None, release.claim_key, self._draw_bytes(16).hex())
+        return str(self.identifier(release.name))
 
-    def _add(self, release: Release, day: int, bootstrap_days: int | None) -> str:
-        points, db = encode_points(release.points), self.database
-        there = db.row("SELECT identifier, claim_key, points FROM record WHERE name = ?", (release.name,))
-        if there is not None:
-            if (there[1], there[2]) != (release.claim_key, points):
-                raise PeerError("duplicate", "a release with the name of another one")
-            return str(there[0])
-        who = NOBODY if bootstrap_days is not None else self._who(release.contributor)
-        expires = None if bootstrap_days is None else day + bootstrap_days
-        identifier = self._draw_bytes(16).hex()
-        row = (release.name, who, day, expires, release.claim_key, points, identifier)
+    def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
+        """Store a record of nobody until a day: with no identifier, key or tag; it never counts as a person. Raises PeerError."""
+        with self.database.transaction():
+            if not self._is_there(release, None):
+                self._insert(release, NOBODY, day, until_day, None, None)
+
+    def _is_there(self, release: Release, claim_key: bytes | None) -> bool:
+        """Whether the same release is stored; raises PeerError when another one has its name."""
+        found = self.database.row("SELECT claim_key, points FROM record WHERE name = ?", (release.name,))
+        if found is not None and found != (claim_key, encode_points(release.points)):
+            raise PeerError("duplicate", "a release with the name of another one")
+        return found is not None
+
+    def _insert(self, release: Release, who: int, day: int, expires: int | None, claim_key: bytes | None, identifier: str | None) -> None:
+        db = self.database
+        row = (release.name, who, day, expires, claim_key, encode_points(release.points), identifier)
         added = db.row(
             "INSERT INTO record (name, who, day, expires, claim_key, points, identifier) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id", row
         )
@@ -88,7 +91,6 @@ class PhiStore:
                 db.change(_INSERT_POSTGRES, (*_for_postgres(box), *aux))
             else:
                 db.change(_INSERT_SQLITE, (*box, *aux))
-        return identifier
 
     def _who(self, tag: bytes) -> int:
         self.database.change("INSERT INTO contributor (tag) VALUES (?) ON CONFLICT DO NOTHING", (tag,))
@@ -164,12 +166,11 @@ class PhiStore:
 
     def expire(self, day: int) -> int:
         """Forget the records of nobody whose time is over; how many there were."""
+        if self.database.row("SELECT 1 FROM record WHERE expires <= ? LIMIT 1", (day,)) is None:
+            return 0
         with self.database.transaction():
-            gone = self.database.rows("SELECT id FROM record WHERE expires <= ?", (day,))
-            for record in gone:
-                for table, column in (("place", "record"), ("record", "id")):
-                    self.database.change(f"DELETE FROM {table} WHERE {column} = ?", record)  # noqa: S608  (names from the line above)
-        return len(gone)
+            self.database.change("DELETE FROM place WHERE record IN (SELECT id FROM record WHERE expires <= ?)", (day,))
+            return self.database.change("DELETE FROM record WHERE expires <= ?", (day,))
 
     def claim_key(self, identifier: str) -> bytes | None:
         """The key that can claim a stored release."""
@@ -177,8 +178,8 @@ class PhiStore:
         return None if row is None else bytes(row[0])
 
     def identifier(self, name: bytes) -> str | None:
-        """The identifier of the release with this name, which only its owner knows in advance."""
-        row = self.database.row("SELECT identifier FROM record WHERE name = ?", (name,))
+        """The identifier of the release with this name, which only its owner knows in advance; None for a record of nobody, too."""
+        row = self.database.row("SELECT identifier FROM record WHERE name = ? AND identifier IS NOT NULL", (name,))
         return None if row is None else str(row[0])
 
     def day_of(self, name: bytes) -> int | None:
@@ -188,9 +189,13 @@ class PhiStore:
 
     @property
     def n_records(self) -> int:
-        """How many releases are stored."""
-        row = self.database.row("SELECT COUNT(*) FROM record")
-        return 0 if row is None else int(row[0])
+        """How many releases are stored, records of nobody among them."""
+        return int(self.database.rows("SELECT COUNT(*) FROM record")[0][0])
+
+    @property
+    def n_bootstrap(self) -> int:
+        """How many of them are records of nobody."""
+        return int(self.database.rows("SELECT COUNT(*) FROM record WHERE expires IS NOT NULL")[0][0])
 
 
 def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shoal.collect.consent import date_of
 from shoal.collect.service.journey import Device, Ending, Journey
 from shoal.errors import InputError, OutputError
 
@@ -89,6 +90,10 @@ class StateFolder:
             "ending": ending.kind,
             "message": ending.message,
             "identifier": ending.identifier,
+            "k": ending.k,
+            "bootstrap": None
+            if ending.bootstrap_until is None
+            else {"until": date_of(ending.bootstrap_until), "records": ending.bootstrap_records},
             "snapshot_day": ending.snapshot_day,
             "checked": [{"places": list(places), "people": phi} for places, phi in sorted(ending.checked.items())],
             "kept": list(ending.kept),

@@ -11,21 +11,25 @@ import traceback
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import anyio.to_thread
 import uvicorn
 from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
+from nacl.bindings import crypto_sign_seed_keypair
 from starlette.exceptions import HTTPException
 
 from shoal.collect.database import UnavailableError
 from shoal.collect.faults import PeerError
-from shoal.collect.service.wire import DAY_S, OTHER_STATUS, STATUS, sign_reply
+from shoal.collect.service.wire import BODY_BYTES, DAY_S, OTHER_STATUS, SETTLE_S, STATUS, check_authorization, sign_reply
 from shoal.errors import InputError
 
 _BODY_LIMIT_S: Final = 60.0
+_SMALL_BYTES: Final = 1024
 _BUCKETS_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
 _THREADS: Final = 8
 
@@ -65,7 +69,7 @@ def new_application(title: str, watch: "Watch") -> FastAPI:
         oversized = error.kind == "bad-length" and "more than" in str(error)
         response = error_reply(413 if oversized else STATUS.get(error.kind, OTHER_STATUS), error.kind, str(error))
         if error.kind == "too-many":
-            response.headers["Retry-After"] = str(int(DAY_S - time.time() % DAY_S) + 1)
+            response.headers["Retry-After"] = str(int(DAY_S - (time.time() - SETTLE_S) % DAY_S) + 1)
         return response
 
     @app.exception_handler(UnavailableError)
@@ -112,6 +116,46 @@ def signed_reply(request: Request, content: Any, signing_seed: bytes) -> Respons
     body = content if binary else json.dumps(content).encode()
     kind, signed = "application/octet-stream" if binary else "application/json", sign_reply(signing_seed, target_of(request), body)
     return Response(body, media_type=kind, headers={"Shoal-Signature": signed})
+
+
+@dataclass
+class Desk:
+    """A collector's or witness's own key and clock; whoever sends it something has signed it."""
+
+    signing_seed: bytes
+    clock: Callable[[], float]
+
+    @property
+    def key(self) -> bytes:
+        """The public key that its replies are checked with."""
+        return bytes(crypto_sign_seed_keypair(self.signing_seed)[0])
+
+    def signed(self, request: Request, content: Any) -> Response:
+        """A reply with its signature."""
+        return signed_reply(request, content, self.signing_seed)
+
+    async def small(self, request: Request) -> tuple[bytes, bytes]:
+        """Who sent a short body, and the body."""
+        return self._checked(request, await read_body(request, _SMALL_BYTES))
+
+    async def large(self, request: Request) -> tuple[bytes, bytes]:
+        """The same for a long one, checked beside the others."""
+        return await run_in_threadpool(self._checked, request, await read_body(request, BODY_BYTES))
+
+    def _checked(self, request: Request, body: bytes) -> tuple[bytes, bytes]:
+        header = request.headers.get("Authorization")
+        return check_authorization(header, self.key, request.method, target_of(request), body, self.clock()), body
+
+
+def named(name: str) -> bytes:
+    """The 32 bytes of a name in an address; raises PeerError."""
+    try:
+        found = bytes.fromhex(name)
+    except ValueError:
+        found = b""
+    if len(found) != 32:
+        raise PeerError("wrong-session", "an address whose name is not 64 hexadecimal digits")
+    return found
 
 
 class Watch:

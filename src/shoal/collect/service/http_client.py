@@ -19,13 +19,13 @@ _DOWN: Final = (OSError, http.client.HTTPException)
 
 
 class Server:
-    """A collector or authority at an address. ca: certificates to trust instead of the system's."""
+    """A collector, witness or authority at an address. ca: certificates to trust instead of the system's. key: a witness's."""
 
-    def __init__(self, url: str, ca: Path | None = None) -> None:
+    def __init__(self, url: str, ca: Path | None = None, key: bytes | None = None) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
             raise MisuseError(f"{url} is no address of a server; write it like https://collect.example.org or http://127.0.0.1:8000")
-        self.url, self._host, self._port = url, parts.hostname, parts.port
+        self.url, self._host, self._port, self._key = url, parts.hostname, parts.port, key
         self._tls = None
         if parts.scheme == "https":
             try:
@@ -53,8 +53,8 @@ class Server:
         """One attempt; raises OSError or HTTPException when the server is down, PeerError when somebody else answers."""
         headers = {}
         key = device.authority_signing_key
-        if call.to == "collector":
-            key = device.server_key
+        if call.to != "authority":
+            key = self._key or device.server_key
             text = authorization(device.signing_seed, device.identity, key, call.method, call.target, call.body, now_s)
             headers["Authorization"] = text
         reply, signed = self._exchange(call.method, call.target, call.body, headers)

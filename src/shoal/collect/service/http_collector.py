@@ -3,51 +3,25 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated
 
 from fastapi import Depends, FastAPI, Request, Response
-from fastapi.concurrency import run_in_threadpool
-from nacl.bindings import crypto_sign_seed_keypair
 
 from shoal.collect.database import Database
 from shoal.collect.faults import PeerError
 from shoal.collect.records import RECORD_BYTES
-from shoal.collect.service.http import Watch, new_application, read_body, signed_reply, target_of
+from shoal.collect.service.http import Desk, Watch, named, new_application
 from shoal.collect.service.post import Post
 from shoal.collect.service.rounds import Rounds
-from shoal.collect.service.wire import BODY_BYTES, DAY_S, PublicPlaces, Terms, check_authorization
-
-_SMALL_BYTES: Final = 1024
+from shoal.collect.service.wire import DAY_S, PublicPlaces, Terms
 
 
 @dataclass
-class _Desk:
+class _Counter(Desk):
     """What the routes work with."""
 
     rounds: Rounds
     post: Post
-    signing_seed: bytes
-    clock: Callable[[], float]
-
-    @property
-    def key(self) -> bytes:
-        return bytes(crypto_sign_seed_keypair(self.signing_seed)[0])
-
-    def signed(self, request: Request, content: Any) -> Response:
-        """A reply with the collector's signature."""
-        return signed_reply(request, content, self.signing_seed)
-
-    async def small(self, request: Request) -> tuple[bytes, bytes]:
-        """Who sent a short body, and the body."""
-        return self._checked(request, await read_body(request, _SMALL_BYTES))
-
-    async def large(self, request: Request) -> tuple[bytes, bytes]:
-        """The same for a long one, checked beside the others."""
-        return await run_in_threadpool(self._checked, request, await read_body(request, BODY_BYTES))
-
-    def _checked(self, request: Request, body: bytes) -> tuple[bytes, bytes]:
-        header = request.headers.get("Authorization")
-        return check_authorization(header, self.key, request.method, target_of(request), body, self.clock()), body
 
 
 def collector_application(
@@ -65,10 +39,10 @@ def collector_application(
 ) -> FastAPI:
     """All of the collector behind its addresses; the state is in the database, so that it may stop at any moment."""
     rounds = Rounds(database, terms, draw_bytes, round_size=round_size, join_s=join_s)
-    desk = _Desk(rounds, Post(database, rounds, signing_seed, quota=quota), signing_seed, clock)
+    desk = _Counter(signing_seed, clock, rounds, Post(database, signing_seed, quota=quota))
 
     def gauges() -> dict[str, float]:
-        return {"releases": desk.post.n_records, **{f"rounds_{phase}": n for phase, n in rounds.counts().items()}}
+        return {**desk.post.gauges(clock()), **{f"rounds_{phase}": n for phase, n in rounds.counts().items()}}
 
     watch = Watch(gauges, quiet=quiet)
     app = new_application("shoal collector", watch)
@@ -81,15 +55,15 @@ def collector_application(
     @app.get("/v1/about")
     def about(request: Request) -> Response:
         now_s = clock()
-        facts = {"server_key": desk.key.hex(), "time_s": now_s, "day": int(now_s // DAY_S), "terms": terms.model_dump()}
-        return desk.signed(request, {**facts, "places": places.model_dump(), "quota": quota})
+        facts = {"server_key": desk.key.hex(), "time_s": now_s, "day": int(now_s // DAY_S)}
+        return desk.signed(request, {**facts, "terms": rounds.terms_at(now_s).model_dump(), "places": places.model_dump(), "quota": quota})
 
     _add_rounds(app, desk)
     _add_groups(app, desk, watch)
     return app
 
 
-def _add_rounds(app: FastAPI, desk: _Desk) -> None:
+def _add_rounds(app: FastAPI, desk: _Counter) -> None:
     """Roster and lots."""
     Small = Annotated[tuple[bytes, bytes], Depends(desk.small)]  # noqa: N806  (a type)
     rounds = desk.rounds
@@ -115,7 +89,7 @@ def _add_rounds(app: FastAPI, desk: _Desk) -> None:
         return desk.signed(request, rounds.reveal(named(name), *sent, desk.clock()))
 
 
-def _add_groups(app: FastAPI, desk: _Desk, watch: Watch) -> None:
+def _add_groups(app: FastAPI, desk: _Counter, watch: Watch) -> None:
     """Letters, questions, releases."""
     Small = Annotated[tuple[bytes, bytes], Depends(desk.small)]  # noqa: N806  (a type)
     Large = Annotated[tuple[bytes, bytes], Depends(desk.large)]  # noqa: N806  (a type)
@@ -140,14 +114,3 @@ def _add_groups(app: FastAPI, desk: _Desk, watch: Watch) -> None:
     @app.post("/v1/groups/{name}/releases")
     def deliver(request: Request, name: str, sent: Large) -> Response:
         return desk.signed(request, post.deliver(sent[0], named(name), sent[1], desk.clock()))
-
-
-def named(name: str) -> bytes:
-    """The 32 bytes of a name in an address; raises PeerError."""
-    try:
-        found = bytes.fromhex(name)
-    except ValueError:
-        found = b""
-    if len(found) != 32:
-        raise PeerError("wrong-session", "an address whose name is not 64 hexadecimal digits")
-    return found

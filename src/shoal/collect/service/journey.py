@@ -14,12 +14,13 @@ from shoal.collect.authority import Receipt, check_signature, claim
 from shoal.collect.chance import Chance
 from shoal.collect.collection import Draft, Participant, Questions, ask_for, check_rules, draft, phi_of
 from shoal.collect.collector import check_answer
+from shoal.collect.consent import date_of
 from shoal.collect.cylinders import Cylinder
 from shoal.collect.faults import PeerError
-from shoal.collect.records import encode_release
+from shoal.collect.records import Release, encode_release
 from shoal.collect.service.lots import Alone, Crowd, Lots
 from shoal.collect.service.mixing import Circle
-from shoal.collect.service.wire import Call, Reply, read_json
+from shoal.collect.service.wire import Call, OtherCollector, Reply, Terms, read_json
 from shoal.collect.subtrajectories import Places, Prior
 from shoal.collect.trimming import needed, trim
 
@@ -36,6 +37,7 @@ class Device:
     server_key: bytes
     authority_key: bytes
     authority_signing_key: bytes
+    witnesses: tuple[OtherCollector, ...] = ()
     sent: list[tuple[tuple[Cylinder, ...], int]] = field(default_factory=list)
 
     @property
@@ -46,7 +48,10 @@ class Device:
 
 @dataclass(frozen=True)
 class Ending:
-    """kind: shared, nothing-left (all was rare), alone (no group this time), failed. checked: phi of what was asked, by places."""
+    """kind: shared, nothing-left (all was rare), alone (no group this time), failed. checked: phi of what was asked, by places.
+
+    bootstrap_until: the day (since 1970) on which a record of nobody is forgotten; bootstrap_records: how many of them there were.
+    """
 
     kind: Literal["shared", "nothing-left", "alone", "failed"]
     message: str
@@ -55,17 +60,23 @@ class Ending:
     kept: Places = ()
     released: tuple[Cylinder, ...] = ()
     identifier: str | None = None
+    k: int = 0
+    bootstrap_until: int | None = None
+    bootstrap_records: int | None = None
 
 
 class Journey:
-    """One person in one round. member: her wishes; points: hers, blurred."""
+    """One person in one round. member: her wishes; points: hers, blurred; terms: those that she consented to."""
 
-    def __init__(self, device: Device, member: Participant, points: tuple[Cylinder, ...], prior: Prior, chance: Chance) -> None:
-        self.device, self.member, self.points, self._prior, self._chance = device, member, points, prior, chance
+    def __init__(
+        self, device: Device, member: Participant, points: tuple[Cylinder, ...], terms: Terms, prior: Prior, chance: Chance
+    ) -> None:
+        self.device, self.member, self.points, self.terms, self._prior, self._chance = device, member, points, terms, prior, chance
+        self._bootstrap_records: int | None = None
         self.ending: Ending | None = None
         self.requests = self.messages = self.bytes_out = 0
         self._outbox: list[Call] = []
-        self._lots = Lots(device.signing_seed, Chance(chance.seed()))
+        self._lots = Lots(device.signing_seed, terms, Chance(chance.seed()))
         self._circle: Circle | None = None
         self._questions: Questions | None = None
         self._phi: dict[Places, int] = {}
@@ -150,8 +161,8 @@ class Journey:
             self._claimed(body)
         elif call.target.endswith("/releases"):
             self._stored(circle, read_json(body), now_s)
-        elif call.target.endswith("/questions"):
-            circle.answered(call.body, body)
+        elif "/questions" in call.target:
+            circle.answered(call, body)
         elif call.poll:
             circle.received(body, now_s)
         if circle.complete:
@@ -167,7 +178,7 @@ class Journey:
         self._phi = phi_of(self.member, self._questions, answers, circle.crowd.terms.rules.likeness)
         self._snapshot = min((answers[record].snapshot for record in self._questions.records), default=None)
         self._kept = trim(len(self.points), self._phi, needed(self.member.k, self.member.reading), self.member.trimming)
-        self._draft = draft(self.member, self.points, self._kept, self._chance)
+        self._draft = draft(self.member, self.points, self._kept, self._chance, of_nobody=self.terms.bootstrap_until is not None)
         release = None if self._draft is None else self._draft.release
         circle.release(encode_release(release, circle.crowd.terms.n_pieces, self._chance), now_s)
 
@@ -181,6 +192,9 @@ class Journey:
             self._end("nothing-left", "nothing was shared: every part of it was too rare")
             return
         release = self._draft.release
+        if self.terms.bootstrap_until is not None:
+            self._kept_of_nobody(release, said)
+            return
         try:
             one = said["receipts"][release.name.hex()]
             receipt = Receipt(str(one["identifier"]), bytes.fromhex(one["claim_key"]), bytes.fromhex(one["signed"]))
@@ -193,6 +207,14 @@ class Journey:
         sealed = claim(receipt, self.device.user, self._draft.claim_seed, self.device.authority_key, self._chance)
         circle.outbox.append(Call("POST", "/v1/claims", sealed, to="authority"))
 
+    def _kept_of_nobody(self, release: Release, said: Any) -> None:
+        """In the bootstrapping phase: no identifier, nothing to claim, and nothing that would count as hers later."""
+        names, n = said.get("of_nobody"), said.get("bootstrap_records")
+        if not isinstance(names, list) or release.name.hex() not in names or not isinstance(n, int):
+            raise PeerError("bad-answer", "a collector that does not say that it keeps a release; ask its operator")
+        self._bootstrap_records = n
+        self._end("shared", f"shared without identifier, as a record of nobody until {date_of(self.terms.bootstrap_until or 0)}")
+
     def _claimed(self, body: bytes) -> None:
         said = read_json(body)
         text = f"{self._identifier} {self.device.user}".encode()
@@ -204,5 +226,17 @@ class Journey:
         self._end("shared", "shared, and claimed at the authority")
 
     def _end(self, kind: Literal["shared", "nothing-left", "alone", "failed"], message: str) -> None:
-        released = () if self._draft is None or self._identifier is None else self._draft.release.points
-        self.ending = Ending(kind, message, self._phi, self._snapshot, self._kept, released, self._identifier)
+        stored = self._identifier is not None or self._bootstrap_records is not None
+        released = self._draft.release.points if self._draft is not None and stored else ()
+        self.ending = Ending(
+            kind,
+            message,
+            self._phi,
+            self._snapshot,
+            self._kept,
+            released,
+            self._identifier,
+            k=self.member.k,
+            bootstrap_until=self.terms.bootstrap_until,
+            bootstrap_records=self._bootstrap_records,
+        )

@@ -31,13 +31,12 @@ class Alone(Exception):  # noqa: N818  (no error: the lots fell so)
 
 
 class Lots:
-    """What the collector says of the round goes in, requests come out, until there is a crowd."""
+    """What the collector says of the round goes in, requests come out, until there is a crowd. terms: those that she consented to."""
 
-    def __init__(self, signing_seed: bytes, chance: Chance) -> None:
-        self._seed, self._chance = signing_seed, chance
+    def __init__(self, signing_seed: bytes, terms: Terms, chance: Chance) -> None:
+        self._seed, self._terms, self._chance = signing_seed, terms, chance
         self._me = bytes(crypto_sign_seed_keypair(signing_seed)[0])
         self._round: bytes | None = None
-        self._terms: Terms | None = None
         self._secrets: dict[int, bytes] = {}
         self._commits: dict[int, dict[bytes, bytes]] = {}
         self.crowd: Crowd | None = None
@@ -54,15 +53,17 @@ class Lots:
             terms = read_terms(view["terms"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise PeerError("bad-frame", "a description of a round that is none") from error
+        if terms != self._terms:
+            raise PeerError("bad-answer", "a round on other terms than those you consented to; run the same command again to see them")
         if self._round is None:
-            self._round, self._terms = name, terms
-            return [self._say("roster", signature(self._seed, b"join", name))]
-        if (name, terms) != (self._round, self._terms):
-            raise PeerError("bad-answer", "a collector that changes a round while it runs")
+            self._round = name
+            return [self._say("roster", signature(self._seed, b"join", terms.joined_by(name)))]
+        if name != self._round:
+            raise PeerError("bad-answer", "a collector that answers with another round")
         for identity, signed in roster.items():
-            check_signature(identity, b"join", name, signed)
+            check_signature(identity, b"join", terms.joined_by(name), signed)  # all have joined on the same terms
         if phase in _ENDED:
-            raise Alone("too few people answered in time")
+            raise Alone("too few people answered in time, or the collector changed its terms")
         if self._me not in roster:
             if phase != "joining":  # it froze without her, or went on without her: the next one
                 self._round = None
@@ -95,7 +96,7 @@ class Lots:
         lots.commits.update(self._commits.get(lots.restarts, {}))
         for identity, secret in reveals.items():
             lots.reveal(identity, secret)
-        if lots.seed is None or self._terms is None:
+        if lots.seed is None:
             raise PeerError("bad-answer", "groups before everybody has revealed")
         groups, _ = divide(lots.seed, lots.identities, self._terms.group_size)
         mine = next((group for group in groups if self._me in group), None)

@@ -4,24 +4,27 @@ import hashlib
 from typing import Final, Literal
 
 from shoal.collect.chance import Chance
-from shoal.collect.collector import ANSWER_BYTES, check_answer
+from shoal.collect.collector import ANSWER_BYTES, Answer, check_answer
 from shoal.collect.faults import PeerError
 from shoal.collect.member import Aborted, Broadcast, Event, Member, Opened
 from shoal.collect.messages import Session
 from shoal.collect.records import RECORD_BYTES, decode_query
 from shoal.collect.sealing import Correspondence
 from shoal.collect.service.lots import Crowd
-from shoal.collect.service.wire import Call, unpack
+from shoal.collect.service.wire import Call, bundles, unpack
 
 Stage = Literal["questions", "asking", "releases", "mixed"]
 _STAGES: Final[tuple[Stage, ...]] = ("questions", "asking", "releases", "mixed")  # the first byte of a letter is its stage's place
+_LIE: Final = "collectors that do not agree over the same state, so that one of them lies; send nothing to any of them"
 
 
 class Circle:
     """``outbox`` holds what is to be sent. stage: the questions are mixed; asked; the releases are mixed; ``records`` holds them."""
 
     def __init__(self, crowd: Crowd, signing_seed: bytes, server_key: bytes, questions: list[bytes], chance: Chance, now_s: float) -> None:
-        self.crowd, self._signing_seed, self._server_key, self._chance = crowd, signing_seed, server_key, chance
+        self.crowd, self._signing_seed, self._chance = crowd, signing_seed, chance
+        self._keys = (server_key, *(bytes.fromhex(one.key) for one in crowd.terms.witnesses))  # whose answers must agree
+        self._said: dict[int, list[bytes]] = {}  # slices that are being asked, and what each collector answered so far
         self.stage: Stage = "questions"
         self.outbox: list[Call] = []
         self.after = 0
@@ -30,7 +33,7 @@ class Circle:
         self._letters = Correspondence(crowd.channel, crowd.identities, crowd.me, signing_seed)
         self._early: list[bytes] = []
         self._ask_until_s = 0.0
-        self._stood_in = False
+        self._stood_in = self._lied_to = False
         self._mix = self._start(questions, now_s)
 
     @property
@@ -50,6 +53,8 @@ class Circle:
 
     def received(self, mailbag: bytes, now_s: float) -> None:
         """Letters, perhaps none. Raises PeerError when the run has to end."""
+        if self._lied_to:
+            raise PeerError("bad-answer", _LIE)
         for number, letter in unpack(mailbag):
             self.after = max(self.after, number)
             try:
@@ -62,12 +67,25 @@ class Circle:
         elif self.stage == "asking" and now_s > self._ask_until_s and not self.complete:
             self._chase(now_s)
 
-    def answered(self, questions: bytes, answers: bytes) -> None:
-        """The collector's reply to a slice that we brought; raises PeerError when it does not hold."""
-        if self.stage == "asking":  # else another member has stood in, and all is answered
-            number = self._number_of(questions)
-            self._learn(number, answers)
-            self._tell_all(bytes((number,)) + answers)
+    def answered(self, call: Call, answers: bytes) -> None:
+        """A collector's reply to a slice that we brought; raises PeerError when it does not hold, or contradicts the others'."""
+        if self.stage != "asking":
+            return  # another member has stood in, and all is answered
+        number = self._number_of(call.body)
+        said = self._said.setdefault(number, [])
+        if call.to != _to(len(said)):
+            return  # a slice that was brought twice; one chain of answers is enough
+        said.append(answers)
+        read = self._checked(number, said)
+        if len(said) < len(self._keys):
+            target = f"{call.target.split('?')[0]}?snapshot={read[0][0].snapshot}"
+            self.outbox.append(Call("POST", target, call.body, to=_to(len(said))))
+            return
+        self._tell_all(bytes((number,)) + b"".join(said))
+        try:
+            self._learn(number, said)
+        except PeerError:
+            self._lied_to = True  # the run ends when the proof is sent
 
     def refused(self, questions: bytes) -> None:
         """The collector takes no more questions of ours today: the next member is asked to bring the slice."""
@@ -85,7 +103,8 @@ class Circle:
     def _start(self, records: list[bytes], now_s: float) -> Member:
         tag = bytes((_STAGES.index(self.stage),))
         name = hashlib.blake2b(self.crowd.channel + tag, digest_size=32, person=b"shoal mix").digest()
-        session = Session(name, self.crowd.identities, len(records), RECORD_BYTES, self.crowd.terms.rules.group)
+        rules = self.crowd.terms.rules
+        session = Session(name, self.crowd.identities, len(records), RECORD_BYTES, rules.group, rules.proven_shuffle)
         seed, limit_s = Chance(self._chance.seed()), self.crowd.terms.phase_limit_s
         mix = Member(session, self.crowd.me, self._signing_seed, records, seed, limit_s)
         self._chance = Chance(self._chance.seed())  # nothing that is kept leads back to an inner key that has to be erased
@@ -125,10 +144,9 @@ class Circle:
                 self.stage, self.records = "mixed", event.records
 
     def _tell_all(self, text: bytes) -> None:
-        tag = bytes((_STAGES.index(self.stage),))
-        for receiver in range(len(self.crowd.identities)):
-            if receiver != self.crowd.me:
-                self.outbox.append(Call("POST", "/v1/letters", self._letters.seal(receiver, tag + text, self._chance)))
+        tag, others = bytes((_STAGES.index(self.stage),)), (i for i in range(len(self.crowd.identities)) if i != self.crowd.me)
+        letters = [self._letters.seal(receiver, tag + text, self._chance) for receiver in others]
+        self.outbox += [Call("POST", "/v1/letters", body) for body in bundles(letters)]
 
     def _ask(self, number: int) -> None:
         questions = b"".join(self.slice_of(number))
@@ -136,24 +154,37 @@ class Circle:
             self.outbox.append(Call("POST", f"/v1/groups/{self.crowd.channel.hex()}/questions", questions))
 
     def _hear(self, text: bytes) -> None:
-        """Another member's slice; an empty one is a refusal, and calls for the next member. What does not hold is not heard."""
-        if text and len(text) == 1:
+        """Another member's slice; an empty one is a refusal, and calls for the next member. What does not hold is not heard.
+
+        Raises PeerError when it shows that collectors contradict each other.
+        """
+        if len(text) == 1:
             self._stand_in(text[0])
         elif text:
+            size = max(1, -(-len(text[1:]) // len(self._keys)))
+            said = [text[at : at + size] for at in range(1, len(text), size)]
             try:
-                self._learn(text[0], text[1:])
+                self._checked(text[0], said)
             except PeerError:
                 return
+            self._learn(text[0], said)
 
-    def _learn(self, number: int, answers: bytes) -> None:
-        """Raises PeerError unless these are the collector's answers to this slice."""
-        records = self.slice_of(number)
-        if len(answers) != len(records) * ANSWER_BYTES:
-            raise PeerError("bad-length", f"{len(answers)} bytes of answers to {len(records)} questions")
-        parts = [answers[at : at + ANSWER_BYTES] for at in range(0, len(answers), ANSWER_BYTES)]
-        for record, part in zip(records, parts, strict=True):
-            check_answer(self._server_key, record, part)
-        self.answers.update(zip(records, parts, strict=True))
+    def _checked(self, number: int, said: list[bytes]) -> list[list[Answer]]:
+        """To each question of a slice what the collectors answered so far, all from one state; raises PeerError."""
+        records, read = self.slice_of(number), list[list[Answer]]()
+        for key, answers in zip(self._keys, said, strict=False):
+            if not len(answers) == len(records) * ANSWER_BYTES > 0:
+                raise PeerError("bad-length", f"{len(answers)} bytes of answers to {len(records)} questions")
+            read.append([check_answer(key, record, part) for record, part in zip(records, _parts(answers), strict=True)])
+        if len({one.snapshot for answers in read for one in answers}) > 1:
+            raise PeerError("bad-answer", "answers from the states of several days")
+        return [list(one) for one in zip(*read, strict=True)]
+
+    def _learn(self, number: int, said: list[bytes]) -> None:
+        """Raises PeerError unless all collectors have answered, and the same."""
+        if any(len(read) != len(self._keys) or len(set(read)) > 1 for read in self._checked(number, said)):
+            raise PeerError("bad-answer", _LIE)
+        self.answers.update(zip(self.slice_of(number), _parts(said[0]), strict=True))
 
     def _stand_in(self, number: int) -> None:
         """One backup each: the next member brings a slice that is missing."""
@@ -167,6 +198,15 @@ class Circle:
         self._stood_in, self._ask_until_s = True, now_s + self.crowd.terms.phase_limit_s
         for number in range(len(self.crowd.identities)):
             self._stand_in(number)
+
+
+def _to(place: int) -> str:
+    """What the collectors are called in requests: the first, and its witnesses."""
+    return f"witness {place}" if place else "collector"
+
+
+def _parts(answers: bytes) -> list[bytes]:
+    return [answers[at : at + ANSWER_BYTES] for at in range(0, len(answers), ANSWER_BYTES)]
 
 
 def _is_query(record: bytes) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.collect.chance import Chance
 from shoal.collect.collection import Participant, blur
-from shoal.collect.consent import OPEN, promise
+from shoal.collect.consent import OPEN, bootstrapping, promise
 from shoal.collect.cylinders import Cylinder, Point
 from shoal.collect.faults import PeerError
 from shoal.collect.profile import Applied, Profile, apply, read_profile
@@ -35,6 +35,7 @@ class Connection:
     terms: Terms
     places: PublicPlaces
     day: int
+    ca: Path | None
 
 
 def connect(
@@ -59,7 +60,18 @@ def connect(
         raise InputError("a server shows another key than when you first took part; ask its operator, or use another --state")
     if kept.device.user != user:
         raise MisuseError("this folder belongs to another user name; give the same --user, or another --state")
-    return Connection(kept, servers, terms, places, day)
+    if kept.journey is None:
+        _keep_witnesses(folder, kept, terms)
+    return Connection(kept, servers, terms, places, day, ca)
+
+
+def _keep_witnesses(folder: StateFolder, kept: Kept, terms: Terms) -> None:
+    """Raises InputError when a witness that was named before is gone: a collector that wants to lie would leave it out."""
+    if {one.key for one in kept.device.witnesses} - {one.key for one in terms.witnesses}:
+        raise InputError("the collector no longer names a witness that it named before; ask its operator, or use another --state")
+    if kept.device.witnesses != terms.witnesses:
+        kept.device.witnesses = terms.witnesses
+        folder.keep(kept)
 
 
 @dataclass(frozen=True)
@@ -97,6 +109,7 @@ class Plan:
     member: Participant
     cylinders: tuple[Cylinder, ...]
     thinned_from: int
+    terms: Terms
 
     def lines(self, page: Path) -> list[str]:
         """What she is asked to consent to."""
@@ -107,6 +120,8 @@ class Plan:
             f"{len(self.cylinders)} circles and intervals would be asked about. See them in {page}",
             *not_found,
             promise(self.profile.k, self.profile.trimming),
+            *([] if self.terms.bootstrap_until is None else [bootstrapping(self.terms.bootstrap_until, self.profile.k)]),
+            *(f"Answers count only if the witness at {one.url} with the key {one.key} gives the same." for one in self.terms.witnesses),
             "What stays open, whatever you set:",
             *(f"- {text}" for text in OPEN),
         ]
@@ -141,7 +156,7 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     cylinders = blur(member, there.day // there.terms.period_days)
     if len(cylinders) < 2:
         raise InputError("this trip is a single circle after blurring; choose another with --trip, or less blur")
-    return Plan(profile, applied, member, cylinders, len(movement.trip))
+    return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms)
 
 
 def _thinned(rows: Sequence[int], most: int) -> list[int]:
@@ -153,7 +168,7 @@ def _thinned(rows: Sequence[int], most: int) -> list[int]:
 
 def begin(there: Connection, plan: Plan, draw_bytes: Callable[[int], bytes]) -> None:
     """Start a round."""
-    there.kept.journey = Journey(there.kept.device, plan.member, plan.cylinders, there.places.prior, Chance(draw_bytes(32)))
+    there.kept.journey = Journey(there.kept.device, plan.member, plan.cylinders, there.terms, there.places.prior, Chance(draw_bytes(32)))
 
 
 def finish(folder: StateFolder, there: Connection, say: Callable[[str], None], poll_s: float, patience_s: float) -> tuple[Ending, Path]:
@@ -161,8 +176,9 @@ def finish(folder: StateFolder, there: Connection, say: Callable[[str], None], p
     journey = there.kept.journey
     if journey is None:
         raise AssertionError("a round has begun")
+    witnesses = {f"witness {i}": Server(one.url, there.ca, bytes.fromhex(one.key)) for i, one in enumerate(journey.terms.witnesses, 1)}
     try:
-        travel(journey, there.servers, lambda: folder.keep(there.kept), say, poll_s=poll_s, patience_s=patience_s)
+        travel(journey, {**there.servers, **witnesses}, lambda: folder.keep(there.kept), say, poll_s=poll_s, patience_s=patience_s)
     except PeerError as error:
         raise InputError(f"somebody else answers in the place of a server ({error}); run the same command again") from error
     if journey.ending is None:

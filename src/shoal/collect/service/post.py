@@ -9,39 +9,48 @@ from shoal.collect.faults import PeerError
 from shoal.collect.phi import PhiStore
 from shoal.collect.records import decode_query
 from shoal.collect.sealing import address
-from shoal.collect.service.rounds import Rounds
-from shoal.collect.service.wire import DAY_S, LETTER_BYTES, LETTERS, MAILBAG_BYTES, split_records
+from shoal.collect.service.groups import Groups
+from shoal.collect.service.wire import DAY_S, LETTER_BYTES, LETTERS, MAILBAG_BYTES, batch_digest, snapshot_day, split_records, unbundle
 
 
 class Post:
     """quota: questions that one member may ask in a day."""
 
-    def __init__(self, database: Database, rounds: Rounds, signing_seed: bytes, *, quota: int) -> None:
-        self._db, self._rounds, self._quota = database, rounds, quota
+    def __init__(self, database: Database, signing_seed: bytes, *, quota: int) -> None:
+        self._db, self._groups, self._quota = database, Groups(database), quota
         self._store, self._signing_seed = PhiStore(database), signing_seed
 
-    def send(self, identity: bytes, letter: bytes, now_s: float) -> bool:
-        """Keep a letter for its receiver; False when it is there already. Raises PeerError."""
+    def send(self, identity: bytes, body: bytes, now_s: float) -> int:
+        """Keep letters for their receivers, all or none; how many were not there already. Raises PeerError."""
+        letters = [(self._addressed(identity, letter), letter) for letter in unbundle(body)]
+        with self._db.transaction():
+            return sum(self._keep(*letter, now_s) for letter in letters)
+
+    def _addressed(self, identity: bytes, letter: bytes) -> tuple[bytes, int, int, int, bytes]:
+        """Session, sender, receiver, number, and the receiver's identity; raises PeerError for a letter that may not be sent."""
         if len(letter) > LETTER_BYTES:
             raise PeerError("bad-length", f"a letter of {len(letter)} bytes; at most {LETTER_BYTES}")
         session, sender, receiver, number = address(letter)
-        place, members = self._rounds.membership(identity, session)
+        place, members = self._groups.membership(identity, session)
         if sender != place:
             raise PeerError("not-entitled", "a letter in another member's name")
         if receiver >= len(members) or receiver == sender:
             raise PeerError("unknown-member", "a letter to nobody else in this group")
         if number >= LETTERS:
             raise PeerError("too-many", f"more than {LETTERS} letters to one member")
-        key, digest = (session, sender, receiver, number), hashlib.blake2b(letter, digest_size=32).digest()
-        with self._db.transaction():
-            row = self._db.row("SELECT digest FROM letter WHERE session = ? AND sender = ? AND receiver = ? AND number = ?", key)
-            if row is None:
-                self._db.change(
-                    "INSERT INTO letter (session, sender, receiver, number, owner, body, digest, at_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (*key, members[receiver], letter, digest, now_s),
-                )
-        if row is not None and bytes(row[0]) != digest:
-            raise PeerError("duplicate", f"another letter number {number} between these two")
+        return session, sender, receiver, number, members[receiver]
+
+    def _keep(self, addressed: tuple[bytes, int, int, int, bytes], letter: bytes, now_s: float) -> bool:
+        *key, owner = addressed
+        digest = hashlib.blake2b(letter, digest_size=32).digest()
+        row = self._db.row("SELECT digest FROM letter WHERE session = ? AND sender = ? AND receiver = ? AND number = ?", key)
+        if row is None:
+            self._db.change(
+                "INSERT INTO letter (session, sender, receiver, number, owner, body, digest, at_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*key, owner, letter, digest, now_s),
+            )
+        elif bytes(row[0]) != digest:
+            raise PeerError("duplicate", f"another letter number {key[-1]} between these two")
         return row is None
 
     def fetch(self, identity: bytes, after: int) -> bytes:
@@ -64,17 +73,17 @@ class Post:
 
     def ask(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> bytes:
         """The signed answers to a batch of questions, in order; the same batch again costs no quota. Raises PeerError."""
-        self._rounds.membership(identity, session)
+        self._groups.membership(identity, session)
         records = split_records(body)
         for number, record in enumerate(records):
             try:
                 decode_query(record)
             except PeerError as error:
                 raise PeerError(error.kind, f"question {number} of {len(records)}: {error}") from error
-        today = int(now_s // DAY_S)
-        self._charge(identity, today, hashlib.blake2b(body, digest_size=16).digest(), len(records))
+        snapshot = snapshot_day(now_s)
+        self._charge(identity, snapshot, batch_digest(body), len(records))
         collector = self._collector(session)
-        return b"".join(collector.reply(record, today) for record in records)
+        return b"".join(collector.reply(record, snapshot) for record in records)
 
     def _charge(self, identity: bytes, today: int, batch: bytes, n: int) -> None:
         with self._db.transaction():
@@ -87,15 +96,23 @@ class Post:
 
     def deliver(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> dict[str, Any]:
         """Store a group's releases once more than half of it has brought the same records; then the receipts of all of them."""
-        _, members = self._rounds.membership(identity, session)
-        records, terms = split_records(body), self._rounds.terms_of(session)
+        _, members = self._groups.membership(identity, session)
+        records, terms = split_records(body), self._groups.terms_of(session)
         if len(records) > len(members) * terms.n_pieces:
             raise PeerError("bad-length", f"{len(records)} records of releases; {len(members)} members have {terms.n_pieces} each")
         digest = hashlib.blake2b(body, digest_size=32).digest()
         agreeing = self._vouch(identity, session, digest)
         if 2 * agreeing <= len(members):
             return {"stored": False, "vouched": agreeing, "needed": len(members) // 2 + 1, "receipts": {}}
-        receipts, bad = self._collector(session).accept(records, int(now_s // DAY_S))
+        vouched = {"stored": True, "vouched": agreeing, "needed": len(members) // 2 + 1}
+        today, until = int(now_s // DAY_S), terms.bootstrap_until
+        if until is not None:
+            if today >= until:
+                raise PeerError("too-late", "the bootstrapping phase is over, and nothing of it is kept; take part in another round")
+            names, bad = self._collector(session).accept_bootstrap(records, today, until)
+            of_nobody = {"of_nobody": sorted(name.hex() for name in names), "bootstrap_records": self._store.n_bootstrap}
+            return {**vouched, "refused": bad, "receipts": {}, **of_nobody}
+        receipts, bad = self._collector(session).accept(records, today)
         found = {
             name.hex(): {
                 "identifier": one.identifier,
@@ -105,7 +122,7 @@ class Post:
             }
             for name, one in receipts.items()
         }
-        return {"stored": True, "vouched": agreeing, "needed": len(members) // 2 + 1, "refused": bad, "receipts": found}
+        return {**vouched, "refused": bad, "receipts": found}
 
     def _vouch(self, identity: bytes, session: bytes, digest: bytes) -> int:
         """How many members say that these are the group's releases."""
@@ -118,9 +135,15 @@ class Post:
             return len(self._db.rows("SELECT 1 FROM voucher WHERE session = ? AND digest = ?", (session, digest)))
 
     def _collector(self, session: bytes) -> Collector:
-        return Collector(self._store, self._signing_seed, self._rounds.terms_of(session).rules.likeness)
+        return Collector(self._store, self._signing_seed, self._groups.terms_of(session).rules.likeness)
 
     @property
     def n_records(self) -> int:
         """How many releases are stored."""
         return self._store.n_records
+
+    def gauges(self, now_s: float) -> dict[str, float]:
+        """What is stored now; records of nobody whose time is over are forgotten before they are counted."""
+        self._store.expire(int(now_s // DAY_S))
+        bootstrap = self._store.n_bootstrap
+        return {"releases": self._store.n_records - bootstrap, "bootstrap_records": bootstrap}

@@ -12,7 +12,8 @@ from shoal.collect.authority import check_signature
 from shoal.collect.database import Database
 from shoal.collect.faults import PeerError
 from shoal.collect.grouping import Lottery, divide
-from shoal.collect.service.wire import DAY_S, LIFETIME_S, Terms, channel_name
+from shoal.collect.phi import PhiStore
+from shoal.collect.service.wire import DAY_S, LIFETIME_S, Terms, channel_name, snapshot_day
 
 MOST_MEMBERS: Final = 10_000
 _LOTS: Final = ("committing", "revealing")
@@ -27,18 +28,27 @@ class Rounds:
 
     def open_round(self, now_s: float) -> dict[str, Any]:
         """The round that takes members now; a new one when there is none."""
+        PhiStore(self._db).expire(int(now_s // DAY_S))
         with self._db.transaction():
             self._sweep(now_s)
+            terms = self.terms_at(now_s)
             row = self._db.row("SELECT name FROM round WHERE phase = 'joining' ORDER BY id DESC LIMIT 1")
-            name = bytes(row[0]) if row else self._draw_bytes(32)
-            if row is not None and self._moved_on(name, now_s) != "joining":
-                row, name = None, self._draw_bytes(32)
-            if row is None:
-                self._db.change(
-                    "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'joining', 0, ?)",
-                    (name, self._terms.model_dump_json(), now_s + self._join_s),
-                )
+            if row is not None and self._moved_on(bytes(row[0]), now_s) == "joining":
+                if self._terms_of_round(bytes(row[0])) == terms:
+                    return self._view(bytes(row[0]))
+                self._enter(bytes(row[0]), "failed", terms, now_s)  # nobody could join it any more
+            name = self._draw_bytes(32)
+            self._db.change(
+                "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'joining', 0, ?)",
+                (name, terms.model_dump_json(), now_s + self._join_s),
+            )
             return self._view(name)
+
+    def terms_at(self, now_s: float) -> Terms:
+        """The terms of a round that opens now."""
+        until = self._terms.bootstrap_until
+        over = until is not None and now_s // DAY_S >= until
+        return self._terms.model_copy(update={"bootstrap_until": None}) if over else self._terms
 
     def view(self, name: bytes, now_s: float) -> dict[str, Any]:
         """What everybody may know of a round; raises PeerError for one that does not exist."""
@@ -47,10 +57,10 @@ class Rounds:
             return self._view(name)
 
     def join(self, name: bytes, identity: bytes, signed: bytes, now_s: float) -> dict[str, Any]:
-        """Put somebody on the roster, with her signature of the round's name."""
-        check_signature(identity, b"join", name, signed)
+        """Put somebody on the roster, with her signature of the round's name and terms."""
         with self._db.transaction():
             phase = self._moved_on(name, now_s)
+            check_signature(identity, b"join", self._terms_of_round(name).joined_by(name), signed)
             number = self._number(name)
             there = self._db.row("SELECT 1 FROM ticket WHERE round = ? AND identity = ?", (number, identity))
             if there is None:
@@ -89,28 +99,14 @@ class Rounds:
             self._moved_on(name, now_s)
             return self._view(name)
 
-    def membership(self, identity: bytes, session: bytes) -> tuple[int, list[bytes]]:
-        """A member's place in a group, and all of its members in order; raises PeerError for whoever is not in it."""
-        rows = self._db.rows("SELECT identity FROM ticket WHERE session = ? ORDER BY place", (session,))
-        members = [bytes(row[0]) for row in rows]
-        if not members:
-            raise PeerError("wrong-session", "no group of this name; its round may be over")
-        if identity not in members:
-            raise PeerError("not-entitled", "someone who is not in this group")
-        return members.index(identity), members
-
-    def terms_of(self, session: bytes) -> Terms:
-        """The terms of a group's round; raises PeerError when there is none."""
-        row = self._db.row("SELECT terms FROM round WHERE id = (SELECT MIN(round) FROM ticket WHERE session = ?)", (session,))
-        if row is None:
-            raise PeerError("wrong-session", "no group of this name; its round may be over")
-        return Terms.model_validate_json(row[0])
-
     def counts(self) -> dict[str, int]:
         """How many rounds are in each phase."""
         return {phase: int(n) for phase, n in self._db.rows("SELECT phase, COUNT(*) FROM round GROUP BY phase")}
 
     # inside a transaction
+
+    def _terms_of_round(self, name: bytes) -> Terms:
+        return Terms.model_validate_json(self._db.rows("SELECT terms FROM round WHERE name = ?", (name,))[0][0])
 
     def _moved_on(self, name: bytes, now_s: float) -> str:
         """The phase of a round now, after everything that is due."""
@@ -122,8 +118,11 @@ class Rounds:
             after = self._after(name, phase, terms, late=late)
             if after is None:
                 return phase
-            lives_s = LIFETIME_S if after in ("grouped", "failed") else terms.phase_limit_s
-            self._db.change("UPDATE round SET phase = ?, deadline_s = ? WHERE name = ?", (after, now_s + lives_s, name))
+            self._enter(name, after, terms, now_s)
+
+    def _enter(self, name: bytes, phase: str, terms: Terms, now_s: float) -> None:
+        lives_s = LIFETIME_S if phase in ("grouped", "failed") else terms.phase_limit_s
+        self._db.change("UPDATE round SET phase = ?, deadline_s = ? WHERE name = ?", (phase, now_s + lives_s, name))
 
     def _after(self, name: bytes, phase: str, terms: Terms, *, late: bool) -> str | None:
         """The next phase when its time has come."""
@@ -204,7 +203,7 @@ class Rounds:
         for (name,) in self._db.rows("SELECT name FROM round WHERE phase IN ('grouped', 'failed') AND deadline_s < ?", (now_s,)):
             self._moved_on(bytes(name), now_s)
         self._db.change("DELETE FROM letter WHERE at_s < ?", (now_s - LIFETIME_S,))
-        self._db.change("DELETE FROM quota WHERE day < ?", (int(now_s // DAY_S),))
+        self._db.change("DELETE FROM quota WHERE day < ?", (snapshot_day(now_s) - 1,))  # a witness may still look for yesterday's
 
     def _forget(self, number: int) -> None:
         self._db.change("DELETE FROM voucher WHERE session IN (SELECT session FROM ticket WHERE round = ?)", (number,))

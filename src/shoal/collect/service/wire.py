@@ -4,7 +4,7 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -21,13 +21,16 @@ from shoal.collect.similarity import Likeness
 from shoal.collect.subtrajectories import Prior
 
 DAY_S: Final = 86_400
+LAST_DAY: Final = 2_932_896  # 9999-12-31
 SKEW_S: Final = 300.0  # a request signed longer ago, or in the future, is refused
+SETTLE_S: Final = 300.0  # so long after midnight everything of the day before is stored, and its end can be asked about
 LIFETIME_S: Final = 24 * 3600.0  # of letters, and of a round once its groups are drawn
 LETTER_BYTES: Final = MAX_TEXT_BYTES + OVERHEAD_BYTES
-BODY_BYTES: Final = LETTER_BYTES  # the longest body of any request
+BODY_BYTES: Final = LETTER_BYTES + 4  # the longest body of any request
 MAILBAG_BYTES: Final = 2 * LETTER_BYTES
 _ROW_BYTES: Final = 8 + 4  # before each letter in a mailbag: its number and its length
 LETTERS: Final = 64  # that one member may send another in a session; a sound round takes 15
+_PROVEN_RECORD_S: Final = 1.0  # to check one mixer's proof and make the next, for each record in the list, on a slow device
 PHASES: Final = ("joining", "committing", "revealing", "grouped", "failed", "over")
 
 STATUS: Final[Mapping[str, int]] = {
@@ -45,8 +48,21 @@ STATUS: Final[Mapping[str, int]] = {
 OTHER_STATUS: Final = 422
 
 
+class OtherCollector(BaseModel):
+    """A witness: its address, and the key that its answers are checked with."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str = Field(min_length=1, max_length=200)
+    key: str = Field(pattern="^[0-9a-f]{64}$")
+
+
 class Terms(BaseModel):
-    """What all members of a round do alike, and how long a phase may take; signed by the collector, fixed when the round opens."""
+    """What all members of a round do alike, and how long a phase may take; fixed when the round opens, signed by everybody who joins.
+
+    proven_shuffle: every mixer proves her shuffle. bootstrap_until: what is released is a record of nobody, forgotten on this day
+    (since 1970); None after the bootstrapping phase. witnesses: further collectors, whose answers have to be the same.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -59,22 +75,36 @@ class Terms(BaseModel):
     theta_min: float = Field(default=60.0, ge=0, lt=1e7, allow_inf_nan=False)
     period_days: int = Field(default=365, ge=1)
     phase_limit_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
+    proven_shuffle: bool = False
+    bootstrap_until: int | None = Field(default=None, ge=0, le=LAST_DAY)
+    witnesses: tuple[OtherCollector, ...] = Field(default=(), max_length=4)
 
     @model_validator(mode="after")
     def _fits(self) -> "Terms":
+        if len({one.key for one in self.witnesses}) < len(self.witnesses):
+            raise ValueError("two witnesses with one key")
         if self.n_real + self.n_fake > MAX_RECORDS:
             raise ValueError(f"{self.n_real} real and {self.n_fake} fake sub-trajectories; at most {MAX_RECORDS} together")
-        members = tuple(bytes((i,)) for i in range(self.group_size + 1))
-        longest = Session(bytes(32), members, max(self.n_real + self.n_fake, self.n_pieces), RECORD_BYTES, FFDHE3072).frame_limit()
+        members, each = tuple(bytes((i,)) for i in range(self.group_size + 1)), max(self.n_real + self.n_fake, self.n_pieces)
+        longest = Session(bytes(32), members, each, RECORD_BYTES, FFDHE3072, self.proven_shuffle).frame_limit()
         if longest > MAX_TEXT_BYTES:
             raise ValueError(f"messages of {longest >> 20} MiB; make groups smaller or ask for fewer sub-trajectories")
+        hop_s = _PROVEN_RECORD_S * len(members) * each
+        if self.proven_shuffle and self.phase_limit_s < hop_s:
+            raise ValueError(
+                f"proofs of shuffles need about {hop_s:.0f} s a hop; allow a phase that long, or ask for fewer sub-trajectories"
+            )
         return self
+
+    def joined_by(self, round_name: bytes) -> bytes:
+        """What a member signs to join a round on these terms; whoever was shown other terms has signed something else."""
+        return round_name + hashlib.blake2b(self.model_dump_json().encode(), digest_size=32, person=b"shoal terms").digest()
 
     @property
     def rules(self) -> Rules:
         """The same for the core."""
         likeness = Likeness(theta_m=self.theta_m, theta_min=self.theta_min)
-        sizes = self.model_dump(include={"group_size", "n_real", "n_fake", "longest", "n_pieces", "period_days"})
+        sizes = self.model_dump(include={"group_size", "n_real", "n_fake", "longest", "n_pieces", "period_days", "proven_shuffle"})
         return Rules(**sizes, likeness=likeness)
 
 
@@ -174,6 +204,30 @@ def unpack(mailbag: bytes) -> list[tuple[int, bytes]]:
     return found
 
 
+def bundles(letters: Sequence[bytes]) -> list[bytes]:
+    """Bodies of requests that bring these letters in order, each letter with its length before it; one body unless they are long."""
+    bodies = [b""]
+    for letter in letters:
+        if bodies[-1] and len(bodies[-1]) + 4 + len(letter) > BODY_BYTES:
+            bodies.append(b"")
+        bodies[-1] += len(letter).to_bytes(4) + letter
+    return bodies
+
+
+def unbundle(body: bytes) -> list[bytes]:
+    """The letters in a body, at least one; raises PeerError."""
+    found, at = list[bytes](), 0
+    while at < len(body):
+        size = int.from_bytes(body[at : at + 4])
+        found.append(body[at + 4 : at + 4 + size])
+        if len(found[-1]) != size or not size:
+            break
+        at += 4 + size
+    if not found or at != len(body):
+        raise PeerError("bad-length", "letters that do not have the length before them")
+    return found
+
+
 def split_records(body: bytes) -> list[bytes]:
     """Records of RECORD_BYTES one after the other; raises PeerError."""
     if not body or len(body) % RECORD_BYTES:
@@ -181,14 +235,24 @@ def split_records(body: bytes) -> list[bytes]:
     return [body[at : at + RECORD_BYTES] for at in range(0, len(body), RECORD_BYTES)]
 
 
+def batch_digest(questions: bytes) -> bytes:
+    """What a batch of questions is known by."""
+    return hashlib.blake2b(questions, digest_size=16).digest()
+
+
+def snapshot_day(now_s: float) -> int:
+    """The day before which everything is counted that is asked now; a day's releases are complete by then, whoever counts."""
+    return int((now_s - SETTLE_S) // DAY_S)
+
+
 @dataclass(frozen=True)
 class Call:
-    """One request; ``to`` is the collector or the authority. A poll asks whether there is something new."""
+    """One request, to "collector", "authority", or "witness 1" and so on. A poll asks whether there is something new."""
 
     method: Literal["GET", "POST"]
     target: str
     body: bytes = b""
-    to: Literal["collector", "authority"] = "collector"
+    to: str = "collector"
     poll: bool = False
 
 
