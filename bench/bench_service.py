@@ -149,7 +149,7 @@ def groups(url: str, n_groups: int, terms: Terms) -> dict[str, object]:
         "wall_s": round(took_s, 1),
         "server_cpu_s_a_group": round(server_s / n_groups, 2),
         "cpu_s_a_member": round(own_s / members, 2),
-        "messages_a_member": round(sum(one.messages for one in journeys) / members, 1),
+        "requests_without_polls_a_member": round(sum(one.messages for one in journeys) / members, 1),
         "requests_a_member": round(sum(one.requests for one in journeys) / members, 1),
         "messages_of_the_paper": [paper_messages(n, place) for place in range(n)],
         "bytes_out_a_member": round(sum(one.bytes_out for one in journeys) / members),

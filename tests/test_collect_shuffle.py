@@ -1,6 +1,7 @@
 """The proof of a shuffle: sound ones pass, every change of list, order, masks or proof is refused, and cheaters are named at their hop."""
 
 import dataclasses
+import random
 from collections.abc import Callable
 
 import pytest
@@ -11,13 +12,27 @@ from shoal.collect import elgamal
 from shoal.collect.chance import Chance
 from shoal.collect.elgamal import Ciphertext, remask_with
 from shoal.collect.faults import PeerError
+from shoal.collect.group import Powers
 from shoal.collect.member import Aborted, Member, Opened
 from shoal.collect.messages import Kind, Session
 from shoal.collect.shuffle_proof import ROUNDS, ShuffleProof, check_shuffle, largest_proof, prove_shuffle
 from shoal.collect.wires import Wires
+from shoal.errors import MisuseError
 
 SECRET = mpz(123_456_789)
 Y = SMALL.power(SMALL.g, SECRET)
+
+
+@pytest.mark.parametrize("bits", [1, 6, 7, 100])
+def test_powers_by_a_table_are_powers(bits: int) -> None:
+    powers, chance = Powers(SMALL, Y, bits), random.Random(bits)
+    for exponent in {0, 1, (1 << bits) - 1, 1 << (bits - 1), *(chance.randrange(1 << bits) for _ in range(40))}:
+        assert powers.of(exponent) == pow(int(Y), exponent, int(SMALL.p))
+    for beyond in (-1, 1 << (6 * -(-bits // 6))):
+        with pytest.raises(MisuseError):
+            powers.of(beyond)
+
+
 Change = Callable[[list[Ciphertext]], list[Ciphertext]]
 
 

