@@ -31,6 +31,7 @@ from shoal.collect.profile import Profile
 from shoal.collect.records import Query, Release, decode_points, decode_query, decode_releases, encode_points, encode_query, encode_release
 from shoal.collect.sealing import Correspondence
 from shoal.collect.subtrajectories import Prior
+from shoal.collect.service.wire import bundles, unbundle
 from shoal.collect.wires import Wires
 
 
@@ -281,6 +282,7 @@ def parsers() -> dict[str, tuple[Callable[[bytes], Any], bytes]]:
         "claim": (authority.take, claim(given, "alice", owner, authority.public_key, chance)),
         "answer": (lambda data: check_answer(collector.public_key, query, data), collector.answer(b"someone", query, 1)),
         "letter": (reader.open, letter),
+        "letters of a request": (unbundle, bundles([letter, letter])[0]),
         "profile": (parse_profile, PROFILE),
     }
 

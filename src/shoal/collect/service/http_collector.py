@@ -41,6 +41,8 @@ def collector_application(
     rounds = Rounds(database, terms, draw_bytes, round_size=round_size, join_s=join_s)
     desk = _Counter(signing_seed, clock, rounds, Post(database, signing_seed, quota=quota))
 
+    desk.post.expire(clock())
+
     def gauges() -> dict[str, float]:
         return {**desk.post.gauges(clock()), **{f"rounds_{phase}": n for phase, n in rounds.counts().items()}}
 

@@ -192,8 +192,9 @@ class Journey:
             self._end("nothing-left", "nothing was shared: every part of it was too rare")
             return
         release = self._draft.release
-        if self.terms.bootstrap_until is not None:
-            self._kept_of_nobody(release, said)
+        until = self.terms.bootstrap_until
+        if until is not None:
+            self._kept_of_nobody(release, said, until)
             return
         try:
             one = said["receipts"][release.name.hex()]
@@ -207,13 +208,13 @@ class Journey:
         sealed = claim(receipt, self.device.user, self._draft.claim_seed, self.device.authority_key, self._chance)
         circle.outbox.append(Call("POST", "/v1/claims", sealed, to="authority"))
 
-    def _kept_of_nobody(self, release: Release, said: Any) -> None:
+    def _kept_of_nobody(self, release: Release, said: Any, until: int) -> None:
         """In the bootstrapping phase: no identifier, nothing to claim, and nothing that would count as hers later."""
         names, n = said.get("of_nobody"), said.get("bootstrap_records")
         if not isinstance(names, list) or release.name.hex() not in names or not isinstance(n, int):
             raise PeerError("bad-answer", "a collector that does not say that it keeps a release; ask its operator")
         self._bootstrap_records = n
-        self._end("shared", f"shared without identifier, as a record of nobody until {date_of(self.terms.bootstrap_until or 0)}")
+        self._end("shared", f"shared without identifier, as a record of nobody until {date_of(until)}")
 
     def _claimed(self, body: bytes) -> None:
         said = read_json(body)

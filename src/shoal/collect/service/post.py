@@ -142,8 +142,12 @@ class Post:
         """How many releases are stored."""
         return self._store.n_records
 
-    def gauges(self, now_s: float) -> dict[str, float]:
-        """What is stored now; records of nobody whose time is over are forgotten before they are counted."""
+    def expire(self, now_s: float) -> None:
+        """Forget the records of nobody whose time is over."""
         self._store.expire(int(now_s // DAY_S))
+
+    def gauges(self, now_s: float) -> dict[str, float]:
+        """What is stored now, and not over."""
+        self.expire(now_s)
         bootstrap = self._store.n_bootstrap
         return {"releases": self._store.n_records - bootstrap, "bootstrap_records": bootstrap}
