@@ -30,8 +30,8 @@ from shoal.collect.phi import PhiStore
 from shoal.collect.profile import Profile
 from shoal.collect.records import Query, Release, decode_points, decode_query, decode_releases, encode_points, encode_query, encode_release
 from shoal.collect.sealing import Correspondence
-from shoal.collect.subtrajectories import Prior
 from shoal.collect.service.wire import bundles, unbundle
+from shoal.collect.subtrajectories import Prior
 from shoal.collect.wires import Wires
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -57,6 +58,27 @@ def test_from_file_to_verified_release(city: Path, released: tuple[Path, Path], 
     outcome = shoal("verify", city, folder, "--linkage", linkage, "--json")
     assert outcome.code == 0
     assert json.loads(outcome.out)["holds"] is True
+
+
+@pytest.mark.parametrize("engine", ["threads", "local:2"])
+def test_blocks_from_file_to_verified_release(engine: str, city: Path, tmp_path: Path, shoal: Shoal) -> None:
+    folder, linkage = tmp_path / "release", tmp_path / "linkage.parquet"
+    people = len(pq.read_table(city, columns=["uid"]).column("uid").unique())
+    size = -(-people // 3)
+    outcome = shoal("anonymize", city, "--blocks", size, "--engine", engine, "--output", folder, "--linkage", linkage, "--json")
+    assert outcome.code == 0, outcome.err
+    said = json.loads(outcome.out)
+    assert said["verdict"]["holds"]
+    assert (said["output"], said["linkage"]) == (str(folder), str(linkage))
+    assert sorted(path.name for path in folder.iterdir()) == ["manifest.json", "release.parquet", "report.html"]
+    for words in ((), ("--streamed",)):
+        checked = shoal("verify", city, folder, "--linkage", linkage, "--json", *words)
+        assert checked.code == 0, checked.err
+        assert json.loads(checked.out)["holds"] is True
+    boxes = pq.read_table(folder / "release.parquet")
+    broken = boxes.set_column(boxes.column_names.index("x_max"), "x_max", pc.subtract(boxes["x_max"], 100))
+    pq.write_table(broken, folder / "release.parquet")
+    assert shoal("verify", city, folder, "--linkage", linkage, "--streamed", "--quiet").code in (1, 2)
 
 
 def test_manifest_has_every_pinned_name(released: tuple[Path, Path]) -> None:

@@ -38,7 +38,10 @@ from shoal.terminal import Bars
 from shoal.version import __version__
 
 if TYPE_CHECKING:
+    from shoal.publication import Publication
+    from shoal.scale.publishing import BlockPublication
     from shoal.synthetic import Layout
+    from shoal.trace import Trace
 
 HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
 
@@ -227,8 +230,9 @@ def anonymize(
             statement=statement,
             tries=TRIES if risk_tries is None else risk_tries,
         )
-    origin = None if linkage is None or published.linkage.trace is None else linkage.with_name(TRACE_FILE)
-    _print_publication(published, as_json, {"linkage": linkage, "origin": origin, "private_report": private_report})
+    trace = published.linkage.trace
+    origin = None if linkage is None or trace is None else linkage.with_name(TRACE_FILE)
+    _print_publication(published, as_json, {"linkage": linkage, "origin": origin, "private_report": private_report}, trace)
     return HOLDS
 
 
@@ -395,8 +399,10 @@ def _print(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
         click.echo("\n".join(lines))
 
 
-def _print_publication(published: Any, as_json: bool, beside: Mapping[str, Path | None]) -> None:
-    """What was published, where it lies, and what it lost."""
+def _print_publication(
+    published: "Publication | BlockPublication", as_json: bool, beside: Mapping[str, Path | None], trace: "Trace | None" = None
+) -> None:
+    """What was published, where it lies, what it lost, and what the trace of a run tells of it."""
     from shoal.release_folder import REPORT_FILE
     from shoal.report.facts import accuracy_rows
     from shoal.report.wording import claim_in_words
@@ -409,7 +415,6 @@ def _print_publication(published: Any, as_json: bool, beside: Mapping[str, Path 
         **manifest.model_dump(include={"method", "claim", "verdict", "losses", "rows_repaired", "n_records", "n_samples", "publishable"}),
         "accuracy": {row.name: {"raw_samples": _known(row.raw), "published_samples": _known(row.published)} for row in rows},
     }
-    trace = published.linkage.trace
     run_facts = {} if trace is None else {name: round(value, 3) for name, value in trace.facts.items()}
     facts.update({"run": run_facts} if run_facts else {})
     lost = manifest.losses
