@@ -1,5 +1,6 @@
 """The bootstrapping phase over the service: records of nobody that count in no crowd, cannot be claimed, and are gone on their day."""
 
+import hashlib
 import json
 import time
 from collections.abc import Iterator
@@ -14,11 +15,11 @@ from shoal.collect.cylinders import Cylinder
 from shoal.collect.database import Database
 from shoal.collect.migrations import MIGRATIONS
 from shoal.collect.phi import PhiStore
-from shoal.collect.records import encode_points
+from shoal.collect.records import decode_releases, encode_points
 from shoal.collect.service.disk import Kept, StateFolder
 from shoal.collect.service.http_client import Server
 from shoal.collect.service.http_collector import collector_application
-from shoal.collect.service.wire import DAY_S, Call, Reply, Terms
+from shoal.collect.service.wire import DAY_S, Call, Reply, Terms, split_records
 from shoal.collect.similarity import Likeness
 from test_collect_round import release
 
@@ -40,6 +41,10 @@ def test_records_of_nobody_have_no_owner_count_in_no_crowd_and_go(database: Data
     assert database.rows("SELECT COUNT(*) FROM contributor") == [(0,)], "no tag is kept"
     assert not any(call.to == "authority" for _, call, _ in town.calls), "there is nothing to claim"
     assert not any(one.device.sent for one in town.journeys.values()), "and nothing to take off her own counts later"
+    bodies = {call.body for _, call, _ in town.calls if call.target.endswith("/releases")}
+    shown = {one.contributor for body in bodies for one in decode_releases(split_records(body))[0]}
+    own = {hashlib.blake2b(b"contributor", digest_size=16, key=one.device.device_key).digest() for one in town.journeys.values()}
+    assert (len(shown), shown & own) == (3, set()), "not even the collector sees a tag that comes again"
     noted = json.loads(StateFolder(tmp_path).note(Kept(town.journeys[0].device), endings[0]).read_text())
     assert noted["bootstrap"] == {"until": date_of(TODAY + 3), "records": 3}
     assert (noted["k"], noted["identifier"], len(noted["released"]["points"])) == (0, None, 3)
