@@ -44,7 +44,8 @@ class NearPairs:
         among: ascending subjects. threshold: in units of 1 / (2 * half). wanted: [n] whose nearest are asked for; None = all.
         """
         n = len(self.lengths)
-        order, stratum = self._ranking(among)
+        wanted = np.ones(n, dtype=np.bool_) if wanted is None else wanted
+        order, stratum = self._ranking(among, wanted)
         threads, possible = self.run.threads, len(among) * (len(among) - 1) // 2
         places, bins = (in_order(lists.offsets, lists.own, lists.weights, order) for lists in (self.people.places, self.people.hours))
         mains = self.people.places.offsets[order]
@@ -55,7 +56,7 @@ class NearPairs:
                 partner=np.empty((n, count), dtype=np.int32),
                 effort=np.empty((n, count)),
                 known=np.zeros(n, dtype=np.int32),
-                wanted=np.ones(n, dtype=np.bool_) if wanted is None else wanted,
+                wanted=wanted,
                 tally=np.zeros(2, dtype=np.int64),
             )
             room = self.room(order)
@@ -72,8 +73,11 @@ class NearPairs:
         self.tally += np.sum([found.tally for found in parts], axis=0)
         return _joined(parts)
 
-    def _ranking(self, among: Integers) -> tuple[Integers, int]:
-        """Subjects in strata of ascending length, each in tiles of neighbours by their main places; and how many are in a stratum."""
+    def _ranking(self, among: Integers, wanted: Numbers) -> tuple[Integers, int]:
+        """Subjects in strata of ascending length, and how many are in a stratum.
+
+        In each, those come first whose nearest are wanted; both kinds are in tiles of neighbours by their main places.
+        """
         places = self.people.places
         order = among[np.argsort(self.lengths[among], kind="stable")]
         stratum = max(-(-len(order) // (_STRATA * LANES)), 1) * LANES
@@ -83,7 +87,7 @@ class NearPairs:
             main = places.own[places.offsets[own]]  # the first weighs most
             strip = np.empty(len(own), dtype=np.int64)
             strip[np.argsort(places.x[main], kind="stable")] = np.arange(len(own)) * strips // len(own)
-            order[first : first + stratum] = own[np.lexsort((places.y[main], strip))]
+            order[first : first + stratum] = own[np.lexsort((places.y[main], strip, ~wanted[own]))]
         return order, stratum
 
     def room(self, order: Integers) -> Field:

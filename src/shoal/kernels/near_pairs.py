@@ -289,10 +289,13 @@ def sieve(
     shift, half = 0, int(scale.half)  # least costs lose so many bits, downwards, that they and their sums fit
     while half >> shift >= 1 << 15 or (half >> shift) * 2 * room.longest >= 1 << 31:
         shift += 1
-    limits = np.empty(len(order), dtype=np.int32)
-    for r in range(len(order)):
-        limits[r] = min(threshold * lengths[r] / (1 << shift) * 1.000001 + 1, (1 << 31) - 1)
     lanes = min(LANES, len(order) - begin)
+    nobody_wanted = not np.any(nearest.wanted[order[begin : begin + lanes]])
+    limits = np.zeros(len(order), dtype=np.int32)
+    for r in range(len(order)):
+        if nobody_wanted and not nearest.wanted[order[r]]:
+            continue  # no sum is below 0
+        limits[r] = min(threshold * lengths[r] / (1 << shift) * 1.000001 + 1, (1 << 31) - 1)
     for lane in range(lanes):
         least_costs(people.places, order[begin + lane], least[lane])
         least_gaps(people.raw, people.hours, order[begin + lane], scale, gaps[lane])
