@@ -106,7 +106,7 @@ def tail_weight_index(values: npt.ArrayLike) -> float:
 
     values: [m]. nan when Q75 equals Q50 (Sec. 5.3, footnote 5; Hoaglin, Mosteller and Tukey 1983).
     """
-    middle, upper, top = np.quantile(np.asarray(values, dtype=np.float64), [0.5, 0.75, 0.99]).tolist()
+    middle, upper, top = (float(value) for value in np.quantile(np.asarray(values, dtype=np.float64), [0.5, 0.75, 0.99]))
     if upper == middle:
         return float("nan")
     return (top - middle) / (upper - middle) / ((_Z[0.99] - _Z[0.5]) / (_Z[0.75] - _Z[0.5]))
