@@ -231,6 +231,7 @@ def test_the_page_says_what_is_shared_and_what_stays_open(tmp_path: Path) -> Non
     assert "No home was found" in page_of(lonely, profile)
     assert "Nothing is left to share" in page_of(apply(profile, []), profile)
     assert "k = 0" in page_of(lonely, profile.model_copy(update={"k": 0}))
+    assert "&lt;i&gt;&amp; a witness" in preview_page(profile, apply(profile, []), [], ["<i>& a witness"])
     with pytest.raises(MisuseError, match="blur what the profile leaves"):
         preview_page(profile, lonely, [])
 

@@ -218,7 +218,7 @@ def join(**options: Any) -> int:
             movement = participation.movement_of(data, options["subject"], options["trip"], options["max_gap_s"])
             plan = participation.prepare(there, movement, options["profile_file"])
             page = folder.folder / "preview.html"
-            _write_private(page, preview_page(plan.profile, plan.applied, plan.cylinders))
+            _write_private(page, preview_page(plan.profile, plan.applied, plan.cylinders, plan.special))
             if not consent("\n".join(plan.lines(page))):
                 click.echo("nothing was sent")
                 return 0

@@ -32,8 +32,10 @@ class RuleRow:
     says: str
 
 
-def preview_page(profile: Profile, applied: Applied, cylinders: Sequence[Cylinder]) -> str:
+def preview_page(profile: Profile, applied: Applied, cylinders: Sequence[Cylinder], special: Sequence[str] = ()) -> str:
     """profile, applied: what she set and what it does to her points. cylinders: of what is left, as they would be sent.
+
+    special: sentences on what is not as with every collector.
 
     The page holds her own points and is for her alone. Raises MisuseError when these do not belong together.
     """
@@ -53,6 +55,7 @@ def preview_page(profile: Profile, applied: Applied, cylinders: Sequence[Cylinde
         rules=rule_rows(profile, applied),
         drawn=min(len(cylinders), _MOST_CIRCLES),
         promise=promise(profile.k, profile.trimming),
+        special=special,
         still_open=OPEN,
     )
 

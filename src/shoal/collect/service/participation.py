@@ -111,6 +111,17 @@ class Plan:
     thinned_from: int
     terms: Terms
 
+    @property
+    def special(self) -> list[str]:
+        """What is not as with every collector: its bootstrapping phase, and its witnesses."""
+        return [
+            *([] if self.terms.bootstrap_until is None else [bootstrapping(self.terms.bootstrap_until, self.profile.k)]),
+            *(
+                f"The witness at {one.url}, key {one.key}, sees the questions, too, and must give the same answers."
+                for one in self.terms.witnesses
+            ),
+        ]
+
     def lines(self, page: Path) -> list[str]:
         """What she is asked to consent to."""
         dropped = ", ".join(f"{n} by '{rule}'" for rule, n in self.applied.dropped.items()) or "none"
@@ -120,11 +131,7 @@ class Plan:
             f"{len(self.cylinders)} circles and intervals would be asked about. See them in {page}",
             *not_found,
             promise(self.profile.k, self.profile.trimming),
-            *([] if self.terms.bootstrap_until is None else [bootstrapping(self.terms.bootstrap_until, self.profile.k)]),
-            *(
-                f"The witness at {one.url}, key {one.key}, sees the questions, too, and must give the same answers."
-                for one in self.terms.witnesses
-            ),
+            *self.special,
             "What stays open, whatever you set:",
             *(f"- {text}" for text in OPEN),
         ]
