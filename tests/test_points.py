@@ -51,7 +51,7 @@ def unmoved(original: Trajectories) -> tuple[PointRelease, Linkage]:
         claim=CLAIM,
         method="w4m",
         parameters={"k": 2},
-        samples_suppressed=0,
+        stands_for=np.arange(original.n_samples),
         rng=Randomness.from_system(),
     )
     np.testing.assert_array_equal(original.t[rows], release.points.t)

@@ -6,10 +6,8 @@ import pytest
 
 import shoal
 from browser import visit
-from shoal.attacks.questions import assess_release
 from shoal.report import assessment_report, gather_evidence, points_report, release_report
 from shoal.statement import Statement
-from shoal.utility.points import measure_points
 from shoal.verdicts import Verdict
 from small_points import crowd
 from small_releases import naive_release, plausible_gap, random_people
@@ -27,7 +25,7 @@ def test_a_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path) 
     assert seen.complaints == ()
     assert seen.overflowing == ()
     assert seen.clashes == ()
-    assert seen.drawn == seen.plots == {"public": 7, "private": 7, "tiny": 4, "points": 2, "assessment": 3}[kind]
+    assert seen.drawn == seen.plots == {"public": 7, "private": 7, "tiny": 4, "points": 4, "assessment": 3}[kind]
 
 
 def page_of(kind: str) -> str:
@@ -59,8 +57,7 @@ def page_of_points() -> str:
         shoal.verify(original, release, linkage),
         [plausible_gap(original.n_subjects, k) for k in (2, 5)],
         original.snapped_to(shoal.Grid()),
-        utility=measure_points(original, release, linkage),
-        assessment=assess_release(original, release, linkage, tries=1000),
+        evidence=gather_evidence(original, release, linkage, tries=1000),
         statement=Statement(purpose="To see whether long words of a purpose leave their place on a phone " * 3),
     )
 

@@ -209,7 +209,7 @@ def averaged(people: Trajectories, crowds: list[list[int]], *, k: int) -> Case:
         claim=KDeltaAnonymity(k=k, delta_m=0),
         method="nwa",
         parameters={},
-        samples_suppressed=people.n_samples - len(members) * len(t),
+        stands_for=np.concatenate([np.arange(people.offsets[i], people.offsets[i + 1]) for i in members]),
         rng=Randomness.from_system(),
     )
     return release, linkage

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from shoal.attacks.questions import TRIES, assess_release
+from shoal.attacks.questions import TRIES
 from shoal.checkpoint import Checkpoint, fingerprint, parts_folder
 from shoal.errors import ClaimError, MisuseError, OutputError
 from shoal.exposure import KGap, k_gaps
@@ -46,7 +46,6 @@ from shoal.statement import NOTHING_STATED, Statement
 from shoal.trace import TRACE_FILE
 from shoal.trajectories import Grid, Trajectories
 from shoal.utility.accuracy import Accuracy, measure_accuracy
-from shoal.utility.points import measure_points
 from shoal.verdicts import Verdict
 from shoal.verification import verify, verify_folder
 from shoal.verification.candidates import Issued
@@ -107,12 +106,10 @@ def publish(
         write_table(release, staging / RELEASE_FILE)
         manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
         write_manifest(manifest, staging / MANIFEST_FILE)
+        evidence = gather_evidence(original, release, linkage, tries=tries, run=run)
         if isinstance(release, PointRelease):
-            utility = measure_points(original, release, linkage)
-            assessment = assess_release(original, release, linkage, tries=tries, run=run) if tries else None
-            page = points_report(original, release, verdict, gaps, snapped, utility=utility, assessment=assessment, statement=statement)
+            page = points_report(original, release, verdict, gaps, snapped, evidence=evidence, statement=statement)
         else:
-            evidence = gather_evidence(original, release, linkage, tries=tries, run=run)
             of_boxes = partial(release_report, original, release, linkage, verdict, gaps, evidence=evidence, statement=statement)
             page = of_boxes()
             if private_report is not None:

@@ -211,12 +211,14 @@ AnyRelease = Release | PointRelease
 class Linkage:
     """Which subject became which record: pairs (uid, trajectory id), in no particular order. Never inside a release.
 
-    trace: of a release of swapped points, which raw samples each point was made from.
+    trace: of a release of swapped points, which raw samples each point was made from. stands_for: of any release of points, int64 [p], the
+    row of the raw sample that each stands for, -1 = created; known while the release is made and never written.
     """
 
     uids: tuple[str, ...]
     trajectory_ids: tuple[str, ...]
     trace: Trace | None = None
+    stands_for: Integers | None = None
 
     def __post_init__(self) -> None:
         if len(self.uids) != len(self.trajectory_ids):

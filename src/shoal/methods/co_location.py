@@ -92,11 +92,10 @@ def publish_clusters(
     """The release of everybody in a cluster, moved into its cylinder; others are suppressed. Raises NothingLeftError without a cluster."""
     moved = [into_cylinder(cluster.x, cluster.y, claim.delta_m) for cluster in clusters]
     sizes = [len(cluster.t) for cluster in clusters for _ in cluster.members]
-    none = np.empty(0)
-    created = sum(int(np.count_nonzero(cluster.source < 0)) for cluster in clusters)
+    none, nobody = np.empty(0), np.empty(0, dtype=np.int64)
     release, linkage, _ = assemble_points(
         original,
-        np.concatenate([cluster.members for cluster in clusters] or [np.empty(0, dtype=np.int64)]),
+        np.concatenate([cluster.members for cluster in clusters] or [nobody]),
         np.cumsum([0, *sizes], dtype=np.int64),
         Points(
             t=np.concatenate([np.tile(cluster.t, len(cluster.members)) for cluster in clusters] or [none]),
@@ -106,8 +105,7 @@ def publish_clusters(
         claim=claim,
         method=method,
         parameters=parameters,
-        samples_suppressed=original.n_samples - (sum(sizes) - created),
-        samples_created=created,
+        stands_for=np.concatenate([cluster.source.reshape(-1) for cluster in clusters] or [nobody]),
         rng=rng,
     )
     return release, linkage

@@ -22,14 +22,14 @@ def assemble_points(
     claim: PointClaim,
     method: str,
     parameters: Mapping[str, Any],
-    samples_suppressed: int,
-    samples_created: int = 0,
+    stands_for: Integers,
     rng: Randomness,
 ) -> tuple[PointRelease, Linkage, Integers]:
     """The release, who became which record, and for each published point its row in ``points``.
 
     members: int64 [r], the subject whose place each record takes, all different. Record r owns points offsets[r] to offsets[r + 1], in
-    any order. Raises NothingLeftError without a record, or with one that has no point.
+    any order. stands_for: int64 [p], the raw sample of each point, all different, -1 = created; samples that none stands for are suppressed.
+    Raises NothingLeftError without a record, or with one that has no point.
     """
     if not len(members) or (np.diff(offsets) < 1).any():
         raise NothingLeftError("every point would be left out, so there is nothing to publish; relax the thresholds, or add people")
@@ -39,6 +39,7 @@ def assemble_points(
     record = place[np.repeat(np.arange(len(members)), np.diff(offsets))]
     rows = np.lexsort((points.y, points.x, points.t, record))
     trajectory_ids = rng.pseudonyms(len(members))
+    created = int(np.count_nonzero(stands_for < 0))
     release = PointRelease(
         trajectory_ids=trajectory_ids,
         offsets=np.cumsum([0, *np.diff(offsets)[order]], dtype=np.int64),
@@ -48,9 +49,9 @@ def assemble_points(
         parameters=parameters,
         losses=Losses(
             rows=dict(original.intake.dropped),
-            samples_suppressed=samples_suppressed,
+            samples_suppressed=original.n_samples - (len(stands_for) - created),
             subjects_suppressed=original.n_subjects - len(members),
-            samples_created=samples_created,
+            samples_created=created,
         ),
         crs=original.crs,
         unit_of_protection=original.intake.unit_of_protection,
@@ -59,5 +60,5 @@ def assemble_points(
         rows_repaired=dict(original.intake.repaired),
     )
     by_subject = np.argsort(members)
-    linkage = Linkage(tuple(original.ids[members[i]] for i in by_subject), tuple(trajectory_ids[place[i]] for i in by_subject))
-    return release, linkage, rows
+    uids, names = tuple(original.ids[members[i]] for i in by_subject), tuple(trajectory_ids[place[i]] for i in by_subject)
+    return release, Linkage(uids, names, stands_for=stands_for[rows]), rows

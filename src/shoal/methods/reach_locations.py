@@ -94,7 +94,7 @@ class ReachLocations:
             claim=self.claim(),
             method="reach-locations",
             parameters=self.parameters(),
-            samples_suppressed=original.n_samples - len(published),
+            stands_for=published,
             rng=rng,
         )
         set_of = np.full(original.n_samples, -1, dtype=np.int64)

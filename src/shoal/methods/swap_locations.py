@@ -127,7 +127,7 @@ class SwapLocations:
             claim=self.claim(),
             method="swap-locations",
             parameters=self.parameters(),
-            samples_suppressed=original.n_samples - len(published),
+            stands_for=by_record,
             rng=rng,
         )
         set_of = np.full(original.n_samples, -1, dtype=np.int64)

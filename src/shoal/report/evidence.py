@@ -5,31 +5,44 @@ a figure (by area, by hour), it is a share in steps of 5 %, so that no count of 
 steps are for the private page.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from shoal.attacks.questions import TRIES, Answer, Assessment, assess_release
-from shoal.release import Linkage, Release
+from shoal.linked import records_of
+from shoal.release import AnyRelease, Linkage, PointRelease, Release
 from shoal.report.curves import LEAST_PEOPLE, Floats
 from shoal.run import Run
-from shoal.trajectories import Trajectories
+from shoal.trajectories import Grid, Trajectories
 from shoal.utility import Measurement, measure
-from shoal.utility.vanished import Presence, Vanished, measure_vanished
+from shoal.utility.points import measure_points
+from shoal.utility.vanished import Presence, Vanished, measure_vanished, measure_vanished_points
 
 UTILITY: Final = ("od-similarity", "range-error", "range-bounded", "trip-length-error", "time-profile-error")
+UTILITY_OF_POINTS: Final = ("samples-covered", "samples-created", "visits-correlation", "visits-error", "gyration-error", *UTILITY)
 STEPS: Final = 20  # of a share, so 5 % each
 _PLACES_SHOWN: Final = 8
+_DAY_S: Final = 86_400.0
+_WORDS_OF_POINTS: Final = {  # a published point is a single cell and slot
+    "samples-covered": "raw samples whose cell and slot their own person's record has",
+    "samples-created": "published cells and slots without a sample of their record's person",
+    "range-bounded": "range queries answered exactly",
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
-    """assessment: the three questions, None when they were not asked."""
+    """assessment: the three questions, None when they were not asked. utility: only what speaks of at least ten people.
+
+    vanished: None of points whose linkage does not know which raw samples they stand for.
+    """
 
     assessment: Assessment | None
     utility: tuple[Measurement, ...]
-    vanished: Vanished
+    vanished: Vanished | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,16 +58,44 @@ class VanishedPlace:
     losers: int
 
 
-def gather_evidence(original: Trajectories, release: Release, linkage: Linkage, *, tries: int = TRIES, run: Run | None = None) -> Evidence:
+def gather_evidence(
+    original: Trajectories, release: AnyRelease, linkage: Linkage, *, tries: int = TRIES, run: Run | None = None
+) -> Evidence:
     """Everything that the record measures. tries: victims for each attack, 0 = none is played.
 
-    Raises InputError when the parts do not belong together.
+    Points are put on a grid of 100 m and 60 s for what is measured on cells and slots, original: as given, then. Raises InputError when the parts do not belong together.
     """
+    assessment = assess_release(original, release, linkage, tries=tries, run=run) if tries else None
+    if isinstance(release, Release):
+        shown = _of_enough(measure(original, release, linkage, UTILITY), original, release, linkage)
+        return Evidence(assessment=assessment, utility=shown, vanished=measure_vanished(original, release, linkage))
+    snapped = original.snapped_to(Grid())
     return Evidence(
-        assessment=assess_release(original, release, linkage, tries=tries, run=run) if tries else None,
-        utility=tuple(measure(original, release, linkage, UTILITY)),
-        vanished=measure_vanished(original, release, linkage),
+        assessment=assessment,
+        utility=_of_enough(_utility_of_points(original, snapped, release, linkage), snapped, release, linkage),
+        vanished=measure_vanished_points(original, snapped, release, linkage),
     )
+
+
+def _utility_of_points(original: Trajectories, snapped: Trajectories, release: PointRelease, linkage: Linkage) -> list[Measurement]:
+    """Of points as given, and of the same points on a grid, where what is said of boxes is said of cells and slots."""
+    on_grid = measure(snapped, release.as_boxes(snapped.snapped_grid()), linkage, UTILITY_OF_POINTS)
+    reworded = [replace(one, metric=replace(one.metric, words=_WORDS_OF_POINTS.get(one.name, one.metric.words))) for one in on_grid]
+    return [*measure_points(original, release, linkage).measurements(original.n_samples), *reworded]
+
+
+def _of_enough(found: Sequence[Measurement], snapped: Trajectories, release: AnyRelease, linkage: Linkage) -> tuple[Measurement, ...]:
+    """Those that speak of at least ten people who are in the release: trips of so many who make some, a median over people of twenty."""
+    people = snapped.keep(np.flatnonzero(records_of(snapped, release, linkage) >= 0))
+    person = np.repeat(np.arange(people.n_subjects), people.lengths)
+    day = np.floor(people.t * people.snapped_grid().slot_s / _DAY_S)
+    moves, same_day = np.diff(person) == 0, np.diff(day) == 0
+    behind = {
+        "od-similarity": len(np.unique(person[1:][moves & same_day])),
+        "trip-length-error": len(np.unique(person[1:][moves])),
+        "gyration-error": people.n_subjects // 2,
+    }
+    return tuple(one for one in found if behind.get(one.name, people.n_subjects) >= LEAST_PEOPLE)
 
 
 def may_be_shown(answer: Answer) -> bool:

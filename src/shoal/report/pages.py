@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.claims import KAnonymity
 from shoal.exposure import KGap
-from shoal.release import Linkage, Release
+from shoal.release import AnyRelease, Linkage, Release
 from shoal.report import figures, wording
 from shoal.report.evidence import Evidence, gather_evidence, hidden_places, may_be_shown, places_that_lost_most
 from shoal.report.example import Example, typical_crowd
@@ -88,9 +88,7 @@ def release_page(
         drawings["crowd-sizes"] = figures.crowd_sizes(facts)
     if any(gap.curve.value for gap in facts.gaps):
         drawings["k-gap"] = figures.gap_cdfs(facts.gaps)
-    if evidence is not None and release.losses.samples_suppressed:
-        drawings["vanished-place"] = figures.vanished_by_place(evidence.vanished)
-        drawings["vanished-hour"] = figures.vanished_by_hour(evidence.vanished)
+    drawings |= vanished_drawings(release, evidence)
     if example is not None:
         drawings["example-space"] = figures.example_in_space(example, release.grid)
         drawings["example-time"] = figures.example_in_time(example, release.grid)
@@ -105,19 +103,38 @@ def release_page(
         private=private,
         settings=wording.settings_of(release),
         statement=statement,
-        evidence=evidence,
-        assessment=None if evidence is None else evidence.assessment,
-        may_be_shown=may_be_shown,
-        places=[] if evidence is None else places_that_lost_most(evidence.vanished),
-        hidden_places=0 if evidence is None else hidden_places(evidence.vanished),
         techniques=techniques_of(release),
         model=model_of(release.claim),
-        show=show,
+        **evidence_shown(evidence),
         dropped=wording.rows_by_reason(release.losses.rows, facts.rows_read),
         repaired=wording.rows_by_reason(release.rows_repaired, facts.rows_read),
         notes=notes,
         findings=verdict.to_json()["findings_by_kind"],
     )
+
+
+def vanished_drawings(release: AnyRelease, evidence: Evidence | None) -> "dict[str, Figure]":
+    """Where and when samples vanished; nothing where none did, or nobody looked."""
+    if evidence is None or evidence.vanished is None or not release.losses.samples_suppressed:
+        return {}
+    return {
+        "vanished-place": figures.vanished_by_place(evidence.vanished),
+        "vanished-hour": figures.vanished_by_hour(evidence.vanished),
+    }
+
+
+def evidence_shown(evidence: Evidence | None) -> dict[str, Any]:
+    """What the parts of a record on risks, on utility and on who vanished are filled with."""
+    vanished = None if evidence is None else evidence.vanished
+    return {
+        "assessment": None if evidence is None else evidence.assessment,
+        "may_be_shown": may_be_shown,
+        "utility": None if evidence is None else evidence.utility,
+        "show": show,
+        "vanished": vanished,
+        "places": [] if vanished is None else places_that_lost_most(vanished),
+        "hidden_places": 0 if vanished is None else hidden_places(vanished),
+    }
 
 
 def assessment_report(original: Trajectories, gaps: Sequence[KGap]) -> str:

@@ -4,17 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.attacks.questions import Assessment
 from shoal.exposure import KGap
 from shoal.release import PointRelease
 from shoal.report import figures, wording
 from shoal.report.density import density_map
-from shoal.report.evidence import may_be_shown
+from shoal.report.evidence import Evidence
 from shoal.report.facts import gap_facts, span_of
-from shoal.report.pages import page
+from shoal.report.pages import evidence_shown, page, vanished_drawings
 from shoal.statement import NOTHING_STATED, Statement
 from shoal.trajectories import Trajectories
-from shoal.utility.points import PointUtility
 from shoal.verdicts import Verdict
 
 
@@ -25,14 +23,13 @@ def points_report(
     gaps: Sequence[KGap],
     snapped: Trajectories,
     *,
-    utility: PointUtility | None = None,
-    assessment: Assessment | None = None,
+    evidence: Evidence | None = None,
     statement: Statement = NOTHING_STATED,
 ) -> str:
     """The page of a release of points.
 
-    snapped: the original on the grid of the gaps, of the map and of attacks on boxes; utility: where it is known; assessment: the three
-    questions, None when they were not asked; statement: the publisher's.
+    snapped: the original on the grid of the gaps, of the map and of attacks on boxes; evidence: what was measured for it, None = nothing;
+    statement: the publisher's.
     """
     grid = snapped.snapped_grid()
     boxes = release.as_boxes(grid).boxes
@@ -43,6 +40,7 @@ def points_report(
     }
     if any(gap.curve.value for gap in shown):
         drawings["k-gap"] = figures.gap_cdfs(shown)
+    drawings |= vanished_drawings(release, evidence)
     return page(
         "points.html.j2",
         drawings,
@@ -51,9 +49,7 @@ def points_report(
         grid=grid,
         density=density,
         gaps=shown,
-        utility=utility,
-        assessment=assessment,
-        may_be_shown=may_be_shown,
+        **evidence_shown(evidence),
         span=span_of(boxes.t_start, boxes.t_end, grid.slot_s),
         subjects=original.n_subjects,
         samples=original.n_samples,
@@ -64,4 +60,5 @@ def points_report(
         findings=verdict.to_json()["findings_by_kind"],
         statement=statement,
         limits=wording.LIMITS_OF_POINTS[release.claim.type],
+        meaning=wording.VANISHED_OF_POINTS[release.claim.type],
     )

@@ -41,6 +41,22 @@ LIMITS_OF_POINTS: Final = {
     ),
 }
 
+VANISHED_OF_POINTS: Final = {
+    TrajectoryPrivacy.type: (
+        "A raw sample vanished when it stands in no record at all: it found no swap set, or its person was left out. One that stands in "
+        "another person's record has not vanished."
+    ),
+    LocationPrivacy.type: (
+        "A raw sample vanished when neither its time nor its place stands in a record: it lies too far from the streets, or found no swap "
+        "set. One whose place stands in another person's record has not vanished."
+    ),
+    KDeltaAnonymity.type: (
+        "A raw sample vanished when no published point stands for it: its crowd has no point for it, so that it was cut off or deleted, or "
+        "its person was left out. One that was moved has not vanished, however far it was moved, and points that were created make up for "
+        "none."
+    ),
+}
+
 _NONE: Final = "\N{EN DASH}"
 
 _MEANINGS: Final = {

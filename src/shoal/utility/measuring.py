@@ -33,12 +33,18 @@ class Value:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
-    """A row of METRICS. unit: of the value ("share" runs from 0 to 1)."""
+class Scale:
+    """What a figure says and how it is read. unit: of the value ("share" runs from 0 to 1)."""
 
     words: str
     unit: str
     better: Better
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(Scale):
+    """A row of METRICS."""
+
     function: "Callable[[Pair], Value]"
 
 
@@ -47,7 +53,7 @@ class Measurement:
     """A metric with what it found."""
 
     name: str
-    metric: Metric
+    metric: Scale
     found: Value
 
     def to_json(self) -> dict[str, Any]:

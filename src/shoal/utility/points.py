@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,19 @@ from shoal.linked import records_of
 from shoal.release import Linkage, PointRelease
 from shoal.run import Run
 from shoal.trajectories import Trajectories
+from shoal.utility.measuring import Measurement, Scale, Value
 
 Floats = npt.NDArray[np.float64]
 _QUERIES_PER_PART = 500
+_SCALES: Final = {
+    "total-distortion": Scale(
+        words="distance of records from the movement they stand for, all raw samples together", unit="m", better="lower"
+    ),
+    "mean-distortion": Scale(words="the same on average", unit="m", better="lower"),
+    "times-defined": Scale(words="raw samples at whose time their person's record has a place", unit="share", better="higher"),
+    "removed-trajectories": Scale(words="people without a record", unit="share", better="lower"),
+    "removed-locations": Scale(words="points fewer than raw samples (below zero: more)", unit="share", better="lower"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +41,12 @@ class PointUtility:
     def to_json(self) -> dict[str, Any]:
         """All figures by name."""
         return asdict(self)
+
+    def measurements(self, n_samples: int) -> tuple[Measurement, ...]:
+        """The same with words, units and directions. n_samples: of the raw data, of which ``defined`` becomes a share."""
+        shares = (self.defined / n_samples, self.removed_trajectories, self.removed_locations)
+        found = (self.total_distortion_m, self.mean_distortion_m, *shares)
+        return tuple(Measurement(name=name, metric=_SCALES[name], found=Value(value=v)) for name, v in zip(_SCALES, found, strict=True))
 
 
 def measure_points(original: Trajectories, release: PointRelease, linkage: Linkage, *, omega_m: float = 0.0) -> PointUtility:
