@@ -250,10 +250,13 @@ def lost_rows(original: Trajectories, release: shoal.Release, linkage: shoal.Lin
 
 
 def vanished_recomputed(original: Trajectories, release: shoal.Release, linkage: shoal.Linkage, *, private: bool) -> dict[str, float]:
-    if not release.losses.samples_suppressed:
+    return vanished_of(lost_rows(original, release, linkage), release.grid.cell_m, private=private)
+
+
+def vanished_of(rows: list[tuple[int, int, int, int, bool]], cell_m: float, *, private: bool = False) -> dict[str, float]:
+    """The figures of who vanished, from (subject, slot, cell east, cell north, lost) of every raw sample."""
+    if not any(row[4] for row in rows):
         return {}
-    rows = lost_rows(original, release, linkage)
-    cell_m = release.grid.cell_m
     side = math.ceil((max(max(r[i] for r in rows) - min(r[i] for r in rows) for i in (2, 3)) + 1) / 8)
     of_zone = defaultdict(list)
     for row in rows:
@@ -355,13 +358,8 @@ def test_every_drawing_is_of_these_numbers(published: tuple[Trajectories, Path])
         sizes = Counter(Counter(records).values())
         line("crowd-sizes", 0, sorted(sizes), [sizes[size] for size in sorted(sizes)])
     if release.losses.samples_suppressed:
-        rows = lost_rows(original, release, linkage)
-        of_hour = [[row for row in rows if row[1] * 60 // 3600 % 24 == hour] for hour in range(24)]
-        shares = [round(20 * sum(r[4] for r in own) / len(own)) / 20 if len({r[0] for r in own}) >= 10 else None for own in of_hour]
-        line("vanished-hour", 0, list(range(24)), shares)
-        cells = [value for row in drawn["vanished-place"][0]["z"] for value in row if value is not None]
-        assert all(abs(20 * value - round(20 * value)) < 1e-9 for value in cells)
-        seen.add("vanished-place")
+        check_vanished_drawings(drawn, lost_rows(original, release, linkage), release.grid.cell_m)
+        seen |= {"vanished-hour", "vanished-place"}
     heat = drawn["map"][0]
     step_km = heat["dx"]
     inside = sum(10**z * step_km**2 for row in heat["z"] for z in row if z is not None)
@@ -370,6 +368,23 @@ def test_every_drawing_is_of_these_numbers(published: tuple[Trajectories, Path])
     assert float(page.facts["map-height"][0]) == pytest.approx(1000 * step_km * len(heat["z"]), rel=1e-3)
     assert int(page.facts["map-outlines"][0]) == sum(value is None for value in drawn["map"][1]["x"])
     assert drawn.keys() == seen | {"map"}
+
+
+def check_vanished_drawings(drawn: dict[str, Any], rows: list[tuple[int, int, int, int, bool]], cell_m: float) -> None:
+    """Bars of hours and squares of areas, each from the rows that lie in it; blank with fewer than ten people."""
+
+    def share(own: list[tuple[int, int, int, int, bool]]) -> float | None:
+        return round(20 * sum(r[4] for r in own) / len(own)) / 20 if len({r[0] for r in own}) >= 10 else None
+
+    bars, squares = drawn["vanished-hour"][0], drawn["vanished-place"][0]
+    assert bars["x"] == list(range(24))
+    assert bars["y"] == [share([row for row in rows if row[1] * 60 // 3600 % 24 == hour]) for hour in range(24)]
+    east, north = (np.round(np.array(squares[axis]) * 1000 / cell_m).astype(int).tolist() for axis in "xy")
+    found = [
+        [share([r for r in rows if east[i] <= r[2] < east[i + 1] and north[j] <= r[3] < north[j + 1]]) for i in range(len(east) - 1)]
+        for j in range(len(north) - 1)
+    ]
+    assert squares["z"] == found
 
 
 def test_the_private_page_adds_counts_and_nothing_unmarked(published: tuple[Trajectories, Path]) -> None:
@@ -406,6 +421,8 @@ def test_rates_of_hardly_anybody_are_not_shown(tmp_path: Path) -> None:
     page = Marks((tmp_path / "release/report.html").read_text())
     assert "fewer than ten people; not shown" in page.text
     assert not any(name.startswith("risk-") and name != "risk-tries" for name in page.facts)
+    assert "Fewer than ten people are in this release" in page.text
+    assert not any(name.startswith("utility-") for name in page.facts)
 
 
 def test_a_statement_round_trips_and_its_faults_are_named(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def assemble_points(
     """The release, who became which record, and for each published point its row in ``points``.
 
     members: int64 [r], the subject whose place each record takes, all different. Record r owns points offsets[r] to offsets[r + 1], in
-    any order. stands_for: int64 [p], the raw sample of each point, all different, -1 = created; samples that none stands for are suppressed.
+    any order. stands_for: int64 [p], the raw sample of each point, all different, -1 = created; samples without a point are suppressed.
     Raises NothingLeftError without a record, or with one that has no point.
     """
     if not len(members) or (np.diff(offsets) < 1).any():

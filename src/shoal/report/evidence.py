@@ -63,7 +63,8 @@ def gather_evidence(
 ) -> Evidence:
     """Everything that the record measures. tries: victims for each attack, 0 = none is played.
 
-    Points are put on a grid of 100 m and 60 s for what is measured on cells and slots, original: as given, then. Raises InputError when the parts do not belong together.
+    original: as given for a release of points, which is put on a grid of 100 m and 60 s where cells and slots count. Raises InputError
+    when the parts do not belong together.
     """
     assessment = assess_release(original, release, linkage, tries=tries, run=run) if tries else None
     if isinstance(release, Release):
