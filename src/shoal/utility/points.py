@@ -18,9 +18,7 @@ from shoal.utility.measuring import Measurement, Scale, Value
 Floats = npt.NDArray[np.float64]
 _QUERIES_PER_PART = 500
 _SCALES: Final = {
-    "total-distortion": Scale(
-        words="distance of records from the movement they stand for, all raw samples together", unit="m", better="lower"
-    ),
+    "total-distortion": Scale(words="distance of raw samples from their own person's record, all together", unit="m", better="lower"),
     "mean-distortion": Scale(words="the same on average", unit="m", better="lower"),
     "times-defined": Scale(words="raw samples at whose time their person's record has a place", unit="share", better="higher"),
     "removed-trajectories": Scale(words="people without a record", unit="share", better="lower"),
