@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import shoal
+from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, same, vanished_of
 from shoal.attacks import Rate, attack
 from shoal.attacks.questions import DRAW, QUESTIONS, assess_release
 from shoal.claims import KDeltaAnonymity, LocationPrivacy
@@ -30,7 +31,6 @@ from shoal.utility import measure
 from shoal.utility.points import measure_points
 from small_points import crowd, drivers, town
 from test_every_point_method import table_of_fleet
-from test_record import RECORD, TERMS, Marks, check_vanished_drawings, same, vanished_of
 
 TRIES = 12
 ON_GRID = ("points:4", "top:2", "attribution:2", "home-work")
