@@ -191,6 +191,19 @@ def test_methods_of_points_are_judged_beside_those_of_boxes(city: Path, tmp_path
     assert tried["tries"] > 0
 
 
+def test_moved_points_are_judged_by_whoever_wins_most(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Points that were moved are in other cells: nobody is found by cells, nearly everybody by the record that passes nearest."""
+    runs = '[[runs]]\nmethod = "nwa"\ndelta = "20km"\nstep = "1h"\n[budget]\nknowledge = "points:4"\nat_most = 0.2\n'
+    (tmp_path / "study.toml").write_text('knowledge = ["points:4"]\ntries = 60\nhold_out = 0.2\n' + runs, encoding="utf-8")
+    shown = json.loads(Shoal(capsys)("compare", city, "--config", tmp_path / "study.toml", "--output", tmp_path / "out", "--json").out)
+    assert not shown["failed"], shown["failed"]
+    rates = {(e["name"], e["target"]): e["rate"] for e in shown["releases"][0]["attacks"]["points:4"]}
+    assert {target for name, target in rates if name == "nearest-linkage"} == {"raw", "release", "control"}
+    assert rates["nearest-linkage", "release"] > rates["linkage", "release"]
+    assert shown["points"][0]["risk"] == max(rates[name, "release"] for name in ("linkage", "triples-linkage", "nearest-linkage"))
+    assert "the record that passes nearest" in (tmp_path / "out/comparison.html").read_text()
+
+
 def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, tmp_path: Path) -> None:
     seen = visit(finished / "out/comparison.html", tmp_path)
     assert (seen.requests, seen.complaints, seen.overflowing, seen.clashes) == ((), (), (), ())

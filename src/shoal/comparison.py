@@ -32,6 +32,13 @@ from shoal.utility import METRICS, measure
 REPORT_FILE: Final = "comparison.html"
 TABLE_FILE: Final = "comparison.json"
 RUNS_FOLDER: Final = "runs"
+# Whoever knows as many points as "points:P" says may also look for them to the last digit, or for the record that passes nearest. A release
+# of points is judged by the adversary who wins most: moved points are in other cells, which hides nobody from the other two.
+_OF_POINTS: Final = ("triples", "nearest")
+_ALIKE: Final[Mapping[str, tuple[str, ...]]] = {
+    "linkage": ("linkage", "triples-linkage", "nearest-linkage"),
+    "unicity": ("unicity", "triples-unicity"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +84,7 @@ def compare(original: Trajectories, study: Study, output: Path, run: Run | None 
         (output / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
         output.chmod(0o700)
     published, control = _held_out(original, study)
-    points_of = None if given is None else _held_out(given, study)[0]
+    points_of, control_points = (None, None) if given is None else _held_out(given, study)
     if points_of is not None and points_of.ids != published.ids:
         raise MisuseError("the points as given are of other people than the snapped samples; read both from one input")
     results: list[Mapping[str, Any]] = []
@@ -85,10 +92,12 @@ def compare(original: Trajectories, study: Study, output: Path, run: Run | None 
     for done, setting in enumerate(study.settings):
         run.progress("releases", done, len(study.settings))
         try:
-            if setting.method.takes_points and points_of is None:
-                raise MisuseError(f"{setting.name} publishes points; give the input as given, too")
-            source = points_of if setting.method.takes_points and points_of is not None else published
-            results.append(_result_of(setting, source, published, control, study, output / RUNS_FOLDER, run))
+            source, outside = published, control
+            if setting.method.takes_points:
+                if points_of is None:
+                    raise MisuseError(f"{setting.name} publishes points; give the input as given, too")
+                source, outside = points_of, control_points
+            results.append(_result_of(setting, source, outside, published, control, study, output / RUNS_FOLDER, run))
         except (NothingLeftError, ClaimError, MisuseError) as error:
             failed[setting.label] = str(error)
     run.progress("releases", len(study.settings), len(study.settings))
@@ -129,6 +138,7 @@ def _held_out(original: Trajectories, study: Study) -> tuple[Trajectories, Traje
 def _result_of(
     setting: Setting,
     source: Trajectories,
+    outside: Trajectories | None,
     published: Trajectories,
     control: Trajectories | None,
     study: Study,
@@ -137,10 +147,12 @@ def _result_of(
 ) -> Mapping[str, Any]:
     """The release's attacks and measurements: from an earlier run where they are there, computed and kept where not.
 
-    source: what the method is handed, points as given or ``published``, the snapped samples by which every release is judged.
+    source: what the method is handed, points as given or ``published``, the snapped samples by which every release is judged; outside: the
+    control group in the same form.
     """
+    known = {text: [text, *_as_points(text)] if setting.method.takes_points else [text] for text in study.knowledge}
     made = _digest([setting.name, setting.method.parameters(), _fingerprint(source)])
-    asked = _digest([list(study.knowledge), study.tries, study.seed, None if control is None else _fingerprint(control)])
+    asked = _digest([list(known.values()), study.tries, study.seed, None if control is None else _fingerprint(control)])
     place = folder / f"{setting.name}-{made}"
     result_file = place / f"result-{asked}.json"
     if result_file.exists():
@@ -161,14 +173,14 @@ def _result_of(
             linkage_file=place / "linkage.parquet",
             tries=0,  # the study attacks it itself
         )
-    release, linkage = read_any_release(place / "release"), read_linkage(place / "linkage.parquet")
-    if isinstance(release, PointRelease):
-        release = release.as_boxes(published.snapped_grid())
+    given, linkage = read_any_release(place / "release"), read_linkage(place / "linkage.parquet")
+    release = given.as_boxes(published.snapped_grid()) if isinstance(given, PointRelease) else given
     attacks: dict[str, Any] = {}
     notes: list[str] = []
-    for text in study.knowledge:
-        found = attack(published, release, linkage, [text], np.random.default_rng(study.seed), tries=study.tries, control=control, run=run)
-        attacks[text] = [rate.to_json() for rate in found.rates]
+    for text, (on_grid, *as_points) in known.items():
+        found = attack(published, release, linkage, [on_grid], _draw(study), tries=study.tries, control=control, run=run)
+        more = attack(source, given, linkage, as_points, _draw(study), tries=study.tries, control=outside, run=run) if as_points else found
+        attacks[text] = [rate.to_json() for rate in (*found.rates, *(more.rates if as_points else ()))]
         notes += found.notes
     result = {
         "label": setting.label,
@@ -184,13 +196,26 @@ def _result_of(
     return result
 
 
+def _as_points(text: str) -> list[str]:
+    """What else whoever has this knowledge may do with it against a release of points."""
+    name, _, rest = text.partition(":")
+    return [f"{kind}:{rest}" for kind in _OF_POINTS] if name == "points" else []
+
+
+def _draw(study: Study) -> np.random.Generator:
+    """What is known of whom: the same for every release."""
+    return np.random.default_rng(study.seed)
+
+
 def _point(result: Mapping[str, Any], study: Study) -> Point:
-    """The release on the plane of the budget's attack and metric."""
+    """The release on the plane of the budget's attack, by the adversary who wins most with that knowledge, and its metric."""
     budget = study.budget
     names = [entry["name"] for entry in result["attacks"][budget.knowledge] if entry["target"] == "release"]
     if budget.attack not in names:
         raise MisuseError(f"the budget's attack '{budget.attack}' does not belong to {budget.knowledge}; choose {' or '.join(names)}")
-    risk = next(e for e in result["attacks"][budget.knowledge] if (e["name"], e["target"]) == (budget.attack, "release"))
+    alike = _ALIKE.get(budget.attack, (budget.attack,))
+    tried = [e for e in result["attacks"][budget.knowledge] if e["name"] in alike and e["target"] == "release"]
+    risk = max(tried, key=lambda entry: entry["rate"])
     value = next(entry["value"] for entry in result["measurements"] if entry["name"] == budget.utility)
     return Point(
         label=result["label"],

@@ -28,7 +28,7 @@ def comparison_page(
             "name": name,
             "attacker": next(_entries(releases, knowledge, name))["attacker"],
             "baseline": percent(next(_entries(releases, knowledge, name))["baseline"]),
-            "raw": _rates_of(releases[:1], knowledge, name, "raw")[0],
+            "raw": next((rate for rate in _rates_of(releases, knowledge, name, "raw") if rate[1]), ("-", "")),
             "release": _rates_of(releases, knowledge, name, "release"),
             "control": _rates_of(releases, knowledge, name, "control"),
         }
