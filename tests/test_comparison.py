@@ -223,6 +223,12 @@ def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, tmp_path:
         ('[budget]\nwish = 5\n[[runs]]\nmethod = "glove"', "wish"),
         ('[budget]\nutility = "beauty"\n[[runs]]\nmethod = "glove"', "'beauty' is no metric"),
         ('knowledge = ["magic"]\n[[runs]]\nmethod = "glove"', "'magic' is not a knowledge"),
+        ('knowledge = "points:4"\n[[runs]]\nmethod = "glove"', "knowledge = 'points:4' must be a list"),
+        ('knowledge = [4]\n[[runs]]\nmethod = "glove"', "an entry of knowledge = 4 must be text"),
+        ('budget = 5\n[[runs]]\nmethod = "glove"', "budget = 5 must be a table"),
+        ('tries = "many"\n[[runs]]\nmethod = "glove"', "tries = 'many' must be a whole number"),
+        ('[budget]\nknowledge = ["points:4"]\n[[runs]]\nmethod = "glove"', "must be text in quotes"),
+        ('[budget]\nat_most = "5 %"\n[[runs]]\nmethod = "glove"', "at_most = '5 %' must be a number"),
         ('hold_out = 0.9\n[[runs]]\nmethod = "glove"', "hold_out"),
     ],
 )

@@ -15,6 +15,15 @@ from shoal.street_files import read_streets
 from shoal.units import duration_s, length_m
 from shoal.utility import METRICS
 
+_WORDS: Final[dict[type | tuple[type, ...], str]] = {
+    str: "text in quotes",
+    int: "a whole number",
+    (int, float): "a number",
+    list: "a list",
+    dict: "a table",
+}
+_KINDS: Final = {"knowledge": list, "tries": int, "hold_out": (int, float), "seed": int, "runs": list, "budget": dict}
+_BUDGET_KINDS: Final = {"attack": str, "knowledge": str, "at_most": (int, float), "utility": str}
 _KNOWN: Final = ("knowledge", "tries", "hold_out", "seed", "budget", "runs")
 
 
@@ -64,6 +73,10 @@ def read_study(path: Path) -> Study:
     if unknown:
         raise InputError(f"{path} sets '{unknown[0]}', which no study has; known: {', '.join(_KNOWN)}")
     try:
+        _insist_on_kinds(entries, _KINDS, "")
+        _insist_on_kinds(entries.get("budget", {}), _BUDGET_KINDS, "budget.")
+        for text in entries.get("knowledge", ()):
+            _insist_on_kinds({"knowledge": text}, {"knowledge": str}, "an entry of ")
         given = {name: entries[name] for name in ("tries", "hold_out", "seed") if name in entries}
         budget = Budget(**entries.get("budget", {}))
         knowledge = tuple(dict.fromkeys([*entries.get("knowledge", DEFAULT_KNOWLEDGE), budget.knowledge]))
@@ -71,6 +84,13 @@ def read_study(path: Path) -> Study:
         return Study(settings=settings, budget=budget, knowledge=knowledge, **given)
     except (TypeError, MisuseError) as error:
         raise InputError(f"{path}: {error}") from error
+
+
+def _insist_on_kinds(entries: Mapping[str, Any], kinds: Mapping[str, Any], where: str) -> None:
+    """Raises MisuseError for the first entry of another kind than it must have."""
+    for name, kind in kinds.items():
+        if name in entries and not isinstance(entries[name], kind):
+            raise MisuseError(f"{where}{name} = {entries[name]!r} must be {_WORDS[kind]}")
 
 
 def _swept(run: dict[str, Any]) -> list[Setting]:
