@@ -108,15 +108,19 @@ def test_raw_points_single_out_and_strangers_show_luck() -> None:
     """On raw data everybody is found; of 20 people who were never in the release nobody is, except by luck."""
     everybody = crowd(60, 40, spread_s=20)
     original, strangers = everybody.keep(np.arange(40)), everybody.keep(np.arange(40, 60))
-    release, linkage = shoal.W4m(k=2, trash=0).anonymize(original, Randomness.from_system())
+    release, linkage = shoal.W4m(k=2, trash=0).anonymize(original, Randomness.for_research(3))
     played = attack(original, release, linkage, EVERY_KNOWLEDGE, np.random.default_rng(0), control=strangers)
     rates = {(rate.name, rate.knowledge, rate.target): rate for rate in played.rates}
     assert rates["nearest-linkage", "4 true points", "raw"].rate == 1
     assert rates["triples-unicity", "4 exact triples", "raw"].rate == 1
     assert rates["nearest-linkage", "4 true points", "release"].rate > 0.25
     luck = rates["nearest-linkage", "4 true points", "control"]
-    assert luck.tries == 20
-    assert luck.low <= luck.baseline <= luck.high
+    assert (luck.tries, luck.baseline) == (20, 1 / 40)
+    again = [
+        attack(original, release, linkage, ["nearest:4"], np.random.default_rng(draw), control=strangers, targets=["control"]).rates[0]
+        for draw in range(20)
+    ]
+    assert 1 <= sum(rate.successes for rate in again) <= 22  # 400 guesses at 1/40: 10 expected, outside once in some thousands
     assert not played.notes
     alone = attack(original, None, None, ["nearest:1", "times:1"], np.random.default_rng(0))
     assert {rate.target for rate in alone.rates} == {"raw"}

@@ -1,7 +1,9 @@
 """The same promises for every engine: same results in order, same release, errors as they are, a killed worker costs its task only."""
 
+import contextlib
 import os
 import signal
+import socket
 import threading
 from pathlib import Path
 
@@ -20,6 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 
 ENGINES = ("threads", "local:2", "dask")
 OTHER_PROCESSES = ENGINES[1:]
+ANY_PORT = {"dashboard_address": "127.0.0.1:0"}
 
 
 def squared(number: int) -> int:
@@ -112,12 +115,21 @@ def test_the_release_is_the_same_and_holds(engine: Engine, city: Path, tmp_path:
 
 def test_a_cluster_is_found_by_its_address(city: Path, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, scheduler_kwargs=ANY_PORT) as cluster:
         engine = engine_of(f"dask:{cluster.scheduler_address}")
         assert list(engine.map(squared, range(5))) == [0, 1, 4, 9, 16]
         rng = Randomness.for_research(9)
         publish_in_blocks(city, Reading(), shoal.Glove(), tmp_path / "release", rng=rng, size=30, engine=engine, run=Run())
     assert (tmp_path / "release" / "manifest.json").exists()
+
+
+def test_clusters_of_one_machine_do_not_ask_for_the_same_port() -> None:
+    pytest.importorskip("distributed")
+    with socket.socket() as taken:
+        with contextlib.suppress(OSError):  # somebody else has it: as good
+            taken.bind(("", 8787))
+            taken.listen()
+        assert list(engine_of("dask").map(squared, range(3))) == [0, 1, 4]
 
 
 @pytest.mark.parametrize("name", ["spark", "local:0", "local:many", "threads:2", ""])

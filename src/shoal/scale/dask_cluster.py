@@ -39,6 +39,7 @@ class DaskCluster:
                     n_workers=_LOCAL_WORKERS,
                     threads_per_worker=1,
                     dashboard_address=None,
+                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # any free port: two clusters may run side by side
                     set_as_default=False,
                     silence_logs=logging.CRITICAL,  # a worker that is lost is taken care of here
                 )
