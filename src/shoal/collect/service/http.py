@@ -190,7 +190,8 @@ class Watch:
                 self._below[route, bucket] += took_s <= bucket
         if not self._quiet:
             line = {"at_s": round(time.time(), 3), "route": route, "status": status, "ms": round(1000 * took_s, 1)}
-            print(json.dumps({**line, "bytes_in": bytes_in, "bytes_out": bytes_out}), file=sys.stderr, flush=True)  # noqa: T201
+            line |= {"bytes_in": bytes_in, "bytes_out": bytes_out}
+            print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201  (the log)
 
     def text(self) -> str:
         """All counts in Prometheus' text format."""
