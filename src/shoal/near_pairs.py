@@ -51,6 +51,8 @@ class NearPairs:
         mains = self.people.places.offsets[order]
         ranked = Ranked(stratum, self.lengths[order], self.people.places.own[mains], self.people.places.weights[mains], *places, *bins)
 
+        shift, limits = self._limits(ranked.lengths, wanted[order], threshold)
+
         def part(first: int) -> Nearest:
             found = Nearest(
                 partner=np.empty((n, count), dtype=np.int32),
@@ -61,7 +63,7 @@ class NearPairs:
             )
             room = self.room(order)
             for begin in range(first * LANES, len(order), threads * LANES):
-                sieve(self.people, ranked, order, begin, threshold, found, room, self.scale)
+                sieve(self.people, ranked, order, begin, limits, shift, threshold, found, room, self.scale)
                 if first == 0:  # one thread speaks for all: they advance alike
                     left = len(order) - begin
                     self.run.progress(_LABEL, possible - left * (left - 1) // 2, possible)
@@ -89,6 +91,17 @@ class NearPairs:
             strip[np.argsort(places.x[main], kind="stable")] = np.arange(len(own)) * strips // len(own)
             order[first : first + stratum] = own[np.lexsort((places.y[main], strip, ~wanted[own]))]
         return order, stratum
+
+    def _limits(self, lengths: Integers, wanted: Numbers, threshold: float) -> tuple[int, Numbers]:
+        """How many bits least costs lose, downwards, so that they and their sums fit; and what sums must stay below.
+
+        lengths, wanted: by rank. The limits are int32 [2, n], beside a block of nobody wanted (no sum is below 0) and beside any other.
+        """
+        shift, half, longest = 0, int(self.scale.half), int(lengths.max(initial=1))
+        while half >> shift >= 1 << 15 or (half >> shift) * 2 * longest >= 1 << 31:
+            shift += 1
+        limits = np.minimum(threshold * lengths / (1 << shift) * 1.000001 + 1, (1 << 31) - 1).astype(np.int32)
+        return shift, np.stack([np.where(wanted, limits, np.int32(0)), limits])
 
     def room(self, order: Integers) -> Field:
         """Room for the field of any of these subjects; each thread needs its own."""

@@ -268,6 +268,8 @@ def sieve(
     ranked: Ranked,
     order: Integers,
     begin: int,
+    limits: Numbers,
+    shift: int,
     threshold: float,
     nearest: Nearest,
     room: Field,
@@ -275,9 +277,11 @@ def sieve(
 ) -> None:
     """Offer to each other all pairs of a block and those behind it with an effort below ``threshold``, as far as the lists reach.
 
-    order: subjects by rank; the block is the LANES of them from ``begin`` on. threshold: in units of 1 / (2 * half).
+    order: subjects by rank; the block is the LANES of them from ``begin`` on. limits: [2, n] what the bounds of each rank must stay below
+    beside a block in which nobody's nearest are wanted, and beside one in which somebody's are. shift: bits that least costs lose for the
+    bounds. threshold: in units of 1 / (2 * half).
     """
-    lengths, n_places, n_bins = ranked.lengths, len(people.places.costs), people.hours.n_bins
+    n_places, n_bins = len(people.places.costs), people.hours.n_bins
     least = np.empty((LANES, n_places), dtype=people.places.costs.dtype)
     gaps = np.empty((LANES, n_bins), dtype=people.places.costs.dtype)
     near = np.zeros((n_places, LANES), dtype=np.int16)
@@ -286,23 +290,16 @@ def sieve(
     rank = np.empty((LANES, len(order) - begin + begin % ranked.stratum), dtype=np.int32)
     bound = np.empty(rank.shape, dtype=np.int32)
     found = np.empty(LANES, dtype=np.int64)
-    shift, half = 0, int(scale.half)  # least costs lose so many bits, downwards, that they and their sums fit
-    while half >> shift >= 1 << 15 or (half >> shift) * 2 * room.longest >= 1 << 31:
-        shift += 1
+    half = int(scale.half)
     lanes = min(LANES, len(order) - begin)
-    nobody_wanted = not np.any(nearest.wanted[order[begin : begin + lanes]])
-    limits = np.zeros(len(order), dtype=np.int32)
-    for r in range(len(order)):
-        if nobody_wanted and not nearest.wanted[order[r]]:
-            continue  # no sum is below 0
-        limits[r] = min(threshold * lengths[r] / (1 << shift) * 1.000001 + 1, (1 << 31) - 1)
+    somebody = np.any(nearest.wanted[order[begin : begin + lanes]])
     for lane in range(lanes):
         least_costs(people.places, order[begin + lane], least[lane])
         least_gaps(people.raw, people.hours, order[begin + lane], scale, gaps[lane])
     least_of_all(least[:lanes], least_near)
     lay_across(least[:lanes], least_near, half, shift, near)
     lay_across(gaps[:lanes], np.zeros(n_bins, dtype=gaps.dtype), half, shift, soon)
-    pass_bounds(ranked, begin, limits, near, soon, least_near, shift, found, rank, bound)
+    pass_bounds(ranked, begin, limits[int(somebody)], near, soon, least_near, shift, found, rank, bound)
     for lane in range(lanes):
         for first in range(0, found[lane], _AT_ONCE):
             some = slice(first, min(first + _AT_ONCE, found[lane]))

@@ -112,6 +112,8 @@ class Glove:
 
     def _kept(self, boxes: Boxes, grid: Grid) -> Boxes:
         """The boxes whose extents do not exceed the suppression thresholds."""
+        if self.suppress_space_m is None and self.suppress_time_s is None:
+            return boxes
         kept = np.ones(len(boxes), dtype=np.bool_)
         if self.suppress_space_m is not None:
             kept &= (boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min) * grid.cell_m <= self.suppress_space_m
