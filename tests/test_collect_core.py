@@ -20,7 +20,7 @@ from shoal.collect.faults import PeerError
 from shoal.collect.group import FFDHE3072, Group
 from shoal.collect.grouping import Lottery, commitment, divide
 from shoal.collect.records import Query, Release, decode_query, decode_releases, encode_query, encode_release
-from shoal.collect.similarity import Likeness, occurrences, occurs, similar, similar_times
+from shoal.collect.similarity import Likeness, occurrences, occurs, similar
 from shoal.collect.subtrajectories import Prior, count, extract, fake_trajectory
 from shoal.collect.trimming import Trimming, needed, smallest_hitting_set, trim
 from shoal.collect.utility import average_utility, reaches, utility
@@ -225,8 +225,8 @@ def test_a_circle_smaller_than_its_cell_is_refused() -> None:
 
 def test_identical_intervals_are_similar_but_not_as_printed() -> None:
     one = Cylinder(100, 10, 0, 0, 100)
-    assert similar_times(one, one, Likeness(theta_min=60))
-    assert not similar_times(one, one, Likeness(theta_min=60, literal=True))
+    assert similar(one, one, Likeness(theta_min=60))
+    assert not similar(one, one, Likeness(theta_min=60, literal=True))
     assert similar(one, Cylinder(170, 5, 0, 0, 1), Likeness(theta_min=60))
     assert not similar(one, Cylinder(171, 5, 0, 0, 1), Likeness(theta_min=60))
     east, west = Cylinder(0, 9, 0, 179_999_000, 100), Cylinder(0, 9, 0, -179_999_000, 100)

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,24 @@ def test_rounds_of_volunteers_and_then_of_others() -> None:
             shared = again.shared[one.user]
             common = [count for places, count in shared.phi.items() if set(places) <= set(range(4))]
             assert set(common) == {5}, "six people share the way, and nobody counts herself"
+
+
+def test_a_round_in_the_bootstrapping_phase_leaves_records_of_nobody() -> None:
+    filling = replace(RULES, bootstrap_until=3)
+    with PhiStore() as store:
+        collectors = [Collector(store, seed("collector"))]
+        authority = authority_for(collectors)
+        volunteers = people(3, k=0)
+        outcome = run_collection(volunteers, collectors, authority, PRIOR, Chance(seed("filling")), day=1, rules=filling)
+        assert not outcome.failed
+        assert all(one.released and one.identifier is None for one in outcome.shared.values())
+        assert (store.n_records, store.n_bootstrap) == (3, 3)
+        assert not any(authority.identifiers_of(one.user) or one.sent for one in volunteers)
+        points = outcome.shared["user 0"].released
+        assert (store.count(points, Likeness(), 2).people, store.count(points, Likeness(), 2).bootstrap) == (0, 3)
+        ended = run_collection(volunteers, collectors, authority, PRIOR, Chance(seed("ended")), day=3, rules=filling)
+        assert all(one.identifier is not None for one in ended.shared.values())
+        assert (store.n_records, store.n_bootstrap) == (6, 3)
 
 
 def test_lying_collectors_are_found() -> None:

@@ -58,7 +58,8 @@ class Participant:
 class Rules:
     """What all members of a round do alike, so that nobody stands out.
 
-    proven_shuffle: every mixer proves her shuffle (docs/decisions/0039 says what that costs).
+    proven_shuffle: every mixer proves her shuffle (docs/decisions/0039 says what that costs). bootstrap_until: before this day, what is
+    released is a record of nobody, forgotten on it (docs/decisions/0071).
     """
 
     group_size: int = 4
@@ -70,6 +71,11 @@ class Rules:
     likeness: Likeness = field(default_factory=Likeness)
     period_days: int = 365
     proven_shuffle: bool = False
+    bootstrap_until: int | None = None
+
+    def until(self, day: int) -> int | None:
+        """When the records of nobody that are released on this day are forgotten; None when they are somebody's."""
+        return None if self.bootstrap_until is None or day >= self.bootstrap_until else self.bootstrap_until
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,7 @@ def run_collection(
     participants that the rules cannot serve.
     """
     rules, wires = rules or Rules(), wires or Wires()
+    until = rules.until(day)
     by_identity = {one.identity: one for one in participants}
     groups, waiting, restarts = form_groups(list(by_identity), rules.group_size, chance, wires)
     shared: dict[str, Shared] = {}
@@ -134,16 +141,18 @@ def run_collection(
         answers = submit(records, members, collectors, day, wires)
         counts = [phi_of(m, asked, heard, rules.likeness) for m, asked, heard in zip(members, questions, answers, strict=True)]
         kept = [trim(len(points), phi, needed(m.k, m.reading), m.trimming) for m, points, phi in zip(members, blurred, counts, strict=True)]
-        drafts = [draft(m, points, places, chance) for m, points, places in zip(members, blurred, kept, strict=True)]
+        nobody = until is not None
+        drafts = [draft(m, points, places, chance, of_nobody=nobody) for m, points, places in zip(members, blurred, kept, strict=True)]
         pieces = [encode_release(None if one is None else one.release, rules.n_pieces, chance) for one in drafts]
         for member, one in zip(members, drafts, strict=True):
-            if one is not None:  # from now on it may be stored, whatever she gets to know: her own count must not exceed the truth
+            # from now on it may be stored, whatever she gets to know: her own count must not exceed the truth
+            if one is not None and not nobody:
                 member.sent.append((one.release.points, day))
         records, stopped = mix(members, pieces, name + b" releases", rules, chance, wires)
         failed += stopped
         if records is None:
             continue
-        receipts = hand_in(records, members, collectors, day, wires)
+        receipts = hand_in(records, members, collectors, day, wires, until)
         for member, asked, heard, phi, places, one in zip(members, questions, answers, counts, kept, drafts, strict=True):
             given = None if one is None or not wires.alive(member.identity) else receipts.get(one.release.name)
             if one is not None and given is not None:
@@ -260,16 +269,27 @@ def submit(
 
 
 def hand_in(
-    records: Sequence[bytes], members: Sequence[Participant], collectors: Sequence[Collector], day: int, wires: Wires
+    records: Sequence[bytes],
+    members: Sequence[Participant],
+    collectors: Sequence[Collector],
+    day: int,
+    wires: Wires,
+    until: int | None = None,
 ) -> dict[bytes, Receipt]:
-    """What the group releases goes to every collector, from the first member whose message arrives; a copy has no effect."""
+    """What the group releases goes to every collector, from the first member whose message arrives; a copy has no effect.
+
+    until: the day on which it is forgotten, as records of nobody, for which there are no receipts.
+    """
     receipts: dict[bytes, Receipt] = {}
     for member in members:
-        for _ in range(wires.arrivals(member.identity, SERVER, b"".join(records))):
-            receipts, _ = collectors[0].accept(records, day)
-            for mirror in collectors[1:]:
-                mirror.accept(records, day)
-        if receipts:
+        arrivals = wires.arrivals(member.identity, SERVER, b"".join(records))
+        for _ in range(arrivals):
+            if until is None:
+                receipts, *_ = [one.accept(records, day)[0] for one in collectors]
+            else:
+                for one in collectors:
+                    one.accept_bootstrap(records, day, until)
+        if arrivals:
             break
     return receipts
 

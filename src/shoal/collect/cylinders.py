@@ -7,6 +7,7 @@ that it says no more than the cell does.
 
 import hashlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -79,10 +80,20 @@ class Blur:
 
 def distance_m(lat1_deg: float, lon1_deg: float, lat2_deg: float, lon2_deg: float) -> float:
     """Great-circle distance (haversine); the antimeridian is no border."""
-    lat1, lat2 = math.radians(lat1_deg), math.radians(lat2_deg)
-    half_lat, half_lon = (lat2 - lat1) / 2, math.radians(lon2_deg - lon1_deg) / 2
-    h = math.sin(half_lat) ** 2 + math.cos(lat1) * math.cos(lat2) * math.sin(half_lon) ** 2
-    return 2 * EARTH_M * math.asin(min(1.0, math.sqrt(h)))
+    return distances_from(lat1_deg, lon1_deg)(lat2_deg, lon2_deg)
+
+
+def distances_from(lat1_deg: float, lon1_deg: float) -> Callable[[float, float], float]:
+    """The great-circle distances from one place, which many others are held against."""
+    radians, sin, cos, lat1 = math.radians, math.sin, math.cos, math.radians(lat1_deg)
+    cos_lat1 = cos(lat1)
+
+    def distance(lat2_deg: float, lon2_deg: float) -> float:
+        lat2 = radians(lat2_deg)
+        h = sin((lat2 - lat1) / 2) ** 2 + cos_lat1 * cos(lat2) * sin(radians(lon2_deg - lon1_deg) / 2) ** 2
+        return 2 * EARTH_M * math.asin(min(1.0, math.sqrt(h)))
+
+    return distance
 
 
 def cylinder_for(point: Point, blur: Blur, device_key: bytes, period: int) -> Cylinder:

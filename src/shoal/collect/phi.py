@@ -18,7 +18,7 @@ from shoal.collect.cylinders import EARTH_M, MICRO, Cylinder
 from shoal.collect.database import Database
 from shoal.collect.faults import PeerError
 from shoal.collect.records import Release, encode_points
-from shoal.collect.similarity import Likeness, similar
+from shoal.collect.similarity import Likeness, alike
 
 _SLACK_M: Final = 0.01  # doubles on the sphere, far above their error
 
@@ -133,9 +133,10 @@ class PhiStore:
         )
         boxes = [_for_postgres(_box(point, point.radius_m + likeness.theta_m, likeness.theta_min)) for point in points]
         found: list[Places] = [{} for _ in points]
+        is_similar = [alike(point, likeness) for point in points]
         for bit, record, position, who, *stored in self.database.rows(statement, [value for box in boxes for value in (*box, before_day)]):
             at = bit.bit_length() - 1
-            if who != left_out and similar(points[at], Cylinder(*stored), likeness):
+            if who != left_out and is_similar[at](*stored):
                 found[at].setdefault((record, who), []).append(position)
         return found
 
@@ -148,11 +149,11 @@ class PhiStore:
         self, point: Cylinder, likeness: Likeness, before_day: int, *, without: int | None = None, among: Places | None = None
     ) -> Places:
         """All stored points that are similar to one; only of the records in ``among``, when given."""
-        places: Places = {}
+        places, is_similar = Places(), alike(point, likeness)
         for record, position, who, *stored in self._near(point, likeness, before_day):
             if who == without or (among is not None and (record, who) not in among):
                 continue
-            if similar(point, Cylinder(*stored), likeness):
+            if is_similar(*stored):
                 places.setdefault((record, who), []).append(position)
         return places
 

@@ -1,9 +1,9 @@
 """When two sub-trajectories count as the same (user-centric.txt, Def. 2.5), and how often one occurs in a trajectory."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from shoal.collect.cylinders import MICRO, Cylinder, distance_m
+from shoal.collect.cylinders import MICRO, Cylinder, distances_from
 from shoal.errors import MisuseError
 
 
@@ -23,22 +23,25 @@ class Likeness:
             raise MisuseError(f"theta = {self.theta_m} m and {self.theta_min} min must be finite and not negative, for example 1000 and 60")
 
 
-def similar_times(a: Cylinder, b: Cylinder, likeness: Likeness) -> bool:
-    """Whether two intervals are at most theta_T apart."""
-    theta = likeness.theta_min
-    if likeness.literal:
-        a_after_b = b.end_min + theta >= a.start_min and b.end_min + theta <= a.end_min
-        b_after_a = a.end_min + theta >= b.start_min and a.end_min + theta <= b.end_min
-        return a_after_b or b_after_a
-    return a.start_min <= b.end_min + theta and b.start_min <= a.end_min + theta
+def alike(point: Cylinder, likeness: Likeness) -> Callable[[int, int, int, int, int], bool]:
+    """Whether another point is similar to this one, from its start, gap, latitude, longitude, radius; thousands may be asked about."""
+    start, end, own_radius_m, theta_m, theta = point.start_min, point.end_min, point.radius_m, likeness.theta_m, likeness.theta_min
+    away_m, literal = distances_from(point.lat_udeg / MICRO, point.lon_udeg / MICRO), likeness.literal
+
+    def is_similar(its_start: int, its_gap: int, lat_udeg: int, lon_udeg: int, radius_m: int) -> bool:
+        its_end = its_start + its_gap
+        if literal:
+            times = start <= its_end + theta <= end or its_start <= end + theta <= its_end
+        else:
+            times = start <= its_end + theta and its_start <= end + theta
+        return times and away_m(lat_udeg / MICRO, lon_udeg / MICRO) <= own_radius_m + radius_m + theta_m
+
+    return is_similar
 
 
 def similar(a: Cylinder, b: Cylinder, likeness: Likeness) -> bool:
-    """Whether two uncertain points are similar."""
-    if not similar_times(a, b, likeness):
-        return False
-    apart_m = distance_m(a.lat_udeg / MICRO, a.lon_udeg / MICRO, b.lat_udeg / MICRO, b.lon_udeg / MICRO)
-    return apart_m <= a.radius_m + b.radius_m + likeness.theta_m
+    """Whether two uncertain points are similar: at most theta_T apart, and their circles at most theta_L."""
+    return alike(a, likeness)(b.start_min, b.gap_min, b.lat_udeg, b.lon_udeg, b.radius_m)
 
 
 def occurrences(query_places: Sequence[Sequence[int]]) -> int:
