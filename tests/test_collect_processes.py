@@ -15,13 +15,13 @@ from shoal.collect.service.wire import DAY_S
 from shoal.collect.similarity import Likeness
 
 
-def place_of(folder: Path, database_url: str, ks: tuple[int, ...]) -> Site:
+def place_of(folder: Path, database_url: str, ks: tuple[int, ...], *more: str) -> Site:
     """A site whose database holds what three people released the day before yesterday on the common way."""
     minutes = int(time.time() // DAY_S) * 1440 - 2000
     way = [Point(39.9 + 0.01 * i, 116.3 + 0.01 * i, minutes + 60 * i) for i in range(3)]
     with PhiStore(Database(database_url)) as store:
         volunteers(store, 3, int(time.time() // DAY_S) - 2, way)
-    return Site(folder, database_url, ks, minutes)
+    return Site(folder, database_url, ks, minutes, more=more)
 
 
 def check_everything(site: Site, least: int) -> None:
@@ -45,6 +45,12 @@ def test_four_devices_complete_a_round(database_url: str, tmp_path: Path) -> Non
         asked = ("--database", f"sqlite:///{tmp_path / 'authority.sqlite'}", "--key", str(tmp_path / "authority.key"))
         listing = site.start("authority", *asked, "--identifiers-of", "user 2")
         assert finish([listing]) == [f"{site.noted(2)['identifier']}\n"]
+
+
+def test_four_devices_prove_their_shuffles(tmp_path: Path) -> None:
+    with place_of(tmp_path, f"sqlite:///{tmp_path / 'collect.sqlite'}", (1, 2, 3, 3), "--proven-shuffle") as site:
+        assert all(one.startswith("shared:") for one in finish([site.join(number) for number in range(4)]))
+        check_everything(site, 12)
 
 
 PHASES = ("waiting for the round", "asking how many", "having it stored")  # every step is killed in tests/test_collect_service.py
