@@ -1,27 +1,39 @@
-"""How long GLOVE takes, how many pairs it looks at, and what its kernel is worth against the literal equation.
+"""How long GLOVE takes, how many pairs it looks at, and what its pruning and its kernel are worth.
 
-    python bench/bench_glove.py [--subjects 5000] [--days 14] [--layout nation] [--k 2 5]
+    python bench/bench_glove.py [--subjects 5000 20000] [--days 14] [--layout nation] [--k 2 5] [--matrix 1000] [--output FOLDER]
 
-Prints seconds by the clock, CPU seconds of all threads and peak memory; the ratios are taken in one process, one after the other, on the
-same pairs of people who have 250 samples each, 25 more or fewer.
+Seconds by the clock, CPU seconds of all threads, and the peak memory of the process so far. Kernels are compiled and data is made and read
+beforehand, which is reported, too. The ratios are taken in this one process, one after the other: merging with the full matrix of literal
+efforts against bands, which must merge the same pairs in the same order; and pairs evaluated in full, by NumPy, by the literal equation and
+by the field, among people who have 250 samples each, 25 more or fewer. With --output also writes glove.json and glove.html, a plot.
 """
 
 import argparse
+import json
+import math
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import numpy as np
 
 import shoal
+from effort_matrix import EffortMatrix
 from shoal.compiled import compiled
 from shoal.kernels.near_pairs import Field, People, choose_columns, field_of, field_sum, least_costs
 from shoal.kernels.stretch import Floats, Integers, Scale
+from shoal.methods.assembly import Crowd
 from shoal.methods.banded_pairs import BandedPairs
+from shoal.methods.greedy import ClosestPairs, Merging, merge_greedily
+from shoal.methods.merging import merge
 from shoal.near_pairs import NearPairs
-from shoal.randomness import Randomness
+from shoal.release import Boxes
 from shoal.run import Run
 from shoal.stretch import Caps
 from shoal.trajectories import Trajectories
@@ -85,58 +97,149 @@ def all_pairs(original: Trajectories) -> Callable[[], object]:
     return lambda: every_sum(near.people, order, room, near.scale)
 
 
-def match_all(pairs: BandedPairs) -> None:
-    while (pair := pairs.closest()) is not None:
-        pairs.retire(*pair)
+@contextmanager
+def timed(row: dict[str, Any], name: str) -> Iterator[None]:
+    """Adds seconds by the clock and CPU seconds to a row."""
+    began, spent = time.perf_counter(), time.process_time()
+    yield
+    row[f"{name}_s"], row[f"{name}_cpu_s"] = time.perf_counter() - began, time.process_time() - spent
 
 
-def seconds_of(work: Callable[[], object]) -> float:
-    began = time.process_time()
-    work()
-    return time.process_time() - began
+def cpu_s_of(work: Callable[[], object]) -> float:
+    row: dict[str, Any] = {}
+    with timed(row, "work"):
+        work()
+    return float(row["work_cpu_s"])
+
+
+def pairs_a_second(original: Trajectories) -> dict[str, float]:
+    """Pairs a CPU second, evaluated in full."""
+    few = original.keep(np.flatnonzero(np.abs(original.lengths - 250) <= 25)[:600])
+    tiny, some, scale = few.keep(np.arange(12)), few.keep(np.arange(60)), Caps().scale_on(original.snapped_grid())
+    out, n_pairs = np.zeros((60, 60)), few.n_subjects * (few.n_subjects - 1) // 2
+    compile_s = cpu_s_of(all_pairs(tiny))
+    literal_efforts(tiny.offsets, tiny.t, tiny.x, tiny.y, scale, out)
+    return {
+        "compile_s": compile_s,
+        "people": few.n_subjects,
+        "samples_each": few.n_samples / few.n_subjects,
+        "numpy": 200 / cpu_s_of(lambda: numpy_efforts(few, scale, 200)),
+        "literal": 1770 / cpu_s_of(lambda: literal_efforts(some.offsets, some.t, some.x, some.y, scale, out)),
+        "field": n_pairs / cpu_s_of(all_pairs(few)),
+    }
+
+
+def against_matrix(original: Trajectories, k: int) -> dict[str, Any]:
+    """Merging by the full matrix and by bands, on one thread; raises AssertionError unless they merge alike."""
+    caps, row, outcomes = Caps(), {"people": original.n_subjects, "k": k}, []
+    makers: dict[str, Callable[[Trajectories], ClosestPairs]] = {
+        "matrix": lambda people: EffortMatrix(people, caps),
+        "bands": lambda people: BandedPairs(people, caps, Run(threads=1)),
+    }
+    for name, make in makers.items():
+        merging(original.keep(np.arange(20)), make, k)  # compiles
+        with timed(row, name):
+            outcomes.append(merging(original, make, k))
+    assert outcomes[0].sequence == outcomes[1].sequence, "bands and matrix merge other pairs"
+    return row
+
+
+def merging(original: Trajectories, make: Callable[[Trajectories], ClosestPairs], k: int) -> Merging:
+    scale = Caps().scale_on(original.snapped_grid())
+    everybody = [Crowd(members=np.array([i]), boxes=Boxes.of_samples(*own)) for i, own in enumerate(original)]
+    return merge_greedily(everybody, make(original), k, lambda a, b: merge(a, b, scale), Run(threads=1))
+
+
+def searched(original: Trajectories) -> dict[str, Any]:
+    """Which pairs k = 2 merges, without merging them."""
+    row: dict[str, Any] = {}
+    with timed(row, "search"):
+        pairs = BandedPairs(original, Caps(), Run())
+        while (pair := pairs.closest()) is not None:
+            pairs.retire(*pair)
+    possible = original.n_subjects * (original.n_subjects - 1) / 2
+    row["share_begun"], row["share_ended"] = (pairs.tally / possible).tolist()  # repeats counted
+    return row
+
+
+def compared(original: Trajectories, ks: list[int], n_matrix: int) -> dict[str, Any]:
+    """The ratios, printed."""
+    speed = pairs_a_second(original)
+    print(f"compile: {speed['compile_s']:.2f} s (0.1 s or less when cached)")
+    print(f"pairs a CPU second, in full: NumPy {speed['numpy']:,.0f}; literal {speed['literal']:,.0f}; field {speed['field']:,.0f}")
+    print(f"ratio: {speed['field'] / speed['literal']:.1f} x the literal kernel, {speed['field'] / speed['numpy']:.1f} x NumPy")
+    few = original.keep(np.arange(min(n_matrix, original.n_subjects)))
+    rows = [against_matrix(few, k) for k in ks] if n_matrix else []
+    for row in rows:
+        both = f"matrix {row['matrix_cpu_s']:.1f}, bands {row['bands_cpu_s']:.2f} CPU s"
+        print(f"{row['people']:,} people, k = {row['k']}: {both}: {row['matrix_cpu_s'] / row['bands_cpu_s']:.0f} x", flush=True)
+    return {"pairs_a_cpu_s": speed, "matrix": rows}
+
+
+def cost(rows: list[dict[str, Any]], name: str) -> str:
+    """The last row's seconds, and how they grow from the size before."""
+    said = f"{rows[-1][f'{name}_s']:.1f} s, {rows[-1][f'{name}_cpu_s']:.1f} CPU s"
+    if len(rows) > 1:
+        before, after = rows[-2:]
+        more = math.log(after[f"{name}_cpu_s"] / before[f"{name}_cpu_s"]) / math.log(after["people"] / before["people"])
+        said += f" (CPU grows with exponent {more:.2f})"
+    return said
+
+
+def peak_gib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 2**30
+
+
+def plot(searches: list[dict[str, Any]], runs: dict[int, list[dict[str, Any]]], path: Path) -> None:
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    lines = {
+        "search for the closest, k = 2": (searches, "search_cpu_s"),
+        **{f"all, k = {k}": (rows, "all_cpu_s") for k, rows in runs.items()},
+    }
+    for title, (rows, name) in lines.items():
+        figure.add_scatter(x=[row["people"] for row in rows], y=[row[name] for row in rows], name=title, mode="lines+markers")
+    figure.update_layout(xaxis={"title": "people", "type": "log"}, yaxis={"title": "CPU seconds", "type": "log"})
+    figure.write_html(path, include_plotlyjs=True)
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--subjects", type=int, default=5000)
+    options.add_argument("--subjects", type=int, nargs="+", default=[5000])
     options.add_argument("--days", type=int, default=14)
     options.add_argument("--layout", choices=("nation", "city"), default="nation")
     options.add_argument("--k", type=int, nargs="+", default=[2, 5])
+    options.add_argument("--matrix", type=int, default=1000, help="people merged by the full matrix, too; 0 leaves it out")
+    options.add_argument("--output", type=Path)
     asked = options.parse_args()
 
-    original = shoal.read(shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
-    scale = Caps().scale_on(original.snapped_grid())
-    print(f"{original.n_subjects} people, {original.n_samples} samples, {asked.layout}, {Run().threads} threads")
-
-    few = original.keep(np.flatnonzero(np.abs(original.lengths - 250) <= 25)[:600])
-    everybody, n_pairs = np.arange(few.n_subjects), few.n_subjects * (few.n_subjects - 1) // 2
-    print(f"{few.n_subjects} of them have {few.n_samples / few.n_subjects:.0f} samples each, 25 more or fewer")
-    out = np.zeros((few.n_subjects, few.n_subjects))
-    tiny = few.keep(np.arange(12))
-    print(f"compile: {seconds_of(all_pairs(tiny)):.2f} s (0.1 s or less when cached)")
-    literal_efforts(tiny.offsets, tiny.t, tiny.x, tiny.y, scale, out)
-    some = few.keep(everybody[:60])
-    literal = 1770 / seconds_of(lambda: literal_efforts(some.offsets, some.t, some.x, some.y, scale, out))
-    in_full = n_pairs / seconds_of(all_pairs(few))
-    in_numpy = 200 / seconds_of(lambda: numpy_efforts(few, scale, 200))
-    print(f"pairs a CPU second, evaluated in full: NumPy {in_numpy:,.0f}; literal kernel {literal:,.0f}; field {in_full:,.0f}")
-    print(f"ratio: {in_full / literal:.1f} x the literal kernel, {in_full / in_numpy:.1f} x NumPy")
-
-    pairs = BandedPairs(original, Caps(), Run())
-    wall = time.perf_counter()
-    searched = seconds_of(lambda: match_all(pairs))
-    print(f"closest pairs at k = 2, no merging: {time.perf_counter() - wall:.1f} s, {searched:.1f} CPU s", flush=True)
-    possible = original.n_subjects * (original.n_subjects - 1) / 2
-    print(f"share of pairs begun {pairs.tally[0] / possible:.3%}, evaluated to the end {pairs.tally[1] / possible:.3%} (repeats counted)")
-    for k in asked.k:
-        began, wall = time.process_time(), time.perf_counter()
-        crowds = shoal.Glove(k=k).crowds(original, Run())
-        taken = f"{time.perf_counter() - wall:.1f} s, {time.process_time() - began:.1f} CPU s"
-        print(f"from trajectories to {len(crowds)} finished crowds at k = {k}: {taken}", flush=True)
-    release, linkage = shoal.Glove(k=asked.k[0]).anonymize(original, Randomness.from_system())
-    print(f"verifying: {seconds_of(lambda: shoal.verify(original, release, linkage)):.1f} CPU s (compile included)")
-    unit = 1 if sys.platform == "darwin" else 1024
-    print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30:.2f} GiB")
+    searches: list[dict[str, Any]] = []
+    runs: dict[int, list[dict[str, Any]]] = {k: [] for k in asked.k}
+    ratios: dict[str, Any] = {}
+    for n in sorted(set(asked.subjects)):
+        row: dict[str, Any] = {}
+        with timed(row, "load"):
+            original = shoal.read(shoal.synthesize(n, asked.days, 1, layout=asked.layout))
+        size = f"{n:,} people, {original.n_samples:,} samples, {asked.layout}"
+        print(f"{size}, {Run().threads} threads; made and read in {row['load_s']:.1f} s")
+        ratios = ratios or compared(original, asked.k, asked.matrix)
+        searches.append({"people": n, **searched(original)})
+        print(f"closest pairs at k = 2, no merging: {cost(searches, 'search')}")
+        begun, ended = searches[-1]["share_begun"], searches[-1]["share_ended"]
+        print(f"share of pairs begun {begun:.3%}, evaluated to the end {ended:.3%} (repeats counted)", flush=True)
+        for k in asked.k:
+            runs[k].append(row := {"people": n})
+            with timed(row, "all"):
+                row["crowds"] = len(shoal.Glove(k=k).crowds(original, Run()))
+            row["peak_gib"] = peak_gib()
+            made = f"from trajectories to {row['crowds']:,} finished crowds at k = {k}"
+            print(f"{made}: {cost(runs[k], 'all')}; peak memory {row['peak_gib']:.2f} GiB", flush=True)
+    if asked.output:
+        asked.output.mkdir(parents=True, exist_ok=True)
+        result = {"asked": vars(asked), **ratios, "searches": searches, "runs": runs}
+        (asked.output / "glove.json").write_text(json.dumps(result, indent=2, default=str))
+        plot(searches, runs, asked.output / "glove.html")
 
 
 if __name__ == "__main__":
