@@ -40,6 +40,7 @@ REPORT_FILE: Final = "report.html"
 FORMAT_VERSION: Final = 1
 
 _ROWS_PER_GROUP: Final = 1 << 20
+_MOST_CORNERS_OF_A_MAP: Final = 1 << 26
 _POLYGON: Final = np.dtype(
     [("order", "u1"), ("type", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("corners", "<f8", (5, 2))]
 )  # well-known binary of a polygon with one ring of five corners: 93 bytes
@@ -122,9 +123,8 @@ def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
 
 def _table_of(release: Release) -> tuple[pa.Table, list[list[float]]]:
     """The boxes in the columns of the file, and the bounds of their outlines where there is a plane."""
-    columns: dict[str, pa.Array] = {
-        "trajectory_id": pa.array(np.repeat(np.array(release.trajectory_ids), np.diff(release.offsets)), pa.string())
-    }
+    record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
+    columns: dict[str, pa.Array] = {"trajectory_id": pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))}
     for name, values in zip(BOX_COLUMNS, release.boxes.columns(), strict=True):
         step = release.grid.slot_s if name.startswith("t_") else release.grid.cell_m
         in_units = values * step
@@ -401,10 +401,30 @@ def read_linkage(path: Path) -> Linkage:
 
 def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:
     """[m, 5, 2] longitude and latitude of each box's closed ring, counter-clockwise from the lower left corner."""
-    east = np.stack([boxes.x_min, boxes.x_max, boxes.x_max, boxes.x_min, boxes.x_min], axis=1) * cell_m
-    north = np.stack([boxes.y_min, boxes.y_min, boxes.y_max, boxes.y_max, boxes.y_min], axis=1) * cell_m
-    lon, lat = transform(crs, WGS84, east.ravel().astype(np.float64), north.ravel().astype(np.float64))
-    return np.stack([lon.reshape(east.shape), lat.reshape(east.shape)], axis=2)
+    x = np.stack([boxes.x_min, boxes.x_max, boxes.x_max, boxes.x_min], axis=1)
+    y = np.stack([boxes.y_min, boxes.y_min, boxes.y_max, boxes.y_max], axis=1)
+    corners = _in_degrees(x.ravel(), y.ravel(), cell_m, crs).reshape(-1, 4, 2)
+    return corners[:, [0, 1, 2, 3, 0]]
+
+
+def _in_degrees(x: Integers, y: Integers, cell_m: float, crs: str) -> Floats:
+    """[m, 2] longitude and latitude of corners of cells; each distinct one is projected once, for places repeat."""
+
+    def projected(x: Integers, y: Integers) -> Floats:
+        return np.stack(transform(crs, WGS84, x.astype(np.float64) * cell_m, y.astype(np.float64) * cell_m), axis=1)
+
+    if not len(x):
+        return np.empty((0, 2))
+    west, south = int(x.min()), int(y.min())
+    columns, rows = int(x.max()) - west + 1, int(y.max()) - south + 1
+    if columns * rows > _MOST_CORNERS_OF_A_MAP:
+        return projected(x, y)
+    place = (x - west) * rows + (y - south)
+    seen = np.zeros(columns * rows, dtype=np.bool_)
+    seen[place] = True
+    distinct, number = np.flatnonzero(seen), np.cumsum(seen, dtype=np.int32) - 1
+    degrees: Floats = projected(distinct // rows + west, distinct % rows + south)[number[place]]
+    return degrees
 
 
 def _outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[float]]:

@@ -1,0 +1,28 @@
+"""Outlines of boxes in degrees: every corner as pyproj gives it on its own, however near or far apart the boxes lie."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyproj import Transformer
+
+from shoal.release import Boxes
+from shoal.release_folder import outline_corners
+
+PLANE = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
+NEAR, FAR = st.integers(-30, 30), st.integers(-60_000, 60_000)  # a map of all corners fits, or it does not
+
+
+@given(
+    st.sampled_from([NEAR, FAR]).flatmap(lambda cells: st.lists(st.tuples(cells, cells, st.integers(1, 9), st.integers(1, 9)), max_size=8))
+)
+def test_every_corner_is_projected_as_on_its_own(found: list[tuple[int, int, int, int]]) -> None:
+    x, y, width, height = np.array(found, dtype=np.int64).reshape(-1, 4).T
+    boxes = Boxes(t_start=x, t_end=x + 1, x_min=x, y_min=y, x_max=x + width, y_max=y + height)
+    corners = outline_corners(boxes, 100.0, PLANE)
+    assert corners.shape == (len(found), 5, 2)
+    to_degrees = Transformer.from_crs(PLANE, "EPSG:4326", always_xy=True)
+    for (left, low, wide, high), ring in zip(found, corners, strict=True):
+        right, top = left + wide, low + high
+        for place, (lon, lat) in zip([(left, low), (right, low), (right, top), (left, top), (left, low)], ring, strict=True):
+            assert (lon, lat) == pytest.approx(to_degrees.transform(place[0] * 100.0, place[1] * 100.0), abs=1e-12)
