@@ -10,7 +10,7 @@ from shoal.release import Boxes
 from shoal.release_folder import outline_corners
 
 PLANE = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
-NEAR, FAR = st.integers(-30, 30), st.integers(-60_000, 60_000)  # a map of all corners fits, or it does not
+NEAR, FAR = st.integers(-30, 30), st.integers(-60_000, 60_000)
 
 
 @given(
@@ -26,3 +26,11 @@ def test_every_corner_is_projected_as_on_its_own(found: list[tuple[int, int, int
         right, top = left + wide, low + high
         for place, (lon, lat) in zip([(left, low), (right, low), (right, top), (left, top), (left, low)], ring, strict=True):
             assert (lon, lat) == pytest.approx(to_degrees.transform(place[0] * 100.0, place[1] * 100.0), abs=1e-12)
+
+
+def test_boxes_too_far_apart_to_number_their_corners() -> None:
+    far = np.array([-(1 << 33), 0, 1 << 33])
+    boxes = Boxes(t_start=far, t_end=far + 1, x_min=far, y_min=far, x_max=far + 1, y_max=far + 1)
+    corners = outline_corners(boxes, 100.0, PLANE)
+    assert np.isinf(corners[[0, 2]]).all(), "off the plane there is no place"
+    assert corners[1, 0] == pytest.approx((2.3, 48.9))

@@ -40,7 +40,6 @@ REPORT_FILE: Final = "report.html"
 FORMAT_VERSION: Final = 1
 
 _ROWS_PER_GROUP: Final = 1 << 20
-_MOST_CORNERS_OF_A_MAP: Final = 1 << 26
 _POLYGON: Final = np.dtype(
     [("order", "u1"), ("type", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("corners", "<f8", (5, 2))]
 )  # well-known binary of a polygon with one ring of five corners: 93 bytes
@@ -417,13 +416,11 @@ def _in_degrees(x: Integers, y: Integers, cell_m: float, crs: str) -> Floats:
         return np.empty((0, 2))
     west, south = int(x.min()), int(y.min())
     columns, rows = int(x.max()) - west + 1, int(y.max()) - south + 1
-    if columns * rows > _MOST_CORNERS_OF_A_MAP:
+    if columns * rows >= 1 << 63:
         return projected(x, y)
-    place = (x - west) * rows + (y - south)
-    seen = np.zeros(columns * rows, dtype=np.bool_)
-    seen[place] = True
-    distinct, number = np.flatnonzero(seen), np.cumsum(seen, dtype=np.int32) - 1
-    degrees: Floats = projected(distinct // rows + west, distinct % rows + south)[number[place]]
+    places = pa.array((x - west) * rows + (y - south)).dictionary_encode()
+    distinct = places.dictionary.to_numpy()
+    degrees: Floats = projected(distinct // rows + west, distinct % rows + south)[places.indices.to_numpy()]
     return degrees
 
 
