@@ -6,15 +6,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from command_line import Shoal
 from mix_runs import seed
 from shoal.collect.chance import Chance
-from shoal.collect.cylinders import Point
+from shoal.collect.cylinders import Cylinder, Point
+from shoal.collect.phi import PhiStore
+from shoal.collect.records import Release
 from shoal.collect.similarity import Likeness
-from shoal.collect.simulation import Setting, Trips, simulate, trips_of
+from shoal.collect.simulation import Setting, Trips, _Stored, simulate, trips_of
 from shoal.errors import MisuseError
 from shoal.io import read
+from shoal.run import Run
 from shoal.synthetic import write_synthetic
 from shoal.trajectories import Trajectories
 
@@ -31,6 +36,28 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def towns(n: int, alike: int) -> list[Trips]:
     """``alike`` people who do the same, the others each in a town of her own."""
     return [[[Point(i if i >= alike else 0.0, 0.01 * step, START + 100 * step) for step in range(3)]] for i in range(n)]
+
+
+places = st.sampled_from([0, 9_000, 30_000])
+cylinders = st.builds(Cylinder, st.integers(1000, 1100), st.integers(0, 40), places, places, st.integers(1, 900))
+records = st.lists(cylinders, min_size=2, max_size=4).map(sorted)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.lists(records, max_size=3), max_size=4), records, st.booleans(), st.booleans())
+def test_counts_in_memory_are_those_of_the_database(
+    people: list[list[list[Cylinder]]], asked: list[Cylinder], literal: bool, by_people: bool
+) -> None:
+    setting = Setting(likeness=Likeness(theta_m=333.3, theta_min=7, literal=literal), by_people=by_people)
+    pairs = list(itertools.combinations(range(len(asked)), 2))
+    stored = _Stored()
+    with PhiStore() as store:
+        for person, own in enumerate(people):
+            stored.add(person, own)
+            store.add_all([Release(bytes([person, n] * 8), bytes([person] * 16), bytes(32), tuple(r)) for n, r in enumerate(own)], 0)
+        without = bytes(16) if by_people else None
+        counts = [store.count([asked[i], asked[j]], setting.likeness, 1, without=without) for i, j in pairs]
+    assert stored.counts(0, [(asked, pairs)], setting, Run(threads=1)) == [[one.people if by_people else one.occurrences for one in counts]]
 
 
 def test_whoever_is_alone_submits_nothing_and_twins_everything() -> None:

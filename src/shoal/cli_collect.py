@@ -8,7 +8,7 @@ import click
 from shoal.cli_options import DURATION, LENGTH, input_options, output_options, take_reading
 from shoal.errors import MissingExtraError, MisuseError
 
-_CRYPTO_OFF: Final = "CRYPTOGRAPHY OFF: questions went straight to the database; counts as with it, nobody would be protected"
+_CRYPTO_OFF: Final = "CRYPTOGRAPHY OFF: questions went straight to what is stored; counts as with it, nobody would be protected"
 _CRYPTO_ON: Final = "cryptography real: every question and release went through the mix"
 
 

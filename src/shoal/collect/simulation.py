@@ -6,7 +6,7 @@ Without: every question is put to the database directly, which gives the same co
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,15 +16,15 @@ from shoal.collect.authority import Authority
 from shoal.collect.chance import Chance
 from shoal.collect.collection import Participant, Rules, run_collection
 from shoal.collect.collector import Collector
-from shoal.collect.counting import Count, combine
-from shoal.collect.cylinders import Blur, Cylinder, Point, cylinder_as_printed
+from shoal.collect.cylinders import EARTH_M, MICRO, Blur, Cylinder, Point, cylinder_as_printed
 from shoal.collect.envelope import draw_secret
 from shoal.collect.phi import PhiStore
 from shoal.collect.records import Release
 from shoal.collect.similarity import Likeness
-from shoal.collect.subtrajectories import Prior, extract
+from shoal.collect.subtrajectories import Places, Prior, extract
 from shoal.collect.trimming import Reading, needed
 from shoal.errors import MisuseError
+from shoal.kernels.similar_pairs import Cylinders, count_pairs
 from shoal.projection import WGS84, transform
 from shoal.run import Run
 from shoal.trajectories import Trajectories
@@ -119,29 +119,72 @@ def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run
 
     Radii are drawn up to 1 km and gaps up to 60 min, for each point anew, as in the paper.
     """
-    progress: Callable[[str, int, int], None] = (run or Run()).progress
+    run = run or Run()
     _check(len(people), setting.bootstrap)
     order = chance.permutation(len(people))
-    names = itertools.count()
     asked = submitted = zeros = phi_sum = 0
     shares: list[float] = []
-    with PhiStore(draw_bytes=chance.take) as store:
-        for turn, person in enumerate(order):
-            blurred = [_blurred(trip, chance) for trip in people[person]]
-            tag = person.to_bytes(16)
-            if turn < setting.bootstrap:
-                store.add_all((_release(next(names), tag, points) for points in blurred), 0)
-                continue
-            mine = [one for points in blurred for one in _counts(store, points, tag, setting, chance)]
-            least = needed(setting.k, setting.reading)
-            common = [pair for pair, phi in mine if phi >= least]
-            store.add_all((_release(next(names), tag, pair) for pair in common), 0)
-            asked, submitted = asked + len(mine), submitted + len(common)
-            zeros, phi_sum = zeros + sum(phi == 0 for _, phi in mine), phi_sum + sum(phi for _, phi in mine)
-            if common:
-                shares.append(len(common) / len(mine))
-            progress("simulating", turn + 1, len(order))
+    stored = _Stored()
+    for turn, person in enumerate(order):
+        blurred = [_blurred(trip, chance) for trip in people[person]]
+        if turn < setting.bootstrap:
+            stored.add(person, blurred)
+            continue
+        chosen = [extract(len(points), setting.subtrajectories, 2, chance) for points in blurred]
+        counts = stored.counts(person, list(zip(blurred, chosen, strict=True)), setting, run)
+        mine = [
+            (points[i], points[j], phi)
+            for points, pairs, of in zip(blurred, chosen, counts, strict=True)
+            for (i, j), phi in zip(pairs, of, strict=True)
+        ]
+        least = needed(setting.k, setting.reading)
+        common = [(first, second) for first, second, phi in mine if phi >= least]
+        stored.add(person, common)
+        asked, submitted = asked + len(mine), submitted + len(common)
+        zeros, phi_sum = zeros + sum(phi == 0 for *_, phi in mine), phi_sum + sum(phi for *_, phi in mine)
+        if common:
+            shares.append(len(common) / len(mine))
+        run.progress("simulating", turn + 1, len(order))
     return Result(len(people) - setting.bootstrap, asked, submitted, len(shares), sum(shares) / max(len(shares), 1), zeros, phi_sum)
+
+
+class _Stored:
+    """What people have submitted so far, in memory, where every record is looked at: dates folded to a day leave an index little to do."""
+
+    def __init__(self) -> None:
+        self._points = _cylinders([])
+        self._offsets, self._owners = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+
+    def add(self, person: int, records: Sequence[Sequence[Cylinder]]) -> None:
+        """All records of a person, at once."""
+        added = _cylinders([point for record in records for point in record])
+        self._points = Cylinders(*(np.concatenate(columns) for columns in zip(self._points, added, strict=True)))
+        self._offsets = np.concatenate([self._offsets, self._offsets[-1] + np.cumsum([len(record) for record in records], dtype=np.int64)])
+        self._owners = np.concatenate([self._owners, np.full(len(records), person, dtype=np.int64)])
+
+    def counts(
+        self, person: int, asked: Sequence[tuple[Sequence[Cylinder], Sequence[Places]]], setting: Setting, run: Run
+    ) -> list[list[int]]:
+        """Phi of pairs of each trajectory's points."""
+        likeness, without = setting.likeness, person if setting.by_people else -1
+
+        def count(trip: tuple[Sequence[Cylinder], Sequence[Places]]) -> list[int]:
+            own, pairs = trip
+            people, occurrences = np.empty((2, len(pairs)), dtype=np.int64)
+            chosen = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+            theta = (likeness.theta_m, likeness.theta_min, likeness.literal)
+            count_pairs(_cylinders(own), chosen, self._points, self._offsets, self._owners, without, *theta, EARTH_M, people, occurrences)
+            found: list[int] = (people if setting.by_people else occurrences).tolist()
+            return found
+
+        return list(run.map(count, asked))
+
+
+def _cylinders(points: Sequence[Cylinder]) -> Cylinders:
+    """As a kernel takes them."""
+    rows = [(one.start_min, one.end_min, one.lat_udeg, one.lon_udeg, one.radius_m) for one in points]
+    start, end, lat, lon, radius = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 5).T)
+    return Cylinders(start, end, np.radians(lat / MICRO), np.radians(lon / MICRO), radius)
 
 
 def simulate_with_cryptography(people: Sequence[Trips], setting: Setting, chance: Chance, rules: Rules) -> tuple[Result, dict[str, Any]]:
@@ -202,19 +245,6 @@ def simulate_with_cryptography(people: Sequence[Trips], setting: Setting, chance
 def _check(n_people: int, bootstrap: int) -> None:
     if not 0 <= bootstrap < n_people:
         raise MisuseError(f"{bootstrap} bootstrappers among {n_people} participants leave nobody to look at; choose fewer")
-
-
-def _counts(
-    store: PhiStore, points: tuple[Cylinder, ...], tag: bytes, setting: Setting, chance: Chance
-) -> list[tuple[tuple[Cylinder, ...], int]]:
-    """Phi of every pair of a trip (at most ``subtrajectories`` of them); each point is looked up once."""
-    own = store.number_of(tag) if setting.by_people else None
-    near = [store.similar_to(point, setting.likeness, 1, without=own) for point in points]
-    found = []
-    for places in extract(len(points), setting.subtrajectories, 2, chance):
-        count: Count = combine([near[place] for place in places])
-        found.append((tuple(points[place] for place in places), count.people if setting.by_people else count.occurrences))
-    return found
 
 
 def _blurred(trip: Sequence[Point], chance: Chance) -> tuple[Cylinder, ...]:

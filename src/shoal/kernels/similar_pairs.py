@@ -1,0 +1,93 @@
+"""How often pairs of uncertain points occur in stored trajectories, by looking at all of them (user-centric.txt, Def. 2.5)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.compiled import compiled
+from shoal.kernels.stretch import Floats, Integers, Numbers
+
+
+class Cylinders(NamedTuple):
+    """Uncertain points, [m] each: first and last minute, centre in radians, radius."""
+
+    start_min: Integers
+    end_min: Integers
+    lat: Floats
+    lon: Floats
+    radius_m: Integers
+
+
+@compiled
+def count_pairs(
+    own: Cylinders,
+    pairs: Integers,
+    stored: Cylinders,
+    offsets: Integers,
+    owner: Integers,
+    without: int,
+    theta_m: float,
+    theta_min: float,
+    literal: bool,
+    earth_m: float,
+    people: Integers,
+    occurrences: Integers,
+) -> None:
+    """Count for each pair of a trajectory's points the owners of similar ones, and these themselves.
+
+    pairs: [p, 2] ascending places. offsets [r + 1], owner [r]: the stored trajectories, those of one owner together; ``without`` does
+    not count. literal: Def. 2.5(b) as printed. people, occurrences: [p], overwritten.
+    """
+    people[:], occurrences[:] = 0, 0
+    latest = np.full(len(pairs), -1, dtype=np.int64)
+    near = np.zeros((len(own.lat), np.diff(offsets).max() if len(owner) else 0), dtype=np.bool_)
+    for record in range(len(owner)):
+        first, length = offsets[record], offsets[record + 1] - offsets[record]
+        if owner[record] == without or not mark_similar(own, stored, first, length, theta_m, theta_min, literal, earth_m, near):
+            continue
+        for pair in range(len(pairs)):
+            found, before = 0, 0
+            for place in range(length):
+                found += before * near[pairs[pair, 1], place]
+                before += near[pairs[pair, 0], place]
+            occurrences[pair] += found
+            if found and latest[pair] != owner[record]:
+                latest[pair] = owner[record]
+                people[pair] += 1
+
+
+@compiled
+def mark_similar(
+    own: Cylinders,
+    stored: Cylinders,
+    first: int,
+    length: int,
+    theta_m: float,
+    theta_min: float,
+    literal: bool,
+    earth_m: float,
+    near: Numbers,
+) -> bool:
+    """Fill near[i, place] with whether one's own point i and a record's are similar; whether any two are."""
+    any_near = False
+    for place in range(length):
+        other = first + place
+        for i in range(len(own.lat)):
+            a_end, b_end = own.end_min[i] + theta_min, stored.end_min[other] + theta_min
+            if literal:
+                times = own.start_min[i] <= b_end <= own.end_min[i] or stored.start_min[other] <= a_end <= stored.end_min[other]
+            else:
+                times = own.start_min[i] <= b_end and stored.start_min[other] <= a_end
+            near[i, place] = False
+            if not times:
+                continue
+            reach_m = own.radius_m[i] + stored.radius_m[other] + theta_m
+            half_lat = (stored.lat[other] - own.lat[i]) / 2
+            if 2 * earth_m * abs(half_lat) > reach_m + 1:  # no great circle is shorter
+                continue
+            half_lon = (stored.lon[other] - own.lon[i]) / 2
+            h = math.sin(half_lat) ** 2 + math.cos(own.lat[i]) * math.cos(stored.lat[other]) * math.sin(half_lon) ** 2
+            near[i, place] = 2 * earth_m * math.asin(min(1.0, math.sqrt(h))) <= reach_m
+            any_near |= near[i, place]
+    return any_near
