@@ -43,6 +43,7 @@ cylinders = st.builds(Cylinder, st.integers(1000, 1100), st.integers(0, 40), pla
 records = st.lists(cylinders, min_size=2, max_size=4).map(sorted)
 
 
+@pytest.mark.kernels
 @settings(max_examples=100)
 @given(st.lists(st.lists(records, max_size=3), max_size=4), records, st.booleans(), st.booleans())
 def test_counts_in_memory_are_those_of_the_database(
