@@ -22,10 +22,14 @@ class Server:
     """A collector, witness or authority at an address. ca: certificates to trust instead of the system's. key: a witness's."""
 
     def __init__(self, url: str, ca: Path | None = None, key: bytes | None = None) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
-            raise MisuseError(f"{url} is no address of a server; write it like https://collect.example.org or http://127.0.0.1:8000")
-        self.url, self._host, self._port, self._key = url, parts.hostname, parts.port, key
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:  # a port or an address in brackets that is none
+            raise MisuseError(_no_address(url)) from error
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query or not url.isprintable():
+            raise MisuseError(_no_address(url))
+        self.url, self._host, self._port, self._key = url, parts.hostname, port, key
         self._tls = None
         if parts.scheme == "https":
             try:
@@ -42,11 +46,12 @@ class Server:
             raise InputError(f"{self.url} does not answer ({type(error).__name__}); check the address, and that the server runs") from error
         if reply.status != 200:
             raise InputError(f"{self.url} is no server of shoal (status {reply.status}); check the address")
-        facts = read_json(reply.body)
-        key = facts.get("server_key") or facts.get("signing_key") if isinstance(facts, dict) else None
-        if not isinstance(key, str):
-            raise InputError(f"{self.url} is no server of shoal; check the address")
-        check_reply(bytes.fromhex(key), "/v1/about", reply.body, signed)
+        try:
+            facts = read_json(reply.body)
+            key = facts.get("server_key") or facts.get("signing_key")
+            check_reply(bytes.fromhex(key), "/v1/about", reply.body, signed)
+        except (PeerError, AttributeError, TypeError, ValueError) as error:
+            raise InputError(f"{self.url} is no server of shoal, or somebody answers in its place; check the address") from error
         return facts
 
     def send(self, call: Call, device: Device, now_s: float) -> Reply:
@@ -58,7 +63,7 @@ class Server:
             text = authorization(device.signing_seed, device.identity, key, call.method, call.target, call.body, now_s)
             headers["Authorization"] = text
         reply, signed = self._exchange(call.method, call.target, call.body, headers)
-        if reply.status == 200:
+        if reply.refusal is None:
             check_reply(key, call.target, reply.body, signed)
         return reply
 
@@ -128,6 +133,10 @@ def travel(
         if call.poll and not changed and journey.ending is None:
             time.sleep(poll_s)
     keep()
+
+
+def _no_address(url: str) -> str:
+    return f"{url!r} is no address of a server; write it like https://collect.example.org or http://127.0.0.1:8000"
 
 
 _WORDS: Final = {
