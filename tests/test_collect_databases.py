@@ -58,7 +58,7 @@ def test_releases_are_stored_once_whole_or_not_at_all(database: Database) -> Non
     store, pair = PhiStore(database), [Cylinder(10, 5, 0, 0, 10), Cylinder(30, 5, 0, 0, 10)]
     identifier = store.add(release(1, 1, pair), 4)
     assert store.add(release(1, 1, pair), 9) == identifier
-    assert store.day_of(release(1, 1, pair).name) == 4
+    assert database.rows("SELECT day FROM record WHERE name = ?", (release(1, 1, pair).name,)) == [(4,)]
     with pytest.raises(PeerError, match="name of another"):
         store.add_all([release(5, 1, pair), release(1, 2, pair[:1])], 0)
     assert (store.n_records, store.count(pair, Likeness(), 5).people) == (1, 1)

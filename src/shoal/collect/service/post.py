@@ -118,7 +118,6 @@ class Post:
                 "identifier": one.identifier,
                 "claim_key": one.claim_key.hex(),
                 "signed": one.signed.hex(),
-                "day": self._store.day_of(name),
             }
             for name, one in receipts.items()
         }
