@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -19,6 +19,7 @@ from shoal.collect.records import RECORD_BYTES
 from shoal.collect.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
 from shoal.collect.similarity import Likeness
 from shoal.collect.subtrajectories import Prior
+from shoal.errors import MisuseError
 
 DAY_S: Final = 86_400
 LAST_DAY: Final = 2_932_896  # 9999-12-31
@@ -73,7 +74,7 @@ class Terms(BaseModel):
     n_pieces: int = Field(default=4, ge=1, le=33)
     theta_m: float = Field(default=1_000.0, ge=0, lt=1e7, allow_inf_nan=False)
     theta_min: float = Field(default=60.0, ge=0, lt=1e7, allow_inf_nan=False)
-    period_days: int = Field(default=365, ge=1)
+    period_days: int = Field(default=365, ge=365, le=36_500)  # fresh circles more often would average out
     phase_limit_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
     proven_shuffle: bool = False
     bootstrap_until: int | None = Field(default=None, ge=0, le=LAST_DAY)
@@ -108,20 +109,33 @@ class Terms(BaseModel):
         return Rules(**sizes, likeness=likeness)
 
 
+_Latitude = Annotated[float, Field(ge=-90, le=90, allow_inf_nan=False)]
+_Longitude = Annotated[float, Field(ge=-180, le=180, allow_inf_nan=False)]
+_Weight = Annotated[int, Field(ge=0, le=10**12)]
+
+
 class PublicPlaces(BaseModel):
     """A public mobility prior: places with weights, and the span of time in which fakes lie."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    lat_deg: tuple[float, ...] = Field(min_length=1, max_length=10_000)
-    lon_deg: tuple[float, ...]
-    weights: tuple[int, ...]
+    lat_deg: tuple[_Latitude, ...] = Field(min_length=1, max_length=10_000)
+    lon_deg: tuple[_Longitude, ...] = Field(max_length=10_000)
+    weights: tuple[_Weight, ...] = Field(max_length=10_000)
     first_min: int
     last_min: int
 
+    @model_validator(mode="after")
+    def _is_a_prior(self) -> "PublicPlaces":
+        try:
+            self.prior  # noqa: B018  (raises for places that are none)
+        except MisuseError as error:
+            raise ValueError(str(error)) from error
+        return self
+
     @property
     def prior(self) -> Prior:
-        """The same for the core; raises MisuseError when it is none."""
+        """The same for the core."""
         return Prior(self.lat_deg, self.lon_deg, self.weights, self.first_min, self.last_min)
 
 
@@ -173,7 +187,7 @@ def read_json(body: bytes) -> Any:
     """What a body says; raises PeerError when it is no JSON."""
     try:
         return json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PeerError("bad-frame", "a body that is no JSON") from error
 
 
@@ -271,5 +285,5 @@ class Reply:
         try:
             said = json.loads(self.body)
             return str(said["error"]), str(said["message"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return "unavailable", f"status {self.status}"
