@@ -22,7 +22,7 @@ from shoal.collect.phi import PhiStore
 from shoal.collect.service.http_client import Server
 from shoal.collect.service.journey import Ending
 from shoal.collect.service.lots import Lots
-from shoal.collect.service.wire import DAY_S, Call, PublicPlaces, Reply, read_json, read_terms
+from shoal.collect.service.wire import DAY_S, Call, PublicPlaces, Reply, bundles, read_json, read_terms, unbundle
 
 TODAY = int(START_S // DAY_S)
 
@@ -217,3 +217,36 @@ def test_an_identity_that_nobody_can_write_to_is_refused_at_the_roster(database:
         pytest.fail("the forgery never held")
     with pytest.raises(PeerError, match="bad-element"):
         town.rounds.join(name, bad, signed, town.now_s)
+
+
+def test_no_letter_is_longer_than_the_terms_can_need(database: Database) -> None:
+    """With letters of 16 MiB a member could put 1 GiB into the mailbox of each of the others."""
+    town, first, letter = with_a_letter(database)
+    longest = town.terms.letter_bytes
+    assert len(letter) < longest < 250_000
+    assert town.post.send(first, bundles([letter.ljust(longest, b"x")])[0], town.now_s) == 1
+    with pytest.raises(PeerError, match="bad-length"):
+        town.post.send(first, bundles([letter[:43] + bytes((9,)) + letter[44:].ljust(longest, b"x")])[0], town.now_s)
+    town.run()
+    sent = [len(one) for _, call, _ in town.calls if call.target == "/v1/letters" for one in unbundle(call.body)]
+    assert max(sent) <= longest
+
+
+def with_a_letter(database: Database) -> tuple[Town, bytes, bytes]:
+    """A town whose group is drawn, one of its members, and the first letter that she is about to send."""
+    town = Town(database, 3)
+    while not any(one.waiting_calls and one.waiting_calls[0].target == "/v1/letters" for one in town.journeys.values()):
+        for number in town.journeys:
+            town.step(number)
+    journey = next(one for one in town.journeys.values() if one.waiting_calls and one.waiting_calls[0].target == "/v1/letters")
+    return town, journey.device.identity, unbundle(journey.waiting_calls[0].body)[0]
+
+
+def test_a_mailbag_is_never_longer_than_its_receiver_reads(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two letters that fill it to the byte would stop their receiver for ever: the lengths before them count, too."""
+    town, first, letter = with_a_letter(database)
+    again = letter[:43] + bytes((1,)) + letter[44:]
+    monkeypatch.setattr("shoal.collect.service.post.MAILBAG_BYTES", 2 * len(letter))
+    assert town.post.send(first, bundles([letter, again])[0], town.now_s) == 2
+    owner = bytes(database.rows("SELECT owner FROM letter")[0][0])
+    assert len(town.post.fetch(owner, 0)) <= 2 * len(letter)

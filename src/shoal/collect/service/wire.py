@@ -29,7 +29,7 @@ LIFETIME_S: Final = 24 * 3600.0  # of letters, and of a round once its groups ar
 LETTER_BYTES: Final = MAX_TEXT_BYTES + OVERHEAD_BYTES
 BODY_BYTES: Final = LETTER_BYTES + 4  # the longest body of any request
 MAILBAG_BYTES: Final = 2 * LETTER_BYTES
-_ROW_BYTES: Final = 8 + 4  # before each letter in a mailbag: its number and its length
+ROW_BYTES: Final = 8 + 4  # before each letter in a mailbag: its number and its length
 LETTERS: Final = 64  # that one member may send another in a session; a sound round takes 15
 _PROVEN_RECORD_S: Final = 0.4  # to check a mixer's proof and make the next, for each record: four times what was measured
 PHASES: Final = ("joining", "committing", "revealing", "grouped", "failed", "over")
@@ -86,16 +86,26 @@ class Terms(BaseModel):
             raise ValueError("two witnesses with one key")
         if self.n_real + self.n_fake > MAX_RECORDS:
             raise ValueError(f"{self.n_real} real and {self.n_fake} fake sub-trajectories; at most {MAX_RECORDS} together")
-        members, each = tuple(bytes((i,)) for i in range(self.group_size + 1)), max(self.n_real + self.n_fake, self.n_pieces)
-        longest = Session(bytes(32), members, each, RECORD_BYTES, FFDHE3072, self.proven_shuffle).frame_limit()
-        if longest > MAX_TEXT_BYTES:
-            raise ValueError(f"messages of {longest >> 20} MiB; make groups smaller or ask for fewer sub-trajectories")
-        hop_s = _PROVEN_RECORD_S * len(members) * each
+        if self._largest.frame_limit() >= MAX_TEXT_BYTES:
+            longest_mib = self._largest.frame_limit() >> 20
+            raise ValueError(f"messages of {longest_mib} MiB; make groups smaller or ask for fewer sub-trajectories")
+        hop_s = _PROVEN_RECORD_S * self._largest.n * self._largest.n_records
         if self.proven_shuffle and self.phase_limit_s < hop_s:
             raise ValueError(
                 f"proofs of shuffles need about {hop_s:.0f} s a hop; allow a phase that long, or ask for fewer sub-trajectories"
             )
         return self
+
+    @property
+    def _largest(self) -> Session:
+        """A mix run of as many members and records as these terms can lead to."""
+        members, each = tuple(bytes((i,)) for i in range(self.group_size + 1)), max(self.n_real + self.n_fake, self.n_pieces)
+        return Session(bytes(32), members, each, RECORD_BYTES, FFDHE3072, self.proven_shuffle)
+
+    @property
+    def letter_bytes(self) -> int:
+        """No sound letter is longer: a message of a mix run under its stage's byte, sealed."""
+        return self._largest.frame_limit() + 1 + OVERHEAD_BYTES
 
     def joined_by(self, round_name: bytes) -> bytes:
         """What a member signs to join a round on these terms; whoever was shown other terms has signed something else."""
@@ -209,12 +219,12 @@ def unpack(mailbag: bytes) -> list[tuple[int, bytes]]:
     found: list[tuple[int, bytes]] = []
     at = 0
     while at < len(mailbag):
-        size = int.from_bytes(mailbag[at + 8 : at + _ROW_BYTES])
-        letter = mailbag[at + _ROW_BYTES : at + _ROW_BYTES + size]
+        size = int.from_bytes(mailbag[at + 8 : at + ROW_BYTES])
+        letter = mailbag[at + ROW_BYTES : at + ROW_BYTES + size]
         if len(letter) != size or not size:
             raise PeerError("bad-length", "a mailbag that ends in the middle of a letter")
         found.append((int.from_bytes(mailbag[at : at + 8]), letter))
-        at += _ROW_BYTES + size
+        at += ROW_BYTES + size
     return found
 
 
