@@ -1,10 +1,14 @@
 """What a lying collector, a hostile member or somebody on the line tries against a device, beyond wrong answers."""
 
 import hashlib
+import socket
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from nacl.bindings import (
     crypto_core_ed25519_add,
     crypto_core_ed25519_scalar_add,
@@ -13,16 +17,25 @@ from nacl.bindings import (
     crypto_scalarmult_ed25519_base_noclamp,
 )
 
-from service_town import PLACES, START_S, TERMS, Town, device_for, identity_of, journey_for, seed, volunteers
+from service_town import PLACES, START_S, TERMS, Town, device_for, identity_of, journey_for, running, seed, volunteers
 from shoal.collect.authority import check_signature, signature
 from shoal.collect.chance import Chance
+from shoal.collect.consent import OPEN
+from shoal.collect.cylinders import cylinder_for
 from shoal.collect.database import Database
 from shoal.collect.faults import PeerError
+from shoal.collect.migrations import AUTHORITY
 from shoal.collect.phi import PhiStore
+from shoal.collect.profile import Profile, apply
+from shoal.collect.service.disk import StateFolder
+from shoal.collect.service.http import bound
 from shoal.collect.service.http_client import Server
 from shoal.collect.service.journey import Ending
 from shoal.collect.service.lots import Lots
+from shoal.collect.service.participation import Plan, connect
 from shoal.collect.service.wire import DAY_S, Call, PublicPlaces, Reply, bundles, read_json, read_terms, unbundle
+from shoal.errors import InputError, MisuseError, OutputError
+from shoal.report.preview_page import preview_page
 
 TODAY = int(START_S // DAY_S)
 
@@ -250,3 +263,75 @@ def test_a_mailbag_is_never_longer_than_its_receiver_reads(database: Database, m
     assert town.post.send(first, bundles([letter, again])[0], town.now_s) == 2
     owner = bytes(database.rows("SELECT owner FROM letter")[0][0])
     assert len(town.post.fetch(owner, 0)) <= 2 * len(letter)
+
+
+def test_the_day_that_circles_depend_on_is_her_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collector that chose the day would get fresh circles around the same place whenever it likes."""
+    server_seed, book = seed("server"), Town(Database(), 3).book
+    said = {"server_key": identity_of(server_seed).hex(), "time_s": time.time(), "day": 7, "terms": TERMS.model_dump()}
+    facts = {**said, "places": PLACES.model_dump(), **book.facts}
+    monkeypatch.setattr(Server, "about", lambda _: facts)
+    there = connect(StateFolder(tmp_path), "http://127.0.0.1:1", "http://127.0.0.1:2", None, "me", lambda n: seed("draw")[:n])
+    assert abs(there.day - time.time() / DAY_S) < 2
+    facts["time_s"] = float("nan")
+    with pytest.raises(InputError, match="clock"):
+        connect(StateFolder(tmp_path), "http://127.0.0.1:1", "http://127.0.0.1:2", None, "me", lambda n: seed("draw")[:n])
+
+
+def test_she_is_told_what_the_collector_calls_shared(tmp_path: Path) -> None:
+    """With theta at 5,000 km everything is shared by everybody, whatever her k."""
+    profile = Profile.model_validate({"k": 3, "blur": {"radius": "500m", "gap": "30min"}})
+    terms = TERMS.model_copy(update={"theta_m": 5e6, "theta_min": 9000.0, "group_size": 5})
+    member = journey_for(device_for(0, seed("server"), Town(Database(), 3).book), 3).member
+    plan = Plan(profile, apply(profile, member.points), member, (), 3, terms)
+    circles = [cylinder_for(point, blur, bytes(32), 0) for point, blur in zip(plan.applied.points, plan.applied.blurs, strict=True)]
+    page = preview_page(profile, plan.applied, circles, plan.special)
+    for text in ("\n".join(plan.lines(tmp_path)), page):
+        for part in ("5000 km", "9000 min", "group of 5 or 6"):
+            assert part in text
+    assert any("whoever is in a group with you more than once" in one for one in OPEN), "tags are seen by the group, too"
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:abc", "http://[::1", "http://127.0.0.1:99999", "http://exa mple\n"])
+def test_addresses_that_are_none_are_refused_in_words(url: str) -> None:
+    with pytest.raises(MisuseError, match="no address of a server"):
+        Server(url)
+
+
+@pytest.mark.parametrize("body", [b"7", b"[", b"[" * 200_000, b'{"server_key": 7}', b'{"server_key": "zz"}', b'{"server_key": "00"}'])
+def test_whoever_describes_herself_as_no_server_is_told_so(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server("http://127.0.0.1:1")
+    monkeypatch.setattr(server, "_exchange", lambda *_: (Reply(200, body), None))
+    with pytest.raises(InputError, match="no server of shoal"):
+        server.about()
+
+
+def test_what_cannot_be_read_or_kept_is_told_in_words(tmp_path: Path) -> None:
+    for name, kind in (("lock", OutputError), ("state.bin", InputError)):
+        folder = StateFolder(tmp_path / name)
+        (folder.folder / name).mkdir()
+        with pytest.raises(kind, match="cannot be"), folder.alone():
+            folder.load()
+    with Database(tmp_path / "authority.sqlite", AUTHORITY):
+        pass
+    with pytest.raises(InputError, match="another server's"):
+        Database(tmp_path / "authority.sqlite")
+    assert (tmp_path / "authority.sqlite").stat().st_mode & 0o077 == 0, "who owns what is for the authority alone"
+    for name in ("cert", "key"):
+        (tmp_path / name).write_text("no PEM")
+    with pytest.raises(InputError, match="no certificate and key"):
+        bound(FastAPI(), "127.0.0.1", 0, tmp_path / "cert", tmp_path / "key")
+
+
+def test_a_head_that_does_not_come_closes_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a thousand connections that say nothing, or a byte a minute, shut everybody out."""
+    monkeypatch.setattr("shoal.collect.service.http._HEAD_LIMIT_S", 0.4)
+    with running(FastAPI(openapi_url=None)) as url:
+        port = int(url.rsplit(":", 1)[1])
+        for said in (b"", b"GET / HTTP/1.1\r\nHo", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /"):
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+                connection.sendall(said)
+                heard = b""
+                while part := connection.recv(4096):
+                    heard += part
+                assert heard.startswith(b"HTTP/1.1 404") == (said.count(b"GET") == 2), "a whole request is answered"
