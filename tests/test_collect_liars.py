@@ -27,9 +27,10 @@ from shoal.collect.faults import PeerError
 from shoal.collect.migrations import AUTHORITY
 from shoal.collect.phi import PhiStore
 from shoal.collect.profile import Profile, apply
-from shoal.collect.service.disk import StateFolder
+from shoal.collect.service.disk import Kept, StateFolder
 from shoal.collect.service.http import bound
 from shoal.collect.service.http_client import Server
+from shoal.collect.service.http_collector import collector_application
 from shoal.collect.service.journey import Ending
 from shoal.collect.service.lots import Lots
 from shoal.collect.service.participation import Plan, connect
@@ -203,6 +204,28 @@ def test_places_that_are_none_are_refused_before_anybody_consents(change: dict[s
         PublicPlaces.model_validate({**PLACES.model_dump(), **change})
 
 
+def test_fakes_are_as_new_as_real_trips_however_long_a_server_runs() -> None:
+    later = PLACES.until(START_S + 400 * DAY_S)
+    assert (later.last_min, later.last_min - later.first_min) == (int(START_S // 60) + 400 * 1440, PLACES.last_min - PLACES.first_min)
+    with Database() as database:
+        app = collector_application(
+            database,
+            seed("server"),
+            TERMS,
+            PLACES,
+            lambda n: seed("draw")[:n],
+            round_size=3,
+            join_s=60,
+            quota=5,
+            clock=lambda: START_S + 400 * DAY_S,
+            quiet=True,
+        )
+        with running(app) as url:
+            server = Server(url)
+            assert PublicPlaces.model_validate(server.about()["places"]) == later
+            server.close()
+
+
 def torsion() -> bytes:
     """A point of order 8."""
     return bytes.fromhex("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a")
@@ -283,12 +306,14 @@ def test_she_is_told_what_the_collector_calls_shared(tmp_path: Path) -> None:
     profile = Profile.model_validate({"k": 3, "blur": {"radius": "500m", "gap": "30min"}})
     terms = TERMS.model_copy(update={"theta_m": 5e6, "theta_min": 9000.0, "group_size": 5})
     member = journey_for(device_for(0, seed("server"), Town(Database(), 3).book), 3).member
-    plan = Plan(profile, apply(profile, member.points), member, (), 3, terms)
+    readable = tuple(one.url for one in map(Server, ("http://a.example", "http://127.0.0.1:1", "https://b.example")) if one.readable)
+    plan = Plan(profile, apply(profile, member.points), member, (), 3, terms, readable)
     circles = [cylinder_for(point, blur, bytes(32), 0) for point, blur in zip(plan.applied.points, plan.applied.blurs, strict=True)]
     page = preview_page(profile, plan.applied, circles, plan.special)
     for text in ("\n".join(plan.lines(tmp_path)), page):
-        for part in ("5000 km", "9000 min", "group of 5 or 6"):
+        for part in ("5000 km", "9000 min", "group of 5 or 6", "to http://a.example is not encrypted"):
             assert part in text
+        assert text.count("is not encrypted") == 1
     assert any("whoever is in a group with you more than once" in one for one in OPEN), "tags are seen by the group, too"
 
 
@@ -307,11 +332,19 @@ def test_whoever_describes_herself_as_no_server_is_told_so(body: bytes, monkeypa
 
 
 def test_what_cannot_be_read_or_kept_is_told_in_words(tmp_path: Path) -> None:
+    kept = Kept(device_for(0, seed("server"), Town(Database(), 3).book))
     for name, kind in (("lock", OutputError), ("state.bin", InputError)):
         folder = StateFolder(tmp_path / name)
         (folder.folder / name).mkdir()
         with pytest.raises(kind, match="cannot be"), folder.alone():
             folder.load()
+    full = StateFolder(tmp_path / "full")
+    full.keep(kept)
+    (full.folder / "state.new").mkdir()
+    before = (full.folder / "state.bin").read_bytes()
+    with pytest.raises(OutputError, match="make room"):
+        full.keep(kept)
+    assert (full.folder / "state.bin").read_bytes() == before, "what was kept before is whole"
     with Database(tmp_path / "authority.sqlite", AUTHORITY):
         pass
     with pytest.raises(InputError, match="another server's"):

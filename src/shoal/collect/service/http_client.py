@@ -38,6 +38,11 @@ class Server:
                 raise InputError(f"the certificates in {ca} cannot be read; give a file in PEM format") from error
         self._connection: http.client.HTTPConnection | None = None
 
+    @property
+    def readable(self) -> bool:
+        """Whether others on the way can read what goes there and comes back."""
+        return self._tls is None and self._host not in ("127.0.0.1", "::1", "localhost")
+
     def about(self) -> Any:
         """What the server says of itself, not yet checked against its key; raises InputError when it does not answer."""
         try:

@@ -58,7 +58,8 @@ def collector_application(
     def about(request: Request) -> Response:
         now_s = clock()
         facts = {"server_key": desk.key.hex(), "time_s": now_s, "day": int(now_s // DAY_S)}
-        return desk.signed(request, {**facts, "terms": rounds.terms_at(now_s).model_dump(), "places": places.model_dump(), "quota": quota})
+        facts |= {"terms": rounds.terms_at(now_s).model_dump(), "places": places.until(now_s).model_dump(), "quota": quota}
+        return desk.signed(request, facts)
 
     _add_rounds(app, desk)
     _add_groups(app, desk, watch)

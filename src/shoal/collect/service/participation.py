@@ -111,12 +111,14 @@ class Plan:
     cylinders: tuple[Cylinder, ...]
     thinned_from: int
     terms: Terms
+    readable: tuple[str, ...] = ()  # servers to which nothing is encrypted
 
     @property
     def special(self) -> list[str]:
         """What is not as with every collector: what counts as shared, its groups, its bootstrapping phase, and its witnesses."""
         return [
             sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
+            *(f"The connection to {url} is not encrypted: whoever carries it reads what {url} reads." for url in self.readable),
             *([] if self.terms.bootstrap_until is None else [bootstrapping(self.terms.bootstrap_until, self.profile.k)]),
             *(
                 f"The witness at {one.url}, key {one.key}, sees the questions, too, and must give the same answers."
@@ -168,7 +170,9 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     cylinders = blur(member, there.day // there.terms.period_days)
     if len(cylinders) < 2:
         raise InputError("this trip is a single circle after blurring; choose another with --trip, or less blur")
-    return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms)
+    asked = [*there.servers.values(), *(Server(one.url) for one in there.terms.witnesses)]
+    readable = tuple(server.url for server in asked if server.readable)
+    return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms, readable)
 
 
 def _thinned(rows: Sequence[int], most: int) -> list[int]:

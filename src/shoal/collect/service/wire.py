@@ -143,6 +143,11 @@ class PublicPlaces(BaseModel):
             raise ValueError(str(error)) from error
         return self
 
+    def until(self, now_s: float) -> "PublicPlaces":
+        """With a span of the same length that ends now: fakes that end where a server was started are older than all real trips."""
+        last_min = max(int(now_s // 60), self.last_min - self.first_min)
+        return self.model_copy(update={"first_min": last_min - (self.last_min - self.first_min), "last_min": last_min})
+
     @property
     def prior(self) -> Prior:
         """The same for the core."""
