@@ -29,7 +29,7 @@ from shoal.collect.phi import PhiStore
 from shoal.collect.profile import Profile, apply
 from shoal.collect.service.disk import Kept, StateFolder
 from shoal.collect.service.http import bound
-from shoal.collect.service.http_client import Server
+from shoal.collect.service.http_client import Server, travel
 from shoal.collect.service.http_collector import collector_application
 from shoal.collect.service.journey import Ending
 from shoal.collect.service.lots import Lots
@@ -59,6 +59,16 @@ def test_a_reply_that_is_no_error_must_be_signed_whatever_its_status(status: int
     monkeypatch.setattr(server, "_exchange", lambda *_: (Reply(status, b'{"stored": true}'), None))
     with pytest.raises(PeerError, match="bad-signature"):
         server.send(Call("POST", "/v1/groups/x/releases"), device, START_S)
+
+
+@pytest.mark.parametrize(("status", "body"), [(404, b"<html>no such page"), (429, b""), (408, b"{}"), (503, b"busy")])
+def test_the_word_of_a_proxy_ends_no_round(status: int, body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    journey = Town(Database(), 3).journeys[0]
+    server = Server("http://127.0.0.1:1")
+    monkeypatch.setattr(server, "_exchange", lambda *_: (Reply(status, body), None))
+    with pytest.raises(InputError, match="goes on from here"):
+        travel(journey, {"collector": server}, lambda: None, lambda _: None, poll_s=0.01, patience_s=0.15)
+    assert journey.ending is None
 
 
 def test_a_signature_has_one_length_and_a_key_too() -> None:

@@ -120,7 +120,8 @@ def travel(
         now_s = time.time()
         try:
             reply = servers[call.to].send(call, journey.device, now_s)
-            trouble = f"status {reply.status}" if reply.status >= 500 else None
+            nobody_knows = reply.refusal is not None and reply.refusal[0] == "unavailable"  # a proxy's word, and none of ours
+            trouble = f"status {reply.status}" if reply.status >= 500 or nobody_knows else None
         except _DOWN as error:
             trouble = type(error).__name__
         if trouble is not None:
