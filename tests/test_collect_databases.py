@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service_town import PLACES, TERMS, identity_of, seed
 from shoal.collect.cylinders import Cylinder
 from shoal.collect.database import Database, UnavailableError
 from shoal.collect.faults import PeerError
 from shoal.collect.migrations import AUTHORITY, MIGRATIONS
 from shoal.collect.phi import PhiStore
+from shoal.collect.service.http_collector import collector_application
 from shoal.collect.similarity import Likeness
 from shoal.errors import InputError, MisuseError
 from test_collect_kills import kill_once
@@ -105,6 +107,20 @@ def test_the_first_schema_is_brought_up_to_date_with_what_it_holds(tmp_path: Pat
         assert store.n_records == 1
         assert store.database.rows("SELECT COUNT(*) FROM ticket") == [(0,)]
         assert store.count([Cylinder(10, 5, 0, 0, 10)], Likeness(), 1).people == 1
+
+
+def test_a_collector_that_lost_its_key_does_not_go_on_under_another(database_url: str) -> None:
+    """Its releases could be claimed by nobody, and every device that knew it would refuse it."""
+
+    def start(key: bytes) -> None:
+        with Database(database_url) as database:
+            collector_application(database, key, TERMS, PLACES, bytes, round_size=3, join_s=60, quota=5)
+
+    start(seed("server"))
+    start(seed("server"))
+    with pytest.raises(InputError, match=f"belongs to the collector with the key {identity_of(seed('server')).hex()}"):
+        start(seed("another"))
+    start(seed("server"))
 
 
 def test_what_is_no_database_of_ours_is_refused_in_words(tmp_path: Path) -> None:

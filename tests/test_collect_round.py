@@ -59,8 +59,7 @@ def naive_count(
     judge = like or (lambda a, b: naive_similar(a, b, likeness))
     for one in stored:
         found = sum(
-            all(judge(a, b) for a, b in zip(query, chosen, strict=True))
-            for chosen in itertools.combinations(one.points, len(query))
+            all(judge(a, b) for a, b in zip(query, chosen, strict=True)) for chosen in itertools.combinations(one.points, len(query))
         )
         if found and one.contributor != without:
             people.add(one.contributor)
