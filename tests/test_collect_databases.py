@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service_town import PLACES, TERMS, identity_of, seed
 from shoal.collect.cylinders import Cylinder
 from shoal.collect.database import Database, UnavailableError
 from shoal.collect.faults import PeerError
 from shoal.collect.migrations import AUTHORITY, MIGRATIONS
 from shoal.collect.phi import PhiStore
+from shoal.collect.service.http_collector import collector_application
 from shoal.collect.similarity import Likeness
 from shoal.errors import InputError, MisuseError
 from test_collect_kills import kill_once
@@ -58,7 +60,7 @@ def test_releases_are_stored_once_whole_or_not_at_all(database: Database) -> Non
     store, pair = PhiStore(database), [Cylinder(10, 5, 0, 0, 10), Cylinder(30, 5, 0, 0, 10)]
     identifier = store.add(release(1, 1, pair), 4)
     assert store.add(release(1, 1, pair), 9) == identifier
-    assert store.day_of(release(1, 1, pair).name) == 4
+    assert database.rows("SELECT day FROM record WHERE name = ?", (release(1, 1, pair).name,)) == [(4,)]
     with pytest.raises(PeerError, match="name of another"):
         store.add_all([release(5, 1, pair), release(1, 2, pair[:1])], 0)
     assert (store.n_records, store.count(pair, Likeness(), 5).people) == (1, 1)
@@ -105,6 +107,20 @@ def test_the_first_schema_is_brought_up_to_date_with_what_it_holds(tmp_path: Pat
         assert store.n_records == 1
         assert store.database.rows("SELECT COUNT(*) FROM ticket") == [(0,)]
         assert store.count([Cylinder(10, 5, 0, 0, 10)], Likeness(), 1).people == 1
+
+
+def test_a_collector_that_lost_its_key_does_not_go_on_under_another(database_url: str) -> None:
+    """Its releases could be claimed by nobody, and every device that knew it would refuse it."""
+
+    def start(key: bytes) -> None:
+        with Database(database_url) as database:
+            collector_application(database, key, TERMS, PLACES, bytes, round_size=3, join_s=60, quota=5)
+
+    start(seed("server"))
+    start(seed("server"))
+    with pytest.raises(InputError, match=f"belongs to the collector with the key {identity_of(seed('server')).hex()}"):
+        start(seed("another"))
+    start(seed("server"))
 
 
 def test_what_is_no_database_of_ours_is_refused_in_words(tmp_path: Path) -> None:

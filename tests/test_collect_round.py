@@ -2,8 +2,10 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,12 +47,19 @@ def naive_similar(a: Cylinder, b: Cylinder, likeness: Likeness) -> bool:
     return apart_m <= a.radius_m + b.radius_m + likeness.theta_m and gap <= likeness.theta_min
 
 
-def naive_count(stored: Sequence[Release], query: Sequence[Cylinder], likeness: Likeness, without: bytes | None) -> tuple[int, int]:
+def naive_count(
+    stored: Sequence[Release],
+    query: Sequence[Cylinder],
+    likeness: Likeness,
+    without: bytes | None,
+    like: Callable[[Cylinder, Cylinder], bool] | None = None,
+) -> tuple[int, int]:
+    """like: the same judgement as naive_similar, remembered."""
     people, total = set(), 0
+    judge = like or (lambda a, b: naive_similar(a, b, likeness))
     for one in stored:
         found = sum(
-            all(naive_similar(a, b, likeness) for a, b in zip(query, chosen, strict=True))
-            for chosen in itertools.combinations(one.points, len(query))
+            all(judge(a, b) for a, b in zip(query, chosen, strict=True)) for chosen in itertools.combinations(one.points, len(query))
         )
         if found and one.contributor != without:
             people.add(one.contributor)
@@ -76,6 +85,29 @@ def test_counts_are_those_of_brute_force(stored: list[tuple[int, list[Cylinder]]
                 count = store.count(query, likeness, 4, without=without)
                 assert (count.people, count.occurrences) == naive_count(releases, query, likeness, without)
             assert store.count(query, likeness, 3).people == 0  # not in the snapshot of the day it came
+
+
+def test_ten_thousand_random_queries_are_counted_as_by_brute_force() -> None:
+    """Around both poles, the antimeridian and a city; points come from a pool, so that the slow way judges each pair once."""
+    dice, likeness = random.Random(7), Likeness(theta_m=500.0, theta_min=5)
+    centres = [(90e6, 0.0), (-89.999e6, 120e6), (0.0, 179.999e6), (0.0, -179.999e6), (39.9e6, 116.4e6)]
+    pool = []
+    for number in range(150):
+        lat, lon = centres[number % len(centres)]
+        lat_udeg = min(90_000_000, max(-90_000_000, round(lat + dice.gauss(0, 8_000))))
+        lon_udeg = (round(lon + dice.gauss(0, 8_000)) + 180_000_000) % 360_000_000 - 180_000_000
+        pool.append(Cylinder(1000 + dice.randrange(60), dice.randrange(10), lat_udeg, lon_udeg, dice.randrange(600)))
+    like = cache(lambda a, b: naive_similar(a, b, likeness))
+    releases = [release(number, dice.randrange(15), sorted(dice.sample(pool, 5))) for number in range(40)]
+    shared = 0
+    with PhiStore() as store:
+        store.add_all(releases, day=3)
+        for _ in range(10_000):
+            query = sorted(dice.sample(pool, dice.choice([2, 2, 2, 3])))
+            count = store.count(query, likeness, 4)
+            assert (count.people, count.occurrences) == naive_count(releases, query, likeness, None, like)
+            shared += count.people > 0
+    assert shared > 1_000, "most of the agreement is not about nothing"
 
 
 def test_records_of_nobody_never_count_as_people_and_expire() -> None:

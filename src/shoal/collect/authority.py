@@ -16,6 +16,7 @@ from shoal.collect.chance import Chance
 from shoal.collect.faults import PeerError
 
 IDENTIFIER_BYTES: Final = 32  # 16 random bytes in hexadecimal
+KEY_BYTES: Final = 32
 _SIGNATURE_BYTES: Final = 64
 _CONTEXT: Final = b"shoal claim"
 _FIXED_BYTES: Final = IDENTIFIER_BYTES + 32 + 2 * _SIGNATURE_BYTES
@@ -30,6 +31,8 @@ def signature(signing_seed: bytes, purpose: bytes, text: bytes) -> bytes:
 
 def check_signature(key: bytes, purpose: bytes, text: bytes, signed: bytes) -> None:
     """Raises PeerError unless the key's owner signed this text for this purpose."""
+    if len(key) != KEY_BYTES or len(signed) != _SIGNATURE_BYTES:  # a longer one would move the border between purpose and text
+        raise PeerError("bad-signature", f"a key of {len(key)} bytes and a signature of {len(signed)}")
     try:
         crypto_sign_open(signed + _purposed(purpose, text), key)
     except (BadSignatureError, ValueError) as error:

@@ -262,6 +262,8 @@ def submit(
                     raise
                 continue
             answer = agreed([check_answer(one.public_key, record, said) for one, said in zip(collectors, given, strict=True)])
+            if answer.snapshot != day:
+                raise PeerError("bad-answer", "a collector that answers from the state of another day; send it nothing")
             for i in missing:
                 if members[i] is asker or wires.arrivals(asker.identity, members[i].identity, b"".join(given)):
                     heard[i][record] = answer

@@ -11,8 +11,8 @@ OPEN: Final = (
     "hidden is which honest member they belong to, not that somebody was there.",
     "Your questions hold exactly the same circles and intervals again and again, so that they can be linked with each other, and with what "
     "you release.",
-    "What you release bears the same tag every time, since people are counted and not records. The collector can link your releases with "
-    "each other.",
+    "What you release bears the same tag every time, since people are counted and not records. The collector, and whoever is in a group "
+    "with you more than once, can link your releases with each other.",
     "A place that you leave out leaves a hole. Whoever sees enough of your releases can tell that there is something in the hole.",
     "Whoever joins under many names can fill a group, or count as a crowd. Nothing here prevents that.",
     "The authority and the collector together can find out which releases are yours: that is what the authority is for.",
@@ -33,6 +33,15 @@ def promise(k: int, trimming: Trimming) -> str:
     if k == 0:
         return "You share without a crowd (k = 0): everything shown here is released, whoever else was there."
     return _PROMISES[trimming].format(k=k)
+
+
+def sharing(theta_m: float, theta_min: float, group_size: int) -> str:
+    """What the collector's own settings mean for a promise: without them k says little."""
+    return (
+        f"At this collector somebody shares a part when, point by point, her circles are at most {theta_m / 1000:g} km from yours and her "
+        f"intervals at most {theta_min:g} min: the larger these are, the less a crowd is one. "
+        f"You will be one of a group of {group_size} or {group_size + 1}."
+    )
 
 
 def date_of(day: int) -> str:

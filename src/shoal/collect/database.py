@@ -4,6 +4,7 @@ Statements are written once, with ? for values. Writers take turns in both, so t
 a commit is on the disk before it is acknowledged (WAL with synchronous = FULL; PostgreSQL's default).
 """
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -47,9 +48,12 @@ class Database:
         self._memory: _Connection | None = None
         try:
             self._migrate()
-        except BaseException:
+        except BaseException as error:
             self.close()
-            raise
+            if isinstance(error, ShoalError) or not isinstance(error, Exception):
+                raise
+            # each driver has errors of its own; the address may hold a password, and is not repeated
+            raise InputError(f"the database is busy, read-only, or another server's ({type(error).__name__}); name another") from error
 
     def __enter__(self) -> "Database":
         return self
@@ -122,6 +126,9 @@ class Database:
         if self.postgres:
             return _open_postgres(str(self._url))
         path = ":memory:" if self._url is None else self._url
+        if self._url is not None:
+            with suppress(OSError):  # a new file is for its owner alone; what cannot be made SQLite says better
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         try:
             connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_PATIENCE_MS / 1000)
         except sqlite3.DatabaseError as error:

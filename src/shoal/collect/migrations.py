@@ -92,7 +92,9 @@ CREATE INDEX record_expires ON record (expires) WHERE expires IS NOT NULL;
 """,
 )
 
+_COLLECTOR_KEY: Final = Step("CREATE TABLE collector_key (key {BYTES} PRIMARY KEY);")
+
 AUTHORITY: Final = (
     Step("CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL); CREATE INDEX claim_owner ON claim (owner);"),
 )
-MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY)
+MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY, _COLLECTOR_KEY)

@@ -183,11 +183,6 @@ class PhiStore:
         row = self.database.row("SELECT identifier FROM record WHERE name = ? AND identifier IS NOT NULL", (name,))
         return None if row is None else str(row[0])
 
-    def day_of(self, name: bytes) -> int | None:
-        """The day on which the release with this name was stored."""
-        row = self.database.row("SELECT day FROM record WHERE name = ?", (name,))
-        return None if row is None else int(row[0])
-
     @property
     def n_records(self) -> int:
         """How many releases are stored, records of nobody among them."""

@@ -57,7 +57,11 @@ class StateFolder:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Raises InputError while another process uses the folder."""
-        with (self.folder / "lock").open("w") as lock:
+        try:
+            stream = (self.folder / "lock").open("w")
+        except OSError as error:
+            raise OutputError(f"{self.folder} cannot be used ({error.strerror}); mend it, or name another folder with --state") from error
+        with stream as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -70,6 +74,8 @@ class StateFolder:
             content = self._file.read_bytes()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise InputError(f"{self._file} cannot be read ({error.strerror}); restore it, or start anew with another --state") from error
         try:
             kept = _OwnTypes(io.BytesIO(content)).load()
         except Exception as error:  # damaged bytes make a pickle fail in any way there is

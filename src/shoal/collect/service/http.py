@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio.to_thread
+import h11
 import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from nacl.bindings import crypto_sign_seed_keypair
 from starlette.exceptions import HTTPException
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shoal.collect.database import UnavailableError
 from shoal.collect.faults import PeerError
@@ -29,6 +31,7 @@ from shoal.collect.service.wire import BODY_BYTES, DAY_S, OTHER_STATUS, SETTLE_S
 from shoal.errors import InputError
 
 _BODY_LIMIT_S: Final = 60.0
+_HEAD_LIMIT_S: Final = 30.0
 _SMALL_BYTES: Final = 1024
 _BUCKETS_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
 _THREADS: Final = 8
@@ -245,6 +248,41 @@ class Watched:
             self._watch.saw(route, status, time.perf_counter() - began, *size)
 
 
+class Punctual(H11Protocol):
+    """Closes a connection on which the head of a request does not come in time, so that a thousand idle ones shut nobody out."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn narrows it
+        """From now on time counts."""
+        super().connection_made(transport)
+        self._watch_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes that complete a head stop the clock; those of the next one start it."""
+        super().data_received(data)
+        self._watch_head()
+
+    def on_response_complete(self) -> None:
+        """The next head may have begun already."""
+        super().on_response_complete()
+        self._watch_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing to wait for."""
+        super().connection_lost(exc)
+        if self._late is not None:
+            self._late.cancel()
+
+    def _watch_head(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            if self._late is not None:
+                self._late.cancel()
+                self._late = None
+        elif self._late is None:
+            self._late = self.loop.call_later(_HEAD_LIMIT_S, self.transport.close)
+
+
 def serve(app: FastAPI, host: str, port: int, tls_cert: Path | None, tls_key: Path | None, ready: Callable[[str], None]) -> None:
     """Run until interrupted; ``ready`` is told the address, with the port that was free for port 0."""
     server, listening, url = bound(app, host, port, tls_cert, tls_key)
@@ -269,7 +307,12 @@ def bound(
         h11_max_incomplete_event_size=16_384,
         ssl_certfile=tls_cert,
         ssl_keyfile=tls_key,
+        http=Punctual,
     )
+    try:
+        config.load()
+    except OSError as error:
+        raise InputError(f"{tls_cert} and {tls_key} are no certificate and key that belong together; give both in PEM format") from error
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256)
     except OSError as error:

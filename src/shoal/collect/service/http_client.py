@@ -22,10 +22,14 @@ class Server:
     """A collector, witness or authority at an address. ca: certificates to trust instead of the system's. key: a witness's."""
 
     def __init__(self, url: str, ca: Path | None = None, key: bytes | None = None) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
-            raise MisuseError(f"{url} is no address of a server; write it like https://collect.example.org or http://127.0.0.1:8000")
-        self.url, self._host, self._port, self._key = url, parts.hostname, parts.port, key
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:  # a port or an address in brackets that is none
+            raise MisuseError(_no_address(url)) from error
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query or not url.isprintable():
+            raise MisuseError(_no_address(url))
+        self.url, self._host, self._port, self._key = url, parts.hostname, port, key
         self._tls = None
         if parts.scheme == "https":
             try:
@@ -33,6 +37,11 @@ class Server:
             except OSError as error:
                 raise InputError(f"the certificates in {ca} cannot be read; give a file in PEM format") from error
         self._connection: http.client.HTTPConnection | None = None
+
+    @property
+    def readable(self) -> bool:
+        """Whether others on the way can read what goes there and comes back."""
+        return self._tls is None and self._host not in ("127.0.0.1", "::1", "localhost")
 
     def about(self) -> Any:
         """What the server says of itself, not yet checked against its key; raises InputError when it does not answer."""
@@ -42,11 +51,12 @@ class Server:
             raise InputError(f"{self.url} does not answer ({type(error).__name__}); check the address, and that the server runs") from error
         if reply.status != 200:
             raise InputError(f"{self.url} is no server of shoal (status {reply.status}); check the address")
-        facts = read_json(reply.body)
-        key = facts.get("server_key") or facts.get("signing_key") if isinstance(facts, dict) else None
-        if not isinstance(key, str):
-            raise InputError(f"{self.url} is no server of shoal; check the address")
-        check_reply(bytes.fromhex(key), "/v1/about", reply.body, signed)
+        try:
+            facts = read_json(reply.body)
+            key = facts.get("server_key") or facts.get("signing_key")
+            check_reply(bytes.fromhex(key), "/v1/about", reply.body, signed)
+        except (PeerError, AttributeError, TypeError, ValueError) as error:
+            raise InputError(f"{self.url} is no server of shoal, or somebody answers in its place; check the address") from error
         return facts
 
     def send(self, call: Call, device: Device, now_s: float) -> Reply:
@@ -58,7 +68,7 @@ class Server:
             text = authorization(device.signing_seed, device.identity, key, call.method, call.target, call.body, now_s)
             headers["Authorization"] = text
         reply, signed = self._exchange(call.method, call.target, call.body, headers)
-        if reply.status == 200:
+        if reply.refusal is None:
             check_reply(key, call.target, reply.body, signed)
         return reply
 
@@ -110,7 +120,8 @@ def travel(
         now_s = time.time()
         try:
             reply = servers[call.to].send(call, journey.device, now_s)
-            trouble = f"status {reply.status}" if reply.status >= 500 else None
+            nobody_knows = reply.refusal is not None and reply.refusal[0] == "unavailable"  # a proxy's word, and none of ours
+            trouble = f"status {reply.status}" if reply.status >= 500 or nobody_knows else None
         except _DOWN as error:
             trouble = type(error).__name__
         if trouble is not None:
@@ -128,6 +139,10 @@ def travel(
         if call.poll and not changed and journey.ending is None:
             time.sleep(poll_s)
     keep()
+
+
+def _no_address(url: str) -> str:
+    return f"{url!r} is no address of a server; write it like https://collect.example.org or http://127.0.0.1:8000"
 
 
 _WORDS: Final = {

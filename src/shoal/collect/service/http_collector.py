@@ -14,6 +14,7 @@ from shoal.collect.service.http import Desk, Watch, named, new_application
 from shoal.collect.service.post import Post
 from shoal.collect.service.rounds import Rounds
 from shoal.collect.service.wire import DAY_S, PublicPlaces, Terms
+from shoal.errors import InputError
 
 
 @dataclass
@@ -37,10 +38,14 @@ def collector_application(
     clock: Callable[[], float] = time.time,
     quiet: bool = False,
 ) -> FastAPI:
-    """All of the collector behind its addresses; the state is in the database, so that it may stop at any moment."""
+    """All of the collector behind its addresses; the state is in the database, so that it may stop at any moment.
+
+    Raises InputError for another collector's database.
+    """
     rounds = Rounds(database, terms, draw_bytes, round_size=round_size, join_s=join_s)
     desk = _Counter(signing_seed, clock, rounds, Post(database, signing_seed, quota=quota))
 
+    _check_owner(database, desk.key)
     desk.post.expire(clock())
 
     def gauges() -> dict[str, float]:
@@ -58,11 +63,23 @@ def collector_application(
     def about(request: Request) -> Response:
         now_s = clock()
         facts = {"server_key": desk.key.hex(), "time_s": now_s, "day": int(now_s // DAY_S)}
-        return desk.signed(request, {**facts, "terms": rounds.terms_at(now_s).model_dump(), "places": places.model_dump(), "quota": quota})
+        facts |= {"terms": rounds.terms_at(now_s).model_dump(), "places": places.until(now_s).model_dump(), "quota": quota}
+        return desk.signed(request, facts)
 
     _add_rounds(app, desk)
     _add_groups(app, desk, watch)
     return app
+
+
+def _check_owner(database: Database, key: bytes) -> None:
+    """A collector under a new key would store releases that nobody can claim: the authority knows the old one."""
+    with database.transaction():
+        database.change("INSERT INTO collector_key SELECT ? WHERE NOT EXISTS (SELECT 1 FROM collector_key)", (key,))
+        owner = bytes(database.rows("SELECT key FROM collector_key")[0][0])
+    if owner != key:
+        raise InputError(
+            f"the database belongs to the collector with the key {owner.hex()}; restore its key file, or name another database"
+        )
 
 
 def _add_rounds(app: FastAPI, desk: _Counter) -> None:

@@ -20,7 +20,7 @@ from shoal.collect.faults import PeerError
 from shoal.collect.records import Release, encode_release
 from shoal.collect.service.lots import Alone, Crowd, Lots
 from shoal.collect.service.mixing import Circle
-from shoal.collect.service.wire import Call, OtherCollector, Reply, Terms, read_json
+from shoal.collect.service.wire import DAY_S, LIFETIME_S, SKEW_S, Call, OtherCollector, Reply, Terms, read_json, snapshot_day
 from shoal.collect.subtrajectories import Places, Prior
 from shoal.collect.trimming import needed, trim
 
@@ -176,14 +176,22 @@ class Journey:
             raise AssertionError("the answers are to questions")
         answers = {record: check_answer(self.device.server_key, record, said) for record, said in circle.answers.items()}
         self._phi = phi_of(self.member, self._questions, answers, circle.crowd.terms.rules.likeness)
-        self._snapshot = min((answers[record].snapshot for record in self._questions.records), default=None)
+        days = {answers[record].snapshot for record in self._questions.records}
+        if not snapshot_day(now_s - LIFETIME_S - SKEW_S) <= min(days) <= max(days) <= snapshot_day(now_s + SKEW_S):
+            raise PeerError("bad-answer", "a collector that answers from the state of another day; send it nothing")
+        self._snapshot = min(days)
         self._kept = trim(len(self.points), self._phi, needed(self.member.k, self.member.reading), self.member.trimming)
         self._draft = draft(self.member, self.points, self._kept, self._chance, of_nobody=self.terms.bootstrap_until is not None)
         release = None if self._draft is None else self._draft.release
+        if release is not None and self.terms.bootstrap_until is None:
+            # from now on others may have it stored, whatever she gets to know: her own count must not exceed the truth
+            self.device.sent.append((release.points, int((now_s - SKEW_S) // DAY_S)))
         circle.release(encode_release(release, circle.crowd.terms.n_pieces, self._chance), now_s)
 
     def _stored(self, circle: Circle, said: Any, now_s: float) -> None:
         """The collector's word that the group's releases are stored; raises PeerError when hers is not."""
+        if not isinstance(said, dict):
+            raise PeerError("bad-frame", "a word about releases that is none")
         if not said.get("stored"):
             if now_s > self._store_until_s:
                 raise PeerError("too-late", "too few of the group brought its releases; the collector has not stored them")
@@ -199,11 +207,9 @@ class Journey:
         try:
             one = said["receipts"][release.name.hex()]
             receipt = Receipt(str(one["identifier"]), bytes.fromhex(one["claim_key"]), bytes.fromhex(one["signed"]))
-            day = int(one["day"])
         except (KeyError, TypeError, ValueError) as error:
             raise PeerError("bad-answer", "a collector that gives no receipt for a release; ask its operator") from error
         check_signature(self.device.server_key, b"receipt", receipt.identifier.encode() + release.claim_key, receipt.signed)
-        self.device.sent.append((release.points, day))
         self._identifier = receipt.identifier
         sealed = claim(receipt, self.device.user, self._draft.claim_seed, self.device.authority_key, self._chance)
         circle.outbox.append(Call("POST", "/v1/claims", sealed, to="authority"))
@@ -229,6 +235,8 @@ class Journey:
     def _end(self, kind: Literal["shared", "nothing-left", "alone", "failed"], message: str) -> None:
         stored = self._identifier is not None or self._bootstrap_records is not None
         released = self._draft.release.points if self._draft is not None and stored else ()
+        if kind == "failed" and self._draft is not None and not stored:
+            message += "; what you released may be stored all the same, without your claim to it"
         self.ending = Ending(
             kind,
             message,

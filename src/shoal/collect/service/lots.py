@@ -9,7 +9,7 @@ from nacl.bindings import crypto_sign_seed_keypair
 from shoal.collect.authority import check_signature, signature
 from shoal.collect.chance import Chance
 from shoal.collect.faults import PeerError
-from shoal.collect.grouping import Lottery, commitment, divide
+from shoal.collect.grouping import MOST_RESTARTS, Lottery, commitment, divide
 from shoal.collect.service.wire import Call, Terms, channel_name, read_terms
 
 _PARTS: Final = ("roster", "commits", "reveals")
@@ -39,6 +39,7 @@ class Lots:
         self._round: bytes | None = None
         self._secrets: dict[int, bytes] = {}
         self._commits: dict[int, dict[bytes, bytes]] = {}
+        self._frozen: tuple[int, frozenset[bytes]] | None = None  # after how many restarts, and who was on the roster then
         self.crowd: Crowd | None = None
 
     def look(self) -> Call:
@@ -51,7 +52,7 @@ class Lots:
             name, phase, restarts = bytes.fromhex(view["round"]), str(view["phase"]), int(view["restarts"])
             roster, commits, reveals = ({bytes.fromhex(k): bytes.fromhex(v) for k, v in view[part].items()} for part in _PARTS)
             terms = read_terms(view["terms"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise PeerError("bad-frame", "a description of a round that is none") from error
         if terms != self._terms:
             raise PeerError("bad-answer", "a round on other terms than those you consented to; run the same command again to see them")
@@ -66,11 +67,21 @@ class Lots:
             raise Alone("too few people answered in time, or the collector changed its terms")
         if self._me not in roster:
             if phase != "joining":  # it froze without her, or went on without her: the next one
-                self._round = None
+                self._round = self._frozen = None
                 self._secrets.clear()
                 self._commits.clear()
             return []
+        if phase != "joining":
+            self._check_frozen(restarts, frozenset(roster))
         return self._play(Lottery(name, tuple(sorted(roster)), restarts), phase, commits, reveals)
+
+    def _check_frozen(self, restarts: int, roster: frozenset[bytes]) -> None:
+        """A frozen roster only loses members, by a restart, and seldom: the collector hears secrets first. Raises PeerError."""
+        before, there = self._frozen or (0, roster)
+        stays = roster == there if restarts == before else roster < there
+        if not (before <= restarts <= MOST_RESTARTS and (stays or self._frozen is None)):
+            raise PeerError("bad-answer", "a collector that draws lots again, or over another roster, than the protocol allows")
+        self._frozen = restarts, roster
 
     def _play(self, lots: Lottery, phase: str, commits: Mapping[bytes, bytes], reveals: Mapping[bytes, bytes]) -> list[Call]:
         if phase == "committing" and lots.restarts not in self._secrets:

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.collect.chance import Chance
 from shoal.collect.collection import Participant, blur
-from shoal.collect.consent import OPEN, bootstrapping, promise
+from shoal.collect.consent import OPEN, bootstrapping, promise, sharing
 from shoal.collect.cylinders import Cylinder, Point
 from shoal.collect.faults import PeerError
 from shoal.collect.profile import Applied, Profile, apply, read_profile
@@ -18,7 +18,7 @@ from shoal.collect.records import SLOTS
 from shoal.collect.service.disk import Kept, StateFolder
 from shoal.collect.service.http_client import Server, travel
 from shoal.collect.service.journey import Device, Ending, Journey
-from shoal.collect.service.wire import SKEW_S, PublicPlaces, Terms, read_terms
+from shoal.collect.service.wire import DAY_S, SKEW_S, PublicPlaces, Terms, read_terms
 from shoal.errors import InputError, MisuseError
 from shoal.projection import WGS84, transform
 from shoal.trajectories import Trajectories
@@ -45,12 +45,13 @@ def connect(
     servers = {"collector": Server(server_url, ca), "authority": Server(authority_url, ca)}
     said, lawful = servers["collector"].about(), servers["authority"].about()
     try:
-        key, day, ahead_s = bytes.fromhex(said["server_key"]), int(said["day"]), time.time() - float(said["time_s"])
+        key, now_s = bytes.fromhex(said["server_key"]), time.time()
+        ahead_s = now_s - float(said["time_s"])
         keys = bytes.fromhex(lawful["authority_key"]), bytes.fromhex(lawful["signing_key"])
         terms, places = read_terms(said["terms"]), PublicPlaces.model_validate(said["places"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError("a server that does not describe itself; check the addresses of --server and --authority") from error
-    if abs(ahead_s) > SKEW_S:
+    if not abs(ahead_s) <= SKEW_S:
         raise InputError(f"this device's clock is {ahead_s:+.0f} s from the collector's; set it, or no request is taken")
     kept = folder.load()
     if kept is None:
@@ -62,7 +63,7 @@ def connect(
         raise MisuseError("this folder belongs to another user name; give the same --user, or another --state")
     if kept.journey is None:
         _keep_witnesses(folder, kept, terms)
-    return Connection(kept, servers, terms, places, day, ca)
+    return Connection(kept, servers, terms, places, int(now_s // DAY_S), ca)  # her own day: the collector's would choose her circles
 
 
 def _keep_witnesses(folder: StateFolder, kept: Kept, terms: Terms) -> None:
@@ -110,11 +111,14 @@ class Plan:
     cylinders: tuple[Cylinder, ...]
     thinned_from: int
     terms: Terms
+    readable: tuple[str, ...] = ()  # servers to which nothing is encrypted
 
     @property
     def special(self) -> list[str]:
-        """What is not as with every collector: its bootstrapping phase, and its witnesses."""
+        """What is not as with every collector: what counts as shared, its groups, its bootstrapping phase, and its witnesses."""
         return [
+            sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
+            *(f"The connection to {url} is not encrypted: whoever carries it reads what {url} reads." for url in self.readable),
             *([] if self.terms.bootstrap_until is None else [bootstrapping(self.terms.bootstrap_until, self.profile.k)]),
             *(
                 f"The witness at {one.url}, key {one.key}, sees the questions, too, and must give the same answers."
@@ -166,7 +170,9 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     cylinders = blur(member, there.day // there.terms.period_days)
     if len(cylinders) < 2:
         raise InputError("this trip is a single circle after blurring; choose another with --trip, or less blur")
-    return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms)
+    asked = [*there.servers.values(), *(Server(one.url) for one in there.terms.witnesses)]
+    readable = tuple(server.url for server in asked if server.readable)
+    return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms, readable)
 
 
 def _thinned(rows: Sequence[int], most: int) -> list[int]:

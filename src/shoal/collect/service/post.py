@@ -10,7 +10,7 @@ from shoal.collect.phi import PhiStore
 from shoal.collect.records import decode_query
 from shoal.collect.sealing import address
 from shoal.collect.service.groups import Groups
-from shoal.collect.service.wire import DAY_S, LETTER_BYTES, LETTERS, MAILBAG_BYTES, batch_digest, snapshot_day, split_records, unbundle
+from shoal.collect.service.wire import DAY_S, LETTERS, MAILBAG_BYTES, ROW_BYTES, batch_digest, snapshot_day, split_records, unbundle
 
 
 class Post:
@@ -28,10 +28,11 @@ class Post:
 
     def _addressed(self, identity: bytes, letter: bytes) -> tuple[bytes, int, int, int, bytes]:
         """Session, sender, receiver, number, and the receiver's identity; raises PeerError for a letter that may not be sent."""
-        if len(letter) > LETTER_BYTES:
-            raise PeerError("bad-length", f"a letter of {len(letter)} bytes; at most {LETTER_BYTES}")
         session, sender, receiver, number = address(letter)
         place, members = self._groups.membership(identity, session)
+        longest = self._groups.terms_of(session).letter_bytes
+        if len(letter) > longest:  # or one member could fill the disk, and everybody's mailbox
+            raise PeerError("bad-length", f"a letter of {len(letter)} bytes; at most {longest} in this round")
         if sender != place:
             raise PeerError("not-entitled", "a letter in another member's name")
         if receiver >= len(members) or receiver == sender:
@@ -64,7 +65,7 @@ class Post:
         parts: list[bytes] = []
         total = 0
         for number, size in waiting:
-            total += size
+            total += ROW_BYTES + size
             if total > MAILBAG_BYTES and parts:
                 break
             letter = bytes(self._db.rows("SELECT body FROM letter WHERE id = ?", (number,))[0][0])
@@ -118,7 +119,6 @@ class Post:
                 "identifier": one.identifier,
                 "claim_key": one.claim_key.hex(),
                 "signed": one.signed.hex(),
-                "day": self._store.day_of(name),
             }
             for name, one in receipts.items()
         }

@@ -13,6 +13,7 @@ from shoal.collect.database import Database
 from shoal.collect.faults import PeerError
 from shoal.collect.grouping import Lottery, divide
 from shoal.collect.phi import PhiStore
+from shoal.collect.sealing import mailbox_key
 from shoal.collect.service.wire import DAY_S, LIFETIME_S, Terms, channel_name, snapshot_day
 
 MOST_MEMBERS: Final = 10_000
@@ -61,6 +62,7 @@ class Rounds:
         with self._db.transaction():
             phase = self._moved_on(name, now_s)
             check_signature(identity, b"join", self._terms_of_round(name).joined_by(name), signed)
+            mailbox_key(identity)  # an identity to which no letter can be sealed would stop every group that it falls into
             number = self._number(name)
             there = self._db.row("SELECT 1 FROM ticket WHERE round = ? AND identity = ?", (number, identity))
             if there is None:

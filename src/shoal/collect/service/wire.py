@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -19,6 +19,7 @@ from shoal.collect.records import RECORD_BYTES
 from shoal.collect.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
 from shoal.collect.similarity import Likeness
 from shoal.collect.subtrajectories import Prior
+from shoal.errors import MisuseError
 
 DAY_S: Final = 86_400
 LAST_DAY: Final = 2_932_896  # 9999-12-31
@@ -28,7 +29,7 @@ LIFETIME_S: Final = 24 * 3600.0  # of letters, and of a round once its groups ar
 LETTER_BYTES: Final = MAX_TEXT_BYTES + OVERHEAD_BYTES
 BODY_BYTES: Final = LETTER_BYTES + 4  # the longest body of any request
 MAILBAG_BYTES: Final = 2 * LETTER_BYTES
-_ROW_BYTES: Final = 8 + 4  # before each letter in a mailbag: its number and its length
+ROW_BYTES: Final = 8 + 4  # before each letter in a mailbag: its number and its length
 LETTERS: Final = 64  # that one member may send another in a session; a sound round takes 15
 _PROVEN_RECORD_S: Final = 0.4  # to check a mixer's proof and make the next, for each record: four times what was measured
 PHASES: Final = ("joining", "committing", "revealing", "grouped", "failed", "over")
@@ -73,7 +74,7 @@ class Terms(BaseModel):
     n_pieces: int = Field(default=4, ge=1, le=33)
     theta_m: float = Field(default=1_000.0, ge=0, lt=1e7, allow_inf_nan=False)
     theta_min: float = Field(default=60.0, ge=0, lt=1e7, allow_inf_nan=False)
-    period_days: int = Field(default=365, ge=1)
+    period_days: int = Field(default=365, ge=365, le=36_500)  # fresh circles more often would average out
     phase_limit_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
     proven_shuffle: bool = False
     bootstrap_until: int | None = Field(default=None, ge=0, le=LAST_DAY)
@@ -85,16 +86,26 @@ class Terms(BaseModel):
             raise ValueError("two witnesses with one key")
         if self.n_real + self.n_fake > MAX_RECORDS:
             raise ValueError(f"{self.n_real} real and {self.n_fake} fake sub-trajectories; at most {MAX_RECORDS} together")
-        members, each = tuple(bytes((i,)) for i in range(self.group_size + 1)), max(self.n_real + self.n_fake, self.n_pieces)
-        longest = Session(bytes(32), members, each, RECORD_BYTES, FFDHE3072, self.proven_shuffle).frame_limit()
-        if longest > MAX_TEXT_BYTES:
-            raise ValueError(f"messages of {longest >> 20} MiB; make groups smaller or ask for fewer sub-trajectories")
-        hop_s = _PROVEN_RECORD_S * len(members) * each
+        if self._largest.frame_limit() >= MAX_TEXT_BYTES:
+            longest_mib = self._largest.frame_limit() >> 20
+            raise ValueError(f"messages of {longest_mib} MiB; make groups smaller or ask for fewer sub-trajectories")
+        hop_s = _PROVEN_RECORD_S * self._largest.n * self._largest.n_records
         if self.proven_shuffle and self.phase_limit_s < hop_s:
             raise ValueError(
                 f"proofs of shuffles need about {hop_s:.0f} s a hop; allow a phase that long, or ask for fewer sub-trajectories"
             )
         return self
+
+    @property
+    def _largest(self) -> Session:
+        """A mix run of as many members and records as these terms can lead to."""
+        members, each = tuple(bytes((i,)) for i in range(self.group_size + 1)), max(self.n_real + self.n_fake, self.n_pieces)
+        return Session(bytes(32), members, each, RECORD_BYTES, FFDHE3072, self.proven_shuffle)
+
+    @property
+    def letter_bytes(self) -> int:
+        """No sound letter is longer: a message of a mix run under its stage's byte, sealed."""
+        return self._largest.frame_limit() + 1 + OVERHEAD_BYTES
 
     def joined_by(self, round_name: bytes) -> bytes:
         """What a member signs to join a round on these terms; whoever was shown other terms has signed something else."""
@@ -108,20 +119,38 @@ class Terms(BaseModel):
         return Rules(**sizes, likeness=likeness)
 
 
+_Latitude = Annotated[float, Field(ge=-90, le=90, allow_inf_nan=False)]
+_Longitude = Annotated[float, Field(ge=-180, le=180, allow_inf_nan=False)]
+_Weight = Annotated[int, Field(ge=0, le=10**12)]
+
+
 class PublicPlaces(BaseModel):
     """A public mobility prior: places with weights, and the span of time in which fakes lie."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    lat_deg: tuple[float, ...] = Field(min_length=1, max_length=10_000)
-    lon_deg: tuple[float, ...]
-    weights: tuple[int, ...]
+    lat_deg: tuple[_Latitude, ...] = Field(min_length=1, max_length=10_000)
+    lon_deg: tuple[_Longitude, ...] = Field(max_length=10_000)
+    weights: tuple[_Weight, ...] = Field(max_length=10_000)
     first_min: int
     last_min: int
 
+    @model_validator(mode="after")
+    def _is_a_prior(self) -> "PublicPlaces":
+        try:
+            self.prior  # noqa: B018  (raises for places that are none)
+        except MisuseError as error:
+            raise ValueError(str(error)) from error
+        return self
+
+    def until(self, now_s: float) -> "PublicPlaces":
+        """With a span of the same length that ends now: fakes that end where a server was started are older than all real trips."""
+        last_min = max(int(now_s // 60), self.last_min - self.first_min)
+        return self.model_copy(update={"first_min": last_min - (self.last_min - self.first_min), "last_min": last_min})
+
     @property
     def prior(self) -> Prior:
-        """The same for the core; raises MisuseError when it is none."""
+        """The same for the core."""
         return Prior(self.lat_deg, self.lon_deg, self.weights, self.first_min, self.last_min)
 
 
@@ -173,7 +202,7 @@ def read_json(body: bytes) -> Any:
     """What a body says; raises PeerError when it is no JSON."""
     try:
         return json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PeerError("bad-frame", "a body that is no JSON") from error
 
 
@@ -195,12 +224,12 @@ def unpack(mailbag: bytes) -> list[tuple[int, bytes]]:
     found: list[tuple[int, bytes]] = []
     at = 0
     while at < len(mailbag):
-        size = int.from_bytes(mailbag[at + 8 : at + _ROW_BYTES])
-        letter = mailbag[at + _ROW_BYTES : at + _ROW_BYTES + size]
+        size = int.from_bytes(mailbag[at + 8 : at + ROW_BYTES])
+        letter = mailbag[at + ROW_BYTES : at + ROW_BYTES + size]
         if len(letter) != size or not size:
             raise PeerError("bad-length", "a mailbag that ends in the middle of a letter")
         found.append((int.from_bytes(mailbag[at : at + 8]), letter))
-        at += _ROW_BYTES + size
+        at += ROW_BYTES + size
     return found
 
 
@@ -271,5 +300,5 @@ class Reply:
         try:
             said = json.loads(self.body)
             return str(said["error"]), str(said["message"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return "unavailable", f"status {self.status}"
