@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from shoal.box_table import write_boxes_in_parts
 from shoal.checkpoint import Checkpoint
 from shoal.errors import ClaimError, InputError, MisuseError, NothingLeftError, OutputError
 from shoal.intake import Reading
@@ -28,11 +29,8 @@ from shoal.release_folder import (
     REPORT_FILE,
     Manifest,
     check_linkage_path,
-    explained_write,
     manifest_of,
-    staged_folder,
     staged_linkage,
-    write_boxes_in_parts,
     write_manifest,
 )
 from shoal.report import release_page
@@ -43,6 +41,7 @@ from shoal.run import Run
 from shoal.scale.anonymizing import BLOCKS, PEOPLE, BlockTask, anonymize_block, crowds_of, name_of
 from shoal.scale.blocks import split_into_blocks
 from shoal.scale.engines import Engine
+from shoal.staging import explained_write, staged_folder
 from shoal.statement import NOTHING_STATED, Statement
 from shoal.stored_people import StoredPeople
 from shoal.trajectories import Integers
