@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.box_table import write_boxes_in_parts
-from shoal.checkpoint import Checkpoint
+from shoal.checkpoint import Checkpoint, parts_folder
 from shoal.errors import ClaimError, InputError, MisuseError, NothingLeftError, OutputError
 from shoal.intake import Reading
 from shoal.io.sources import files
@@ -99,7 +99,7 @@ def publish_in_blocks(
         raise OutputError(f"{output} exists; choose another --output or remove it first")
     if linkage_file is not None:
         check_linkage_path(linkage_file, output)
-    folder = output.with_name(f"{output.name}.parts").resolve()
+    folder = parts_folder(output).resolve()
     with explained_write(folder):
         checkpoint = Checkpoint.open(folder, _job(source, reading, method, size))
         for left_over in (*folder.glob(".*.partial-*"), *folder.parent.glob(f".{output.name}.partial-*")):  # of a run that was killed
