@@ -9,12 +9,20 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from command_line import Shoal
+
 _EXAMPLES = 12 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 60  # kernels are a hundred times slower as plain Python
 settings.register_profile("shoal", deadline=None, max_examples=_EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shoal")
 
 _NUMBERS = itertools.count()
 SHARED_DATA = Path(__file__).parents[1].parent / "shared" / "data"
+
+
+@pytest.fixture
+def shoal(capsys: pytest.CaptureFixture[str]) -> Shoal:
+    """The command line, with what it prints and its exit code."""
+    return Shoal(capsys)
 
 
 @pytest.fixture

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from plotly.offline import get_plotlyjs
 
+import shoal
 from shoal.report.wording import exact
+from shoal.trajectories import Trajectories
 
 TERMS = {
     *("95 %", "5 %", "k − 1", "0", "1", "1 in", "2 km", "2 h", "2 hours", "ISO/IEC 20889:2018"),  # noqa: RUF001 (the minus sign of the page)
@@ -117,6 +119,22 @@ def vanished_of(rows: list[tuple[int, int, int, int, bool]], cell_m: float, *, p
         if private:
             found |= {f"vanished-lost-{place}": sum(r[4] for r in own), f"vanished-samples-{place}": len(own)}
             found |= {f"vanished-losers-{place}": len({r[0] for r in own if r[4]}), f"vanished-people-{place}": len({r[0] for r in own})}
+    return found
+
+
+def gaps_of(original: Trajectories, ks: set[int]) -> dict[str, float]:
+    """The k-gap at each k: its median, who is hidden already, and its parts for the ten people in the middle."""
+    found: dict[str, float] = {}
+    for k in ks:
+        gap = shoal.k_gap(original, k)
+        middle = np.argsort(gap.gap, kind="stable")[(original.n_subjects - 10) // 2 :][:10]
+        found |= {
+            f"gap-k-{k}": k,
+            f"gap-median-{k}": float(np.median(gap.gap)),
+            f"gap-hidden-{k}": float((gap.gap == 0).mean()),
+            f"gap-space-{k}": float(gap.space[middle].mean()) * 2 * gap.space_cap_m,
+            f"gap-time-{k}": float(gap.time[middle].mean()) * 2 * gap.time_cap_s,
+        }
     return found
 
 

@@ -12,7 +12,6 @@ from typing import Any
 from fastapi import FastAPI
 from nacl.bindings import crypto_sign_seed_keypair
 
-from shoal.collect import envelope
 from shoal.collect.chance import Chance
 from shoal.collect.collection import Participant, blur
 from shoal.collect.cylinders import Blur, Cylinder, Point
@@ -135,6 +134,20 @@ class Town:
         self.calls.append((number, call, reply))
         return journey.replied(call, reply, self.now_s)
 
+    def run_losing_every_first_reply(self) -> dict[int, Ending]:
+        """The first try of every step is forgotten: the device is killed after it, goes on from what it kept before, and asks again."""
+        kept = {i: through_disk(journey) for i, journey in self.journeys.items()}
+        lost = dict.fromkeys(kept, False)
+
+        def lose(number: int) -> None:
+            lost[number] = not lost[number]
+            if lost[number]:
+                self.journeys[number] = through_disk(kept[number])
+            else:
+                kept[number] = through_disk(self.journeys[number])
+
+        return self.run(after_step=lose)
+
     def run(self, *, after_step: Callable[[int], None] = lambda _: None, most_s: float = 5_000) -> dict[int, Ending]:
         """Until everybody who is not gone has ended; time passes only when nothing else happens."""
         until_s = self.now_s + most_s
@@ -171,8 +184,3 @@ def running(app: FastAPI) -> Iterator[str]:
         server.should_exit = True
         thread.join()
         listening.close()
-
-
-def secret_of(book_seed: bytes) -> bytes:
-    """The key with which an authority opens claims."""
-    return envelope.draw_secret(Chance(book_seed))

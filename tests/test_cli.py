@@ -24,7 +24,7 @@ from shoal.methods.kte_hide import HIDING
 from shoal.methods.microaggregation import CLUSTERING
 from shoal.methods.reshaping import GENERALIZE
 from shoal.methods.w4m import DISTANCE
-from shoal.release_folder import staged_folder
+from shoal.staging import staged_folder
 from shoal.synthetic import write_synthetic
 
 
@@ -33,11 +33,6 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("data") / "city.parquet"
     write_synthetic(path, 40, 2, 5)
     return path
-
-
-@pytest.fixture
-def shoal(capsys: pytest.CaptureFixture[str]) -> Shoal:
-    return Shoal(capsys)
 
 
 @pytest.fixture
@@ -193,11 +188,13 @@ def test_unknown_entry_of_a_settings_file_is_named(city: Path, tmp_path: Path, s
     assert "sets 'kk', which is no option of this command" in outcome.err
 
 
-def test_unwritable_output_is_said(city: Path, tmp_path: Path, shoal: Shoal) -> None:
+@pytest.mark.parametrize("option", ["--output", "--linkage", "--private-report"])
+def test_unwritable_output_is_said(option: str, city: Path, tmp_path: Path, shoal: Shoal) -> None:
     (tmp_path / "file").write_text("")
-    outcome = shoal("anonymize", city, "--output", tmp_path / "file" / "r")
+    outcome = shoal("anonymize", city, "--output", tmp_path / "r", option, tmp_path / "file" / "x")
     assert outcome.code == 2
-    assert "cannot write" in outcome.err
+    assert f"cannot write {tmp_path / 'file' / 'x'}: a part of the path is a file" in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")

@@ -19,11 +19,6 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def shoal(capsys: pytest.CaptureFixture[str]) -> Shoal:
-    return Shoal(capsys)
-
-
-@pytest.fixture
 def released(city: Path, tmp_path: Path, shoal: Shoal) -> tuple[Path, Path]:
     folder, linkage = tmp_path / "release", tmp_path / "linkage.parquet"
     assert shoal("anonymize", city, "--k", 4, "--output", folder, "--linkage", linkage, "--quiet").code == 0

@@ -13,11 +13,6 @@ from shoal.trajectories import Trajectories
 from small_points import crowd, drivers, town
 
 
-@pytest.fixture
-def shoal(capsys: pytest.CaptureFixture[str]) -> Shoal:
-    return Shoal(capsys)
-
-
 def written(original: Trajectories, path: Path) -> Path:
     ids = np.repeat(np.array(original.ids), original.lengths)
     pq.write_table(pa.table({"id": ids, "t": original.t, "x": original.x, "y": original.y}), path)

@@ -50,17 +50,7 @@ def test_everybody_shares_though_servers_and_devices_start_anew_before_every_req
 def test_every_request_may_be_lost_after_it_was_carried_out(database: Database) -> None:
     """As after a kill between request and reply: the device goes on from what it kept before, and asks again."""
     town = Town(database, 3)
-    kept = {i: through_disk(journey) for i, journey in town.journeys.items()}
-    lost = dict.fromkeys(kept, False)
-
-    def lose(number: int) -> None:
-        lost[number] = not lost[number]
-        if lost[number]:
-            town.journeys[number] = through_disk(kept[number])
-        else:
-            kept[number] = through_disk(town.journeys[number])
-
-    endings = town.run(after_step=lose)
+    endings = town.run_losing_every_first_reply()
     assert kinds(endings) == {"shared"}, endings
     assert town.post.n_records == 3
     assert {one.identifier for one in endings.values()} == {row[0] for row in database.rows("SELECT identifier FROM record")}

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from service_processes import Site, finish, free_port
-from service_town import TERMS, WAY, Town, identity_of, running, seed, through_disk, volunteers
+from service_town import TERMS, WAY, Town, identity_of, running, seed, volunteers
 from shoal.collect.authority import signature
 from shoal.collect.collector import ANSWER_BYTES, Collector
 from shoal.collect.cylinders import Cylinder, Point
@@ -54,17 +54,7 @@ def test_a_round_with_two_witnesses(database: Database) -> None:
 def test_every_reply_may_be_lost_with_witnesses_too(database: Database) -> None:
     """The device goes on from what it kept before, and asks collector and witnesses again."""
     town = Town(database, 3, terms=watched(2))
-    kept = {i: through_disk(journey) for i, journey in town.journeys.items()}
-    lost = dict.fromkeys(kept, False)
-
-    def lose(number: int) -> None:
-        lost[number] = not lost[number]
-        if lost[number]:
-            town.journeys[number] = through_disk(kept[number])
-        else:
-            kept[number] = through_disk(town.journeys[number])
-
-    endings = town.run(after_step=lose)
+    endings = town.run_losing_every_first_reply()
     assert {one.kind for one in endings.values()} == {"shared"}, endings
     asked = [(call.to, reply.status) for _, call, reply in town.calls if "/questions" in call.target]
     assert sorted(asked) == sorted([(to, 200) for to in ("collector", "witness 1", "witness 2")] * 6)

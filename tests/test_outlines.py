@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyproj import Transformer
 
+from shoal.box_table import outline_corners
 from shoal.release import Boxes
-from shoal.release_folder import outline_corners
 
 PLANE = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
 NEAR, FAR = st.integers(-30, 30), st.integers(-60_000, 60_000)

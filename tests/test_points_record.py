@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import shoal
-from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, same, vanished_of
+from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of, same, vanished_of
 from shoal.attacks import Rate, attack
 from shoal.attacks.questions import DRAW, QUESTIONS, assess_release
 from shoal.claims import KDeltaAnonymity, LocationPrivacy
@@ -109,16 +109,7 @@ def recomputed(original: Trajectories, folder: Path, known: tuple[str, ...]) -> 
             found |= {f"{what}-{place}": count, f"{what}-share-{place}": count / original.intake.rows_read}
     for place, count in enumerate(losses.subjects_by_reason.values(), start=1):
         found |= {f"reason-{place}": count, f"reason-share-{place}": count / n}
-    for gap_k in {2, 5, release.claim.k}:
-        gap = shoal.k_gap(original.snapped_to(Grid()), gap_k)
-        middle = np.argsort(gap.gap, kind="stable")[(n - 10) // 2 :][:10]
-        found |= {
-            f"gap-k-{gap_k}": gap_k,
-            f"gap-median-{gap_k}": float(np.median(gap.gap)),
-            f"gap-hidden-{gap_k}": float((gap.gap == 0).mean()),
-            f"gap-space-{gap_k}": float(gap.space[middle].mean()) * 2 * gap.space_cap_m,
-            f"gap-time-{gap_k}": float(gap.time[middle].mean()) * 2 * gap.time_cap_s,
-        }
+    found |= gaps_of(original.snapped_to(Grid()), {2, 5, release.claim.k})
     rates = rates_again(original, folder, known)
     for number, question in enumerate(QUESTIONS, start=1):
         own = [rate for rate in rates if rate.name in question.attacks]

@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from command_line import Shoal
-from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, same, vanished_of
+from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of, same, vanished_of
 from shoal.attacks import Rate, attack
 from shoal.attacks.questions import DRAW, QUESTIONS
 from shoal.errors import InputError
@@ -102,16 +102,7 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
             found["larger-sizes"] = len(sizes) - 12
     else:
         found |= {"k-in-verdict": k, "tau": release.claim.tau_s, "epsilon": release.claim.epsilon_s}
-    for gap_k in {2, 5, k}:
-        gap = shoal.k_gap(original, gap_k)
-        middle = np.argsort(gap.gap, kind="stable")[(n - 10) // 2 :][:10]
-        found |= {
-            f"gap-k-{gap_k}": gap_k,
-            f"gap-median-{gap_k}": float(np.median(gap.gap)),
-            f"gap-hidden-{gap_k}": float((gap.gap == 0).mean()),
-            f"gap-space-{gap_k}": float(gap.space[middle].mean()) * 2 * gap.space_cap_m,
-            f"gap-time-{gap_k}": float(gap.time[middle].mean()) * 2 * gap.time_cap_s,
-        }
+    found |= gaps_of(original, {2, 5, k})
     accuracy = measure_accuracy(original, release, linkage)
     found["raw-covered"] = accuracy.raw.n_samples
     for reading, extents in (("raw", accuracy.raw), ("published", accuracy.published)):

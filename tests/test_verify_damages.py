@@ -8,8 +8,9 @@ import pytest
 from damages import DAMAGES, Damage, rows_of
 from folder_damages import FOLDER_DAMAGES, FolderDamage, edit_manifest
 from naive_release import naive_release, small_city
+from shoal.box_table import write_boxes
 from shoal.release import Linkage, Release
-from shoal.release_folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, manifest_of, write_boxes, write_manifest
+from shoal.release_folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, manifest_of, write_manifest
 from shoal.trajectories import Trajectories
 from shoal.verdicts import Verdict
 from shoal.verification import verify, verify_folder

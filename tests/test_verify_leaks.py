@@ -12,12 +12,13 @@ import pytest
 
 from folder_damages import edit_manifest, edit_table
 from naive_release import naive_release, small_city
+from shoal.box_table import write_boxes
 from shoal.claims import KAnonymity
 from shoal.errors import InputError, MisuseError
 from shoal.intake import Intake, Reading
 from shoal.randomness import Randomness
 from shoal.release import Linkage
-from shoal.release_folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, manifest_of, write_boxes, write_manifest
+from shoal.release_folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, manifest_of, write_manifest
 from shoal.trajectories import Grid, Trajectories
 from shoal.verdicts import Verdict
 from shoal.verification import verify, verify_folder

@@ -10,10 +10,11 @@ import shoal
 from damages import DAMAGES, Damage
 from folder_damages import FOLDER_DAMAGES, FolderDamage
 from naive_release import naive_release, small_city
+from shoal.box_table import write_boxes
 from shoal.errors import InputError, MisuseError
 from shoal.randomness import Randomness
 from shoal.release import Linkage, Release
-from shoal.release_folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, manifest_of, write_boxes, write_manifest
+from shoal.release_folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, manifest_of, write_manifest
 from shoal.run import Run
 from shoal.trajectories import Trajectories
 from shoal.verdicts import Verdict

@@ -6,7 +6,6 @@ The folder holds raw-like data: it is readable by its owner alone and lies besid
 import hashlib
 import json
 import os
-import secrets
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import InputError
+from shoal.staging import partial_name
 from shoal.version import __version__
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -53,7 +53,7 @@ class Checkpoint:
                 return dict(stored)
         except (FileNotFoundError, zipfile.BadZipFile, EOFError, ValueError):
             arrays = dict(make())
-        with (partial := _partial(path)).open("xb") as file:
+        with (partial := partial_name(path)).open("xb") as file:
             np.savez(file, allow_pickle=False, **arrays)
             file.flush()
             os.fsync(file.fileno())
@@ -76,10 +76,6 @@ def fingerprint(*columns: npt.NDArray[Any]) -> str:
 
 
 def _write(path: Path, content: bytes) -> None:
-    partial = _partial(path)
+    partial = partial_name(path)
     partial.write_bytes(content)
     partial.replace(path)
-
-
-def _partial(path: Path) -> Path:
-    return path.with_name(f".{path.name}.partial-{secrets.token_hex(6)}")

@@ -37,6 +37,7 @@ class Quantity(click.ParamType[float]):
 LENGTH: Final = Quantity("length", length_m)
 DURATION: Final = Quantity("duration", duration_s)
 PATH: Final = click.Path(path_type=Path)
+UNITS: Final = "Lengths and durations take units: 500m, 2km, 30min, 1h, 100s."
 
 _INPUT_OPTIONS: Final = (
     click.option("--id", "id", metavar="COLUMN", help="Column of subject ids. [default: recognised, e.g. uid, user_id, id]"),

@@ -1,6 +1,5 @@
 """The commands that judge and use a release: attack, measure, compare, convert. Heavy libraries load when a command runs."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +16,7 @@ from shoal.cli_options import (
     take_earlier,
     take_reading,
 )
-from shoal.terminal import Bars
+from shoal.terminal import Bars, print_result
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
 _KNOWLEDGE: Final = (
@@ -82,7 +81,7 @@ def attack(
         f"{percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
         for rate in rates
     ]
-    _print(as_json, {"attacks": [rate.to_json() for rate in rates], "notes": list(found.notes)}, [*lines, *_noted(found.notes)])
+    print_result(as_json, {"attacks": [rate.to_json() for rate in rates], "notes": list(found.notes)}, [*lines, *_noted(found.notes)])
     return 0
 
 
@@ -111,7 +110,7 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
         for fact in facts
     ]
     lines = [*(f"{name.replace('_', '-'):20} {value:>10.6g}" for name, value in points.items()), *lines]
-    _print(as_json, {"measurements": facts, **({"points": points} if points else {})}, lines)
+    print_result(as_json, {"measurements": facts, **({"points": points} if points else {})}, lines)
     return 0
 
 
@@ -155,7 +154,7 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
         *(f"  {reason}" for reason in found.recommendation.reasons),
         f"report: {output / REPORT_FILE}",
     ]
-    _print(as_json, {**found.to_json(), "report": str(output / REPORT_FILE)}, lines)
+    print_result(as_json, {**found.to_json(), "report": str(output / REPORT_FILE)}, lines)
     return 0
 
 
@@ -194,7 +193,7 @@ def granularity(source: str, k: int, taus_s: tuple[float, ...], output: Path | N
     ]
     lines += [f"tau {tau:>8}: no release: {reason}" for tau, reason in found["failed"].items()]
     lines += [] if output is None else [f"report: {output}"]
-    _print(as_json, {**found, "report": None if output is None else str(output)}, lines)
+    print_result(as_json, {**found, "report": None if output is None else str(output)}, lines)
     return 0
 
 
@@ -219,7 +218,7 @@ def convert(release: Path, output: Path, how: Any, box_as: Any, as_json: bool, q
     lines = [f"{files:,} {how.upper()} files in {output}"]
     if box_as:
         lines.append(f"  note: each point stands for an area and an interval ({box_as}); say so wherever these files go")
-    _print(as_json, {"output": str(output), "files": files, "to": how, "box_as": box_as}, lines)
+    print_result(as_json, {"output": str(output), "files": files, "to": how, "box_as": box_as}, lines)
     return 0
 
 
@@ -266,11 +265,6 @@ def _read_release(folder: Path) -> Any:
 
 def _noted(notes: Sequence[str]) -> list[str]:
     return [f"  note: {note}" for note in notes]
-
-
-def _print(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
-    """One JSON document alone, or the lines for people."""
-    click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) if as_json else "\n".join(lines))
 
 
 COMMANDS: Final = (attack, measure, compare, convert, granularity)

@@ -20,10 +20,11 @@ from shoal.frontier import LEVELS, Better, Point, Recommendation, at_equal_risk,
 from shoal.publication import publish, write_page
 from shoal.randomness import Randomness
 from shoal.release import PointRelease
-from shoal.release_folder import explained_write, read_any_release, read_linkage
+from shoal.release_folder import read_any_release, read_linkage
 from shoal.report.comparison_page import comparison_page
 from shoal.report.wording import claim_name
 from shoal.run import Run
+from shoal.staging import explained_write
 from shoal.study import Setting, Study
 from shoal.trace import TRACE_FILE
 from shoal.trajectories import Trajectories

@@ -9,8 +9,8 @@ from shoal.io import read
 from shoal.methods.glove import Glove
 from shoal.publication import Publication, assess, publish
 from shoal.randomness import Randomness
-from shoal.release_folder import staged_folder
 from shoal.run import Run
+from shoal.staging import staged_folder
 from shoal.synthetic import write_synthetic
 
 SUBJECTS: Final = 1000

@@ -4,10 +4,9 @@ The release is checked twice: in memory, for the verdict that manifest and repor
 files, leak lint included, before the folder gets its name. What fails is not written.
 """
 
-import os
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -29,12 +28,10 @@ from shoal.release_folder import (
     REPORT_FILE,
     Manifest,
     check_linkage_path,
-    explained_write,
     manifest_of,
     read_any_release,
     read_linkage,
     reading_of_raw,
-    staged_folder,
     staged_linkage,
     staged_trace,
     write_manifest,
@@ -42,6 +39,7 @@ from shoal.release_folder import (
 )
 from shoal.report import assessment_report, gather_evidence, points_report, release_report
 from shoal.run import Run
+from shoal.staging import explained_write, staged_file, staged_folder
 from shoal.statement import NOTHING_STATED, Statement
 from shoal.trace import TRACE_FILE
 from shoal.trajectories import Grid, Trajectories
@@ -113,7 +111,8 @@ def publish(
             of_boxes = partial(release_report, original, release, linkage, verdict, gaps, evidence=evidence, statement=statement)
             page = of_boxes()
             if private_report is not None:
-                beside.enter_context(_staged_private(of_boxes(private=True), private_report))
+                private_page = of_boxes(private=True).encode()
+                beside.enter_context(staged_file(private_report, lambda file: file.write(private_page)))
         (staging / REPORT_FILE).write_text(page, encoding="utf-8")
         insist(verify_folder(original, staging, linkage))
         if linkage_file is not None:
@@ -191,7 +190,7 @@ def exposure_at(original: Trajectories, ks: Sequence[int], run: Run) -> list[KGa
 
 def write_page(page: str, path: Path) -> None:
     """Write a page, complete or not at all."""
-    with _staged_private(page, path, mode=0o666):
+    with staged_file(path, lambda file: file.write(page.encode()), mode=0o666):
         pass
 
 
@@ -201,19 +200,3 @@ def insist(verdict: Verdict) -> None:
         return
     kinds = ", ".join(f"{kind} ({count})" for kind, count in verdict.to_json()["findings_by_kind"].items())
     raise ClaimError(f"the release does not keep its promise and was not written: {kinds}; for example: {verdict.findings[0].message}")
-
-
-@contextmanager
-def _staged_private(page: str, path: Path, mode: int = 0o600) -> Iterator[None]:
-    """Write a page beside its final name, and give it that name when the block succeeds."""
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
-        with explained_write(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
-                file.write(page)
-        yield
-        with explained_write(path):
-            partial.rename(path)
-    finally:
-        partial.unlink(missing_ok=True)

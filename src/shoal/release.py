@@ -105,35 +105,44 @@ class Losses:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Release:
-    """Published records. Record r owns boxes offsets[r] to offsets[r + 1], sorted by time, under trajectory_ids[r].
+class _Records:
+    """What records of boxes and of points have in common.
 
-    crs: the plane of the boxes, None = local metres. reading: how the raw input was read, so that a check can repeat it.
+    crs: the plane of the coordinates, None = local metres. reading: how the raw input was read, so that a check can repeat it.
     publishable: False when a research seed was used.
     """
 
     trajectory_ids: tuple[str, ...]
     offsets: Integers
-    boxes: Boxes
-    claim: BoxClaim
     method: str
     parameters: Mapping[str, Any]
     losses: Losses
-    grid: Grid
     crs: str | None
     unit_of_protection: str
     publishable: bool
     reading: Reading = field(default_factory=Reading)
     rows_repaired: Mapping[str, int] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        if self.offsets.shape != (self.n_records + 1,) or self.offsets[0] != 0 or self.offsets[-1] != len(self.boxes):
-            raise MisuseError(f"offsets must rise from 0 to {len(self.boxes)} in {self.n_records} steps")
-
     @property
     def n_records(self) -> int:
         """How many records there are; members of one crowd have one each."""
         return len(self.trajectory_ids)
+
+    def _check_offsets(self, n_rows: int) -> None:
+        if self.offsets.shape != (self.n_records + 1,) or self.offsets[0] != 0 or self.offsets[-1] != n_rows:
+            raise MisuseError(f"offsets must rise from 0 to {n_rows} in {self.n_records} steps")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Release(_Records):
+    """Published records. Record r owns boxes offsets[r] to offsets[r + 1], sorted by time, under trajectory_ids[r]."""
+
+    boxes: Boxes
+    claim: BoxClaim
+    grid: Grid
+
+    def __post_init__(self) -> None:
+        self._check_offsets(len(self.boxes))
 
     @property
     def n_samples(self) -> int:
@@ -149,33 +158,14 @@ class Release:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class PointRelease:
-    """Published records of points. Record r owns points offsets[r] to offsets[r + 1], sorted by (t, x, y), under trajectory_ids[r].
+class PointRelease(_Records):
+    """Published records of points. Record r owns points offsets[r] to offsets[r + 1], sorted by (t, x, y), under trajectory_ids[r]."""
 
-    The other fields say what those of a Release say.
-    """
-
-    trajectory_ids: tuple[str, ...]
-    offsets: Integers
     points: Points
     claim: PointClaim
-    method: str
-    parameters: Mapping[str, Any]
-    losses: Losses
-    crs: str | None
-    unit_of_protection: str
-    publishable: bool
-    reading: Reading = field(default_factory=Reading)
-    rows_repaired: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.offsets.shape != (self.n_records + 1,) or self.offsets[0] != 0 or self.offsets[-1] != len(self.points):
-            raise MisuseError(f"offsets must rise from 0 to {len(self.points)} in {self.n_records} steps")
-
-    @property
-    def n_records(self) -> int:
-        """How many records there are."""
-        return len(self.trajectory_ids)
+        self._check_offsets(len(self.points))
 
     @property
     def n_samples(self) -> int:

@@ -4,15 +4,12 @@ Names, columns and JSON are those that others script against. The linkage table 
 alone, and never inside the folder.
 """
 
-import errno
 import hashlib
 import json
-import os
-import secrets
-import shutil
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -22,12 +19,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
+from shoal.box_table import boxes_in, write_boxes
 from shoal.claims import claim_from_json, claim_to_json
 from shoal.errors import InputError, OutputError
 from shoal.intake import Reading
 from shoal.point_table import points_as_written, write_points
-from shoal.projection import WGS84, Floats, transform
-from shoal.release import BOX_COLUMNS, AnyRelease, Boxes, Linkage, Losses, PointRelease, Release
+from shoal.release import AnyRelease, Boxes, Linkage, Losses, PointRelease, Release
+from shoal.staging import staged_file
 from shoal.statement import NOTHING_STATED, Statement
 from shoal.trace import TRACE_FILE, Trace
 from shoal.trajectories import Grid, Integers
@@ -38,11 +36,6 @@ RELEASE_FILE: Final = "release.parquet"
 MANIFEST_FILE: Final = "manifest.json"
 REPORT_FILE: Final = "report.html"
 FORMAT_VERSION: Final = 1
-
-_ROWS_PER_GROUP: Final = 1 << 20
-_POLYGON: Final = np.dtype(
-    [("order", "u1"), ("type", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("corners", "<f8", (5, 2))]
-)  # well-known binary of a polygon with one ring of five corners: 93 bytes
 
 
 class LossesJson(BaseModel):
@@ -95,44 +88,6 @@ def write_table(release: AnyRelease, path: Path) -> None:
         write_points(release, path)
     else:
         write_boxes(release, path)
-
-
-def write_boxes(release: Release, path: Path) -> None:
-    """Write the boxes as GeoParquet: seconds since 1970 UTC, metres of the plane, outlines in WGS 84 where there is a plane."""
-    write_boxes_in_parts([release], path)
-
-
-def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
-    """The same for a release that comes as several (at least one), each some of its records; they stand in the file in this order."""
-    corners: list[list[float]] = []
-    with ExitStack() as open_files:
-        writer: pq.ParquetWriter | None = None
-        for release in parts:
-            table, bounds = _table_of(release)
-            if writer is None:
-                writer = open_files.enter_context(pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False))
-            writer.write_table(table, row_group_size=_ROWS_PER_GROUP)
-            corners += bounds
-        if corners and writer is not None:
-            low, high = np.min(corners, axis=0)[:2], np.max(corners, axis=0)[2:]
-            outline = {"encoding": "WKB", "geometry_types": ["Polygon"], "bbox": [*low.tolist(), *high.tolist()]}
-            geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": outline}}
-            writer.add_key_value_metadata({"geo": json.dumps(geo)})
-
-
-def _table_of(release: Release) -> tuple[pa.Table, list[list[float]]]:
-    """The boxes in the columns of the file, and the bounds of their outlines where there is a plane."""
-    record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
-    columns: dict[str, pa.Array] = {"trajectory_id": pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))}
-    for name, values in zip(BOX_COLUMNS, release.boxes.columns(), strict=True):
-        step = release.grid.slot_s if name.startswith("t_") else release.grid.cell_m
-        in_units = values * step
-        whole = name.startswith("t_") and float(step).is_integer()
-        columns[name] = pa.array(in_units.astype(np.int64) if whole else in_units.astype(np.float64))
-    if release.crs is None:
-        return pa.table(columns), []
-    columns["geometry"], bounds = _outlines(release.boxes, release.grid.cell_m, release.crs)
-    return pa.table(columns), [bounds]
 
 
 def manifest_of(release: AnyRelease, verdict: Verdict, parquet: Path, statement: Statement = NOTHING_STATED) -> Manifest:
@@ -222,19 +177,10 @@ def read_release(folder: Path) -> Release:
     if grid is None:
         raise InputError(f"{folder} holds a release of points, not of boxes")
     table = read_parquet(folder / RELEASE_FILE)
-    missing = [name for name in ("trajectory_id", *BOX_COLUMNS) if name not in table.column_names]
-    if missing:
-        raise InputError(f"{folder / RELEASE_FILE} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
-    if any(table[name].null_count for name in ("trajectory_id", *BOX_COLUMNS)):
-        raise InputError(f"{folder / RELEASE_FILE} has empty values in its columns")
+    boxes = boxes_in(table, grid, str(folder / RELEASE_FILE))
     names, code = _names(table)
-    columns = {
-        name: np.rint(_seconds_or_metres(table[name]) / (grid.slot_s if name.startswith("t_") else grid.cell_m)).astype(np.int64)
-        for name in BOX_COLUMNS
-    }
-    order = np.lexsort((*(columns[name] for name in reversed(BOX_COLUMNS)), code))
-    boxes = Boxes(**columns).take(order)
-    return Release(offsets=_offsets(code, len(names)), boxes=boxes, grid=grid, **_header(folder, manifest, names))
+    order = np.lexsort((*reversed(boxes.columns()), code))
+    return Release(offsets=_offsets(code, len(names)), boxes=boxes.take(order), grid=grid, **_header(folder, manifest, names))
 
 
 def without_boxes(folder: Path, manifest: Manifest) -> Release:
@@ -297,77 +243,20 @@ def sha256_of(path: Path) -> str:
 
 
 @contextmanager
-def staged_folder(target: Path) -> Iterator[Path]:
-    """A new folder to fill that becomes ``target`` only when the block ends without an error; otherwise nothing is left.
-
-    Raises OutputError when the target exists, its parent cannot be written, or the disk is full.
-    """
-    if target.exists() or target.is_symlink():
-        raise OutputError(f"{target} exists; choose another --output or remove it first")
-    staging = _partial(target)  # named before it is made: an interrupt in between must find it, too
-    try:
-        with explained_write(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            staging.mkdir(mode=0o700)
-            yield staging
-            for path in staging.iterdir():
-                if path.is_file():
-                    _flush_to_disk(path)
-            staging.chmod(0o777 & ~_umask())
-            staging.rename(target)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-
-
-@contextmanager
-def explained_write(target: Path) -> Iterator[None]:
-    """Turn the operating system's refusal to write into an OutputError that says what to do."""
-    try:
-        yield
-    except OSError as error:
-        remedy = {
-            errno.ENOSPC: "the disk is full; free some space or write elsewhere",
-            errno.EDQUOT: "the disk quota is used up; free some space or write elsewhere",
-            errno.EACCES: "no permission to write there; choose another place",
-            errno.EPERM: "no permission to write there; choose another place",
-            errno.EROFS: "the file system is read-only; choose another place",
-            errno.ENOTDIR: "a part of the path is a file, not a folder; choose another place",
-        }.get(error.errno or 0, error.strerror or "the write failed")
-        raise OutputError(f"cannot write {target}: {remedy}") from error
-
-
-@contextmanager
 def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterator[None]:
     """Write the linkage table (mode 0600) beside its final name at once, and give it that name when the block succeeds.
 
     Raises OutputError when the file exists or would lie inside the release folder.
     """
     check_linkage_path(path, release_folder)
-    partial = _partial(path)
-    try:
-        with explained_write(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                pq.write_table(pa.table({"uid": list(linkage.uids), "trajectory_id": list(linkage.trajectory_ids)}), file)
+    table = pa.table({"uid": list(linkage.uids), "trajectory_id": list(linkage.trajectory_ids)})
+    with staged_file(path, partial(pq.write_table, table)):
         yield
-        with explained_write(path):
-            partial.rename(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
-@contextmanager
-def staged_trace(trace: Trace, release: AnyRelease, path: Path) -> Iterator[None]:
+def staged_trace(trace: Trace, release: AnyRelease, path: Path) -> AbstractContextManager[None]:
     """Write the origins of swapped points (mode 0600) beside their final name at once, and give them that name when the block succeeds."""
-    partial = _partial(path)
-    try:
-        with explained_write(path), os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            pq.write_table(trace.table(release.trajectory_ids, release.offsets), file)
-        yield
-        with explained_write(path):
-            partial.rename(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    return staged_file(path, partial(pq.write_table, trace.table(release.trajectory_ids, release.offsets)))
 
 
 def check_linkage_path(path: Path, release_folder: Path) -> None:
@@ -396,67 +285,3 @@ def read_linkage(path: Path) -> Linkage:
         if "trajectory_id" in origins.column_names and set(pc.unique(origins["trajectory_id"]).to_pylist()) == set(trajectory_ids):
             trace = Trace.of_table(origins, str(beside))
     return Linkage(uids, trajectory_ids, trace)
-
-
-def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:
-    """[m, 5, 2] longitude and latitude of each box's closed ring, counter-clockwise from the lower left corner."""
-    x = np.stack([boxes.x_min, boxes.x_max, boxes.x_max, boxes.x_min], axis=1)
-    y = np.stack([boxes.y_min, boxes.y_min, boxes.y_max, boxes.y_max], axis=1)
-    corners = _in_degrees(x.ravel(), y.ravel(), cell_m, crs).reshape(-1, 4, 2)
-    return corners[:, [0, 1, 2, 3, 0]]
-
-
-def _in_degrees(x: Integers, y: Integers, cell_m: float, crs: str) -> Floats:
-    """[m, 2] longitude and latitude of corners of cells; each distinct one is projected once, for places repeat."""
-
-    def projected(x: Integers, y: Integers) -> Floats:
-        return np.stack(transform(crs, WGS84, x.astype(np.float64) * cell_m, y.astype(np.float64) * cell_m), axis=1)
-
-    if not len(x):
-        return np.empty((0, 2))
-    west, south = int(x.min()), int(y.min())
-    columns, rows = int(x.max()) - west + 1, int(y.max()) - south + 1
-    if columns * rows >= 1 << 63:
-        return projected(x, y)
-    places = pa.array((x - west) * rows + (y - south)).dictionary_encode()
-    distinct = places.dictionary.to_numpy()
-    degrees: Floats = projected(distinct // rows + west, distinct % rows + south)[places.indices.to_numpy()]
-    return degrees
-
-
-def _outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[float]]:
-    """Well-known binary of every box's outline, and their bounds as [west, south, east, north]."""
-    polygons = np.zeros(len(boxes), dtype=_POLYGON)
-    polygons["order"], polygons["type"], polygons["rings"], polygons["points"] = 1, 3, 1, 5
-    polygons["corners"] = outline_corners(boxes, cell_m, crs)
-    size = _POLYGON.itemsize
-    ends = pa.py_buffer(np.arange(len(boxes) + 1, dtype=np.int64) * size)
-    column = pa.Array.from_buffers(pa.large_binary(), len(boxes), [None, ends, pa.py_buffer(polygons.tobytes())])
-    corners = polygons["corners"].reshape(-1, 2)
-    return column, [*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist()]
-
-
-def _seconds_or_metres(column: pa.ChunkedArray) -> Floats:
-    """A column as floats; times written as timestamps by other tools count in seconds."""
-    if pa.types.is_timestamp(column.type):
-        column = pc.divide(column.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64()), 1e6)
-    try:
-        return np.asarray(column.cast(pa.float64()).to_numpy())
-    except pa.ArrowInvalid as error:
-        raise InputError("a coordinate or time of the release is not a number") from error
-
-
-def _partial(target: Path) -> Path:
-    """A fresh hidden name beside the target, for what is not complete yet."""
-    return target.with_name(f".{target.name}.partial-{secrets.token_hex(6)}")
-
-
-def _flush_to_disk(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,9 +1,13 @@
-"""What a person at a terminal sees while long work goes on: bars on standard error, only when it takes more than two seconds."""
+"""What a person at a terminal sees: results on standard output; messages on standard error, and bars when work takes over two seconds."""
 
+import json
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import click
 
 from shoal.units import show_s
 
@@ -62,3 +66,32 @@ class Bars:
         if label not in self._tasks:
             self._tasks[label] = self._bars.add_task(label, total=total)
         self._bars.update(self._tasks[label], completed=done, total=total)
+
+
+def read_telling(source: str, reading: dict[str, Any], bars: Bars) -> Any:
+    """The input, read in this way; what was dropped, repaired and assumed goes to standard error."""
+    from shoal.io import read
+    from shoal.run import Run
+
+    original = read(source, run=Run(progress=bars), **reading)
+    intake = original.intake
+    bars.say(
+        f"read {original.n_samples:,} samples of {original.n_subjects:,} subjects from {intake.rows_read:,} rows; "
+        f"dropped: {listed(intake.dropped)}; repaired: {listed(intake.repaired)}"
+    )
+    for note in intake.notes:
+        bars.say(f"note: {note}")
+    return original
+
+
+def print_result(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
+    """One JSON document alone, or the lines for people."""
+    if as_json:
+        click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo("\n".join(lines))
+
+
+def listed(rows: Mapping[str, int]) -> str:
+    """Counted rows by reason in one line."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in rows.items()) or "none"

@@ -253,7 +253,6 @@ def _take_list(reader: Reader, group: Group, size: int) -> tuple[Ciphertext, ...
 
 
 Attestation = dict[tuple[Kind, int], tuple[bytes, bytes]]  # (kind, sender) -> digest and the sender's signature of it
-_ATTESTATION_BYTES: Final = 2 + DIGEST_BYTES + _SIGNATURE_BYTES
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from shoal.errors import MisuseError
 from shoal.io.ecosystem import BoxAs, degrees_of
 from shoal.projection import Floats
 from shoal.release import Release
-from shoal.release_folder import explained_write, staged_folder
+from shoal.staging import explained_write, staged_folder
 from shoal.trajectories import Trajectories
 
 PointFormat = Literal["gpx", "plt"]

@@ -17,8 +17,8 @@ from shoal.intake import Reading
 from shoal.io.reading import DAY_S, Taken, no_rows, screen, take_in
 from shoal.io.snapping import Arranged, Rows, arrange, placed, reason_outside
 from shoal.kernels.places import middles
-from shoal.release_folder import explained_write
 from shoal.run import Run
+from shoal.staging import explained_write
 from shoal.stored_people import PEOPLE_FILE, SAMPLES_FILE, StoredPeople
 from shoal.trajectories import Grid, Integers, Numbers
 

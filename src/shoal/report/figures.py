@@ -31,6 +31,7 @@ _FAINT: Final = "#dfe4ea"
 _LENGTHS_M: Final = tuple(digit * 10.0**power for power in range(-2, 8) for digit in (1, 2, 5))
 _DURATIONS_S: Final = (1.0, 10.0, 60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0, 21600.0, 43200.0, 86400.0, 172800.0, 604800.0, 2419200.0)
 _MOST_BARS_LABELLED: Final = 16
+_BAR_ABOVE: Final = {"orientation": "h", "thickness": 12, "len": 1.0, "y": 1.02, "yanchor": "bottom"}
 
 
 def spatial_accuracy(facts: ReleaseFacts) -> "Figure":
@@ -97,11 +98,7 @@ def release_map(density: Density, outlines: Boxes, grid: Grid, *, projected: boo
         colorscale="YlGnBu",
         hovertemplate="x %{x:.1f} km, y %{y:.1f} km<extra></extra>",
         colorbar={
-            "orientation": "h",
-            "thickness": 12,
-            "len": 1.0,
-            "y": 1.02,
-            "yanchor": "bottom",
+            **_BAR_ABOVE,
             "title": {"text": "boxes per km²", "side": "top", "font": {"size": 12}},
             "tickvals": ticks.tolist(),
             "ticktext": [f"{10**tick:,.0f}" if tick >= 0 else f"{10**tick:.4g}" for tick in ticks],
@@ -134,11 +131,7 @@ def vanished_by_place(vanished: Vanished) -> "Figure":
         colorscale="YlOrRd",
         hovertemplate="x %{x:.1f} km, y %{y:.1f} km: about %{z:.0%} lost<extra></extra>",
         colorbar={
-            "orientation": "h",
-            "thickness": 12,
-            "len": 1.0,
-            "y": 1.02,
-            "yanchor": "bottom",
+            **_BAR_ABOVE,
             "title": {"text": "share of raw samples lost", "side": "top", "font": {"size": 12}},
             "tickformat": ".0%",
             "tickvals": [0, 0.25, 0.5, 0.75, 1],

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.checkpoint import Checkpoint
+from shoal.box_table import write_boxes_in_parts
+from shoal.checkpoint import Checkpoint, parts_folder
 from shoal.errors import ClaimError, InputError, MisuseError, NothingLeftError, OutputError
 from shoal.intake import Reading
 from shoal.io.sources import files
@@ -28,11 +29,8 @@ from shoal.release_folder import (
     REPORT_FILE,
     Manifest,
     check_linkage_path,
-    explained_write,
     manifest_of,
-    staged_folder,
     staged_linkage,
-    write_boxes_in_parts,
     write_manifest,
 )
 from shoal.report import release_page
@@ -43,6 +41,7 @@ from shoal.run import Run
 from shoal.scale.anonymizing import BLOCKS, PEOPLE, BlockTask, anonymize_block, crowds_of, name_of
 from shoal.scale.blocks import split_into_blocks
 from shoal.scale.engines import Engine
+from shoal.staging import explained_write, staged_folder
 from shoal.statement import NOTHING_STATED, Statement
 from shoal.stored_people import StoredPeople
 from shoal.trajectories import Integers
@@ -100,7 +99,7 @@ def publish_in_blocks(
         raise OutputError(f"{output} exists; choose another --output or remove it first")
     if linkage_file is not None:
         check_linkage_path(linkage_file, output)
-    folder = output.with_name(f"{output.name}.parts").resolve()
+    folder = parts_folder(output).resolve()
     with explained_write(folder):
         checkpoint = Checkpoint.open(folder, _job(source, reading, method, size))
         for left_over in (*folder.glob(".*.partial-*"), *folder.parent.glob(f".{output.name}.partial-*")):  # of a run that was killed

@@ -4,11 +4,10 @@ People stand in the order of their ids and draw their homes independently of eac
 """
 
 import os
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import numpy as np
 
@@ -151,29 +150,25 @@ def write_synthetic(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from shoal.release_folder import explained_write
+    from shoal.staging import staged_file
 
     path = Path(path)
     world = World.of(n_subjects, days, seed, layout, stations)
     _refuse_existing(path)
-    partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(4)}")
-    with explained_write(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
     rows = 0
-    try:
-        with explained_write(path), partial.open("xb") as file:
-            schema = pa.schema({"uid": pa.string(), "t": pa.int64(), "lat": pa.float64(), "lon": pa.float64()})
-            with pq.ParquetWriter(file, schema, compression="zstd", store_schema=False) as writer:
-                for group in _in_groups(_blocks(world, run or Run())):
-                    writer.write_table(group, row_group_size=max(group.num_rows, 1))
-                    rows += group.num_rows
-            file.flush()
-            os.fsync(file.fileno())
-        with explained_write(path):
-            _refuse_existing(path)
-            partial.rename(path)
-    finally:
-        partial.unlink(missing_ok=True)
+
+    def fill(file: BinaryIO) -> None:
+        nonlocal rows
+        schema = pa.schema({"uid": pa.string(), "t": pa.int64(), "lat": pa.float64(), "lon": pa.float64()})
+        with pq.ParquetWriter(file, schema, compression="zstd", store_schema=False) as writer:
+            for group in _in_groups(_blocks(world, run or Run())):
+                writer.write_table(group, row_group_size=max(group.num_rows, 1))
+                rows += group.num_rows
+        file.flush()
+        os.fsync(file.fileno())
+
+    with staged_file(path, fill, mode=0o666):
+        _refuse_existing(path)
     return Counts(subjects=n_subjects, rows=rows, stations=len(world.stations))
 
 

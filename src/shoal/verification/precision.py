@@ -9,11 +9,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shoal.box_table import outline_corners
 from shoal.errors import InputError
 from shoal.point_table import lon_lat, places_in
 from shoal.projection import WGS84, transform
 from shoal.release import BOX_COLUMNS, Boxes, Points
-from shoal.release_folder import RELEASE_FILE, outline_corners
+from shoal.release_folder import RELEASE_FILE
 from shoal.trajectories import Grid
 from shoal.verdicts import Finding
 
