@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from shoal.errors import InputError
+from shoal.errors import InputError, OutputError
 from shoal.version import __version__
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -53,16 +53,22 @@ class Checkpoint:
                 return dict(stored)
         except (FileNotFoundError, zipfile.BadZipFile, EOFError, ValueError):
             arrays = dict(make())
-        with (partial := _partial(path)).open("xb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        partial = _partial(path)
+        try:
+            with partial.open("xb") as file:
+                np.savez(file, allow_pickle=False, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)  # on a full disk every try would leave another one
         return arrays
 
 
 def parts_folder(output: Path) -> Path:
-    """Where the finished parts of a release lie until it is done."""
+    """Where the finished parts of a release lie until it is done; raises OutputError for an output without a name."""
+    if not output.name:
+        raise OutputError(f"'{output}' is no name for a new folder; give one with --output")
     return output.with_name(f"{output.name}.parts")
 
 
@@ -77,8 +83,11 @@ def fingerprint(*columns: npt.NDArray[Any]) -> str:
 
 def _write(path: Path, content: bytes) -> None:
     partial = _partial(path)
-    partial.write_bytes(content)
-    partial.replace(path)
+    try:
+        partial.write_bytes(content)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _partial(path: Path) -> Path:
