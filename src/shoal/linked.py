@@ -59,6 +59,25 @@ def records_that_belong(original: Trajectories, release: AnyRelease, linkage: Li
     return records
 
 
+def insist_on_possible_boxes(original: Trajectories, release: AnyRelease) -> None:
+    """Raises InputError for a folder's boxes that no release of this data can hold: figures about them are wrong, and may take for ever."""
+    if isinstance(release, PointRelease) or not len(release.boxes):
+        return
+    boxes = release.boxes
+    for axis, starts, ends, samples in (
+        ("time", boxes.t_start, boxes.t_end, original.t),
+        ("space", boxes.x_min, boxes.x_max, original.x),
+        ("space", boxes.y_min, boxes.y_max, original.y),
+    ):
+        if (ends <= starts).any():
+            raise InputError(f"the release holds boxes without extent in {axis}; look at it with shoal verify")
+        if starts.min() < samples.min() or ends.max() > samples.max() + 1:
+            raise InputError(
+                f"the release does not belong to this raw data, or was changed since: it has boxes beyond all raw samples in {axis}; "
+                "look at it with shoal verify"
+            )
+
+
 def _insist_on_one_grid(original: Trajectories, release: AnyRelease) -> None:
     """Raises when the samples of one are not those of the other: cells and slots, or points as given in one plane."""
     if isinstance(release, PointRelease):

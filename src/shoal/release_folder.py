@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from shoal.claims import claim_from_json, claim_to_json
-from shoal.errors import InputError, OutputError
-from shoal.intake import Reading
+from shoal.errors import InputError, MisuseError, OutputError
+from shoal.intake import Reading, insist_on_types
 from shoal.point_table import points_as_written, write_points
 from shoal.projection import WGS84, Floats, transform
 from shoal.release import BOX_COLUMNS, AnyRelease, Boxes, Linkage, Losses, PointRelease, Release
@@ -229,10 +229,14 @@ def read_release(folder: Path) -> Release:
     if any(table[name].null_count for name in ("trajectory_id", *BOX_COLUMNS)):
         raise InputError(f"{folder / RELEASE_FILE} has empty values in its columns")
     names, code = _names(table)
-    columns = {
-        name: np.rint(_seconds_or_metres(table[name]) / (grid.slot_s if name.startswith("t_") else grid.cell_m)).astype(np.int64)
-        for name in BOX_COLUMNS
-    }
+    with np.errstate(over="ignore"):
+        exact = {
+            name: np.rint(_seconds_or_metres(table[name]) / (grid.slot_s if name.startswith("t_") else grid.cell_m)) for name in BOX_COLUMNS
+        }
+    for name, values in exact.items():
+        if not (np.abs(values) < 2.0**53).all():
+            raise InputError(f"the column {name} of {folder / RELEASE_FILE} holds infinite or impossibly large values")
+    columns = {name: values.astype(np.int64) for name, values in exact.items()}
     order = np.lexsort((*(columns[name] for name in reversed(BOX_COLUMNS)), code))
     boxes = Boxes(**columns).take(order)
     return Release(offsets=_offsets(code, len(names)), boxes=boxes, grid=grid, **_header(folder, manifest, names))
@@ -276,8 +280,9 @@ def _header(folder: Path, manifest: Manifest, names: Sequence[str]) -> dict[str,
 
 def _reading(folder: Path, manifest: Manifest) -> Reading:
     try:
+        insist_on_types(Reading, manifest.reading)
         return Reading(**manifest.reading)
-    except TypeError as error:
+    except MisuseError as error:
         raise InputError(f"{folder / MANIFEST_FILE} cannot be read: reading: {error}") from error
 
 
@@ -303,7 +308,9 @@ def staged_folder(target: Path) -> Iterator[Path]:
 
     Raises OutputError when the target exists, its parent cannot be written, or the disk is full.
     """
-    if target.exists() or target.is_symlink():
+    with explained_write(target):  # a name may be too long to ask for
+        taken = target.exists() or target.is_symlink()
+    if taken:
         raise OutputError(f"{target} exists; choose another --output or remove it first")
     staging = _partial(target)  # named before it is made: an interrupt in between must find it, too
     try:
@@ -412,6 +419,8 @@ def _outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[flo
     polygons = np.zeros(len(boxes), dtype=_POLYGON)
     polygons["order"], polygons["type"], polygons["rings"], polygons["points"] = 1, 3, 1, 5
     polygons["corners"] = outline_corners(boxes, cell_m, crs)
+    if not np.isfinite(polygons["corners"]).all():
+        raise InputError("boxes reach beyond the edge of the plane: the data spans too much of the earth; publish each region on its own")
     size = _POLYGON.itemsize
     ends = pa.py_buffer(np.arange(len(boxes) + 1, dtype=np.int64) * size)
     column = pa.Array.from_buffers(pa.large_binary(), len(boxes), [None, ends, pa.py_buffer(polygons.tobytes())])
