@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import Shoal
+from shoal.errors import InputError
 from shoal.synthetic import write_synthetic
+from shoal.trace import Trace
 
 KTE = {"type": "kte-anonymity", "k": 2, "tau_s": "long", "epsilon_s": 1800}
 
@@ -110,6 +112,21 @@ def test_impossible_boxes_give_no_figures(
         assert (outcome.code, outcome.out) == (2, "")
         assert told in outcome.err
     assert shoal("verify", city, folder, "--linkage", sound[1], "--quiet").code == (2 if told.startswith("infinite") else 1)
+
+
+@pytest.mark.parametrize("values", [[[1]], [b"\xff"]])
+def test_a_linkage_of_other_types_is_told(values: list[Any], city: Path, sound: tuple[Path, Path], tmp_path: Path, shoal: Shoal) -> None:
+    pq.write_table(pa.table({"uid": values, "trajectory_id": ["a"]}), tmp_path / "l.parquet")
+    outcome = shoal("verify", city, sound[0], "--linkage", tmp_path / "l.parquet", "--quiet")
+    assert outcome.code == 2
+    assert "l.parquet is not a linkage table: its columns hold no text" in outcome.err
+
+
+@pytest.mark.parametrize("rows", [[None], [-7]])
+def test_origins_without_rows_are_told(rows: list[Any]) -> None:
+    table = pa.table({"time_from": [0], "place_from": [0], "swap_set": [0], "set_rows": rows, "place_of": ["a"]})
+    with pytest.raises(InputError, match="cannot be read as the origins of swapped points"):
+        Trace.of_table(table, "origin.parquet")
 
 
 def test_a_folder_cannot_steer_the_terminal(city: Path, sound: tuple[Path, Path], tmp_path: Path, shoal: Shoal) -> None:

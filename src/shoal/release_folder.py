@@ -397,7 +397,10 @@ def read_linkage(path: Path) -> Linkage:
         raise InputError(f"{path} is not a linkage table: it lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
     if any(table[name].null_count for name in ("uid", "trajectory_id")):
         raise InputError(f"{path} has empty values in its columns")
-    uids, trajectory_ids = (tuple(table[name].cast(pa.string()).to_pylist()) for name in ("uid", "trajectory_id"))
+    try:
+        uids, trajectory_ids = (tuple(table[name].cast(pa.string()).to_pylist()) for name in ("uid", "trajectory_id"))
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a linkage table: its columns hold no text") from error
     beside, trace = path.with_name(TRACE_FILE), None
     if beside.exists() and beside != path:
         origins = read_parquet(beside)
