@@ -178,6 +178,15 @@ def test_lines_swallowed_by_an_open_quotation_mark_are_counted_each(tmp_path: Pa
     assert got.intake.notes[0] == "a quotation mark in calls.csv is not closed; the 4 lines after it count as one broken line each"
 
 
+def test_lines_between_two_quotation_marks_are_counted_each(tmp_path: Path) -> None:
+    line = "eve,2024-05-01T00:00Z,48.85,2.35\n"
+    got = read(text_file(tmp_path, GOOD + '"' + line * 4 + '"' + line * 2))
+    assert dict(got.intake.dropped) == {"line with the wrong number of fields": 5}
+    assert got.ids == ("ann", "eve")
+    assert got.intake.rows_read == 7
+    assert got.intake.notes[0] == "quotation marks in calls.csv reach over several lines; these 5 lines count as broken"
+
+
 def of_rows(**columns: list[Any]) -> pa.Table:
     n = max(len(values) for values in columns.values())
     usual = {"id": ["ann"] * n, "t": [1_714_564_800 + 60 * row for row in range(n)], "lat": [48.85] * n, "lon": [2.35] * n}

@@ -1,5 +1,6 @@
 """A stopped job continues from its finished parts, and never from those of another job or from a broken file."""
 
+import errno
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,17 @@ def test_an_interrupted_part_leaves_nothing_that_could_be_taken_for_finished(tmp
 
 def interrupted() -> dict[str, np.ndarray]:
     raise KeyboardInterrupt
+
+
+def test_a_full_disk_is_not_filled_with_what_each_try_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_file: int) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    checkpoint = Checkpoint.open(tmp_path / "job", {})
+    monkeypatch.setattr("shoal.checkpoint.os.fsync", full)
+    with pytest.raises(OSError, match="no space left"):
+        checkpoint.kept("part", lambda: {"t": np.arange(7)})
+    assert [path.name for path in (tmp_path / "job").iterdir()] == ["job.json"]
 
 
 def test_only_the_owner_may_read_the_parts(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from shoal.release import BOX_COLUMNS, Boxes, Release
 from shoal.trajectories import Floats, Grid, Integers
 
 _ROWS_PER_GROUP: Final = 1 << 20
+_BEYOND_ALL_BOUNDS: Final = 2.0**53  # cells or slots that float64 still tells apart
 _POLYGON: Final = np.dtype(
     [("order", "u1"), ("type", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("corners", "<f8", (5, 2))]
 )  # well-known binary of a polygon with one ring of five corners: 93 bytes
@@ -64,18 +65,20 @@ def _table_of(release: Release) -> tuple[pa.Table, list[list[float]]]:
 
 
 def boxes_in(table: pa.Table, grid: Grid, where: str) -> Boxes:
-    """The boxes in the file's row order, rounded to the grid; raises InputError when a column is missing, has gaps or is no number."""
+    """The boxes in the file's row order, rounded to the grid; raises InputError when a column is missing or no number, or has gaps."""
     missing = [name for name in ("trajectory_id", *BOX_COLUMNS) if name not in table.column_names]
     if missing:
         raise InputError(f"{where} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
     if any(table[name].null_count for name in ("trajectory_id", *BOX_COLUMNS)):
         raise InputError(f"{where} has empty values in its columns")
-    return Boxes(
-        **{
-            name: np.rint(_seconds_or_metres(table[name]) / (grid.slot_s if name.startswith("t_") else grid.cell_m)).astype(np.int64)
-            for name in BOX_COLUMNS
-        }
-    )
+    rounded = {}
+    for name in BOX_COLUMNS:
+        with np.errstate(over="ignore"):
+            exact = np.rint(_seconds_or_metres(table[name]) / (grid.slot_s if name.startswith("t_") else grid.cell_m))
+        if not (np.abs(exact) < _BEYOND_ALL_BOUNDS).all():
+            raise InputError(f"the column {name} of {where} holds infinite or impossibly large values")
+        rounded[name] = exact.astype(np.int64)
+    return Boxes(**rounded)
 
 
 def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:
@@ -109,6 +112,8 @@ def _outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[flo
     polygons = np.zeros(len(boxes), dtype=_POLYGON)
     polygons["order"], polygons["type"], polygons["rings"], polygons["points"] = 1, 3, 1, 5
     polygons["corners"] = outline_corners(boxes, cell_m, crs)
+    if not np.isfinite(polygons["corners"]).all():
+        raise InputError("boxes reach beyond the edge of the plane: the data spans too much of the earth; publish each region on its own")
     size = _POLYGON.itemsize
     ends = pa.py_buffer(np.arange(len(boxes) + 1, dtype=np.int64) * size)
     column = pa.Array.from_buffers(pa.large_binary(), len(boxes), [None, ends, pa.py_buffer(polygons.tobytes())])

@@ -10,12 +10,12 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.errors import InputError
+from shoal.errors import InputError, OutputError
 from shoal.staging import partial_name
 from shoal.version import __version__
 
@@ -40,7 +40,7 @@ class Checkpoint:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         kept = folder / _JOB_FILE
         if not kept.exists():
-            _write(kept, stated.encode())
+            _write(kept, lambda file: file.write(stated.encode()))
         elif kept.read_text(encoding="utf-8") != stated:
             raise InputError(f"{folder} holds parts of a job with other data, parameters or version; remove it, or choose another --output")
         return cls(folder)
@@ -53,16 +53,14 @@ class Checkpoint:
                 return dict(stored)
         except (FileNotFoundError, zipfile.BadZipFile, EOFError, ValueError):
             arrays = dict(make())
-        with (partial := partial_name(path)).open("xb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        _write(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
         return arrays
 
 
 def parts_folder(output: Path) -> Path:
-    """Where the finished parts of a release lie until it is done."""
+    """Where the finished parts of a release lie until it is done; raises OutputError for an output without a name."""
+    if not output.name:
+        raise OutputError(f"'{output}' is no name for a new folder; give one with --output")
     return output.with_name(f"{output.name}.parts")
 
 
@@ -75,7 +73,13 @@ def fingerprint(*columns: npt.NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, fill: Callable[[BinaryIO], object]) -> None:
     partial = partial_name(path)
-    partial.write_bytes(content)
-    partial.replace(path)
+    try:
+        with partial.open("xb") as file:
+            fill(file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)  # on a full disk every try would leave another one

@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any, ClassVar, Final
 
 from shoal.errors import InputError, MisuseError
+from shoal.intake import insist_on_types
 from shoal.units import show_s
 
 
@@ -130,6 +131,7 @@ def claim_from_json(fields: Mapping[str, Any]) -> Claim:
     if kind is None:
         raise InputError(f"the manifest claims '{fields.get('type')}', which this version cannot check; known: {', '.join(CLAIMS)}")
     try:
+        insist_on_types(kind, numbers)
         return kind(**numbers)
     except (TypeError, MisuseError) as error:
         raise InputError(f"the manifest's claim cannot be read: {error}") from error

@@ -77,5 +77,6 @@ def _stop(_signal: int, _frame: Any) -> None:
 
 
 def _complain(message: str, code: int) -> int:
-    click.echo(f"shoal: {message}", err=True)
+    line = "".join(char if char.isprintable() else " " for char in message)  # what a file of others brings must not steer the terminal
+    click.echo(f"shoal: {line}", err=True)
     return code

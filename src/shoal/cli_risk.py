@@ -68,7 +68,8 @@ def attack(
     before = take_earlier(earlier)
     with Bars(quiet=quiet) as bars:
         reading = take_reading(dict(options))
-        given, published, known = _read_as_given(raw, release, options, bars), _read_release(release), read_linkage(linkage)
+        given, known = _read_as_given(raw, release, options, bars), read_linkage(linkage)
+        published = _read_release(release, given)
         others = None if control is None else _read_as_given(control, release, options, bars)
         rng, run = np.random.default_rng(seed), Run(progress=bars)
         asked = knowledge or default_knowledge(published)
@@ -100,7 +101,8 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
     from shoal.utility.points import measure_points
 
     with Bars(quiet=quiet) as bars:
-        given, published, known = _read_as_given(raw, release, options, bars), _read_release(release), read_linkage(linkage)
+        given, known = _read_as_given(raw, release, options, bars), read_linkage(linkage)
+        published = _read_release(release, given)
         points = measure_points(given, published, known).to_json() if isinstance(published, PointRelease) else {}
         boxes = published.as_boxes(Grid()) if isinstance(published, PointRelease) else published
         found = compute(_on_grid(given), boxes, known)
@@ -257,10 +259,14 @@ def _on_grid(original: Any) -> Any:
     return original if original.grid is not None else original.snapped_to(Grid())
 
 
-def _read_release(folder: Path) -> Any:
+def _read_release(folder: Path, original: Any) -> Any:
+    """The release in a folder, when it can be one of this raw data."""
+    from shoal.linked import insist_on_possible_boxes
     from shoal.release_folder import read_any_release
 
-    return read_any_release(folder)
+    release = read_any_release(folder)
+    insist_on_possible_boxes(original, release)
+    return release
 
 
 def _noted(notes: Sequence[str]) -> list[str]:

@@ -4,8 +4,28 @@ Data only. Readers fill it, releases and reports show it, and a verifier uses ``
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import MISSING, dataclass, field, fields, replace
+from types import NoneType
+from typing import Any, Final, get_args, get_type_hints
+
+from shoal.errors import MisuseError
+
+_WORDS: Final = {int: "a whole number", float: "a number", bool: "true or false", str: "text", NoneType: "null"}
+
+
+def insist_on_types(kind: type, values: Mapping[str, Any]) -> None:
+    """Whether a frozen dataclass can be made of what stood in JSON; raises MisuseError for the first value that is not what it must be."""
+    known = {each.name: each for each in fields(kind)}
+    hints = get_type_hints(kind)
+    for name, each in known.items():
+        if name not in values and each.default is MISSING:
+            raise MisuseError(f"'{name}' is missing")
+    for name, value in values.items():
+        if name not in known:
+            raise MisuseError(f"'{name}' is not known to this version; known: {', '.join(known)}")
+        allowed = get_args(hints[name]) or (hints[name],)
+        if type(value) not in allowed and not (type(value) is int and float in allowed):
+            raise MisuseError(f"'{name}' must be {' or '.join(_WORDS[one] for one in allowed)}")
 
 
 @dataclass(frozen=True, kw_only=True)

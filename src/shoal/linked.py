@@ -1,11 +1,15 @@
 """Do these belong together? The raw data, a release made from it, and the linkage between them."""
 
+from typing import Final
+
 import numpy as np
 
 from shoal.errors import InputError, MisuseError
 from shoal.release import AnyRelease, Linkage, PointRelease
 from shoal.trajectories import Integers, Trajectories
 from shoal.units import show_m, show_s
+
+_ROOM: Final = 10_000  # slots or cells
 
 
 def records_of(original: Trajectories, release: AnyRelease, linkage: Linkage) -> Integers:
@@ -57,6 +61,27 @@ def records_that_belong(original: Trajectories, release: AnyRelease, linkage: Li
             "use the raw data and the whole linkage that belong to this release"
         )
     return records
+
+
+def insist_on_possible_boxes(original: Trajectories, release: AnyRelease) -> None:
+    """Raises InputError for a folder's boxes so far from this data that figures about them are wrong, and may take for ever."""
+    if isinstance(release, PointRelease) or not len(release.boxes):
+        return
+    boxes = release.boxes
+    for axis, starts, ends, samples in (
+        ("time", boxes.t_start, boxes.t_end, original.t),
+        ("space", boxes.x_min, boxes.x_max, original.x),
+        ("space", boxes.y_min, boxes.y_max, original.y),
+    ):
+        if (ends <= starts).any():
+            raise InputError(f"the release holds boxes without extent in {axis}; look at it with shoal verify")
+        first, last = int(samples.min()), int(samples.max())
+        beyond = last - first + _ROOM  # coarse boxes reach over the edge of the data, and other tools' may more
+        if int(starts.min()) < first - beyond or int(ends.max()) > last + beyond:
+            raise InputError(
+                f"the release does not belong to this raw data, or was changed since: it has boxes far beyond all raw samples in {axis}; "
+                "look at it with shoal verify"
+            )
 
 
 def _insist_on_one_grid(original: Trajectories, release: AnyRelease) -> None:

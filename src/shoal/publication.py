@@ -88,10 +88,12 @@ def publish(
     if private_report is not None and method.takes_points:
         raise MisuseError("a private report shows one crowd of boxes; releases of points have none")
     trace_file = linkage_file.with_name(TRACE_FILE) if linkage_file is not None and method.takes_points else None
-    for path in (linkage_file, trace_file, private_report):
-        if path is not None:
-            check_linkage_path(path, output)
     parts = parts_folder(output)
+    secret = [path for path in (linkage_file, trace_file, private_report) if path is not None]
+    for path in secret:
+        check_linkage_path(path, output)
+    if len({path.resolve() for path in secret}) < len(secret):
+        raise OutputError(f"{secret[0]} is named for two different files, and one would replace the other; choose another name")
     if resume:
         with explained_write(parts):
             run = replace(run, checkpoint=Checkpoint.open(parts, _job(original, method)))

@@ -21,8 +21,8 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from shoal.box_table import boxes_in, write_boxes
 from shoal.claims import claim_from_json, claim_to_json
-from shoal.errors import InputError, OutputError
-from shoal.intake import Reading
+from shoal.errors import InputError, MisuseError, OutputError
+from shoal.intake import Reading, insist_on_types
 from shoal.point_table import points_as_written, write_points
 from shoal.release import AnyRelease, Boxes, Linkage, Losses, PointRelease, Release
 from shoal.staging import staged_file
@@ -221,8 +221,9 @@ def _header(folder: Path, manifest: Manifest, names: Sequence[str]) -> dict[str,
 
 def _reading(folder: Path, manifest: Manifest) -> Reading:
     try:
+        insist_on_types(Reading, manifest.reading)
         return Reading(**manifest.reading)
-    except TypeError as error:
+    except MisuseError as error:
         raise InputError(f"{folder / MANIFEST_FILE} cannot be read: reading: {error}") from error
 
 
@@ -278,7 +279,10 @@ def read_linkage(path: Path) -> Linkage:
         raise InputError(f"{path} is not a linkage table: it lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
     if any(table[name].null_count for name in ("uid", "trajectory_id")):
         raise InputError(f"{path} has empty values in its columns")
-    uids, trajectory_ids = (tuple(table[name].cast(pa.string()).to_pylist()) for name in ("uid", "trajectory_id"))
+    try:
+        uids, trajectory_ids = (tuple(table[name].cast(pa.string()).to_pylist()) for name in ("uid", "trajectory_id"))
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a linkage table: its columns hold no text") from error
     beside, trace = path.with_name(TRACE_FILE), None
     if beside.exists() and beside != path:
         origins = read_parquet(beside)

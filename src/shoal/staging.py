@@ -18,7 +18,9 @@ def staged_folder(target: Path) -> Iterator[Path]:
 
     Raises OutputError when the target exists, its parent cannot be written, or the disk is full.
     """
-    if target.exists() or target.is_symlink():
+    with explained_write(target):  # a name may be too long to ask for
+        taken = target.exists() or target.is_symlink()
+    if taken:
         raise OutputError(f"{target} exists; choose another --output or remove it first")
     staging = partial_name(target)  # named before it is made: an interrupt in between must find it, too
     try:

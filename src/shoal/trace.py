@@ -72,6 +72,8 @@ class Trace:
             known = {int(s): rows for s, rows in zip(swap_set, table["set_rows"].to_pylist(), strict=True) if rows is not None}
             numbers = np.unique(swap_set)
             parts = [np.array(known.get(s, []), dtype=np.int64) for s in numbers.tolist()]
+            if any(part.ndim != 1 or not part.size for part in parts):
+                raise ValueError("a swap set has no rows")
             place_of = tuple(table["place_of"].cast(pa.string()).to_pylist())
         except (pa.ArrowException, KeyError, ValueError, TypeError) as error:
             raise InputError(f"{where} cannot be read as the origins of swapped points; use the file written with this release") from error

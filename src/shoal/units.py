@@ -12,6 +12,8 @@ from shoal.errors import MisuseError
 METRES: Final = {"m": 1.0, "km": 1000.0}
 SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
+_SMALLEST: Final = 1e-6  # micrometres and microseconds: what positions and times are kept to
+_LARGEST: Final = 1e12  # metres that a coordinate may have; some 30,000 years
 _QUANTITY: Final = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)\s*")
 
 
@@ -49,4 +51,6 @@ def _quantity(text: str | float, factors: dict[str, float], what: str, example: 
         value = float(text)
     if not (math.isfinite(value) and value > 0):
         raise MisuseError(f"the {what} '{text}' must be finite and greater than 0, for example {example}")
+    if not _SMALLEST <= value <= _LARGEST:
+        raise MisuseError(f"the {what} '{text}' is beyond anything that movement data tells; write for example {example}")
     return value

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from shoal.errors import InputError
@@ -39,6 +41,17 @@ def open_table(path: Path) -> Table:
             notes.append(f"a quotation mark in {path.name} is not closed; the {lines} lines after it count as one broken line each")
         return "skip"
 
+    def whole_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Without rows whose values hold line ends: an open quotation mark took the lines up to the next one for a value."""
+        ends = sum((pc.count_substring(column, "\n").to_numpy(zero_copy_only=False) for column in batch.columns), np.zeros(len(batch)))
+        broken = ends > 0
+        if not broken.any():
+            return batch
+        lines = int((ends + broken).sum())
+        unreadable[WRONG_FIELDS] = unreadable.get(WRONG_FIELDS, 0) + lines
+        notes.append(f"quotation marks in {path.name} reach over several lines; these {lines} lines count as broken")
+        return batch.filter(pa.array(~broken))
+
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         if whole and not has_rows:
             return
@@ -56,7 +69,7 @@ def open_table(path: Path) -> Table:
                     ),
                 )
                 for batch in rows:
-                    yield min(file.tell() / size, 1.0), batch
+                    yield min(file.tell() / size, 1.0), whole_lines(batch)
         except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
             raise InputError(_why(path.name, error)) from error
 

@@ -16,6 +16,8 @@ from shoal.run import Run
 from shoal.trajectories import Grid, Integers, Numbers
 
 FINEST_M: Final = 0.001
+COARSEST_M: Final = 40_075_000.0
+LONGEST_S: Final = 1000 * 365.25 * 86_400
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,11 @@ class Arranged:
 
 
 def check_grid(grid: Grid) -> None:
-    """Raises MisuseError for a grid finer than what coordinates and times are kept to."""
+    """Raises MisuseError for a grid finer than what coordinates and times are kept to, or coarser than anything that could be told."""
+    if not grid.cell_m <= COARSEST_M:
+        raise MisuseError(f"cell_m = {grid.cell_m} is wider than the earth; choose at most {COARSEST_M:.0f}")
+    if not grid.slot_s <= LONGEST_S:
+        raise MisuseError(f"slot_s = {grid.slot_s} is longer than a thousand years; choose a shorter slot")
     if grid.cell_m < FINEST_M:
         raise MisuseError(f"cell_m = {grid.cell_m} is finer than a millimetre; choose at least {FINEST_M}, or keep points with --no-snap")
     if grid.slot_s * SECOND < 1:

@@ -43,6 +43,8 @@ def openers(source: object) -> tuple[str, list[Opener]]:
 def files(source: str | Path) -> Iterator[Path]:
     """The files that a path, a folder or a pattern names, in the order of their names; raises InputError when there is none."""
     source = str(source)
+    if not source.strip():  # Path("") is the current folder, which nobody means by an empty variable of a shell
+        raise InputError("the name of the input is empty; name a file, a folder or a pattern")
     path = Path(source)
     if path.is_dir():
         found = [file for file in path.rglob("*") if file.is_file() and _is_known(file) and not _is_hidden(file.relative_to(path))]
