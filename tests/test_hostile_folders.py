@@ -39,9 +39,18 @@ def sound(city: Path) -> tuple[Path, Path]:
     return folder, linkage
 
 
-@pytest.fixture
-def shoal(capsys: pytest.CaptureFixture[str]) -> Shoal:
-    return Shoal(capsys)
+@pytest.mark.parametrize("blocks", [(), ("--blocks", 4)])
+def test_people_all_over_the_earth_are_refused_in_words(blocks: tuple[object, ...], tmp_path: Path, shoal: Shoal) -> None:
+    """No plane holds the whole earth: around the point opposite its centre there is nothing."""
+    places = [(lat, lon) for lat in (-60.0, 0.0, 60.0) for lon in (-179.0, -90.0, 0.0, 90.0, 179.0)]
+    rows = [
+        f"p{who},{1_700_000_000 + 3600 * n},{lat},{lon}" for who in range(8) for n, (lat, lon) in enumerate(places[who:] + places[:who])
+    ]
+    (tmp_path / "world.csv").write_text("\n".join(["uid,t,lat,lon", *rows]) + "\n")
+    outcome = shoal("anonymize", tmp_path / "world.csv", "--time-unit", "s", "--output", tmp_path / "release", "--quiet", *blocks)
+    assert outcome.code == 2, outcome.err
+    assert "publish each region on its own" in outcome.err
+    assert not (tmp_path / "release").exists()
 
 
 def damaged(sound: tuple[Path, Path], to: Path, change: Callable[[dict[str, Any]], object]) -> Path:
@@ -96,9 +105,9 @@ def test_a_manifest_of_other_types_is_told_in_one_line(
     [
         ("t_start", float("nan"), "infinite or impossibly large"),
         ("x_min", -1e300, "infinite or impossibly large"),
-        ("t_start", -1e12, "boxes beyond all raw samples in time"),
-        ("t_end", 1e12, "boxes beyond all raw samples in time"),
-        ("x_min", -1e12, "boxes beyond all raw samples in space"),
+        ("t_start", -1e12, "boxes far beyond all raw samples in time"),
+        ("t_end", 1e12, "boxes far beyond all raw samples in time"),
+        ("x_min", -1e12, "boxes far beyond all raw samples in space"),
         ("t_end", 0.0, "boxes without extent in time"),
     ],
 )

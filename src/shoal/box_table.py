@@ -64,6 +64,13 @@ def _table_of(release: Release) -> tuple[pa.Table, list[list[float]]]:
     return pa.table(columns), [bounds]
 
 
+def insist_on_outlines(path: Path) -> None:
+    """Raises InputError for a written table whose boxes reach where their plane has no place on the earth."""
+    geo = (pq.read_schema(path).metadata or {}).get(b"geo")
+    if geo is not None and not np.isfinite(json.loads(geo)["columns"]["geometry"]["bbox"]).all():
+        raise InputError("boxes reach beyond the edge of the plane: the data spans too much of the earth; publish each region on its own")
+
+
 def boxes_in(table: pa.Table, grid: Grid, where: str) -> Boxes:
     """The boxes in the file's row order, rounded to the grid; raises InputError when a column is missing or no number, or has gaps."""
     missing = [name for name in ("trajectory_id", *BOX_COLUMNS) if name not in table.column_names]
@@ -112,8 +119,6 @@ def _outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[flo
     polygons = np.zeros(len(boxes), dtype=_POLYGON)
     polygons["order"], polygons["type"], polygons["rings"], polygons["points"] = 1, 3, 1, 5
     polygons["corners"] = outline_corners(boxes, cell_m, crs)
-    if not np.isfinite(polygons["corners"]).all():
-        raise InputError("boxes reach beyond the edge of the plane: the data spans too much of the earth; publish each region on its own")
     size = _POLYGON.itemsize
     ends = pa.py_buffer(np.arange(len(boxes) + 1, dtype=np.int64) * size)
     column = pa.Array.from_buffers(pa.large_binary(), len(boxes), [None, ends, pa.py_buffer(polygons.tobytes())])

@@ -12,6 +12,7 @@ import click
 
 from shoal.cli_options import DURATION, LENGTH, PATH, input_options, output_options, take_reading
 from shoal.errors import InputError, MissingExtraError, MisuseError, OutputError
+from shoal.staging import explained_write
 
 _SAFE_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
 
@@ -224,7 +225,7 @@ def join(**options: Any) -> int:
                 return 0
             participation.begin(there, plan, os.urandom)
         else:
-            say("going on with the round that is under way")
+            say("going on with the round that is under way; what has changed in data and profile since is for the next one")
         ending, file = participation.finish(folder, there, say, options["poll_s"], options["patience_s"])
     click.echo(file.read_text() if as_json else f"{ending.kind}: {ending.message}; details for you alone in {file}")
     return 0 if ending.kind in ("shared", "nothing-left") else 1
@@ -305,5 +306,5 @@ def _check_listening(options: dict[str, Any]) -> None:
 
 
 def _write_private(file: Path, text: str) -> None:
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
+    with explained_write(file), os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
         stream.write(text)

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from shoal.attacks.questions import TRIES
+from shoal.box_table import insist_on_outlines
 from shoal.checkpoint import Checkpoint, fingerprint, parts_folder
 from shoal.errors import ClaimError, MisuseError, OutputError
 from shoal.exposure import KGap, k_gaps
@@ -104,6 +105,8 @@ def publish(
         snapped = original if original.grid is not None else original.snapped_to(Grid())
         gaps = exposure_at(snapped, sorted({*GAPS_SHOWN, release.claim.k}), run)
         write_table(release, staging / RELEASE_FILE)
+        if isinstance(release, Release):
+            insist_on_outlines(staging / RELEASE_FILE)
         manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
         write_manifest(manifest, staging / MANIFEST_FILE)
         evidence = gather_evidence(original, release, linkage, tries=tries, run=run)

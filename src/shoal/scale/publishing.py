@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.box_table import write_boxes_in_parts
+from shoal.box_table import insist_on_outlines, write_boxes_in_parts
 from shoal.checkpoint import Checkpoint, parts_folder
 from shoal.errors import ClaimError, InputError, MisuseError, NothingLeftError, OutputError
 from shoal.intake import Reading
@@ -220,6 +220,7 @@ def _publish(
     stated = Verdict.of((), checked=release.n_records)  # what the check of the finished folder must come to, word for word
     with staged_folder(output) as staging:
         write_boxes_in_parts(seen.each(_in_parts(release, crowds, crowd_of, run)), staging / RELEASE_FILE)
+        insist_on_outlines(staging / RELEASE_FILE)
         manifest = manifest_of(release, stated, staging / RELEASE_FILE, statement)
         write_manifest(manifest, staging / MANIFEST_FILE)
         (staging / REPORT_FILE).write_text(release_page(release, stated, seen.facts(people, crowds), statement=statement), encoding="utf-8")
