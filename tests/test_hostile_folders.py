@@ -42,10 +42,8 @@ def sound(city: Path) -> tuple[Path, Path]:
 @pytest.mark.parametrize("blocks", [(), ("--blocks", 4)])
 def test_people_all_over_the_earth_are_refused_in_words(blocks: tuple[object, ...], tmp_path: Path, shoal: Shoal) -> None:
     """No plane holds the whole earth: around the point opposite its centre there is nothing."""
-    places = [(lat, lon) for lat in (-60.0, 0.0, 60.0) for lon in (-179.0, -90.0, 0.0, 90.0, 179.0)]
-    rows = [
-        f"p{who},{1_700_000_000 + 3600 * n},{lat},{lon}" for who in range(8) for n, (lat, lon) in enumerate(places[who:] + places[:who])
-    ]
+    places = np.random.default_rng(0).uniform((-80, -180), (80, 180), (8, 6, 2)).tolist()
+    rows = [f"p{who},{1_700_000_000 + 3600 * n},{lat},{lon}" for who, own in enumerate(places) for n, (lat, lon) in enumerate(own)]
     (tmp_path / "world.csv").write_text("\n".join(["uid,t,lat,lon", *rows]) + "\n")
     outcome = shoal("anonymize", tmp_path / "world.csv", "--time-unit", "s", "--output", tmp_path / "release", "--quiet", *blocks)
     assert outcome.code == 2, outcome.err
