@@ -240,6 +240,15 @@ def test_people_who_return_to_their_places_are_linked_over_periods() -> None:
         rates_of(people, None, None, ["period:400d"])
 
 
+def test_a_default_attack_that_the_data_does_not_allow_is_noted() -> None:
+    at_once = Trajectories.from_rows([f"{i}" for i in range(6)], np.zeros(6), np.arange(6), np.zeros(6), grid=Grid())
+    found = attack(at_once, None, None, None, np.random.default_rng(0))
+    assert "4 exact points" in {rate.knowledge for rate in found.rates}
+    assert [note for note in found.notes if note.startswith("no raw for period")]
+    with pytest.raises(MisuseError, match="before and after"):
+        attack(at_once, None, None, ["period"], np.random.default_rng(0))
+
+
 def test_attribution_is_certain_on_raw_data_that_is_unique_and_is_left_open_by_crowds() -> None:
     people = random_people(60, 15, seed=8)
     release, linkage = naive_release(people, k=3)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyproj import CRS, Transformer
 
-from shoal.errors import InputError
+from shoal.errors import InputError, MisuseError
 from shoal.intake import Reading
 from shoal.io import read, read_with
 from shoal.trajectories import Trajectories
@@ -46,6 +46,13 @@ def test_named_columns_win_over_recognised_ones() -> None:
     assert cells(got) == [projected(got.crs or "", *PARIS)]
     assert got.t.tolist() == [NOON // 60]
     assert (got.intake.reading.id, got.intake.reading.time, got.intake.reading.lat) == ("caller", "When", "north")
+
+
+@pytest.mark.parametrize("named", [{"id": "lat"}, {"id": "t", "time": "t"}, {"lat": "lon"}, {"x": "a", "y": "A"}])
+def test_one_column_cannot_mean_two_things(named: dict[str, Any]) -> None:
+    table = pa.table({"id": ["1", "2"], "t": [NOON, NOON], "lat": [1.0, 2.0], "lon": [3.0, 4.0], "a": [5.0, 6.0]})
+    with pytest.raises(MisuseError, match="is named for two things"):
+        read(table, **named)
 
 
 def test_degrees_are_preferred_to_planar_columns_unless_those_are_named() -> None:

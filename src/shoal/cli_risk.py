@@ -58,7 +58,6 @@ def attack(
     import numpy as np
 
     from shoal.attacks import attack as play
-    from shoal.attacks import default_knowledge
     from shoal.attacks.together import attack_together
     from shoal.publication import reveal
     from shoal.release_folder import read_linkage
@@ -72,8 +71,7 @@ def attack(
         published = _read_release(release, given)
         others = None if control is None else _read_as_given(control, release, options, bars)
         rng, run = np.random.default_rng(seed), Run(progress=bars)
-        asked = knowledge or default_knowledge(published)
-        found = play(given, published, known, asked, rng, tries=tries, control=others, run=run)
+        found = play(given, published, known, knowledge or None, rng, tries=tries, control=others, run=run)
         rates = list(found.rates)
         if before:
             rates += attack_together(reveal(raw, release, linkage, before, run, **reading))

@@ -158,7 +158,7 @@ def attack(
     original: Trajectories,
     release: AnyRelease | None,
     linkage: Linkage | None,
-    knowledge: Sequence[str],
+    knowledge: Sequence[str] | None,
     rng: np.random.Generator,
     *,
     tries: int = 1000,
@@ -169,8 +169,9 @@ def attack(
     """Play each knowledge against the raw data, the release, and the release with people who are not in it.
 
     original: on the release's grid; as given for a release of points, which adversaries of boxes meet on the grid of 100 m and 60 s.
-    release, linkage: None for raw data alone. tries: victims for each attack, drawn at random where there are more; the same ones for
-    every target. control: people who were never in the release, on the same grid; None = the suppressed ones. targets: of the three, those
+    release, linkage: None for raw data alone. knowledge: None plays the default, of which what this data does not allow is noted.
+    tries: victims for each attack, drawn at random where there are more; the same ones for every target. control: people who were never
+    in the release, on the same grid; None = the suppressed ones. targets: of the three, those
     that are wanted.
     Raises InputError when the parts do not belong together, MisuseError for a knowledge or a number of tries that cannot be.
     """
@@ -186,14 +187,14 @@ def attack(
     casts = [cast for cast in casts if cast.label in targets]
     seed = int(rng.integers(0, 2**63))
     rates: list[Rate] = []
-    for text, plays in _staged(original, release, knowledge, casts, run):
+    for text, plays in _staged(original, release, default_knowledge(release) if knowledge is None else knowledge, casts, run):
         for label, play in plays:
             try:
                 rates += play(np.random.default_rng(seed))  # the same knowledge against every target
             except MisuseError as error:
-                if label != "control":
+                if label != "control" and knowledge is not None:
                     raise
-                notes.append(f"no control for {text}: {error}")
+                notes.append(f"no {label} for {text}: {error}")
     return Attacked(rates=tuple(rates), notes=tuple(notes))
 
 

@@ -50,8 +50,17 @@ class Columns:
 def find_columns(table: Table, reading: Reading) -> Columns:
     """The columns that ``reading`` names, and the recognised ones for what it leaves open.
 
-    Raises InputError when one is missing or two could be meant, MisuseError when both kinds of position are named.
+    Raises InputError when one is missing or two could be meant, MisuseError when both kinds of position are named, or one column twice.
     """
+    found = _columns_of(table, reading)
+    roles = [found.person, found.time, *([] if found.geometry else [found.first, found.second])]
+    twice = next((name for name in roles if roles.count(name) > 1), None)
+    if twice is not None:
+        raise MisuseError(f"the column '{twice}' is named for two things; who, when and each coordinate need a column of their own")
+    return found
+
+
+def _columns_of(table: Table, reading: Reading) -> Columns:
     degrees_named, planar_named = reading.lat or reading.lon, reading.x or reading.y
     if degrees_named and planar_named:
         raise MisuseError("name either lat and lon or x and y, not both")
