@@ -244,7 +244,7 @@ def test_a_default_attack_that_the_data_does_not_allow_is_noted() -> None:
     at_once = Trajectories.from_rows([f"{i}" for i in range(6)], np.zeros(6), np.arange(6), np.zeros(6), grid=Grid())
     found = attack(at_once, None, None, None, np.random.default_rng(0))
     assert "4 exact points" in {rate.knowledge for rate in found.rates}
-    assert [note for note in found.notes if note.startswith("no raw for period")]
+    assert [note for note in found.notes if note.startswith("period was not played against raw")]
     with pytest.raises(MisuseError, match="before and after"):
         attack(at_once, None, None, ["period"], np.random.default_rng(0))
 

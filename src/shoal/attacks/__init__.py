@@ -194,7 +194,7 @@ def attack(
             except MisuseError as error:
                 if label != "control" and knowledge is not None:
                     raise
-                notes.append(f"no {label} for {text}: {error}")
+                notes.append(f"{text} was not played against {label}: {error}")
     return Attacked(rates=tuple(rates), notes=tuple(notes))
 
 
