@@ -32,6 +32,9 @@ def test_parts_of_another_job_are_refused(tmp_path: Path) -> None:
     Checkpoint.open(tmp_path / "job", {"k": 2})
     with pytest.raises(InputError, match="other data, parameters or version"):
         Checkpoint.open(tmp_path / "job", {"k": 3})
+    (tmp_path / "job" / "job.json").write_bytes(b"\xff")
+    with pytest.raises(InputError, match="other data, parameters or version"):
+        Checkpoint.open(tmp_path / "job", {"k": 2})
 
 
 @pytest.mark.parametrize("length", [0, 1, 60])

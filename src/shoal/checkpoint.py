@@ -36,12 +36,12 @@ class Checkpoint:
 
         job: whatever decides the result, as JSON: data (see ``fingerprint``) and parameters.
         """
-        stated = json.dumps({"shoal_version": __version__, **job}, sort_keys=True, default=str)
+        stated = json.dumps({"shoal_version": __version__, **job}, sort_keys=True, default=str).encode()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         kept = folder / _JOB_FILE
         if not kept.exists():
-            _write(kept, lambda file: file.write(stated.encode()))
-        elif kept.read_text(encoding="utf-8") != stated:
+            _write(kept, lambda file: file.write(stated))
+        elif kept.read_bytes() != stated:
             raise InputError(f"{folder} holds parts of a job with other data, parameters or version; remove it, or choose another --output")
         return cls(folder)
 
