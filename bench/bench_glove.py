@@ -115,17 +115,18 @@ def cpu_s_of(work: Callable[[], object]) -> float:
 def pairs_a_second(original: Trajectories) -> dict[str, float]:
     """Pairs a CPU second, evaluated in full."""
     few = original.keep(np.flatnonzero(np.abs(original.lengths - 250) <= 25)[:600])
-    tiny, some, scale = few.keep(np.arange(12)), few.keep(np.arange(60)), Caps().scale_on(original.snapped_grid())
-    out, n_pairs = np.zeros((60, 60)), few.n_subjects * (few.n_subjects - 1) // 2
+    n, n_some, scale = few.n_subjects, min(60, few.n_subjects), Caps().scale_on(original.snapped_grid())
+    tiny, some, out = few.keep(np.arange(min(12, n))), few.keep(np.arange(n_some)), np.zeros((n_some, n_some))
+    numpy_pairs = min(200, n_some * (n_some - 1) // 2)
     compile_s = cpu_s_of(all_pairs(tiny))
     literal_efforts(tiny.offsets, tiny.t, tiny.x, tiny.y, scale, out)
     return {
         "compile_s": compile_s,
         "people": few.n_subjects,
         "samples_each": few.n_samples / few.n_subjects,
-        "numpy": 200 / cpu_s_of(lambda: numpy_efforts(few, scale, 200)),
-        "literal": 1770 / cpu_s_of(lambda: literal_efforts(some.offsets, some.t, some.x, some.y, scale, out)),
-        "field": n_pairs / cpu_s_of(all_pairs(few)),
+        "numpy": numpy_pairs / cpu_s_of(lambda: numpy_efforts(few, scale, numpy_pairs)),
+        "literal": n_some * (n_some - 1) // 2 / cpu_s_of(lambda: literal_efforts(some.offsets, some.t, some.x, some.y, scale, out)),
+        "field": n * (n - 1) // 2 / cpu_s_of(all_pairs(few)),
     }
 
 
