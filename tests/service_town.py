@@ -27,9 +27,10 @@ from shoal.collect.service.http_witness import Witness
 from shoal.collect.service.journey import Device, Ending, Journey
 from shoal.collect.service.post import Post
 from shoal.collect.service.rounds import Rounds
-from shoal.collect.service.wire import OTHER_STATUS, STATUS, Call, PublicPlaces, Reply, Terms
+from shoal.collect.service.wire import DAY_S, OTHER_STATUS, STATUS, Call, PublicPlaces, Reply, Terms
 
 START_S = 1_800_000_000.0
+TODAY = int(START_S // DAY_S)
 WAY = [Point(39.9 + 0.01 * i, 116.3 + 0.01 * i, 29_000_000.0 + 60 * i) for i in range(3)]
 PLACES = PublicPlaces(lat_deg=(39.9, 39.95), lon_deg=(116.3, 116.4), weights=(2, 1), first_min=29_000_000, last_min=29_001_440)
 TERMS = Terms(group_size=3, n_real=2, n_fake=1, longest=2, n_pieces=1, phase_limit_s=100)
@@ -162,6 +163,11 @@ class Town:
             if not changed:
                 self.now_s += 10
         return {i: journey.ending for i, journey in self.journeys.items() if journey.ending is not None}
+
+
+def kinds(endings: dict[int, Ending]) -> set[str]:
+    """How the devices' rounds ended."""
+    return {one.kind for one in endings.values()}
 
 
 def volunteers(store: PhiStore, n: int, day: int, points: list[Point] = WAY) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from service_processes import Site, finish
-from service_town import PLACES, START_S, TERMS, WAY, Town, identity_of, journey_for, running, seed, volunteers
+from service_town import PLACES, START_S, TERMS, TODAY, WAY, Town, identity_of, journey_for, running, seed, volunteers
 from shoal.collect.consent import bootstrapping, date_of
 from shoal.collect.cylinders import Cylinder
 from shoal.collect.database import Database
@@ -23,7 +23,6 @@ from shoal.collect.service.wire import DAY_S, Call, Reply, Terms, split_records
 from shoal.collect.similarity import Likeness
 from test_collect_round import release
 
-TODAY = int(START_S // DAY_S)
 FILLING = TERMS.model_copy(update={"bootstrap_until": TODAY + 3})
 
 

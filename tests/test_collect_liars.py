@@ -17,7 +17,7 @@ from nacl.bindings import (
     crypto_scalarmult_ed25519_base_noclamp,
 )
 
-from service_town import PLACES, START_S, TERMS, Town, device_for, identity_of, journey_for, running, seed, volunteers
+from service_town import PLACES, START_S, TERMS, TODAY, Town, device_for, identity_of, journey_for, kinds, running, seed, volunteers
 from shoal.collect.authority import check_signature, signature
 from shoal.collect.chance import Chance
 from shoal.collect.consent import OPEN
@@ -31,24 +31,17 @@ from shoal.collect.service.disk import Kept, StateFolder
 from shoal.collect.service.http import bound
 from shoal.collect.service.http_client import Server, travel
 from shoal.collect.service.http_collector import collector_application
-from shoal.collect.service.journey import Ending
 from shoal.collect.service.lots import Lots
 from shoal.collect.service.participation import Plan, connect
 from shoal.collect.service.wire import DAY_S, Call, PublicPlaces, Reply, bundles, read_json, read_terms, unbundle
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.report.preview_page import preview_page
 
-TODAY = int(START_S // DAY_S)
-
 
 @pytest.fixture
 def database() -> Iterator[Database]:
     with Database() as opened:
         yield opened
-
-
-def kinds(endings: dict[int, Ending]) -> set[str]:
-    return {one.kind for one in endings.values()}
 
 
 @pytest.mark.parametrize("status", [200, 201, 206, 302])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collect_history import check_round
-from service_town import START_S, TERMS, WAY, Town, identity_of, journey_for, seed, through_disk, volunteers
+from service_town import TERMS, TODAY, WAY, Town, identity_of, journey_for, kinds, seed, through_disk, volunteers
 from shoal.collect.authority import signature
 from shoal.collect.chance import Chance
 from shoal.collect.cylinders import Cylinder, Point
@@ -18,20 +18,13 @@ from shoal.collect.phi import PhiStore
 from shoal.collect.records import Release, encode_release
 from shoal.collect.sealing import address
 from shoal.collect.service.disk import Kept, StateFolder
-from shoal.collect.service.journey import Ending
 from shoal.collect.service.wire import BODY_BYTES, DAY_S, Call, Reply, bundles, unbundle
-
-TODAY = int(START_S // DAY_S)
 
 
 @pytest.fixture
 def database() -> Iterator[Database]:
     with Database() as opened:
         yield opened
-
-
-def kinds(endings: dict[int, Ending]) -> set[str]:
-    return {one.kind for one in endings.values()}
 
 
 def test_everybody_shares_though_servers_and_devices_start_anew_before_every_request(database: Database) -> None:
