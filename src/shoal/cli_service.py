@@ -291,7 +291,6 @@ def _public_places(file: Path, days: int) -> Any:
         )
     except ValidationError as error:
         raise InputError(f"{file} holds no usable places: {error.errors()[0]['msg']}") from error
-    places.prior  # noqa: B018  (raises for places that are none)
     return places
 
 
