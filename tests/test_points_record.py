@@ -63,7 +63,7 @@ def published(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         original,
         method(),
         folder / "release",
-        rng=Randomness.from_system(),
+        rng=Randomness.for_research(1),  # drawn by chance, all shares on the map round to 0 now and then
         linkage_file=folder / "linkage.parquet",
         statement=read_statement(folder / "record.toml"),
         tries=TRIES,
