@@ -13,9 +13,9 @@ import numpy as np
 
 import shoal
 from shoal.attacks import attack
-from shoal.exposure import k_gaps
-from shoal.run import Run
-from shoal.trajectories import Trajectories
+from shoal.measures.k_gap import k_gaps
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
 
 
 def gaps(original: Trajectories, ks: list[int]) -> str:
@@ -29,7 +29,9 @@ def unicity(original: Trajectories, tries: int) -> str:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--subjects", type=int, default=20_000)
     options.add_argument("--days", type=int, default=14)
     options.add_argument("--layout", choices=("nation", "city"), default="nation")
@@ -38,7 +40,9 @@ def main() -> None:
     asked = options.parse_args()
 
     original = shoal.read(shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
-    print(f"{original.n_subjects:,} people, {original.n_samples:,} samples, {asked.layout}, {Run().threads} threads")
+    print(
+        f"{original.n_subjects:,} people, {original.n_samples:,} samples, {asked.layout}, {Run().threads} threads"
+    )
     timed("k-gap", lambda people: gaps(people, asked.k), original)
     timed("unicity", lambda people: unicity(people, asked.tries), original)
 
@@ -47,7 +51,10 @@ def timed(name: str, work: Callable[[Trajectories], str], original: Trajectories
     work(original.keep(np.arange(20)))  # compiles
     began, spent = time.perf_counter(), time.process_time()
     said = work(original)
-    print(f"{name}: {time.perf_counter() - began:.1f} s, {time.process_time() - spent:.1f} CPU s ({said})", flush=True)
+    print(
+        f"{name}: {time.perf_counter() - began:.1f} s, {time.process_time() - spent:.1f} CPU s ({said})",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

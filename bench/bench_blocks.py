@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import shoal
-from shoal.intake import Reading
-from shoal.randomness import Randomness
-from shoal.run import Run
+from shoal.model.intake import Reading
+from shoal.publishing.in_blocks import publish_in_blocks
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
 from shoal.scale.engines import engine_of
-from shoal.scale.publishing import publish_in_blocks
 from shoal.synthetic import write_synthetic
 
 Part = TypeVar("Part")
@@ -59,7 +59,14 @@ def overhead(name: str, tasks: int = 200) -> dict[str, float]:
 def measured(source: Path, folder: Path, size: int, k: int) -> dict[str, Any]:
     engine, began = OneByOne(), time.process_time()
     published = publish_in_blocks(
-        source, Reading(), shoal.Glove(k=k), folder / f"release-{size}", rng=Randomness.from_system(), size=size, engine=engine, run=Run()
+        source,
+        Reading(),
+        shoal.Glove(k=k),
+        folder / f"release-{size}",
+        rng=Randomness.from_system(),
+        size=size,
+        engine=engine,
+        run=Run(),
     )
     total = time.process_time() - began
     raw, boxes = published.accuracy.raw, published.accuracy.published
@@ -80,7 +87,13 @@ def projected(row: dict[str, Any], subjects: int, engine: dict[str, float]) -> d
     """Seconds for a million people: blocks side by side, what is around them one after another."""
     blocks = -(-1_000_000 // row["size"])
     around = row["around_cpu_s"] * 1_000_000 / subjects
-    return {cores: engine["start_s"] + -(-blocks // cores) * row["block_cpu_s"] + blocks * engine["task_s"] + around for cores in CORES}
+    return {
+        cores: engine["start_s"]
+        + -(-blocks // cores) * row["block_cpu_s"]
+        + blocks * engine["task_s"]
+        + around
+        for cores in CORES
+    }
 
 
 def plot(rows: list[dict[str, Any]], path: Path) -> None:
@@ -88,14 +101,24 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
 
     sizes = [row["size"] for row in rows]
     figure = go.Figure()
-    for name, title in (("mean_space_m", "place"), ("mean_time_s", "time"), ("block_cpu_s", "CPU seconds a block")):
-        figure.add_scatter(x=sizes, y=[row[name] / rows[0][name] for row in rows], name=title, mode="lines+markers")
-    figure.update_layout(xaxis={"title": "people in a block", "type": "log"}, yaxis={"title": f"relative to {sizes[0]:,}"})
+    for name, title in (
+        ("mean_space_m", "place"),
+        ("mean_time_s", "time"),
+        ("block_cpu_s", "CPU seconds a block"),
+    ):
+        figure.add_scatter(
+            x=sizes, y=[row[name] / rows[0][name] for row in rows], name=title, mode="lines+markers"
+        )
+    figure.update_layout(
+        xaxis={"title": "people in a block", "type": "log"}, yaxis={"title": f"relative to {sizes[0]:,}"}
+    )
     figure.write_html(path, include_plotlyjs=True)
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--subjects", type=int, default=20_000)
     options.add_argument("--days", type=int, default=14)
     options.add_argument("--layout", choices=("nation", "city"), default="nation")
@@ -122,9 +145,14 @@ def main() -> None:
             )
     engines = {name: overhead(name) for name in asked.engines}
     for name, cost in engines.items():
-        print(f"engine {name}: {cost['start_s']:.2f} s to the first result, {1000 * cost['task_s']:.2f} ms a task")
+        print(
+            f"engine {name}: {cost['start_s']:.2f} s to the first result, {1000 * cost['task_s']:.2f} ms a task"
+        )
         for row in rows:
-            times = ", ".join(f"{cores} cores {seconds / 60:.1f} min" for cores, seconds in projected(row, asked.subjects, cost).items())
+            times = ", ".join(
+                f"{cores} cores {seconds / 60:.1f} min"
+                for cores, seconds in projected(row, asked.subjects, cost).items()
+            )
             print(f"  a million people in blocks of {row['size']:,}, projected: {times}")
     unit = 1 if sys.platform == "darwin" else 1024
     print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30:.2f} GiB")

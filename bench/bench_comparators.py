@@ -11,7 +11,7 @@ from collections.abc import Callable
 import shoal
 from shoal.errors import NothingLeftError
 from shoal.methods import Method
-from shoal.trajectories import Grid
+from shoal.model.trajectories import Grid
 
 METHODS: dict[str, Callable[[int], Method]] = {
     "static": lambda k: shoal.StaticGeneralisation(k=k, grid_m=20_000, slot_s=8 * 3600),
@@ -22,7 +22,9 @@ METHODS: dict[str, Callable[[int], Method]] = {
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--subjects", type=int, default=5000)
     options.add_argument("--days", type=int, default=14)
     options.add_argument("--layout", choices=("nation", "city"), default="nation")
@@ -36,14 +38,19 @@ def main() -> None:
             method = METHODS[name](asked.k)
             began, worked = time.perf_counter(), time.process_time()
             try:
-                release, _ = method.anonymize(given if method.takes_points else snapped, shoal.Randomness.from_system())
+                release, _ = method.anonymize(
+                    given if method.takes_points else snapped, shoal.Randomness.from_system()
+                )
                 kept = f"{release.n_records} records, {release.n_samples} samples or points, {release.losses}"
             except NothingLeftError as error:
                 kept = str(error)
             if subjects == asked.subjects:
                 wall, cpu = time.perf_counter() - began, time.process_time() - worked
                 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-                print(f"{name}: {wall:.1f} s wall, {cpu:.1f} s CPU, {peak:.2f} GiB at most so far; {kept}", flush=True)
+                print(
+                    f"{name}: {wall:.1f} s wall, {cpu:.1f} s CPU, {peak:.2f} GiB at most so far; {kept}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

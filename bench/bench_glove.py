@@ -19,28 +19,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 import numpy as np
 
 import shoal
 from effort_matrix import EffortMatrix
-from shoal.compiled import compiled
 from shoal.kernels.near_pairs import Field, People, choose_columns, field_of, field_sum, least_costs
 from shoal.kernels.stretch import Floats, Integers, Scale
+from shoal.measures.nearest_pairs import NearPairs
+from shoal.measures.stretch import Caps
 from shoal.methods.assembly import Crowd
-from shoal.methods.banded_pairs import BandedPairs
-from shoal.methods.greedy import ClosestPairs, Merging, merge_greedily
-from shoal.methods.merging import merge
-from shoal.near_pairs import NearPairs
-from shoal.release import Boxes
-from shoal.run import Run
-from shoal.stretch import Caps
-from shoal.trajectories import Trajectories
+from shoal.methods.glove.closest_pairs import BandedPairs
+from shoal.methods.glove.greedy import ClosestPairs, Merging, merge_greedily
+from shoal.methods.glove.merging import merge
+from shoal.model.release import Boxes
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.compiled import compiled
+from shoal.runtime.run import Run
 
 
 @compiled
-def literal_efforts(offsets: Integers, t: Integers, x: Integers, y: Integers, scale: Scale, efforts: Floats) -> None:
+def literal_efforts(
+    offsets: Integers, t: Integers, x: Integers, y: Integers, scale: Scale, efforts: Floats
+) -> None:
     """Eq. 10 as it stands: every sample of the longer against every sample of the shorter."""
     for i in range(len(offsets) - 1):
         for j in range(i + 1, len(offsets) - 1):
@@ -62,7 +64,9 @@ def numpy_efforts(original: Trajectories, scale: Scale, pairs: int) -> None:
         for j in range(i + 1, original.n_subjects):
             (t_a, x_a, y_a), (t_b, x_b, y_b) = original.samples_of(i), original.samples_of(j)
             space = np.abs(x_a[:, None] - x_b) + np.abs(y_a[:, None] - y_b)
-            cost = np.minimum(space * scale.per_cell, scale.half) + np.minimum(np.abs(t_a[:, None] - t_b) * scale.per_slot, scale.half)
+            cost = np.minimum(space * scale.per_cell, scale.half) + np.minimum(
+                np.abs(t_a[:, None] - t_b) * scale.per_slot, scale.half
+            )
             cost.min(axis=1).sum()
             done += 1
             if done == pairs:
@@ -125,7 +129,10 @@ def pairs_a_second(original: Trajectories) -> dict[str, float]:
         "people": few.n_subjects,
         "samples_each": few.n_samples / few.n_subjects,
         "numpy": numpy_pairs / cpu_s_of(lambda: numpy_efforts(few, scale, numpy_pairs)),
-        "literal": n_some * (n_some - 1) // 2 / cpu_s_of(lambda: literal_efforts(some.offsets, some.t, some.x, some.y, scale, out)),
+        "literal": n_some
+        * (n_some - 1)
+        // 2
+        / cpu_s_of(lambda: literal_efforts(some.offsets, some.t, some.x, some.y, scale, out)),
         "field": n * (n - 1) // 2 / cpu_s_of(all_pairs(few)),
     }
 
@@ -167,13 +174,20 @@ def compared(original: Trajectories, ks: list[int], n_matrix: int) -> dict[str, 
     """The ratios, printed."""
     speed = pairs_a_second(original)
     print(f"compile: {speed['compile_s']:.2f} s (0.1 s or less when cached)")
-    print(f"pairs a CPU second, in full: NumPy {speed['numpy']:,.0f}; literal {speed['literal']:,.0f}; field {speed['field']:,.0f}")
-    print(f"ratio: {speed['field'] / speed['literal']:.1f} x the literal kernel, {speed['field'] / speed['numpy']:.1f} x NumPy")
+    print(
+        f"pairs a CPU second, in full: NumPy {speed['numpy']:,.0f}; literal {speed['literal']:,.0f}; field {speed['field']:,.0f}"
+    )
+    print(
+        f"ratio: {speed['field'] / speed['literal']:.1f} x the literal kernel, {speed['field'] / speed['numpy']:.1f} x NumPy"
+    )
     few = original.keep(np.arange(min(n_matrix, original.n_subjects)))
     rows = [against_matrix(few, k) for k in ks] if n_matrix else []
     for row in rows:
         both = f"matrix {row['matrix_cpu_s']:.1f}, bands {row['bands_cpu_s']:.2f} CPU s"
-        print(f"{row['people']:,} people, k = {row['k']}: {both}: {row['matrix_cpu_s'] / row['bands_cpu_s']:.0f} x", flush=True)
+        print(
+            f"{row['people']:,} people, k = {row['k']}: {both}: {row['matrix_cpu_s'] / row['bands_cpu_s']:.0f} x",
+            flush=True,
+        )
     return {"pairs_a_cpu_s": speed, "matrix": rows}
 
 
@@ -182,13 +196,17 @@ def cost(rows: list[dict[str, Any]], name: str) -> str:
     said = f"{rows[-1][f'{name}_s']:.1f} s, {rows[-1][f'{name}_cpu_s']:.1f} CPU s"
     if len(rows) > 1:
         before, after = rows[-2:]
-        more = math.log(after[f"{name}_cpu_s"] / before[f"{name}_cpu_s"]) / math.log(after["people"] / before["people"])
+        more = math.log(after[f"{name}_cpu_s"] / before[f"{name}_cpu_s"]) / math.log(
+            after["people"] / before["people"]
+        )
         said += f" (CPU grows with exponent {more:.2f})"
     return said
 
 
 def peak_gib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 2**30
+    return (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 2**30
+    )
 
 
 def plot(searches: list[dict[str, Any]], runs: dict[int, list[dict[str, Any]]], path: Path) -> None:
@@ -200,18 +218,26 @@ def plot(searches: list[dict[str, Any]], runs: dict[int, list[dict[str, Any]]], 
         **{f"all, k = {k}": (rows, "all_cpu_s") for k, rows in runs.items()},
     }
     for title, (rows, name) in lines.items():
-        figure.add_scatter(x=[row["people"] for row in rows], y=[row[name] for row in rows], name=title, mode="lines+markers")
-    figure.update_layout(xaxis={"title": "people", "type": "log"}, yaxis={"title": "CPU seconds", "type": "log"})
+        figure.add_scatter(
+            x=[row["people"] for row in rows], y=[row[name] for row in rows], name=title, mode="lines+markers"
+        )
+    figure.update_layout(
+        xaxis={"title": "people", "type": "log"}, yaxis={"title": "CPU seconds", "type": "log"}
+    )
     figure.write_html(path, include_plotlyjs=True)
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--subjects", type=int, nargs="+", default=[5000])
     options.add_argument("--days", type=int, default=14)
     options.add_argument("--layout", choices=("nation", "city"), default="nation")
     options.add_argument("--k", type=int, nargs="+", default=[2, 5])
-    options.add_argument("--matrix", type=int, default=1000, help="people merged by the full matrix, too; 0 leaves it out")
+    options.add_argument(
+        "--matrix", type=int, default=1000, help="people merged by the full matrix, too; 0 leaves it out"
+    )
     options.add_argument("--output", type=Path)
     asked = options.parse_args()
 
@@ -228,7 +254,10 @@ def main() -> None:
         searches.append({"people": n, **searched(original)})
         print(f"closest pairs at k = 2, no merging: {cost(searches, 'search')}")
         begun, ended = searches[-1]["share_begun"], searches[-1]["share_ended"]
-        print(f"share of pairs begun {begun:.3%}, evaluated to the end {ended:.3%} (repeats counted)", flush=True)
+        print(
+            f"share of pairs begun {begun:.3%}, evaluated to the end {ended:.3%} (repeats counted)",
+            flush=True,
+        )
         for k in asked.k:
             runs[k].append(row := {"people": n})
             with timed(row, "all"):

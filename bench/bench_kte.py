@@ -16,8 +16,8 @@ import numpy as np
 
 import shoal
 from shoal.kernels.k_merge import best_partition
-from shoal.randomness import Randomness
-from shoal.run import Run, available_cores
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run, available_cores
 from shoal.utility.accuracy import measure_accuracy
 
 
@@ -62,7 +62,9 @@ class Clock:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--subjects", type=int, default=5000)
     options.add_argument("--days", type=int, default=14)
     options.add_argument("--layout", choices=("nation", "city"), default="city")
@@ -74,10 +76,18 @@ def main() -> None:
     asked = options.parse_args()
 
     original = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
-    print(f"{original.n_subjects} people, {original.n_samples} samples, {available_cores()} cores", flush=True)
+    print(
+        f"{original.n_subjects} people, {original.n_samples} samples, {available_cores()} cores", flush=True
+    )
     for k in asked.k:
         for tau in asked.tau:
-            method = shoal.KteHide(k=k, tau_s=60 * tau, epsilon_s=60 * tau, hiding=asked.hiding, space_weight_s=60 * asked.space_weight)
+            method = shoal.KteHide(
+                k=k,
+                tau_s=60 * tau,
+                epsilon_s=60 * tau,
+                hiding=asked.hiding,
+                space_weight_s=60 * asked.space_weight,
+            )
             print(f"k = {k}, tau = epsilon = {tau:g} min", flush=True)
             clock = Clock()
             release, linkage = method.anonymize(original, Randomness.from_system(), Run(progress=clock))
@@ -85,12 +95,22 @@ def main() -> None:
             verdict = shoal.verify(original, release, linkage)
             clock.tell("made and verified")
             raw = measure_accuracy(original, release, linkage).raw
-            print(f"  suppressed {release.losses.samples_suppressed / original.n_samples:.3%} of samples, {release.n_samples} boxes")
+            print(
+                f"  suppressed {release.losses.samples_suppressed / original.n_samples:.3%} of samples, {release.n_samples} boxes"
+            )
             print(f"  dx + dy: median {raw.median_space_m:.0f} m, mean {raw.mean_space_m:.0f} m")
             print(f"  duration: median {raw.median_time_s / 60:.0f} min, mean {raw.mean_time_s / 60:.1f} min")
-            print(f"  holds: {verdict.holds}", *(f.kind for f in verdict.findings[:9]), *verdict.notes, sep="\n  ", flush=True)
+            print(
+                f"  holds: {verdict.holds}",
+                *(f.kind for f in verdict.findings[:9]),
+                *verdict.notes,
+                sep="\n  ",
+                flush=True,
+            )
     for lengths in ([250] * 2, [250] * 5, [250] * 8, [100_000, 50]):
-        print(f"k-merge of {lengths} samples: {merged_a_second(lengths, 200) / 1e6:.1f} million samples a second")
+        print(
+            f"k-merge of {lengths} samples: {merged_a_second(lengths, 200) / 1e6:.1f} million samples a second"
+        )
 
 
 if __name__ == "__main__":

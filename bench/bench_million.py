@@ -27,12 +27,17 @@ def step(name: str, *arguments: str) -> dict[str, float | str]:
         "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
         "peak_gib": after.ru_maxrss * unit / 2**30,
     }
-    print(f"{name:>12}: {row['wall_s']:.0f} s, {row['cpu_s']:.0f} CPU s, largest process so far {row['peak_gib']:.2f} GiB", flush=True)
+    print(
+        f"{name:>12}: {row['wall_s']:.0f} s, {row['cpu_s']:.0f} CPU s, largest process so far {row['peak_gib']:.2f} GiB",
+        flush=True,
+    )
     return row
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--subjects", type=int, default=20_000)
     options.add_argument("--days", type=int, default=14)
     options.add_argument("--blocks", type=int, default=20_000)
@@ -43,19 +48,44 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        source, release, linkage = (str(folder / name) for name in ("people.parquet", "release", "linkage.parquet"))
+        source, release, linkage = (
+            str(folder / name) for name in ("people.parquet", "release", "linkage.parquet")
+        )
         rows = [
-            step("generate", "synthesize", source, "--subjects", str(asked.subjects), "--days", str(asked.days), "--layout", "nation"),
+            step(
+                "generate",
+                "synthesize",
+                source,
+                "--subjects",
+                str(asked.subjects),
+                "--days",
+                str(asked.days),
+                "--layout",
+                "nation",
+            ),
             step(
                 "anonymise",
-                *("anonymize", source, "--blocks", str(asked.blocks), "--engine", asked.engine, "--output", release, "--linkage", linkage),
+                *(
+                    "anonymize",
+                    source,
+                    "--blocks",
+                    str(asked.blocks),
+                    "--engine",
+                    asked.engine,
+                    "--output",
+                    release,
+                    "--linkage",
+                    linkage,
+                ),
             ),
             step("verify", "verify", source, release, "--linkage", linkage, "--streamed"),
         ]
     print(f"{'all':>12}: {sum(float(row['wall_s']) for row in rows):.0f} s")
     if asked.output:
         asked.output.mkdir(parents=True, exist_ok=True)
-        (asked.output / "million.json").write_text(json.dumps({"asked": vars(asked), "steps": rows}, indent=2, default=str))
+        (asked.output / "million.json").write_text(
+            json.dumps({"asked": vars(asked), "steps": rows}, indent=2, default=str)
+        )
 
 
 if __name__ == "__main__":

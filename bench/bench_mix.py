@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from nacl.bindings import crypto_sign_seed_keypair
 
-from shoal.collect.chance import Chance
-from shoal.collect.costs import mix_messages
-from shoal.collect.group import FFDHE3072
-from shoal.collect.member import Broadcast, Event, Member, Opened
-from shoal.collect.messages import Session
-from shoal.collect.records import RECORD_BYTES
-from shoal.collect.sealing import Correspondence
+from shoal.collect.crypto.chance import Chance
+from shoal.collect.crypto.group import FFDHE3072
+from shoal.collect.crypto.sealing import Correspondence
+from shoal.collect.matching.records import RECORD_BYTES
+from shoal.collect.mix.member import Broadcast, Event, Member, Opened
+from shoal.collect.mix.messages import Session
+from shoal.collect.simulation.costs import mix_messages
 
 
 def run(n: int, n_records: int, *, proven: bool) -> dict[str, object]:
@@ -22,9 +22,20 @@ def run(n: int, n_records: int, *, proven: bool) -> dict[str, object]:
     seeds = [chance.seed() for _ in range(n)]
     identities = tuple(bytes(crypto_sign_seed_keypair(one)[0]) for one in seeds)
     session = Session(chance.seed(), identities, n_records, RECORD_BYTES, FFDHE3072, proven)
-    letters = [Correspondence(session.name, identities, i, seeds[i], max_text_bytes=session.frame_limit()) for i in range(n)]
+    letters = [
+        Correspondence(session.name, identities, i, seeds[i], max_text_bytes=session.frame_limit())
+        for i in range(n)
+    ]
     members = [
-        Member(session, i, seeds[i], [chance.take(RECORD_BYTES) for _ in range(n_records)], Chance(chance.seed()), 1e9) for i in range(n)
+        Member(
+            session,
+            i,
+            seeds[i],
+            [chance.take(RECORD_BYTES) for _ in range(n_records)],
+            Chance(chance.seed()),
+            1e9,
+        )
+        for i in range(n)
     ]
     cpu_s, sent_bytes, messages, outcomes = [0.0] * n, [0] * n, [0] * n, [False] * n
     waiting: list[tuple[int, bytes]] = []
@@ -41,7 +52,12 @@ def run(n: int, n_records: int, *, proven: bool) -> dict[str, object]:
 
     def timed(place: int, letter: bytes | None) -> None:
         began = time.process_time()
-        took(place, members[place].start(0.0) if letter is None else members[place].receive(letters[place].open(letter).text, 0.0))
+        took(
+            place,
+            members[place].start(0.0)
+            if letter is None
+            else members[place].receive(letters[place].open(letter).text, 0.0),
+        )
         cpu_s[place] += time.process_time() - began
 
     for place in range(n):
@@ -63,7 +79,13 @@ def run(n: int, n_records: int, *, proven: bool) -> dict[str, object]:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--members", type=int, default=4)
-    options.add_argument("--records", type=int, nargs="+", default=[200], help="200 as a person would ask, 1000 as in the paper's example")
+    options.add_argument(
+        "--records",
+        type=int,
+        nargs="+",
+        default=[200],
+        help="200 as a person would ask, 1000 as in the paper's example",
+    )
     options.add_argument("--proven", action="store_true", help="with proofs of every shuffle")
     given = options.parse_args()
     for n_records in given.records:

@@ -13,20 +13,26 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from shoal.collect.chance import Chance
-from shoal.collect.counting import CAP
-from shoal.collect.cylinders import Cylinder
-from shoal.collect.database import Database
-from shoal.collect.phi import PhiStore, _box, _for_postgres
-from shoal.collect.records import Release, encode_points
-from shoal.collect.similarity import Likeness
+from shoal.collect.crypto.chance import Chance
+from shoal.collect.matching.counting import CAP
+from shoal.collect.matching.cylinders import Cylinder
+from shoal.collect.matching.records import Release, encode_points
+from shoal.collect.matching.similarity import Likeness
+from shoal.collect.storage.database import Database
+from shoal.collect.storage.phi import PhiStore, _box, _for_postgres
 
 CONTRIBUTORS, START_MIN = 182, 37 * 365 * 1440
 
 
 def city(chance: Chance, n: int, contributors: int, years: float) -> list[Release]:
     """Pairs around a few hundred places of a city, crowded towards its centre."""
-    places = [(39.9 + 0.2 * (chance.unit() - 0.5) * chance.unit(), 116.4 + 0.3 * (chance.unit() - 0.5) * chance.unit()) for _ in range(300)]
+    places = [
+        (
+            39.9 + 0.2 * (chance.unit() - 0.5) * chance.unit(),
+            116.4 + 0.3 * (chance.unit() - 0.5) * chance.unit(),
+        )
+        for _ in range(300)
+    ]
     releases = []
     for number in range(n):
         begin = START_MIN + chance.below(round(years * 365 * 1440))
@@ -65,7 +71,16 @@ def fill(store: PhiStore, releases: list[Release]) -> None:
                 copy.write_row((tag,))
         with cursor.copy("COPY record (name, who, day, claim_key, points, identifier) FROM STDIN") as copy:
             for one in releases:
-                copy.write_row((one.name, tags[one.contributor], 0, one.claim_key, encode_points(one.points), one.name.hex()))
+                copy.write_row(
+                    (
+                        one.name,
+                        tags[one.contributor],
+                        0,
+                        one.claim_key,
+                        encode_points(one.points),
+                        one.name.hex(),
+                    )
+                )
         with cursor.copy("COPY place FROM STDIN") as copy:
             for number, one in enumerate(releases, 1):
                 for position, point in enumerate(one.points):
@@ -84,12 +99,16 @@ def main() -> None:
     options.add_argument("--queries", type=int, default=2_000)
     options.add_argument("--postgres", action="store_true")
     options.add_argument("--years", type=float, default=5.0, help="over which the pairs are spread")
-    options.add_argument("--keep", metavar="FOLDER", help="with --postgres: fill this folder once, and use it again later")
+    options.add_argument(
+        "--keep", metavar="FOLDER", help="with --postgres: fill this folder once, and use it again later"
+    )
     given = options.parse_args()
     pairs, contributors = (2_425_820, 10 * CONTRIBUTORS) if given.postgres else (242_582, CONTRIBUTORS)
     with ExitStack() as stack:
         url = stack.enter_context(started_postgres(given.keep)) if given.postgres else None
-        print(json.dumps(measure(url, given.pairs or pairs, contributors, given.queries, given.years), indent=2))
+        print(
+            json.dumps(measure(url, given.pairs or pairs, contributors, given.queries, given.years), indent=2)
+        )
 
 
 @contextmanager
@@ -116,7 +135,9 @@ def backend_cpu_s(store: PhiStore) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(url: str | None, pairs: int, contributors: int, n_queries: int, years: float) -> dict[str, object]:
+def measure(
+    url: str | None, pairs: int, contributors: int, n_queries: int, years: float
+) -> dict[str, object]:
     chance = Chance(bytes(32))
     with PhiStore(Database(url)) as store:
         there = store.n_records

@@ -24,11 +24,17 @@ def write(path: Path, rows: int, order: str) -> None:
     rng = np.random.default_rng(7)
     subjects = max(rows // 100, 1)
     names = pa.array([f"phone-{number:07d}" for number in rng.permutation(subjects)])
-    schema = pa.schema([("user_id", pa.string()), ("t", pa.int64()), ("lat", pa.float64()), ("lon", pa.float64())])
+    schema = pa.schema(
+        [("user_id", pa.string()), ("t", pa.int64()), ("lat", pa.float64()), ("lon", pa.float64())]
+    )
     with pq.ParquetWriter(path, schema) as writer:
         for begin in range(0, rows, 1_000_000):
             n = min(1_000_000, rows - begin)
-            who = rng.integers(0, subjects, n) if order == "random" else np.arange(begin, begin + n) // 100 % subjects
+            who = (
+                rng.integers(0, subjects, n)
+                if order == "random"
+                else np.arange(begin, begin + n) // 100 % subjects
+            )
             columns = [
                 names.take(pa.array(who)),
                 pa.array(START_S + rng.integers(0, 14 * 86_400, n)),

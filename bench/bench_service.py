@@ -14,23 +14,23 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from fastapi import FastAPI
 
 from bench_phi import CONTRIBUTORS, city, fill, started_postgres
 from service_town import PLACES, device_for, identity_of, journey_for, seed
-from shoal.collect.chance import Chance
-from shoal.collect.costs import paper_messages
-from shoal.collect.database import Database
-from shoal.collect.migrations import AUTHORITY
-from shoal.collect.phi import PhiStore
-from shoal.collect.records import Query, encode_query
-from shoal.collect.service.http import bound
-from shoal.collect.service.http_authority import ClaimBook, authority_application
-from shoal.collect.service.http_client import Server, travel
-from shoal.collect.service.http_collector import collector_application
-from shoal.collect.service.wire import Terms, authorization
+from shoal.collect.crypto.chance import Chance
+from shoal.collect.device.http_client import Server, travel
+from shoal.collect.matching.records import Query, encode_query
+from shoal.collect.roles.wire import Terms, authorization
+from shoal.collect.server.http import bound
+from shoal.collect.server.http_authority import ClaimBook, authority_application
+from shoal.collect.server.http_collector import collector_application
+from shoal.collect.simulation.costs import paper_messages
+from shoal.collect.storage.database import Database
+from shoal.collect.storage.migrations import AUTHORITY
+from shoal.collect.storage.phi import PhiStore
 
 KEY = seed("server")
 
@@ -40,7 +40,9 @@ def start(url: str, terms: Terms, members: int) -> tuple[list[int], str, str]:
 
     def collector() -> FastAPI:
         database = Database(url)
-        return collector_application(database, KEY, terms, PLACES, os.urandom, round_size=members, join_s=600, quota=10**9, quiet=True)
+        return collector_application(
+            database, KEY, terms, PLACES, os.urandom, round_size=members, join_s=600, quota=10**9, quiet=True
+        )
 
     def authority() -> FastAPI:
         return authority_application(book(), quiet=True)
@@ -97,13 +99,21 @@ def queries(url: str, pairs: int, batches: int, batch: int) -> dict[str, object]
         fill(store, releases)
         db = store.database
         row = (bytes(32), terms.model_dump_json(), time.time() + 1e6)
-        db.change("INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'grouped', 0, ?)", row)
+        db.change(
+            "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'grouped', 0, ?)", row
+        )
         ticket = (1, identity_of(seed("sign", 0)), bytes(64), session, 0)
-        db.change("INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, 0, ?, ?)", ticket)
+        db.change(
+            "INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, 0, ?, ?)",
+            ticket,
+        )
     children, address, _ = start(url, terms, 3)
     chance = Chance(seed("questions"))
     bodies = [
-        b"".join(encode_query(Query(chance.take(16), releases[chance.below(len(releases))].points)) for _ in range(batch))
+        b"".join(
+            encode_query(Query(chance.take(16), releases[chance.below(len(releases))].points))
+            for _ in range(batch)
+        )
         for _ in range(batches)
     ]
     target = f"/v1/groups/{session.hex()}/questions"
@@ -134,11 +144,17 @@ def groups(url: str, n_groups: int, terms: Terms) -> dict[str, object]:
     for journey in journeys:
         servers = {"collector": Server(collector), "authority": Server(authority)}
         options = {"poll_s": 0.5, "patience_s": 600.0}
-        threads.append(threading.Thread(target=travel, args=(journey, servers, nothing, nothing), kwargs=options))
+        threads.append(
+            threading.Thread(target=travel, args=(journey, servers, nothing, nothing), kwargs=options)
+        )
         threads[-1].start()
     for thread in threads:
         thread.join()
-    took_s, server_s, own_s = time.perf_counter() - began, cpu_of(children[0]) - before, time.process_time() - before_own
+    took_s, server_s, own_s = (
+        time.perf_counter() - began,
+        cpu_of(children[0]) - before,
+        time.process_time() - before_own,
+    )
     stop(children)
     n = terms.group_size
     return {
@@ -170,9 +186,17 @@ def main() -> None:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         terms = Terms(n_real=given.real, n_fake=given.fake, phase_limit_s=3600)
         for name in ("queries", "groups"):
-            url = stack.enter_context(started_postgres(None)) if given.postgres else f"sqlite:///{folder}/{name}.sqlite"
+            url = (
+                stack.enter_context(started_postgres(None))
+                if given.postgres
+                else f"sqlite:///{folder}/{name}.sqlite"
+            )
             asked = name == "queries"
-            found = queries(url, given.pairs, given.batches, given.batch) if asked else groups(url, given.groups, terms)
+            found = (
+                queries(url, given.pairs, given.batches, given.batch)
+                if asked
+                else groups(url, given.groups, terms)
+            )
             print(json.dumps({name: found}, indent=2), flush=True)
     used = resource.getrusage(resource.RUSAGE_SELF)
     print(json.dumps({"cpu_s_of_this_command": round(used.ru_utime + used.ru_stime, 1)}))

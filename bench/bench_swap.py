@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import shoal
-from shoal.methods.reach_locations import ReachLocations
-from shoal.methods.swap_locations import SwapLocations
-from shoal.randomness import Randomness
-from shoal.street_files import read_streets
-from shoal.trajectories import Trajectories
-from shoal.trajectory_distance import trajectory_distances
+from shoal.io.street_files import read_streets
+from shoal.measures.trajectory_distance import trajectory_distances
+from shoal.methods.swapping.reach_locations import ReachLocations
+from shoal.methods.swapping.swap_locations import SwapLocations
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.randomness import Randomness
 from tables_swap import read_taxis
 
 POINTS = 93
@@ -31,7 +31,10 @@ def timed(words: str, work: Callable[[], Any]) -> Any:
     """The result, with what it took printed."""
     began, began_wall = time.process_time(), time.perf_counter()
     result = work()
-    print(f"{words}: {time.perf_counter() - began_wall:.1f} s by the clock, {time.process_time() - began:.1f} CPU s", flush=True)
+    print(
+        f"{words}: {time.perf_counter() - began_wall:.1f} s by the clock, {time.process_time() - began:.1f} CPU s",
+        flush=True,
+    )
     return result
 
 
@@ -45,7 +48,9 @@ def longest(original: Trajectories, count: int) -> Trajectories:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--points", required=True)
     options.add_argument("--trajectories", type=int, default=4547)
     options.add_argument("--k", type=int, default=5)
@@ -61,7 +66,8 @@ def main() -> None:
     found = timed("all distances", lambda: trajectory_distances(many))
     print(f"{np.isfinite(found.matrix).mean():.1%} of pairs overlap")
     release, linkage = timed(
-        f"distances with paths, clusters, swaps, k = {asked.k}", lambda: method.anonymize(many, Randomness.from_system())
+        f"distances with paths, clusters, swaps, k = {asked.k}",
+        lambda: method.anonymize(many, Randomness.from_system()),
     )
     timed("verified", lambda: shoal.verify(many, release, linkage))
     if asked.nodes:
@@ -70,7 +76,10 @@ def main() -> None:
         streets = read_streets(asked.nodes, asked.edges)
         for space in (1_000, 10_000, 1_000_000):
             reach = ReachLocations(k=10, time_threshold_s=100, space_threshold_m=space, streets=streets)
-            timed(f"{original}, reach, k = 10, R^s = {space:,}", partial(reach.anonymize, original, Randomness.from_system()))
+            timed(
+                f"{original}, reach, k = 10, R^s = {space:,}",
+                partial(reach.anonymize, original, Randomness.from_system()),
+            )
 
 
 if __name__ == "__main__":

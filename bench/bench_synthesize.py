@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from shoal.run import Run
+from shoal.runtime.run import Run
 from shoal.synthetic import Layout, write_synthetic
 from shoal.synthetic.stations import LAYOUTS
 
@@ -36,7 +36,9 @@ def report(subjects: int, days: int, layout: Layout, run: Run) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--subjects", type=int, action="append")
     parser.add_argument("--days", type=int, default=14)
     parser.add_argument("--layout", choices=LAYOUTS, default="city")

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 import shoal
-from shoal.compiled import compiled
 from shoal.kernels.near_pairs import Places, least_costs, pair_sum
 from shoal.kernels.stretch import Floats, Integers, Raw, Scale
-from shoal.methods.banded_pairs import BandedPairs
-from shoal.near_pairs import NearPairs
-from shoal.run import Run
-from shoal.stretch import Caps
+from shoal.measures.nearest_pairs import NearPairs
+from shoal.measures.stretch import Caps
+from shoal.methods.glove.closest_pairs import BandedPairs
+from shoal.runtime.compiled import compiled
+from shoal.runtime.run import Run
 
 
 @compiled
@@ -33,7 +33,14 @@ def effort_of(raw: Raw, i: int, j: int, limit: float, room: Integers, scale: Sca
 
 @compiled
 def count_closer(
-    raw: Raw, places: Places, order: Integers, first: int, step: int, match: Floats, most_places: int, scale: Scale
+    raw: Raw,
+    places: Places,
+    order: Integers,
+    first: int,
+    step: int,
+    match: Floats,
+    most_places: int,
+    scale: Scale,
 ) -> tuple[Any, Any]:
     """How many pairs are closer than both matches, and how many were evaluated; of every step-th rank and those behind it."""
     least = np.empty(len(places.costs), dtype=places.costs.dtype)
@@ -57,7 +64,9 @@ def count_closer(
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--subjects", type=int, default=20_000)
     options.add_argument("--days", type=int, default=14)
     options.add_argument("--layout", choices=("nation", "city"), default="nation")
@@ -86,7 +95,9 @@ def main() -> None:
             print(f"  {done} % looked at, {time.perf_counter() - began:.0f} s", flush=True)
     closer, evaluated = np.sum(counts, axis=0)
     possible = original.n_subjects * (original.n_subjects - 1) // 2
-    print(f"of {possible} pairs {evaluated} were evaluated; {closer} are closer than both matches, in {time.perf_counter() - began:.1f} s")
+    print(
+        f"of {possible} pairs {evaluated} were evaluated; {closer} are closer than both matches, in {time.perf_counter() - began:.1f} s"
+    )
     sys.exit(int(closer > 0))
 
 

@@ -6,19 +6,25 @@ python bench/measure_readings.py [--input FILE | --subjects 5000 --days 14 --lay
 import argparse
 
 import shoal
-from shoal.methods.reshaping import GENERALIZE
-from shoal.randomness import Randomness
+from shoal.methods.glove.reshaping import GENERALIZE
+from shoal.runtime.randomness import Randomness
 from shoal.utility.accuracy import Extents, measure_accuracy
 
 
 def row(extents: Extents) -> str:
-    shares = (extents.share_position_kept, extents.share_within(space_m=2000), extents.share_within(time_s=7200))
+    shares = (
+        extents.share_position_kept,
+        extents.share_within(space_m=2000),
+        extents.share_within(time_s=7200),
+    )
     means = (f"{extents.mean_space_m / 1000:.1f} km", f"{extents.mean_time_s / 60:.0f} min")
     return " | ".join([*(f"{100 * share:.1f} %" for share in shares), *means])
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--input")
     options.add_argument("--subjects", type=int, default=5000)
     options.add_argument("--days", type=int, default=14)
@@ -27,11 +33,15 @@ def main() -> None:
     asked = options.parse_args()
     original = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
     print(f"{original.n_subjects} people, {original.n_samples} samples\n")
-    print("| k | reading | counted over | position kept | within 2 km | within 2 h | mean extent | mean duration | boxes a record |")
+    print(
+        "| k | reading | counted over | position kept | within 2 km | within 2 h | mean extent | mean duration | boxes a record |"
+    )
     print("|---|---|---|---|---|---|---|---|---|")
     for k in asked.k:
         for reading in GENERALIZE:
-            release, linkage = shoal.Glove(k=k, generalize=reading).anonymize(original, Randomness.from_system())
+            release, linkage = shoal.Glove(k=k, generalize=reading).anonymize(
+                original, Randomness.from_system()
+            )
             accuracy = measure_accuracy(original, release, linkage)
             boxes = release.n_samples / release.n_records
             print(f"| {k} | `{reading}` | raw samples | {row(accuracy.raw)} | {boxes:.1f} |")

@@ -29,10 +29,16 @@ def figures(table: Any, days: int, rng: np.random.Generator) -> dict[str, str]:
     return {
         "rows": f"{person.size:,}",
         "rows per person and hour, mean": f"{person.size / n / days / 24:.3f}",
-        "rows per person and day, 5 / 25 / 50 / 75 / 95 % and largest": _quantiles(rows / days, (0.05, 0.25, 0.5, 0.75, 0.95, 1), 1),
-        "radius of gyration, km, 25 / 50 / 75 / 95 %": _quantiles(gyration_km(person, lat, lon), (0.25, 0.5, 0.75, 0.95), 2),
+        "rows per person and day, 5 / 25 / 50 / 75 / 95 % and largest": _quantiles(
+            rows / days, (0.05, 0.25, 0.5, 0.75, 0.95, 1), 1
+        ),
+        "radius of gyration, km, 25 / 50 / 75 / 95 %": _quantiles(
+            gyration_km(person, lat, lon), (0.25, 0.5, 0.75, 0.95), 2
+        ),
         "radius of gyration, km, mean": f"{gyration_km(person, lat, lon).mean():.1f}",
-        "places per person, 5 / 50 / 95 % and largest": _quantiles(places_per_person(person, place), (0.05, 0.5, 0.95, 1), 0),
+        "places per person, 5 / 50 / 95 % and largest": _quantiles(
+            places_per_person(person, place), (0.05, 0.5, 0.95, 1), 0
+        ),
         "share of rows at the person's first and second place": _top_two(person, place),
         "share of rows from 00:00 to 05:00 UTC": f"{(minute % 1440 < 300).mean():.3f}",
         "share of them at the person's most frequent place in these hours": f"{night_share(person, place, minute):.3f}",
@@ -106,7 +112,9 @@ def _hours(minute: Numbers) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--subjects", type=int, default=5_000)
     parser.add_argument("--days", type=int, default=14)
     parser.add_argument("--seed", type=int, default=1)

@@ -16,12 +16,12 @@ import numpy as np
 
 import shoal
 from shoal.attacks import attack
-from shoal.linked import records_of
-from shoal.methods.co_location import into_cylinder
-from shoal.methods.w4m import W4m
-from shoal.release import Linkage, PointRelease, Release
-from shoal.run import Run
-from shoal.trajectories import Grid, Trajectories
+from shoal.methods.co_location.clusters import into_cylinder
+from shoal.methods.co_location.w4m import W4m
+from shoal.model.linked import records_of
+from shoal.model.release import Linkage, PointRelease, Release
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.run import Run
 
 KNOWLEDGE = "noisy:4:500m:15min"
 
@@ -38,7 +38,9 @@ def moved_by(original: Trajectories, method: W4m) -> tuple[float, float]:
     return float(np.concatenate(metres).mean()), float(np.concatenate(seconds).mean())
 
 
-def off_the_middle(original: Trajectories, release: Release, linkage: Linkage) -> tuple[float, float, float, float]:
+def off_the_middle(
+    original: Trajectories, release: Release, linkage: Linkage
+) -> tuple[float, float, float, float]:
     """Mean metres and seconds between covered samples and the middle of their box, and mean extents (dx + dy, duration) of the boxes."""
     grid, off = original.snapped_grid(), []
     for subject, record in enumerate(records_of(original, release, linkage).tolist()):
@@ -50,13 +52,17 @@ def off_the_middle(original: Trajectories, release: Release, linkage: Linkage) -
         t0, t1, x0, y0, x1, y1 = boxes[at].T
         inside = (t0 <= t) & (t < t1) & (x0 <= x) & (x < x1) & (y0 <= y) & (y < y1)
         aside, along = (x0 + x1) / 2 - x - 0.5, (y0 + y1) / 2 - y - 0.5
-        found = np.stack([np.hypot(aside, along), np.abs((t0 + t1) / 2 - t - 0.5), x1 - x0 + y1 - y0, t1 - t0])
+        found = np.stack(
+            [np.hypot(aside, along), np.abs((t0 + t1) / 2 - t - 0.5), x1 - x0 + y1 - y0, t1 - t0]
+        )
         off.append(found[:, inside])
     metres, seconds, wide, long = np.concatenate(off, axis=1).mean(axis=1).tolist()
     return metres * grid.cell_m, seconds * grid.slot_s, wide * grid.cell_m, long * grid.slot_s
 
 
-def row(name: str, k: int, snapped: Trajectories, release: Release | PointRelease, linkage: Linkage, *more: str) -> str:
+def row(
+    name: str, k: int, snapped: Trajectories, release: Release | PointRelease, linkage: Linkage, *more: str
+) -> str:
     boxes = release if isinstance(release, Release) else release.as_boxes(Grid())
     losses, n = release.losses, snapped.n_subjects
     published = np.isin(snapped.ids, linkage.uids)
@@ -76,7 +82,9 @@ def row(name: str, k: int, snapped: Trajectories, release: Release | PointReleas
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--input")
     options.add_argument("--subjects", type=int, default=5000)
     options.add_argument("--days", type=int, default=14)
@@ -85,11 +93,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--delta", type=float, default=2000.0)
     options.add_argument("--distance", choices=("lst", "edr"), nargs="+", default=["lst"])
     asked = options.parse_args(arguments)
-    given = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout), snap=False)
+    given = shoal.read(
+        asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout), snap=False
+    )
     snapped = given.snapped_to(Grid())
     rng = shoal.Randomness.from_system()
-    print(f"{given.n_subjects} people, {given.n_samples} samples as given, {snapped.n_samples} in cells and slots\n")
-    print("| method | k | discarded | created | deleted | position error | time error | linked | nearest | wall, CPU |")
+    print(
+        f"{given.n_subjects} people, {given.n_samples} samples as given, {snapped.n_samples} in cells and slots\n"
+    )
+    print(
+        "| method | k | discarded | created | deleted | position error | time error | linked | nearest | wall, CPU |"
+    )
     print("|---|---|---|---|---|---|---|---|---|---|")
     for k in asked.k:
         for distance in asked.distance:
@@ -99,15 +113,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
             took = f"{time.perf_counter() - began:.1f} s, {time.process_time() - worked:.1f} s"
             assert shoal.verify(given, points, who).holds
             metres, seconds = moved_by(given, method)
-            line = row(f"W4M-LC, {distance.upper()}", k, snapped, points, who, f"{metres:,.0f} m", f"{seconds / 60:,.0f} min")
-            (nearest,) = attack(given, points, who, ["nearest:4"], np.random.default_rng(0), targets=["release"]).rates
+            line = row(
+                f"W4M-LC, {distance.upper()}",
+                k,
+                snapped,
+                points,
+                who,
+                f"{metres:,.0f} m",
+                f"{seconds / 60:,.0f} min",
+            )
+            (nearest,) = attack(
+                given, points, who, ["nearest:4"], np.random.default_rng(0), targets=["release"]
+            ).rates
             print(f"{line} {100 * nearest.rate:.1f} % | {took} |", flush=True)
         glove = shoal.Glove(k=k, suppress_space_m=15_000, suppress_time_s=6 * 3600)
         began, worked = time.perf_counter(), time.process_time()
         boxes, who = glove.anonymize(snapped, rng)
         took = f"{time.perf_counter() - began:.1f} s, {time.process_time() - worked:.1f} s"
         metres, seconds, wide, long = off_the_middle(snapped, boxes, who)
-        errors = (f"{metres:,.0f} m (box {wide:,.0f} m)", f"{seconds / 60:,.0f} min (box {long / 60:,.0f} min)")
+        errors = (
+            f"{metres:,.0f} m (box {wide:,.0f} m)",
+            f"{seconds / 60:,.0f} min (box {long / 60:,.0f} min)",
+        )
         print(f"{row('GLOVE', k, snapped, boxes, who, *errors)} | {took} |", flush=True)
 
 

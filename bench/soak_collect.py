@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from collect_campaigns import cheat, fuzz, parsers, schedule, whole_round
 
@@ -24,14 +24,24 @@ def campaign(name: str, run: Callable[[int], str], first: int, runs: int) -> boo
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--runs", type=int, default=500, help="cheaters; twice as many schedules, a tenth as many whole rounds")
+    options.add_argument(
+        "--runs",
+        type=int,
+        default=500,
+        help="cheaters; twice as many schedules, a tenth as many whole rounds",
+    )
     options.add_argument("--messages", type=int, default=100_000, help="to each parser")
-    options.add_argument("--first", type=int, default=0, help="the number of the first run; each number is another run")
+    options.add_argument(
+        "--first", type=int, default=0, help="the number of the first run; each number is another run"
+    )
     given = options.parse_args()
     for name, (parse, good) in parsers().items():
         began = time.process_time()
         counts = fuzz(parse, good, given.messages)
-        print(f"parser {name}: {counts.total():,} messages, {time.process_time() - began:.0f} s of CPU, {dict(counts)}", flush=True)
+        print(
+            f"parser {name}: {counts.total():,} messages, {time.process_time() - began:.0f} s of CPU, {dict(counts)}",
+            flush=True,
+        )
     sound = [
         campaign("cheaters", cheat, given.first, given.runs),
         campaign("schedules", schedule, given.first, 2 * given.runs),

@@ -13,18 +13,18 @@ from pathlib import Path
 from threading import Thread
 from urllib.parse import urlsplit
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from service_town import PLACES, TERMS, identity_of, seed
-from shoal.collect.chance import Chance
-from shoal.collect.cylinders import Cylinder
-from shoal.collect.database import Database
-from shoal.collect.phi import PhiStore
-from shoal.collect.records import Release, encode_release
-from shoal.collect.sealing import Correspondence
-from shoal.collect.service.http import bound
-from shoal.collect.service.http_collector import collector_application
-from shoal.collect.service.wire import authorization, bundles
+from shoal.collect.crypto.chance import Chance
+from shoal.collect.crypto.sealing import Correspondence
+from shoal.collect.matching.cylinders import Cylinder
+from shoal.collect.matching.records import Release, encode_release
+from shoal.collect.roles.wire import authorization, bundles
+from shoal.collect.server.http import bound
+from shoal.collect.server.http_collector import collector_application
+from shoal.collect.storage.database import Database
+from shoal.collect.storage.phi import PhiStore
 
 KEY, POINTS = seed("server"), 4
 
@@ -41,11 +41,16 @@ def prepare(url: str, groups: int) -> None:
     """A round whose groups of three are drawn, without the lots."""
     with Database(url) as database, database.transaction():
         row = (bytes(32), TERMS.model_dump_json(), time.time() + 1e6)
-        database.change("INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'grouped', 0, ?)", row)
+        database.change(
+            "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'grouped', 0, ?)", row
+        )
         for group in range(groups):
             for place in range(3):
                 ticket = (1, identity_of(member(group, place)), bytes(64), channel(group), place)
-                database.change("INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, 0, ?, ?)", ticket)
+                database.change(
+                    "INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, 0, ?, ?)",
+                    ticket,
+                )
 
 
 def start(url: str) -> tuple[int, str]:
@@ -55,7 +60,9 @@ def start(url: str) -> tuple[int, str]:
     if child == 0:
         os.close(reader)
         database = Database(url)
-        app = collector_application(database, KEY, TERMS, PLACES, os.urandom, round_size=3, join_s=60, quota=5, quiet=True)
+        app = collector_application(
+            database, KEY, TERMS, PLACES, os.urandom, round_size=3, join_s=60, quota=5, quiet=True
+        )
         server, listening, address = bound(app, "127.0.0.1", 0)
         os.write(writer, address.encode())
         os.close(writer)
@@ -90,7 +97,9 @@ def write(address: str, groups: range, done: list[tuple[str, int]]) -> None:
     try:
         for group in groups:
             identities = [identity_of(member(group, place)) for place in range(3)]
-            letter = Correspondence(channel(group), identities, 0, member(group, 0)).seal(1, b"a letter", chance)
+            letter = Correspondence(channel(group), identities, 0, member(group, 0)).seal(
+                1, b"a letter", chance
+            )
             post(group, 0, "/v1/letters", bundles([letter])[0])
             done.append(("letter", group))
             body = b"".join(encode_release(release_of(group), 1, chance))
@@ -124,7 +133,9 @@ def campaign(url: str, kills: int, chance: random.Random) -> Counter[str]:
             if kind == "letter":
                 found = database.row("SELECT LENGTH(body) FROM letter WHERE session = ?", (channel(group),))
             else:
-                found = database.row("SELECT LENGTH(points) FROM record WHERE name = ?", (release_of(group).name,))
+                found = database.row(
+                    "SELECT LENGTH(points) FROM record WHERE name = ?", (release_of(group).name,)
+                )
             counts[f"{kind}s lost"] += found is None
         places = database.rows("SELECT COUNT(*) FROM place")[0][0]
         counts["half-written"] = abs(places - POINTS * store.n_records)
@@ -138,14 +149,23 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--kills", type=int, default=1_000)
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--database", help="instead of a SQLite file of its own: an empty one, for example postgresql://...")
+    options.add_argument(
+        "--database", help="instead of a SQLite file of its own: an empty one, for example postgresql://..."
+    )
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         began, url = time.perf_counter(), given.database or f"sqlite:///{folder}/collect.sqlite"
         counts = campaign(url, given.kills, random.Random(given.seed))
         took_s = time.perf_counter() - began
     print(f"{given.kills} kills in {took_s:.0f} s: {dict(counts)}")
-    sys.exit(bool(counts["letters lost"] or counts["releases lost"] or counts["half-written"] or not counts["letter"]))
+    sys.exit(
+        bool(
+            counts["letters lost"]
+            or counts["releases lost"]
+            or counts["half-written"]
+            or not counts["letter"]
+        )
+    )
 
 
 if __name__ == "__main__":

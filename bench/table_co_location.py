@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 
 import shoal
 from shoal.attacks import attack
-from shoal.methods.co_location import into_cylinder
-from shoal.methods.nwa import Nwa
-from shoal.run import Run
-from shoal.trajectories import Trajectories
+from shoal.methods.co_location.clusters import into_cylinder
+from shoal.methods.co_location.nwa import Nwa
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
 
 KS = (2, 4, 6, 8, 10, 15)
 DELTAS = (0, 1000, 2000, 3000, 4000, 5000)
@@ -51,17 +51,24 @@ def in_classes(original: Trajectories, method: Nwa, least: int) -> Trajectories:
     kept = sorted(subject for members in classes.values() if len(members) >= least for subject in members)
     sizes = [len(members) for members in classes.values() if len(members) >= least]
     ended = original.n_subjects - sum(len(members) for members in classes.values())
-    print(f"{original.n_subjects} trajectories, {original.n_samples} locations; {ended} end before they begin (paper: 40), ", end="")
+    print(
+        f"{original.n_subjects} trajectories, {original.n_samples} locations; {ended} end before they begin (paper: 40), ",
+        end="",
+    )
     print(
         f"{original.n_subjects - ended - len(kept)} in classes below {least} (paper: 187); left: {len(kept)} in {len(sizes)} classes ",
         end="",
     )
-    print(f"of {min(sizes)} or more, {np.mean(sizes):.0f} on average (paper: 773 in 32 of 15 or more, 24 on average)\n")
+    print(
+        f"of {min(sizes)} or more, {np.mean(sizes):.0f} on average (paper: 773 in 32 of 15 or more, 24 on average)\n"
+    )
     return original.keep(kept)
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("file")
     options.add_argument("--pi", type=float, default=3)
     options.add_argument("--least-class", type=int, default=5)
@@ -69,17 +76,24 @@ def main() -> None:
     table = pq.read_table(asked.file, columns=["user_id", "t", "x", "y"])
     original = shoal.read(table, crs="local", time_unit="1s", snap=False)
     original = in_classes(original, Nwa(pi_s=asked.pi, step_s=1), asked.least_class)
-    print("| delta | k | TotalSD, millions | delta as radius | paper | people left out | linked |\n|---|---|---|---|---|---|---|")
+    print(
+        "| delta | k | TotalSD, millions | delta as radius | paper | people left out | linked |\n|---|---|---|---|---|---|---|"
+    )
     for delta, told in zip(DELTAS, PAPER, strict=True):
         for k, paper in zip(KS, told, strict=True):
             method = Nwa(k=k, delta_m=delta, pi_s=asked.pi, step_s=1)
             release, linkage = method.anonymize(original, shoal.Randomness.from_system())
             assert shoal.verify(original, release, linkage).holds
-            (linked,) = attack(original, release, linkage, ["nearest:4"], np.random.default_rng(0), targets=["release"]).rates
+            (linked,) = attack(
+                original, release, linkage, ["nearest:4"], np.random.default_rng(0), targets=["release"]
+            ).rates
             total = total_distortion(original, method) / 1e6
             wider = total_distortion(original, replace(method, delta_m=2 * delta)) / 1e6
             lost = release.losses.subjects_suppressed
-            print(f"| {delta:,} | {k} | {total:.3g} | {wider:.3g} | {paper:g} | {lost} | {100 * linked.rate:.1f} % |", flush=True)
+            print(
+                f"| {delta:,} | {k} | {total:.3g} | {wider:.3g} | {paper:g} | {lost} | {100 * linked.rate:.1f} % |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ from collections.abc import Callable
 import numpy as np
 
 import shoal
-from shoal.methods.reshaping import Generalize
-from shoal.release import Boxes
-from shoal.run import Run
-from shoal.trajectories import Trajectories
+from shoal.methods.glove.reshaping import Generalize
+from shoal.model.release import Boxes
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
 
 GRIDS = (("2 h, 4 km", 7200, 4000), ("4 h, 10 km", 14400, 10_000), ("8 h, 20 km", 28800, 20_000))
 
@@ -24,7 +24,14 @@ GRIDS = (("2 h, 4 km", 7200, 4000), ("4 h, 10 km", 14400, 10_000), ("8 h, 20 km"
 def by_k_merge(own: Trajectories) -> Boxes:
     grid = own.snapped_grid()
     cells = np.rint(shoal.k_merge(own)[0] / np.array([grid.slot_s] * 2 + [grid.cell_m] * 4)).astype(np.int64)
-    return Boxes(t_start=cells[:, 0], t_end=cells[:, 1], x_min=cells[:, 2], y_min=cells[:, 3], x_max=cells[:, 4], y_max=cells[:, 5])
+    return Boxes(
+        t_start=cells[:, 0],
+        t_end=cells[:, 1],
+        x_min=cells[:, 2],
+        y_min=cells[:, 3],
+        x_max=cells[:, 4],
+        y_max=cells[:, 5],
+    )
 
 
 def by_glove(reading: Generalize) -> Callable[[Trajectories], Boxes]:
@@ -39,13 +46,20 @@ def alike(own: Trajectories, slot_s: float, cell_m: float) -> tuple[bool, int]:
     """Whether all members are the same on the coarse grid, and how many samples lie where all members have been."""
     grid = own.snapped_grid()
     steps = np.array([slot_s / grid.slot_s, cell_m / grid.cell_m, cell_m / grid.cell_m])
-    coarse = [[tuple(row) for row in (np.stack(own.samples_of(i), axis=1) // steps).astype(int).tolist()] for i in range(own.n_subjects)]
+    coarse = [
+        [tuple(row) for row in (np.stack(own.samples_of(i), axis=1) // steps).astype(int).tolist()]
+        for i in range(own.n_subjects)
+    ]
     everywhere = set.intersection(*map(set, coarse))
-    return all(set(member) == everywhere for member in coarse), sum(cell in everywhere for member in coarse for cell in member)
+    return all(set(member) == everywhere for member in coarse), sum(
+        cell in everywhere for member in coarse for cell in member
+    )
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--subjects", type=int, default=3000)
     options.add_argument("--days", type=int, default=14)
     options.add_argument("--layout", choices=("nation", "city"), default="city")
@@ -56,12 +70,17 @@ def main() -> None:
 
     original = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
     grid = original.snapped_grid()
-    print(f"{original.n_subjects} people, {original.n_samples} samples, {asked.tuples} random tuples for each k")
+    print(
+        f"{original.n_subjects} people, {original.n_samples} samples, {asked.tuples} random tuples for each k"
+    )
     readings: tuple[Generalize, ...] = ("none", "reshape-final", "reshape-each")
     merges = {"k-merge": by_k_merge, **{f"GLOVE, {reading}": by_glove(reading) for reading in readings}}
     for k in asked.k:
         draw = np.random.default_rng(k)
-        tuples = [original.keep(np.sort(draw.choice(original.n_subjects, k, replace=False))) for _ in range(asked.tuples)]
+        tuples = [
+            original.keep(np.sort(draw.choice(original.n_subjects, k, replace=False)))
+            for _ in range(asked.tuples)
+        ]
         for name, merge in merges.items():
             began = time.process_time()
             boxes = Boxes.concatenate([merge(own) for own in tuples])

@@ -24,17 +24,17 @@ import pyarrow.parquet as pq
 import shoal
 from shoal.attacks import attack
 from shoal.errors import NothingLeftError
+from shoal.io.street_files import read_streets
 from shoal.kernels.swap_sets import form_swap_sets
-from shoal.methods.microaggregation import Clustering, distances_within, microaggregate
-from shoal.methods.nwa import Nwa
-from shoal.methods.reach_locations import ReachLocations
-from shoal.methods.swap_locations import APART, NO_DURATION, SwapLocations
-from shoal.randomness import Randomness
-from shoal.release import Linkage, PointRelease
-from shoal.run import Run
-from shoal.street_files import read_streets
-from shoal.trajectories import Floats, Integers, Trajectories
-from shoal.trajectory_distance import shortest_paths, trajectory_distances
+from shoal.measures.trajectory_distance import shortest_paths, trajectory_distances
+from shoal.methods.co_location.nwa import Nwa
+from shoal.methods.swapping.microaggregation import Clustering, distances_within, microaggregate
+from shoal.methods.swapping.reach_locations import ReachLocations
+from shoal.methods.swapping.swap_locations import APART, NO_DURATION, SwapLocations
+from shoal.model.release import Linkage, PointRelease
+from shoal.model.trajectories import Floats, Integers, Trajectories
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
 from shoal.utility.points import calibrated_threshold, draw_queries, measure_points, range_distortion
 
 Clusters = tuple[list[Integers], dict[str, int], dict[str, float]]
@@ -102,7 +102,13 @@ def one_row(
     except NothingLeftError:
         return "everything removed"
     made = time.process_time() - began
-    holds = "not verified" if asked.no_verify else "holds" if shoal.verify(original, release, linkage).holds else "DOES NOT HOLD"
+    holds = (
+        "not verified"
+        if asked.no_verify
+        else "holds"
+        if shoal.verify(original, release, linkage).holds
+        else "DOES NOT HOLD"
+    )
     found = measure_points(original, release, linkage)
     queries = draw_queries(original, asked.queries, *query_size, np.random.default_rng(1))
     ranges = range_distortion(original, release, queries)
@@ -114,16 +120,26 @@ def one_row(
 
 
 def oldenburg(asked: argparse.Namespace) -> None:
-    original = shoal.read(pq.read_table(asked.points, columns=["user_id", "t", "x", "y"]), snap=False, crs="local", time_unit="1s")
+    original = shoal.read(
+        pq.read_table(asked.points, columns=["user_id", "t", "x", "y"]),
+        snap=False,
+        crs="local",
+        time_unit="1s",
+    )
     streets = read_streets(asked.nodes, asked.edges) if asked.nodes else None
     print(original)
     for k in asked.k:
         clusters: Clusters | None = None
         for space in (1e6, *asked.thresholds):
-            swap = SwapLocations(k=k, time_threshold_s=100, space_threshold_m=space, clustering=asked.clustering)
+            swap = SwapLocations(
+                k=k, time_threshold_s=100, space_threshold_m=space, clustering=asked.clustering
+            )
             clusters = clusters or swap.clusters(original, Run())
             paper = f"   paper L {PAPER_SWAP[KS.index(k)]} %" if space == 1e6 and k in KS else ""
-            print(f"swap  k {k:2} R^s {space:9,.0f}  {one_row(original, swap, clusters, asked, (10, 750))}{paper}", flush=True)
+            print(
+                f"swap  k {k:2} R^s {space:9,.0f}  {one_row(original, swap, clusters, asked, (10, 750))}{paper}",
+                flush=True,
+            )
             if streets is not None:
                 reach = ReachLocations(
                     k=k,
@@ -134,39 +150,72 @@ def oldenburg(asked: argparse.Namespace) -> None:
                     streets=streets,
                 )
                 paper = f"   paper L {PAPER_REACH[KS.index(k)]} %" if space == 1e6 and k in KS else ""
-                print(f"reach k {k:2} R^s {space:9,.0f}  {one_row(original, reach, None, asked, (10, 750))}{paper}", flush=True)
+                print(
+                    f"reach k {k:2} R^s {space:9,.0f}  {one_row(original, reach, None, asked, (10, 750))}{paper}",
+                    flush=True,
+                )
 
 
 def calibrated(asked: argparse.Namespace) -> None:
     """For each delta and k the release of NWA, and that of SwapLocations with nearly the same TotalSD."""
-    original = shoal.read(pq.read_table(asked.points, columns=["user_id", "t", "x", "y"]), snap=False, crs="local", time_unit="1s")
-    figures = ("TotalSD, 10^6: NWA", "swap", "R^s", "T, %: NWA", "swap", "L, %: NWA", "swap", "SID, %: NWA", "swap", "AID, %: NWA", "swap")
+    original = shoal.read(
+        pq.read_table(asked.points, columns=["user_id", "t", "x", "y"]),
+        snap=False,
+        crs="local",
+        time_unit="1s",
+    )
+    figures = (
+        "TotalSD, 10^6: NWA",
+        "swap",
+        "R^s",
+        "T, %: NWA",
+        "swap",
+        "L, %: NWA",
+        "swap",
+        "SID, %: NWA",
+        "swap",
+        "AID, %: NWA",
+        "swap",
+    )
     print(f"| delta | k | {' | '.join(figures)} |\n{'|---' * (2 + len(figures))}|")
     queries = draw_queries(original, asked.queries, 10, 750, np.random.default_rng(1))
     for k in asked.k:
         clusters = SwapLocations(k=k, clustering=asked.clustering).clusters(original, Run())
 
         def swapped(space: float, k: int = k, clusters: Clusters = clusters) -> tuple[PointRelease, Linkage]:
-            method = SwapLocations(k=k, time_threshold_s=100, space_threshold_m=space, clustering=asked.clustering)
+            method = SwapLocations(
+                k=k, time_threshold_s=100, space_threshold_m=space, clustering=asked.clustering
+            )
             return method.swap(original, *clusters, Randomness.for_research(asked.seed))
 
-        def distortion(space: float, swapped: Callable[[float], tuple[PointRelease, Linkage]] = swapped) -> float:
+        def distortion(
+            space: float, swapped: Callable[[float], tuple[PointRelease, Linkage]] = swapped
+        ) -> float:
             try:
                 return measure_points(original, *swapped(space)).total_distortion_m
             except NothingLeftError:
                 return 0.0
 
         for delta in asked.deltas:
-            release, linkage = Nwa(k=k, delta_m=delta, pi_s=3, step_s=1).anonymize(original, Randomness.for_research(asked.seed))
+            release, linkage = Nwa(k=k, delta_m=delta, pi_s=3, step_s=1).anonymize(
+                original, Randomness.for_research(asked.seed)
+            )
             theirs = measure_points(original, release, linkage)
             space = calibrated_threshold(distortion, theirs.total_distortion_m, 1.0, 1e6)
             try:
                 ours_release, ours_linkage = swapped(space)
             except NothingLeftError:
-                print(f"| {delta:,.0f} | {k} | {theirs.total_distortion_m / 1e6:.3g} | everything removed |", flush=True)
+                print(
+                    f"| {delta:,.0f} | {k} | {theirs.total_distortion_m / 1e6:.3g} | everything removed |",
+                    flush=True,
+                )
                 continue
             ours = measure_points(original, ours_release, ours_linkage)
-            cells = [f"{theirs.total_distortion_m / 1e6:.3g}", f"{ours.total_distortion_m / 1e6:.3g}", f"{space:,.0f}"]
+            cells = [
+                f"{theirs.total_distortion_m / 1e6:.3g}",
+                f"{ours.total_distortion_m / 1e6:.3g}",
+                f"{space:,.0f}",
+            ]
             for name in ("removed_trajectories", "removed_locations"):
                 cells += [f"{100 * getattr(one, name):.0f}" for one in (theirs, ours)]
             ranges = [range_distortion(original, one, queries) for one in (release, ours_release)]
@@ -196,21 +245,36 @@ def taxis(asked: argparse.Namespace) -> None:
         began = time.process_time()
         groups = microaggregate(distances, k, asked.clustering)
         clustered = time.process_time() - began
-        print(f"k {k}: {len(groups)} clusters in {clustered:.1f} CPU s, within them {distances_within(distances, groups):,.0f}")
+        print(
+            f"k {k}: {len(groups)} clusters in {clustered:.1f} CPU s, within them {distances_within(distances, groups):,.0f}"
+        )
         clusters: Clusters = ([kept[group] for group in groups], lost, {})
         for space in asked.thresholds:
-            method = SwapLocations(k=k, time_threshold_s=asked.time_threshold, space_threshold_m=1000 * space, clustering=asked.clustering)
+            method = SwapLocations(
+                k=k,
+                time_threshold_s=asked.time_threshold,
+                space_threshold_m=1000 * space,
+                clustering=asked.clustering,
+            )
             told = PAPER_TAXIS.get(int(space)) if k in KS else None
             paper = ""
             if told is not None:
                 sid, aid = PAPER_TAXIS_QUERIES[int(space)][KS.index(k)]
                 paper = f"   paper L {told[KS.index(k)]} SID {sid} AID {aid}"
-            print(f"swap  k {k:2} R^s {space:5g} km  {one_row(original, method, clusters, asked, (1200, 7000))}{paper}", flush=True)
+            print(
+                f"swap  k {k:2} R^s {space:5g} km  {one_row(original, method, clusters, asked, (1200, 7000))}{paper}",
+                flush=True,
+            )
 
 
 def cause(asked: argparse.Namespace) -> None:
     """Locations removed at R^s = 10^6, R^t = 100, by what the clustering looks at: only lengths of trajectories decide how many."""
-    original = shoal.read(pq.read_table(asked.points, columns=["user_id", "t", "x", "y"]), snap=False, crs="local", time_unit="1s")
+    original = shoal.read(
+        pq.read_table(asked.points, columns=["user_id", "t", "x", "y"]),
+        snap=False,
+        crs="local",
+        time_unit="1s",
+    )
     found = trajectory_distances(original)
     kept = found.kept
     direct = found.matrix[np.ix_(kept, kept)]
@@ -227,9 +291,13 @@ def cause(asked: argparse.Namespace) -> None:
     tables: dict[str, Floats | None] = {
         "Def. 12, paths where disjoint": np.where(np.isfinite(direct), direct, shortest_paths(direct)),
         "Def. 12, shortest paths everywhere": shortest_paths(direct),
-        "without the penalty 1/p": np.where(np.isfinite(unpenalised), unpenalised, shortest_paths(unpenalised)),
+        "without the penalty 1/p": np.where(
+            np.isfinite(unpenalised), unpenalised, shortest_paths(unpenalised)
+        ),
         "without 1/p, paths everywhere": shortest_paths(unpenalised),
-        "root mean square distance, no 1/p": np.where(np.isfinite(root_mean), root_mean, shortest_paths(root_mean)),
+        "root mean square distance, no 1/p": np.where(
+            np.isfinite(root_mean), root_mean, shortest_paths(root_mean)
+        ),
         "clusters at random": None,
     }
     print(f"{'paper, Table 4':36}", *(f"{value:5}" for value in PAPER_SWAP))
@@ -238,10 +306,17 @@ def cause(asked: argparse.Namespace) -> None:
             shares = []
             for k in KS:
                 groups = (
-                    np.array_split(draw.permutation(len(kept)), len(kept) // k) if table is None else microaggregate(table, k, clustering)
+                    np.array_split(draw.permutation(len(kept)), len(kept) // k)
+                    if table is None
+                    else microaggregate(table, k, clustering)
                 )
                 shares.append(removed(original, [kept[group] for group in groups], draw))
-            print(f"{name:36}", *(f"{100 * share:5.1f}" for share in shares), "" if table is None else clustering, flush=True)
+            print(
+                f"{name:36}",
+                *(f"{100 * share:5.1f}" for share in shares),
+                "" if table is None else clustering,
+                flush=True,
+            )
 
 
 def removed(original: Trajectories, clusters: list[Integers], draw: np.random.Generator) -> float:
@@ -256,7 +331,12 @@ def removed(original: Trajectories, clusters: list[Integers], draw: np.random.Ge
 
 def attacks(asked: argparse.Namespace) -> None:
     """Linkage and disclosure with 1, 2 and 4 exact triples or times, on releases of both methods."""
-    original = shoal.read(pq.read_table(asked.points, columns=["user_id", "t", "x", "y"]), snap=False, crs="local", time_unit="1s")
+    original = shoal.read(
+        pq.read_table(asked.points, columns=["user_id", "t", "x", "y"]),
+        snap=False,
+        crs="local",
+        time_unit="1s",
+    )
     streets = read_streets(asked.nodes, asked.edges)
     for k in asked.k:
         swap = SwapLocations(k=k, clustering=asked.clustering)
@@ -271,7 +351,9 @@ def attacks(asked: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("what", choices=("oldenburg", "calibrated", "taxis", "cause", "attacks"))
     options.add_argument("--points", required=True)
     options.add_argument("--nodes")
@@ -288,7 +370,9 @@ def main() -> None:
     asked = options.parse_args()
     if asked.thresholds is None:
         asked.thresholds = [1, 2, 4, 8, 16, 32, 64, 128] if asked.what == "taxis" else []
-    {"oldenburg": oldenburg, "calibrated": calibrated, "taxis": taxis, "cause": cause, "attacks": attacks}[asked.what](asked)
+    {"oldenburg": oldenburg, "calibrated": calibrated, "taxis": taxis, "cause": cause, "attacks": attacks}[
+        asked.what
+    ](asked)
 
 
 if __name__ == "__main__":

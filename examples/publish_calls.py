@@ -16,7 +16,9 @@ import shoal
 def main(folder: Path) -> None:
     calls = shoal.read(shoal.synthesize(n_subjects=200, days=3, seed=7))
     gaps = shoal.k_gap(calls, 2)
-    print(f"{calls.n_subjects} people; median 2-gap {np.median(gaps.gap):.3f}, {np.mean(gaps.gap == 0):.0%} already hidden")
+    print(
+        f"{calls.n_subjects} people; median 2-gap {np.median(gaps.gap):.3f}, {np.mean(gaps.gap == 0):.0%} already hidden"
+    )
 
     published = shoal.publish(
         calls,
@@ -26,7 +28,9 @@ def main(folder: Path) -> None:
         linkage_file=folder / "linkage.parquet",
     )
     losses = published.release.losses
-    print(f"{published.release.n_records} records written; {losses.samples_suppressed} of {calls.n_samples} samples suppressed")
+    print(
+        f"{published.release.n_records} records written; {losses.samples_suppressed} of {calls.n_samples} samples suppressed"
+    )
 
     release = shoal.read_release(folder / "release")
     boxes = replace(release.boxes, x_max=release.boxes.x_max + 1)

@@ -11,8 +11,12 @@ from hypothesis import HealthCheck, settings
 
 from command_line import Shoal
 
-_EXAMPLES = 12 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 60  # kernels are a hundred times slower as plain Python
-settings.register_profile("shoal", deadline=None, max_examples=_EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+_EXAMPLES = (
+    12 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 60
+)  # kernels are a hundred times slower as plain Python
+settings.register_profile(
+    "shoal", deadline=None, max_examples=_EXAMPLES, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("shoal")
 
 _NUMBERS = itertools.count()

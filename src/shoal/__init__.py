@@ -6,53 +6,53 @@ from typing import TYPE_CHECKING, Any, Final
 from shoal.version import __version__
 
 if TYPE_CHECKING:
-    from shoal.claims import KAnonymity, KteAnonymity
-    from shoal.exposure import KGap, k_gap, tail_weight_index
     from shoal.io import describe, read
-    from shoal.methods.glove import Glove
+    from shoal.io.street_files import read_streets
+    from shoal.measures.k_gap import KGap, k_gap, tail_weight_index
+    from shoal.measures.stretch import Caps, fingerprint_stretch, sample_stretch
+    from shoal.measures.trajectory_distance import trajectory_distances
+    from shoal.methods.co_location.nwa import Nwa
+    from shoal.methods.co_location.w4m import W4m
+    from shoal.methods.glove.glove import Glove
     from shoal.methods.k_merge import k_merge
-    from shoal.methods.kte_hide import KteHide
-    from shoal.methods.nwa import Nwa
-    from shoal.methods.reach_locations import ReachLocations
+    from shoal.methods.kte_hide.kte_hide import KteHide
     from shoal.methods.static import StaticGeneralisation
-    from shoal.methods.swap_locations import SwapLocations
-    from shoal.methods.w4m import W4m
-    from shoal.publication import publish
-    from shoal.randomness import Randomness
-    from shoal.release import Linkage, PointRelease, Release
-    from shoal.release_folder import read_linkage, read_release
-    from shoal.run import Run
-    from shoal.street_files import read_streets
-    from shoal.stretch import Caps, fingerprint_stretch, sample_stretch
+    from shoal.methods.swapping.reach_locations import ReachLocations
+    from shoal.methods.swapping.swap_locations import SwapLocations
+    from shoal.model.claims import KAnonymity, KteAnonymity
+    from shoal.model.release import Linkage, PointRelease, Release
+    from shoal.model.trajectories import Grid, Trajectories
+    from shoal.model.verdicts import Verdict
+    from shoal.publishing.publish import publish
+    from shoal.release_folder.folder import read_linkage, read_release
+    from shoal.runtime.randomness import Randomness
+    from shoal.runtime.run import Run
     from shoal.synthetic import synthesize
-    from shoal.trajectories import Grid, Trajectories
-    from shoal.trajectory_distance import trajectory_distances
-    from shoal.verdicts import Verdict
     from shoal.verification import verify, verify_folder
 
 _HOMES: Final = {
-    "claims": ("KAnonymity", "KteAnonymity"),
-    "exposure": ("KGap", "k_gap", "tail_weight_index"),
+    "model.claims": ("KAnonymity", "KteAnonymity"),
+    "measures.k_gap": ("KGap", "k_gap", "tail_weight_index"),
     "io": ("describe", "read"),
-    "methods.glove": ("Glove",),
-    "methods.kte_hide": ("KteHide",),
+    "methods.glove.glove": ("Glove",),
+    "methods.kte_hide.kte_hide": ("KteHide",),
     "methods.k_merge": ("k_merge",),
-    "methods.nwa": ("Nwa",),
+    "methods.co_location.nwa": ("Nwa",),
     "methods.static": ("StaticGeneralisation",),
-    "methods.w4m": ("W4m",),
-    "methods.reach_locations": ("ReachLocations",),
-    "methods.swap_locations": ("SwapLocations",),
-    "publication": ("publish",),
-    "randomness": ("Randomness",),
-    "release": ("Linkage", "PointRelease", "Release"),
-    "release_folder": ("read_linkage", "read_release"),
-    "run": ("Run",),
-    "stretch": ("Caps", "fingerprint_stretch", "sample_stretch"),
-    "street_files": ("read_streets",),
+    "methods.co_location.w4m": ("W4m",),
+    "methods.swapping.reach_locations": ("ReachLocations",),
+    "methods.swapping.swap_locations": ("SwapLocations",),
+    "publishing.publish": ("publish",),
+    "runtime.randomness": ("Randomness",),
+    "model.release": ("Linkage", "PointRelease", "Release"),
+    "release_folder.folder": ("read_linkage", "read_release"),
+    "runtime.run": ("Run",),
+    "measures.stretch": ("Caps", "fingerprint_stretch", "sample_stretch"),
+    "io.street_files": ("read_streets",),
     "synthetic": ("synthesize",),
-    "trajectories": ("Grid", "Trajectories"),
-    "trajectory_distance": ("trajectory_distances",),
-    "verdicts": ("Verdict",),
+    "model.trajectories": ("Grid", "Trajectories"),
+    "measures.trajectory_distance": ("trajectory_distances",),
+    "model.verdicts": ("Verdict",),
     "verification": ("verify", "verify_folder"),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}

@@ -52,5 +52,7 @@ def _quantity(text: str | float, factors: dict[str, float], what: str, example: 
     if not (math.isfinite(value) and value > 0):
         raise MisuseError(f"the {what} '{text}' must be finite and greater than 0, for example {example}")
     if not _SMALLEST <= value <= _LARGEST:
-        raise MisuseError(f"the {what} '{text}' is beyond anything that movement data tells; write for example {example}")
+        raise MisuseError(
+            f"the {what} '{text}' is beyond anything that movement data tells; write for example {example}"
+        )
     return value

@@ -12,25 +12,35 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks.casts import Cast, cast_of, given_scenes_of, scenes_of
 from shoal.attacks.exact import Exact, attack_exact
-from shoal.attacks.given import GivenScene
 from shoal.attacks.home_work import attack_home_work
 from shoal.attacks.nearest import attack_nearest
 from shoal.attacks.noisy import attack_noisy
 from shoal.attacks.places import attack_period, attack_top
 from shoal.attacks.points import attack_attribution, attack_points
 from shoal.attacks.rate import Rate, TargetName, wilson
-from shoal.attacks.scene import Scene
+from shoal.attacks.target import Scene
+from shoal.attacks.target_points import GivenScene
 from shoal.attacks.tau_knowledge import attack_tau
-from shoal.claims import KDeltaAnonymity
+from shoal.attacks.victims import Cast, cast_of, given_scenes_of, scenes_of
 from shoal.errors import MisuseError
-from shoal.release import AnyRelease, Linkage, PointRelease
-from shoal.run import Run
-from shoal.trajectories import Grid, Trajectories
+from shoal.model.claims import KDeltaAnonymity
+from shoal.model.release import AnyRelease, Linkage, PointRelease
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.run import Run
 from shoal.units import duration_s, length_m
 
-__all__ = ["ATTACKS", "DEFAULT_KNOWLEDGE", "OF_POINTS", "Attacked", "Rate", "attack", "default_knowledge", "parse_knowledge", "wilson"]
+__all__ = [
+    "ATTACKS",
+    "DEFAULT_KNOWLEDGE",
+    "OF_POINTS",
+    "Attacked",
+    "Rate",
+    "attack",
+    "default_knowledge",
+    "parse_knowledge",
+    "wilson",
+]
 
 Attack = Callable[[Scene, np.random.Generator], list[Rate]]
 GivenAttack = Callable[[GivenScene, np.random.Generator], list[Rate]]
@@ -63,13 +73,19 @@ def _top(words: list[str], _original: Trajectories) -> Attack:
 def _noisy(words: list[str], _original: Trajectories) -> Attack:
     if len(words) != 3:
         raise MisuseError(f"noisy:{':'.join(words)} is not a knowledge; write for example noisy:4:500m:30min")
-    p, noise_m, noise_s = _number(words[:1], "noisy:4:500m:30min", 10), length_m(words[1]), duration_s(words[2])
+    p, noise_m, noise_s = (
+        _number(words[:1], "noisy:4:500m:30min", 10),
+        length_m(words[1]),
+        duration_s(words[2]),
+    )
     return lambda scene, rng: attack_noisy(scene, p, noise_m, noise_s, rng)
 
 
 def _home_work(words: list[str], _original: Trajectories) -> Attack:
     if len(words) > 1:
-        raise MisuseError(f"home-work:{':'.join(words)} is not a knowledge; write home-work, or home-work:+8h for local time 8 h after UTC")
+        raise MisuseError(
+            f"home-work:{':'.join(words)} is not a knowledge; write home-work, or home-work:+8h for local time 8 h after UTC"
+        )
     text = words[0] if words else ""
     offset_s = (-1 if text.startswith("-") else 1) * duration_s(text.lstrip("+-")) if text else 0.0
     return lambda scene, rng: attack_home_work(scene, offset_s, rng)
@@ -77,7 +93,9 @@ def _home_work(words: list[str], _original: Trajectories) -> Attack:
 
 def _period(words: list[str], original: Trajectories) -> Attack:
     if len(words) > 1:
-        raise MisuseError(f"period:{':'.join(words)} is not a knowledge; write period, or period:3d to split 3 days after the start")
+        raise MisuseError(
+            f"period:{':'.join(words)} is not a knowledge; write period, or period:3d to split 3 days after the start"
+        )
     split = int(original.t.min() + duration_s(words[0]) // original.snapped_grid().slot_s) if words else None
     return lambda scene, rng: attack_period(scene, split, rng)
 
@@ -90,15 +108,40 @@ def _tau(words: list[str], _original: Trajectories) -> Attack:
 
 
 ATTACKS: Final[dict[str, Adversary]] = {
-    "points": Adversary(form="points:P", words="P exact random samples: unicity and linkage, P = 1..10", parse=_points),
+    "points": Adversary(
+        form="points:P", words="P exact random samples: unicity and linkage, P = 1..10", parse=_points
+    ),
     "top": Adversary(form="top:N", words="the N most visited cells, N = 1..5", parse=_top),
-    "home-work": Adversary(form="home-work[:+8h]", words="the record; home and work are sought (local time = UTC + 8 h)", parse=_home_work),
+    "home-work": Adversary(
+        form="home-work[:+8h]",
+        words="the record; home and work are sought (local time = UTC + 8 h)",
+        parse=_home_work,
+    ),
     "noisy": Adversary(form="noisy:P:500m:30min", words="P samples with Gaussian errors", parse=_noisy),
-    "period": Adversary(form="period[:3d]", words="what people did before a moment, 3 days after the start [middle]", parse=_period),
-    "tau": Adversary(form="tau:30min", words="all observations in 30 minutes on end, to link and to learn another one", parse=_tau),
-    "attribution": Adversary(form="attribution:P", words="P exact samples, to learn another one", parse=_attribution),
+    "period": Adversary(
+        form="period[:3d]",
+        words="what people did before a moment, 3 days after the start [middle]",
+        parse=_period,
+    ),
+    "tau": Adversary(
+        form="tau:30min",
+        words="all observations in 30 minutes on end, to link and to learn another one",
+        parse=_tau,
+    ),
+    "attribution": Adversary(
+        form="attribution:P", words="P exact samples, to learn another one", parse=_attribution
+    ),
 }
-DEFAULT_KNOWLEDGE: Final = ("points:1", "points:2", "points:4", "top:2", "noisy:4:500m:30min", "period", "home-work", "attribution:2")
+DEFAULT_KNOWLEDGE: Final = (
+    "points:1",
+    "points:2",
+    "points:4",
+    "top:2",
+    "noisy:4:500m:30min",
+    "period",
+    "home-work",
+    "attribution:2",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,9 +164,15 @@ def _nearest(words: list[str]) -> GivenAttack:
 
 
 OF_POINTS: Final[dict[str, GivenAdversary]] = {
-    "triples": GivenAdversary(form="triples:P", words="P triples to the last digit, P = 1..10", parse=partial(_exact, "triples")),
-    "times": GivenAdversary(form="times:P", words="the times of P triples alone", parse=partial(_exact, "times")),
-    "nearest": GivenAdversary(form="nearest:P", words="P true points, to name the record that passes nearest", parse=_nearest),
+    "triples": GivenAdversary(
+        form="triples:P", words="P triples to the last digit, P = 1..10", parse=partial(_exact, "triples")
+    ),
+    "times": GivenAdversary(
+        form="times:P", words="the times of P triples alone", parse=partial(_exact, "times")
+    ),
+    "nearest": GivenAdversary(
+        form="nearest:P", words="P true points, to name the record that passes nearest", parse=_nearest
+    ),
 }
 
 
@@ -131,7 +180,11 @@ def default_knowledge(release: AnyRelease | None) -> tuple[str, ...]:
     """What is played when nothing is asked for: of points also exact triples and times, and where they were moved the nearest record."""
     if not isinstance(release, PointRelease):
         return DEFAULT_KNOWLEDGE
-    kinds = ("triples", "times", "nearest") if isinstance(release.claim, KDeltaAnonymity) else ("triples", "times")
+    kinds = (
+        ("triples", "times", "nearest")
+        if isinstance(release.claim, KDeltaAnonymity)
+        else ("triples", "times")
+    )
     return (*(f"{kind}:{p}" for kind in kinds for p in (1, 2, 4)), *DEFAULT_KNOWLEDGE)
 
 
@@ -147,9 +200,14 @@ def parse_knowledge(text: str, original: Trajectories) -> Attack:
     """The attack on boxes that ``points:4`` and the like name; raises MisuseError when there is none."""
     name, *words = text.split(":")
     if name in OF_POINTS:
-        raise MisuseError(f"{text} is knowledge of points as they were given, and what is attacked holds boxes; leave it out")
+        raise MisuseError(
+            f"{text} is knowledge of points as they were given, and what is attacked holds boxes; leave it out"
+        )
     if name not in ATTACKS:
-        forms = [*(one.form for one in ATTACKS.values()), *(f"{one.form} (points)" for one in OF_POINTS.values())]
+        forms = [
+            *(one.form for one in ATTACKS.values()),
+            *(f"{one.form} (points)" for one in OF_POINTS.values()),
+        ]
         raise MisuseError(f"'{text}' is not a knowledge that shoal can play; choose from {', '.join(forms)}")
     return ATTACKS[name].parse(words, original)
 
@@ -183,11 +241,15 @@ def attack(
     notes: list[str] = []
     casts = cast_of(original, release, linkage, tries, control, rng)
     if "control" in targets and release is not None and len(casts) < 3:
-        notes.append("no control group: everybody of the raw data is in the release; give --control, or hold people out before publishing")
+        notes.append(
+            "no control group: everybody of the raw data is in the release; give --control, or hold people out before publishing"
+        )
     casts = [cast for cast in casts if cast.label in targets]
     seed = int(rng.integers(0, 2**63))
     rates: list[Rate] = []
-    for text, plays in _staged(original, release, default_knowledge(release) if knowledge is None else knowledge, casts, run):
+    for text, plays in _staged(
+        original, release, default_knowledge(release) if knowledge is None else knowledge, casts, run
+    ):
         for label, play in plays:
             try:
                 rates += play(np.random.default_rng(seed))  # the same knowledge against every target
@@ -199,7 +261,11 @@ def attack(
 
 
 def _staged(
-    original: Trajectories, release: AnyRelease | None, knowledge: Sequence[str], casts: Sequence[Cast], run: Run
+    original: Trajectories,
+    release: AnyRelease | None,
+    knowledge: Sequence[str],
+    casts: Sequence[Cast],
+    run: Run,
 ) -> list[tuple[str, list[tuple[TargetName, Callable[[np.random.Generator], list[Rate]]]]]]:
     """Each knowledge with its attack on every target, ready to be played; raises MisuseError for one that is none."""
     given = {
@@ -208,7 +274,11 @@ def _staged(
         for name, *words in [text.split(":")]
         if name in OF_POINTS and original.grid is None
     }
-    snapped = original.snapped_to(Grid()) if isinstance(release, PointRelease) and len(given) < len(set(knowledge)) else original
+    snapped = (
+        original.snapped_to(Grid())
+        if isinstance(release, PointRelease) and len(given) < len(set(knowledge))
+        else original
+    )
     of_boxes = {text: parse_knowledge(text, snapped) for text in knowledge if text not in given}
     given_scenes = given_scenes_of(original, release, casts, run) if given else []
     scenes = scenes_of(original, snapped, release, casts, run) if of_boxes else []

@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from shoal.attacks.given import GivenScene
 from shoal.attacks.rate import Rate
-from shoal.trajectories import Integers
+from shoal.attacks.target_points import GivenScene
+from shoal.model.trajectories import Integers
 
 Exact = Literal["triples", "times"]
 
@@ -35,15 +35,23 @@ def attack_exact(scene: GivenScene, kind: Exact, p: int, rng: np.random.Generato
         linked.append(float(record in best) / len(best) if len(best) else 1 / n_records)
         mine = np.unique(raw_triples[scene.known.offsets[victim] : scene.known.offsets[victim + 1]])
         chosen = int(rng.choice(best)) if len(best) else int(rng.integers(n_records))
-        told.append(_share_true(shown_triples[offsets[chosen] : offsets[chosen + 1]], raw_triples[rows], mine))
+        told.append(
+            _share_true(shown_triples[offsets[chosen] : offsets[chosen + 1]], raw_triples[rows], mine)
+        )
         stranger = int(rng.integers(n_records))
-        lucky += _share_true(shown_triples[offsets[stranger] : offsets[stranger + 1]], raw_triples[rows], mine)
+        lucky += _share_true(
+            shown_triples[offsets[stranger] : offsets[stranger + 1]], raw_triples[rows], mine
+        )
     scene.run.progress(f"searching exact {kind} ({scene.label})", len(scene.victims), len(scene.victims))
     what = f"{p} exact {'triple' if kind == 'triples' else 'time'}{'s' * (p > 1)}"
     who = f"Someone who knows {what} of a person"
     named = f"{who} and names the record that shows most of them"
     outcomes = {
-        "unicity": (alone, f"{who} and wins when the person's record shows more of them than any other.", scene.guess),
+        "unicity": (
+            alone,
+            f"{who} and wins when the person's record shows more of them than any other.",
+            scene.guess,
+        ),
         "linkage": (linked, f"{named}.", scene.guess),
         "disclosure": (
             told,
@@ -52,7 +60,14 @@ def attack_exact(scene: GivenScene, kind: Exact, p: int, rng: np.random.Generato
         ),
     }
     return [
-        Rate.of(won, name=f"{kind}-{name}", knowledge=what, attacker=attacker, target=scene.label, baseline=baseline)
+        Rate.of(
+            won,
+            name=f"{kind}-{name}",
+            knowledge=what,
+            attacker=attacker,
+            target=scene.label,
+            baseline=baseline,
+        )
         for name, (won, attacker, baseline) in outcomes.items()
     ]
 

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 
 from shoal.attacks.rate import Rate
-from shoal.attacks.scene import Scene, Target
-from shoal.presence import Place, cells_of, holds, likeliest_area, share_of_hours
+from shoal.attacks.target import Scene, Target
+from shoal.measures.presence import Place, cells_of, holds, likeliest_area, share_of_hours
 
 
 def attack_home_work(scene: Scene, utc_offset_s: float, rng: np.random.Generator) -> list[Rate]:
@@ -20,7 +20,11 @@ def attack_home_work(scene: Scene, utc_offset_s: float, rng: np.random.Generator
     rates = []
     places: tuple[Place, ...] = ("home", "work")
     for place in places:
-        truth = {victim: cell for victim in scene.victims.tolist() if (cell := _true_cell(raw, victim, place, utc_offset_s)) is not None}
+        truth = {
+            victim: cell
+            for victim in scene.victims.tolist()
+            if (cell := _true_cell(raw, victim, place, utc_offset_s)) is not None
+        }
         if not truth:
             continue
         hits = [

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from shoal.attacks.given import GivenScene
 from shoal.attacks.rate import Rate
-from shoal.trajectories import Floats
+from shoal.attacks.target_points import GivenScene
+from shoal.model.trajectories import Floats
 
 
 def attack_nearest(scene: GivenScene, p: int, rng: np.random.Generator) -> Rate:
@@ -21,7 +21,11 @@ def attack_nearest(scene: GivenScene, p: int, rng: np.random.Generator) -> Rate:
         rows = scene.rows_known(victim, p, rng)
         known[place, : len(rows)], counted[place, : len(rows)] = rows, True
     t, x, y = scene.known.t[known], scene.known.x[known], scene.known.y[known]
-    nearest, equally, own = np.full(len(victims), np.inf), np.zeros(len(victims)), np.full(len(victims), np.inf)
+    nearest, equally, own = (
+        np.full(len(victims), np.inf),
+        np.zeros(len(victims)),
+        np.full(len(victims), np.inf),
+    )
     scene.run.progress(f"measuring distances ({scene.label})", 0, shown.n_records)
     for record in range(shown.n_records):
         points = slice(shown.offsets[record], shown.offsets[record + 1])
@@ -46,7 +50,9 @@ def _distances(at: Floats, east: Floats, north: Floats, t: Floats, x: Floats, y:
     beside_x, beside_y = (np.interp(t, at, column, left=np.inf, right=np.inf) for column in (east, north))
     away = np.hypot(beside_x - x, beside_y - y)
     first, end = np.searchsorted(at, t), np.searchsorted(at, t, side="right")
-    for step in range(int((end - first).max()) - 1):  # the last of several points at one moment is what np.interp gives
+    for step in range(
+        int((end - first).max()) - 1
+    ):  # the last of several points at one moment is what np.interp gives
         there = first + step < end
         row = np.where(there, first + step, 0)
         away = np.where(there, np.minimum(away, np.hypot(east[row] - x, north[row] - y)), away)

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from shoal.attacks.rate import Rate
-from shoal.attacks.scene import Scene, draw_samples, expected_hits
+from shoal.attacks.target import Scene, draw_samples, expected_hits
 from shoal.kernels.cover_index import noisy_scores
 from shoal.units import show_m, show_s
 
@@ -13,7 +13,9 @@ _REACH: Final = 6.0
 _FLOOR: Final = 1e-12
 
 
-def attack_noisy(scene: Scene, p: int, noise_m: float, noise_s: float, rng: np.random.Generator) -> list[Rate]:
+def attack_noisy(
+    scene: Scene, p: int, noise_m: float, noise_s: float, rng: np.random.Generator
+) -> list[Rate]:
     """Linkage by the likelihood of p noisy observations, each box taken as uniform inside, the likeliest box of a record for each.
 
     noise_m, noise_s: standard deviations on each axis in metres, and in seconds. Observations come from inside the true cell and slot.
@@ -26,10 +28,14 @@ def attack_noisy(scene: Scene, p: int, noise_m: float, noise_s: float, rng: np.r
     def wins(place: int) -> float:
         scores = np.zeros(scene.target.n_records)
         own = seen[offsets[place] : offsets[place + 1]]
-        noisy_scores(own, slots, cells, _REACH, _FLOOR, index.class_offsets, index.boxes, index.record, scores)
+        noisy_scores(
+            own, slots, cells, _REACH, _FLOOR, index.class_offsets, index.boxes, index.record, scores
+        )
         return expected_hits(scores, int(scene.own[place]))
 
-    won = list(scene.run.map(wins, range(len(scene.victims)), label=f"weighing noisy samples ({scene.label})"))
+    won = list(
+        scene.run.map(wins, range(len(scene.victims)), label=f"weighing noisy samples ({scene.label})")
+    )
     noise = f"{show_m(noise_m)} and {show_s(noise_s)}"
     return [
         Rate.of(

@@ -7,12 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.attacks.rate import Rate
-from shoal.attacks.scene import Floats, Scene, expected_hits
+from shoal.attacks.target import Floats, Scene, expected_hits
 from shoal.errors import MisuseError
 from shoal.kernels.cover_index import expected_visits
-from shoal.trajectories import Integers
+from shoal.model.trajectories import Integers
 
-_ELSEWHERE: Final = 0.1  # how often the adversary expects to see a person at a place that the record does not show
+_ELSEWHERE: Final = (
+    0.1  # how often the adversary expects to see a person at a place that the record does not show
+)
 _MOST_PLACES: Final = 50
 
 
@@ -61,15 +63,29 @@ def attack_period(scene: Scene, split_slot: int | None, rng: np.random.Generator
     t = scene.known.t
     moment = int((t.min() + t.max() + 1) // 2) if split_slot is None else split_slot
     starts, ends = scene.known.offsets[:-1], scene.known.offsets[1:]
-    split = np.array([starts[v] + np.searchsorted(t[starts[v] : ends[v]], moment) for v in scene.victims.tolist()], dtype=np.int64)
+    split = np.array(
+        [starts[v] + np.searchsorted(t[starts[v] : ends[v]], moment) for v in scene.victims.tolist()],
+        dtype=np.int64,
+    )
     both = (split > starts[scene.victims]) & (split < ends[scene.victims])
     if not both.any():
-        raise MisuseError("nobody has samples before and after the split; give another moment with period:DURATION after the start")
+        raise MisuseError(
+            "nobody has samples before and after the split; give another moment with period:DURATION after the start"
+        )
     later = scene.target.with_boxes(scene.target.boxes[:, 0] >= moment)
-    stage = Scene(known=scene.known, target=later, victims=scene.victims[both], own=scene.own[both], label=scene.label, run=scene.run)
+    stage = Scene(
+        known=scene.known,
+        target=later,
+        victims=scene.victims[both],
+        own=scene.own[both],
+        label=scene.label,
+        run=scene.run,
+    )
     lengths = np.maximum(np.diff(later.offsets), 1)[:, None]
     width = int(np.ptp(scene.known.y)) + 1
-    spread = len(np.unique((scene.known.x - scene.known.x.min()) * width + (scene.known.y - scene.known.y.min())))
+    spread = len(
+        np.unique((scene.known.x - scene.known.x.min()) * width + (scene.known.y - scene.known.y.min()))
+    )
 
     def wins(place: int) -> float:
         victim = int(stage.victims[place])
@@ -99,10 +115,15 @@ def attack_period(scene: Scene, split_slot: int | None, rng: np.random.Generator
 
 def _shares_of_sets(scene: Scene, places: list[Integers], most: int) -> list[float]:
     """The chance to name the right one among the people with the same set of N cells, for each victim."""
-    of_record = [top_cells_of_boxes(scene.target.record(r), most).tobytes() for r in range(scene.target.n_records)]
+    of_record = [
+        top_cells_of_boxes(scene.target.record(r), most).tobytes() for r in range(scene.target.n_records)
+    ]
     sizes = Counter(of_record)
     known = [cells.tobytes() for cells in places]
-    return [float(of_record[own] == cells) / max(sizes[cells], 1) for cells, own in zip(known, scene.own.tolist(), strict=True)]
+    return [
+        float(of_record[own] == cells) / max(sizes[cells], 1)
+        for cells, own in zip(known, scene.own.tolist(), strict=True)
+    ]
 
 
 def _share_of_set(fits: npt.NDArray[np.bool_], own: int) -> float:

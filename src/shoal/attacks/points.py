@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.attacks.rate import Rate
-from shoal.attacks.scene import Floats, Scene, draw_samples
+from shoal.attacks.target import Floats, Scene, draw_samples
 from shoal.kernels.cover_index import follow_points
-from shoal.trajectories import Integers
+from shoal.model.trajectories import Integers
 
 _PART = 250
 
@@ -29,7 +29,9 @@ def follow(scene: Scene, offsets: Integers, known: Integers, most: int, picks: F
     """Which records cover the known samples of each victim (exact, through the index)."""
     index, n = scene.target.by_time, len(scene.victims)
     found = Followed(
-        candidates=np.zeros((n, most), dtype=np.int64), own_fits=np.zeros((n, most), dtype=np.int64), chosen=np.empty(n, dtype=np.int64)
+        candidates=np.zeros((n, most), dtype=np.int64),
+        own_fits=np.zeros((n, most), dtype=np.int64),
+        chosen=np.empty(n, dtype=np.int64),
     )
 
     def part(begin: int) -> None:
@@ -61,11 +63,24 @@ def attack_points(scene: Scene, p: int, rng: np.random.Generator) -> list[Rate]:
     knows = f"{p} exact point{'s' * (p > 1)}"
     does = f"knows {p} random sample{'s' * (p > 1)} of a person exactly (all, of a person with fewer)"
     outcomes = {
-        "unicity": ((candidates == 1) & (fits == 1), f"{does} and wins when the person's record alone covers them"),
-        "linkage": (fits / np.maximum(candidates, 1), f"{does} and names one of the records that cover them, at random"),
+        "unicity": (
+            (candidates == 1) & (fits == 1),
+            f"{does} and wins when the person's record alone covers them",
+        ),
+        "linkage": (
+            fits / np.maximum(candidates, 1),
+            f"{does} and names one of the records that cover them, at random",
+        ),
     }
     return [
-        Rate.of(won, name=name, knowledge=knows, attacker=f"Someone who {sentence}.", target=scene.label, baseline=scene.guess)
+        Rate.of(
+            won,
+            name=name,
+            knowledge=knows,
+            attacker=f"Someone who {sentence}.",
+            target=scene.label,
+            baseline=scene.guess,
+        )
         for name, (won, sentence) in outcomes.items()
     ]
 

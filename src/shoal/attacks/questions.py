@@ -11,13 +11,15 @@ from typing import Final
 import numpy as np
 
 from shoal.attacks import OF_POINTS, Rate, attack, default_knowledge
-from shoal.claims import KteAnonymity
 from shoal.errors import MisuseError
-from shoal.release import AnyRelease, Linkage, PointRelease
-from shoal.run import Run
-from shoal.trajectories import Grid, Trajectories
+from shoal.model.claims import KteAnonymity
+from shoal.model.release import AnyRelease, Linkage, PointRelease
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.run import Run
 
-DRAW: Final = 52_014  # who is looked for and what is known of them: the same in every assessment of the same data
+DRAW: Final = (
+    52_014  # who is looked for and what is known of them: the same in every assessment of the same data
+)
 TRIES: Final = 200
 QUICK: Final = ("points:4", "top:2", "attribution:2", "home-work")
 _THOROUGH_FROM: Final = 1000
@@ -72,7 +74,9 @@ class Answered:
     @property
     def greatest(self) -> Answer | None:
         """The attack that wins most often against the release."""
-        return max(self.answers, key=lambda answer: (answer.release.rate, answer.release.worst or 0.0), default=None)
+        return max(
+            self.answers, key=lambda answer: (answer.release.rate, answer.release.worst or 0.0), default=None
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +89,12 @@ class Assessment:
 
 
 def assess_release(
-    original: Trajectories, release: AnyRelease, linkage: Linkage, *, tries: int = TRIES, run: Run | None = None
+    original: Trajectories,
+    release: AnyRelease,
+    linkage: Linkage,
+    *,
+    tries: int = TRIES,
+    run: Run | None = None,
 ) -> Assessment:
     """Play the attacks that ask the three questions; from 1,000 tries on also with noisy knowledge, another period and 1 and 2 points.
 
@@ -104,16 +113,32 @@ def assess_release(
     jobs += [(original, release, [text]) for text in asked if text not in given]
     for raw, published, known in jobs:
         try:
-            found = attack(raw, published, linkage, known, np.random.default_rng(DRAW), tries=tries, targets=("raw", "release"), run=run)
+            found = attack(
+                raw,
+                published,
+                linkage,
+                known,
+                np.random.default_rng(DRAW),
+                tries=tries,
+                targets=("raw", "release"),
+                run=run,
+            )
         except MisuseError as error:
             notes.append(f"{', '.join(known)} was not tried: {error}")
             continue
         rates += found.rates
     of_raw = {(rate.name, rate.knowledge): rate for rate in rates if rate.target == "raw"}
-    pairs = [Answer(release=rate, raw=of_raw[rate.name, rate.knowledge]) for rate in rates if rate.target == "release"]
+    pairs = [
+        Answer(release=rate, raw=of_raw[rate.name, rate.knowledge])
+        for rate in rates
+        if rate.target == "release"
+    ]
     return Assessment(
         questions=tuple(
-            Answered(question=question, answers=tuple(pair for pair in pairs if pair.release.name in question.attacks))
+            Answered(
+                question=question,
+                answers=tuple(pair for pair in pairs if pair.release.name in question.attacks),
+            )
             for question in QUESTIONS
         ),
         tries=tries,

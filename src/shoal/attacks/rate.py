@@ -32,7 +32,16 @@ class Rate:
     worst: float | None = None
 
     @classmethod
-    def of(cls, outcomes: npt.ArrayLike, *, name: str, knowledge: str, attacker: str, target: TargetName, baseline: float) -> "Rate":
+    def of(
+        cls,
+        outcomes: npt.ArrayLike,
+        *,
+        name: str,
+        knowledge: str,
+        attacker: str,
+        target: TargetName,
+        baseline: float,
+    ) -> "Rate":
         """The rate of these chances of success, one for each victim."""
         chances = np.asarray(outcomes, dtype=np.float64)
         return cls(
@@ -48,7 +57,9 @@ class Rate:
 
     def __post_init__(self) -> None:
         if not (self.tries >= 1 and 0 <= self.successes <= self.tries * (1 + 1e-9)):
-            raise MisuseError(f"{self.successes} successes in {self.tries} tries are no rate; there must be a try, and no more successes")
+            raise MisuseError(
+                f"{self.successes} successes in {self.tries} tries are no rate; there must be a try, and no more successes"
+            )
 
     @property
     def rate(self) -> float:

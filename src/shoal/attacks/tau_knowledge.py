@@ -7,14 +7,14 @@ where the victim was silent, and reads on: what all of these records say, she kn
 import numpy as np
 
 from shoal.attacks.rate import Rate
-from shoal.attacks.scene import Scene
-from shoal.compiled import compiled
+from shoal.attacks.target import Scene
 from shoal.errors import MisuseError
-from shoal.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Integers, Trajectories
+from shoal.runtime.compiled import compiled
 from shoal.units import show_s
-from shoal.verification.box_index import boxes_with
-from shoal.verification.kte import published_of
-from shoal.verification.kte_loops import Published, Raw, fits_until, holds_sample
+from shoal.verification.boxes.box_index import boxes_with
+from shoal.verification.boxes.kte import published_of
+from shoal.verification.boxes.kte_loops import Published, Raw, fits_until, holds_sample
 
 
 def attack_tau(scene: Scene, tau_s: float, rng: np.random.Generator) -> list[Rate]:
@@ -26,11 +26,17 @@ def attack_tau(scene: Scene, tau_s: float, rng: np.random.Generator) -> list[Rat
     original = scene.known
     tau = int(tau_s / original.snapped_grid().slot_s)
     if tau < 1:
-        raise MisuseError(f"tau = {show_s(tau_s)} is shorter than a slot of {show_s(original.snapped_grid().slot_s)}; choose a longer one")
+        raise MisuseError(
+            f"tau = {show_s(tau_s)} is shorter than a slot of {show_s(original.snapped_grid().slot_s)}; choose a longer one"
+        )
     known, asked = _draw(original, scene.victims, tau, rng)
     if not len(known):
-        raise MisuseError(f"nobody has an observation outside an interval of {show_s(tau_s)}; there is nothing to find out")
-    raw = Raw(original.t, original.x, original.y, original.offsets, np.ones(original.n_samples, dtype=np.bool_))
+        raise MisuseError(
+            f"nobody has an observation outside an interval of {show_s(tau_s)}; there is nothing to find out"
+        )
+    raw = Raw(
+        original.t, original.x, original.y, original.offsets, np.ones(original.n_samples, dtype=np.bool_)
+    )
     published = published_of(scene.target.boxes, scene.target.offsets)
     own = np.full(original.n_subjects, -1, dtype=np.int64)
     own[scene.victims] = scene.own
@@ -42,8 +48,18 @@ def attack_tau(scene: Scene, tau_s: float, rng: np.random.Generator) -> list[Rat
     candidates, right, told = fits.T
     follows = f"Someone who knows all observations of a person in {show_s(tau_s)} on end"
     outcomes = [
-        ("unicity", f"{follows}, and wins when the person's record alone fits them.", (candidates == 1) & (right == 1), scene.guess),
-        ("linkage", f"{follows}, and names one of the records that fit them, at random.", right / np.maximum(candidates, 1), scene.guess),
+        (
+            "unicity",
+            f"{follows}, and wins when the person's record alone fits them.",
+            (candidates == 1) & (right == 1),
+            scene.guess,
+        ),
+        (
+            "linkage",
+            f"{follows}, and names one of the records that fit them, at random.",
+            right / np.maximum(candidates, 1),
+            scene.guess,
+        ),
         (
             "attribution",
             f"{follows}, and wins when all records that fit them hold another observation of the person.",
@@ -52,12 +68,21 @@ def attack_tau(scene: Scene, tau_s: float, rng: np.random.Generator) -> list[Rat
         ),
     ]
     return [
-        Rate.of(won, name=name, knowledge=f"all observations in {show_s(tau_s)}", attacker=attacker, target=scene.label, baseline=baseline)
+        Rate.of(
+            won,
+            name=name,
+            knowledge=f"all observations in {show_s(tau_s)}",
+            attacker=attacker,
+            target=scene.label,
+            baseline=baseline,
+        )
         for name, attacker, won, baseline in outcomes
     ]
 
 
-def _draw(original: Trajectories, victims: Integers, tau: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+def _draw(
+    original: Trajectories, victims: Integers, tau: int, rng: np.random.Generator
+) -> tuple[Integers, Integers]:
     """A sample of each victim at which an interval begins, and another one outside the interval; nothing for those who have none."""
     known, asked = [], []
     for victim in victims.tolist():
@@ -72,7 +97,14 @@ def _draw(original: Trajectories, victims: Integers, tau: int, rng: np.random.Ge
 
 @compiled
 def follow(
-    raw: Raw, published: Published, subject_of: Integers, own: Integers, known: Integers, asked: Integers, tau: int, fits: Integers
+    raw: Raw,
+    published: Published,
+    subject_of: Integers,
+    own: Integers,
+    known: Integers,
+    asked: Integers,
+    tau: int,
+    fits: Integers,
 ) -> None:
     """For each try how many records fit, whether the victim's own does, and whether all of them hold the observation asked for."""
     found = np.empty(len(published.boxes), dtype=np.int64)
@@ -82,7 +114,9 @@ def follow(
         first, end = raw.offsets[subject_of[row]], raw.offsets[subject_of[row] + 1]
         low = first + np.searchsorted(raw.t[first:end], raw.t[i])
         all_hold = True
-        for place in range(boxes_with(published.index_, published.boxes, raw.t[low], raw.x[low], raw.y[low], found)):
+        for place in range(
+            boxes_with(published.index_, published.boxes, raw.t[low], raw.x[low], raw.y[low], found)
+        ):
             record = published.owner[found[place]]
             if seen[record] == row:
                 continue
@@ -101,7 +135,9 @@ def hold_by_chance(raw: Raw, published: Published, asked: Integers, holding: Int
     seen = np.full(len(published.offsets) - 1, -1, dtype=np.int64)
     for row in range(len(asked)):
         i = asked[row]
-        for place in range(boxes_with(published.index_, published.boxes, raw.t[i], raw.x[i], raw.y[i], found)):
+        for place in range(
+            boxes_with(published.index_, published.boxes, raw.t[i], raw.x[i], raw.y[i], found)
+        ):
             record = published.owner[found[place]]
             if seen[record] != row:
                 seen[record] = row

@@ -86,4 +86,6 @@ class TimeOrder:
 
 def listed(counts: Mapping[str, int]) -> str:
     """Rows by reason in one line, the most frequent first: ``2 latitude outside -90..90, 1 empty id``."""
-    return ", ".join(f"{rows:,} {reason}" for reason, rows in sorted(counts.items(), key=lambda item: -item[1]))
+    return ", ".join(
+        f"{rows:,} {reason}" for reason, rows in sorted(counts.items(), key=lambda item: -item[1])
+    )

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from shoal.errors import InputError, MisuseError
-from shoal.intake import Reading
 from shoal.io.tables import Geometry, Table
+from shoal.model.intake import Reading
 
 # fmt: off
 NAMES: Final = {
@@ -21,7 +21,15 @@ NAMES: Final = {
     "y": ("y", "y_m", "northing"),
 }
 # fmt: on
-WORDS: Final = {"id": "id", "time": "time", "lat": "latitude", "lon": "longitude", "x": "x", "y": "y", "person": "person"}
+WORDS: Final = {
+    "id": "id",
+    "time": "time",
+    "lat": "latitude",
+    "lon": "longitude",
+    "x": "x",
+    "y": "y",
+    "person": "person",
+}
 RECOGNISED: Final = frozenset(name for names in NAMES.values() for name in names)
 
 
@@ -56,7 +64,9 @@ def find_columns(table: Table, reading: Reading) -> Columns:
     roles = [found.person, found.time, *([] if found.geometry else [found.first, found.second])]
     twice = next((name for name in roles if roles.count(name) > 1), None)
     if twice is not None:
-        raise MisuseError(f"the column '{twice}' is named for two things; who, when and each coordinate need a column of their own")
+        raise MisuseError(
+            f"the column '{twice}' is named for two things; who, when and each coordinate need a column of their own"
+        )
     return found
 
 
@@ -73,17 +83,40 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
     has_degrees = any(_candidates(table, role) for role in ("lat", "lon"))
     planar_pair = all(_candidates(table, role) for role in ("x", "y"))
     degrees_pair = all(_candidates(table, role) for role in ("lat", "lon"))
-    if not planar_named and (degrees_named or degrees_pair or (has_degrees and not planar_pair and table.geometry is None)):
+    if not planar_named and (
+        degrees_named or degrees_pair or (has_degrees and not planar_pair and table.geometry is None)
+    ):
         other = "planar columns" if planar_pair else "geometry column" if table.geometry else ""
         lat, lon = _required(table, "lat", reading.lat), _required(table, "lon", reading.lon)
-        return Columns(id=own_id, person=person, time=time, first=lon, second=lat, angles=True, beside="" if degrees_named else other)
-    if planar_named or planar_pair or (any(_candidates(table, role) for role in ("x", "y")) and table.geometry is None):
+        return Columns(
+            id=own_id,
+            person=person,
+            time=time,
+            first=lon,
+            second=lat,
+            angles=True,
+            beside="" if degrees_named else other,
+        )
+    if (
+        planar_named
+        or planar_pair
+        or (any(_candidates(table, role) for role in ("x", "y")) and table.geometry is None)
+    ):
         x, y = _required(table, "x", reading.x), _required(table, "y", reading.y)
-        return Columns(id=own_id, person=person, time=time, first=x, second=y, beside="geometry column" if table.geometry else "")
+        return Columns(
+            id=own_id,
+            person=person,
+            time=time,
+            first=x,
+            second=y,
+            beside="geometry column" if table.geometry else "",
+        )
     if table.geometry is not None:
         _once(table, table.geometry.column)
         return Columns(id=own_id, person=person, time=time, geometry=table.geometry)
-    raise InputError(f"no latitude column in {table.name} ({_found(table)}); name it with --lat, or give planar --x and --y")
+    raise InputError(
+        f"no latitude column in {table.name} ({_found(table)}); name it with --lat, or give planar --x and --y"
+    )
 
 
 def _required(table: Table, role: str, given: str | None) -> str:
@@ -93,7 +126,9 @@ def _required(table: Table, role: str, given: str | None) -> str:
     candidates = _candidates(table, role)
     if not candidates:
         other = ", or give planar --x and --y" if role in {"lat", "lon"} else ""
-        raise InputError(f"no {WORDS[role]} column in {table.name} ({_found(table)}); name it with --{role}{other}")
+        raise InputError(
+            f"no {WORDS[role]} column in {table.name} ({_found(table)}); name it with --{role}{other}"
+        )
     if len(candidates) > 1:
         raise InputError(
             f"{len(candidates)} columns of {table.name} could be the {WORDS[role]}: {', '.join(candidates)}; name one with --{role}"
@@ -114,13 +149,17 @@ def _named(table: Table, given: str) -> str:
     if not matches:
         raise InputError(f"no column '{given}' in {table.name} ({_found(table)})")
     if len(matches) > 1:
-        raise InputError(f"{len(matches)} columns of {table.name} are called '{given}': {', '.join(matches)}; write one name exactly")
+        raise InputError(
+            f"{len(matches)} columns of {table.name} are called '{given}': {', '.join(matches)}; write one name exactly"
+        )
     return _once(table, matches[0])
 
 
 def _once(table: Table, name: str) -> str:
     if table.columns.count(name) > 1:
-        raise InputError(f"{table.columns.count(name)} columns of {table.name} are called '{name}'; rename one of them")
+        raise InputError(
+            f"{table.columns.count(name)} columns of {table.name} are called '{name}'; rename one of them"
+        )
     return name
 
 

@@ -29,8 +29,12 @@ def open_table(path: Path) -> Table:
     """
     sample, whole = _beginning(path)
     header, delimiter, has_rows = _header(path.name, sample)
-    if sum(_is_number(name) for name in header) >= 2 and not RECOGNISED & {name.strip().lower() for name in header}:
-        raise InputError(f"the first line of {path.name} holds values, not column names; add a header line, for example id,t,lat,lon")
+    if sum(_is_number(name) for name in header) >= 2 and not RECOGNISED & {
+        name.strip().lower() for name in header
+    }:
+        raise InputError(
+            f"the first line of {path.name} holds values, not column names; add a header line, for example id,t,lat,lon"
+        )
     unreadable: dict[str, int] = {}
     notes: list[str] = []
 
@@ -38,18 +42,25 @@ def open_table(path: Path) -> Table:
         lines = max(1, sum(1 for line in row.text.splitlines() if line.strip()))
         unreadable[WRONG_FIELDS] = unreadable.get(WRONG_FIELDS, 0) + lines
         if lines > 1:
-            notes.append(f"a quotation mark in {path.name} is not closed; the {lines} lines after it count as one broken line each")
+            notes.append(
+                f"a quotation mark in {path.name} is not closed; the {lines} lines after it count as one broken line each"
+            )
         return "skip"
 
     def whole_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
         """Without rows whose values hold line ends: an open quotation mark took the lines up to the next one for a value."""
-        ends = sum((pc.count_substring(column, "\n").to_numpy(zero_copy_only=False) for column in batch.columns), np.zeros(len(batch)))
+        ends = sum(
+            (pc.count_substring(column, "\n").to_numpy(zero_copy_only=False) for column in batch.columns),
+            np.zeros(len(batch)),
+        )
         broken = ends > 0
         if not broken.any():
             return batch
         lines = int((ends + broken).sum())
         unreadable[WRONG_FIELDS] = unreadable.get(WRONG_FIELDS, 0) + lines
-        notes.append(f"quotation marks in {path.name} reach over several lines; these {lines} lines count as broken")
+        notes.append(
+            f"quotation marks in {path.name} reach over several lines; these {lines} lines count as broken"
+        )
         return batch.filter(pa.array(~broken))
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -65,7 +76,9 @@ def open_table(path: Path) -> Table:
                     read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES, encoding="utf-8-sig"),
                     parse_options=arrow_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip),
                     convert_options=arrow_csv.ConvertOptions(
-                        include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False
+                        include_columns=list(columns),
+                        column_types=dict.fromkeys(columns, pa.string()),
+                        strings_can_be_null=False,
                     ),
                 )
                 for batch in rows:
@@ -106,7 +119,9 @@ def _header(name: str, sample: bytes) -> tuple[list[str], str, bool]:
             delimiter = " "
         return fields(delimiter), delimiter, bool(rest.strip())
     except csv.Error as error:
-        raise InputError(f"{name} has no readable header line; it should begin with column names, for example id,t,lat,lon") from error
+        raise InputError(
+            f"{name} has no readable header line; it should begin with column names, for example id,t,lat,lon"
+        ) from error
 
 
 def _is_number(field: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.io.times import SECOND
-from shoal.trajectories import Integers, Numbers, Trajectories
+from shoal.model.trajectories import Integers, Numbers, Trajectories
 from shoal.units import show_m, show_s
 
 TOP_PLACES: Final = 10
@@ -47,12 +47,20 @@ class Description:
     def to_json(self) -> dict[str, Any]:
         """For ``--json``: the same names."""
         least, median, most = self.samples_per_subject
-        return {**asdict(self), "samples_per_subject": {"min": least, "median": median, "max": most}, "notes": list(self.notes)}
+        return {
+            **asdict(self),
+            "samples_per_subject": {"min": least, "median": median, "max": most},
+            "notes": list(self.notes),
+        }
 
     def lines(self) -> list[str]:
         """For people to read."""
         least, median, most = self.samples_per_subject
-        gap = "nobody has two samples" if self.median_gap_s is None else f"{show_s(self.median_gap_s)} in the middle (median)"
+        gap = (
+            "nobody has two samples"
+            if self.median_gap_s is None
+            else f"{show_s(self.median_gap_s)} in the middle (median)"
+        )
         grid = "points as given"
         if self.cell_m is not None and self.slot_s is not None:
             grid = f"cells of {show_m(self.cell_m)}, slots of {show_s(self.slot_s)}"

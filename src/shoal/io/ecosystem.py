@@ -10,10 +10,10 @@ import numpy as np
 
 from shoal.errors import MissingExtraError, MisuseError
 from shoal.io.reading import read
-from shoal.projection import WGS84, Floats, transform
-from shoal.query import boxes_of
-from shoal.release import Release
-from shoal.trajectories import Integers, Trajectories
+from shoal.measures.query import boxes_of
+from shoal.model.projection import WGS84, Floats, transform
+from shoal.model.release import Release
+from shoal.model.trajectories import Integers, Trajectories
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -47,7 +47,9 @@ def to_geopandas(release: Release) -> "GeoDataFrame":
         "t_start": pd.to_datetime(boxes.t_start * release.grid.slot_s, unit="s", utc=True),
         "t_end": pd.to_datetime(boxes.t_end * release.grid.slot_s, unit="s", utc=True),
     }
-    outlines = shapely.box(boxes.x_min * cell_m, boxes.y_min * cell_m, boxes.x_max * cell_m, boxes.y_max * cell_m)
+    outlines = shapely.box(
+        boxes.x_min * cell_m, boxes.y_min * cell_m, boxes.x_max * cell_m, boxes.y_max * cell_m
+    )
     return geopandas.GeoDataFrame(columns, geometry=outlines, crs=release.crs)
 
 
@@ -81,8 +83,12 @@ def to_movingpandas(data: Release | Trajectories, *, box_as: BoxAs | None = None
         try:
             from movingpandas import TrajectoryCollection
         except ImportError as error:
-            raise MissingExtraError("this needs MovingPandas; install it with: pip install 'shoal[geo]'") from error
-    fixes = to_positionfixes(data, box_as=box_as).rename(columns={"user_id": "trajectory_id", "tracked_at": "t"})
+            raise MissingExtraError(
+                "this needs MovingPandas; install it with: pip install 'shoal[geo]'"
+            ) from error
+    fixes = to_positionfixes(data, box_as=box_as).rename(
+        columns={"user_id": "trajectory_id", "tracked_at": "t"}
+    )
     kept = fixes.drop_duplicates(["trajectory_id", "t"])
     kept = kept[kept.groupby("trajectory_id")["t"].transform("size") > 1]
     if len(kept) < len(fixes):
@@ -93,7 +99,9 @@ def to_movingpandas(data: Release | Trajectories, *, box_as: BoxAs | None = None
     return TrajectoryCollection(kept.assign(t=kept["t"].dt.tz_localize(None)), "trajectory_id", t="t")
 
 
-def points_of(data: Release | Trajectories, box_as: BoxAs | None) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
+def points_of(
+    data: Release | Trajectories, box_as: BoxAs | None
+) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
     """(name of the subject or record, seconds, x and y in metres) of every sample.
 
     Raw samples stand at the centre of their cell, at the beginning of their slot. box_as: "centre" of area and interval, or
@@ -117,7 +125,9 @@ def points_of(data: Release | Trajectories, box_as: BoxAs | None) -> tuple["np.n
     return np.repeat(np.array(names, dtype=object), np.diff(offsets)), t_s, x_m, y_m
 
 
-def degrees_of(data: Release | Trajectories, box_as: BoxAs | None) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
+def degrees_of(
+    data: Release | Trajectories, box_as: BoxAs | None
+) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
     """(name, seconds, longitude, latitude) of every sample, as ``points_of``; raises MisuseError for local metres as well."""
     names, t_s, x_m, y_m = points_of(data, box_as)
     if data.crs is None:

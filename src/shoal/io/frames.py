@@ -37,4 +37,9 @@ def open_table(frame: ArrowStream) -> Table:
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{NAME} broke off while its rows were read") from error
 
-    return Table(name=NAME, columns=tuple(reader.schema.names), batches=batches, geometry=geometry_of(NAME, reader.schema))
+    return Table(
+        name=NAME,
+        columns=tuple(reader.schema.names),
+        batches=batches,
+        geometry=geometry_of(NAME, reader.schema),
+    )

@@ -38,9 +38,13 @@ def open_table(path: Path) -> Table:
                     yield 0.0, _batch(path, points, columns)
                     points = []
         except (ElementTree.ParseError, UnicodeDecodeError, ValueError) as error:
-            raise InputError(f"{path.name} is not a whole GPX file; it may be cut off: copy it again") from error
+            raise InputError(
+                f"{path.name} is not a whole GPX file; it may be cut off: copy it again"
+            ) from error
         if plans:
-            notes.append(f"{plans:,} way points and route points of {path.name} are plans, not movement, and were left out")
+            notes.append(
+                f"{plans:,} way points and route points of {path.name} are plans, not movement, and were left out"
+            )
         yield 1.0, _batch(path, points, columns)
 
     return Table(name=path.name, columns=COLUMNS, batches=batches, notes=notes)
@@ -53,7 +57,9 @@ def _elements(path: Path) -> Iterator[tuple[str, str, str] | None]:
     with path.open("rb") as file:
         while block := file.read(1 << 18):
             if b"<!DOCTYPE" in block or b"<!ENTITY" in block:
-                raise InputError(f"{path.name} declares XML entities, which no GPX file needs; it is not read")
+                raise InputError(
+                    f"{path.name} declares XML entities, which no GPX file needs; it is not read"
+                )
             parser.feed(block)
             for event, element in cast("Iterator[tuple[str, ElementTree.Element]]", parser.read_events()):
                 tag = str(element.tag).rpartition("}")[2]
@@ -64,7 +70,14 @@ def _elements(path: Path) -> Iterator[tuple[str, str, str] | None]:
                 if event != "end":
                     continue
                 if tag == "trkpt":
-                    time = next((child.text or "" for child in element if str(child.tag).rpartition("}")[2] == "time"), "")
+                    time = next(
+                        (
+                            child.text or ""
+                            for child in element
+                            if str(child.tag).rpartition("}")[2] == "time"
+                        ),
+                        "",
+                    )
                     yield time.strip(), element.get("lat", ""), element.get("lon", "")
                 elif tag in _NOT_MOVEMENT:
                     yield None

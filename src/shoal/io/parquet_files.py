@@ -34,9 +34,13 @@ def open_table(path: Path) -> Table:
         except (pa.ArrowException, ValueError, OSError) as error:
             raise InputError(_why(path.name, error)) from error
         if done != n_rows:
-            raise InputError(f"{path.name} says it holds {n_rows:,} rows, but has {done:,}; it is damaged: copy or write it again")
+            raise InputError(
+                f"{path.name} says it holds {n_rows:,} rows, but has {done:,}; it is damaged: copy or write it again"
+            )
 
-    return Table(name=path.name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(path.name, schema))
+    return Table(
+        name=path.name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(path.name, schema)
+    )
 
 
 def _why(name: str, error: Exception) -> str:

@@ -11,22 +11,26 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.io.ecosystem import BoxAs, degrees_of
-from shoal.projection import Floats
-from shoal.release import Release
-from shoal.staging import explained_write, staged_folder
-from shoal.trajectories import Trajectories
+from shoal.model.projection import Floats
+from shoal.model.release import Release
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.staging import explained_write, staged_folder
 
 PointFormat = Literal["gpx", "plt"]
 
 _DAY_ZERO: Final = datetime(1899, 12, 30, tzinfo=UTC)  # of the PLT format
-_PREAMBLE: Final = "Geolife trajectory\nWGS 84\nAltitude is in Feet\nReserved 3\n0,2,255,My Track,0,0,2,8421376\n0\n"
+_PREAMBLE: Final = (
+    "Geolife trajectory\nWGS 84\nAltitude is in Feet\nReserved 3\n0,2,255,My Track,0,0,2,8421376\n0\n"
+)
 _HOW: Final = {
     "centre": "Each point is the centre of an area and an interval in which the record was; nobody need have been there.",
     "first-corner": "Each point is the corner and start of an area and an interval in which the record was; nobody need have been there.",
 }
 
 
-def write_points(data: Release | Trajectories, folder: Path, how: PointFormat, *, box_as: BoxAs | None = None) -> int:
+def write_points(
+    data: Release | Trajectories, folder: Path, how: PointFormat, *, box_as: BoxAs | None = None
+) -> int:
     """Write a new folder with a file for each person or record, named after it; returns how many files.
 
     gpx: NAME.gpx. plt: NAME/Trajectory/NAME.plt with whole seconds, as GeoLife lays them out. box_as: as for ``points_of``.
@@ -68,7 +72,10 @@ def _plt(_name: str, _note: str, t_s: Floats, lon: Floats, lat: Floats) -> Itera
         yield f"{north:.7f},{east:.7f},0,-777,{days:.10f},{when:%Y-%m-%d},{when:%H:%M:%S}\n"
 
 
-_WRITERS: Final[dict[str, Callable[[str, str, Floats, Floats, Floats], Iterator[str]]]] = {"gpx": _gpx, "plt": _plt}
+_WRITERS: Final[dict[str, Callable[[str, str, Floats, Floats, Floats], Iterator[str]]]] = {
+    "gpx": _gpx,
+    "plt": _plt,
+}
 
 
 def _moment(t_s: float) -> datetime:

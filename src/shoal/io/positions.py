@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
-from shoal.intake import Reading
 from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
 from shoal.io.columns import Columns
 from shoal.io.values import Floats, numbers, points
-from shoal.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_metres, transform
+from shoal.model.intake import Reading
+from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_metres, transform
 
 LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
 FINE: Final = 1 << 30
@@ -32,14 +32,25 @@ class Positions:
         if self.crs is not None:
             is_geographic(self.crs)
         if columns.angles and given is not None and not _is_wgs84(given):
-            self.notes.append("the declared crs is of planar input; latitude and longitude are taken as WGS 84")
+            self.notes.append(
+                "the declared crs is of planar input; latitude and longitude are taken as WGS 84"
+            )
         if self.crs is None and reading.working_crs is not None:
-            raise MisuseError("local metres cannot be projected; leave out working_crs, or say with --crs which plane x and y are of")
+            raise MisuseError(
+                "local metres cannot be projected; leave out working_crs, or say with --crs which plane x and y are of"
+            )
         if reading.working_crs is not None and is_geographic(reading.working_crs):
-            raise MisuseError(f"working_crs = '{reading.working_crs}' counts in degrees; give a plane in metres, for example EPSG:3035")
+            raise MisuseError(
+                f"working_crs = '{reading.working_crs}' counts in degrees; give a plane in metres, for example EPSG:3035"
+            )
         self._name = name
         self._working_crs = reading.working_crs
-        if reading.working_crs is None and not reading.snap and self.crs is not None and is_plane_in_metres(self.crs):
+        if (
+            reading.working_crs is None
+            and not reading.snap
+            and self.crs is not None
+            and is_plane_in_metres(self.crs)
+        ):
             self._working_crs = self.crs  # points as given keep their coordinates to the last digit
         self.keeps_degrees = self.crs is not None and not (self._working_crs == self.crs and not self.degrees)
         self._may_be_degrees = self.crs is None and reading.crs != "local"
@@ -51,15 +62,21 @@ class Positions:
         if columns.geometry is not None:
             first, second, readable = points(batch.column(columns.geometry.column))
         else:
-            first, known_first = numbers(batch.column(columns.first), f"column '{columns.first}' of {self._name}")
-            second, known_second = numbers(batch.column(columns.second), f"column '{columns.second}' of {self._name}")
+            first, known_first = numbers(
+                batch.column(columns.first), f"column '{columns.first}' of {self._name}"
+            )
+            second, known_second = numbers(
+                batch.column(columns.second), f"column '{columns.second}' of {self._name}"
+            )
             readable = known_first & known_second
         sieve.drop_coordinates(first, second, readable)
         if self.degrees:
             sieve.drop_angles(first, second)
             sieve.drop(ZERO, (first == 0) & (second == 0))
         elif self.crs is not None:
-            lon, lat = transform(self.crs, WGS84, np.where(sieve.good, first, np.nan), np.where(sieve.good, second, np.nan))
+            lon, lat = transform(
+                self.crs, WGS84, np.where(sieve.good, first, np.nan), np.where(sieve.good, second, np.nan)
+            )
             sieve.drop(OUTSIDE, ~(np.isfinite(lon) & np.isfinite(lat)))
             sieve.drop_angles(lon, lat)
             if self.keeps_degrees:

@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import InputError, MisuseError
-from shoal.intake import Intake, Reading
 from shoal.io import cleaning
 from shoal.io.cleaning import Sieve, TimeOrder
 from shoal.io.columns import Columns, find_columns
@@ -19,8 +18,9 @@ from shoal.io.sources import openers
 from shoal.io.tables import Table
 from shoal.io.times import DAY, SECOND, Micros, Times
 from shoal.io.values import Codes, Names
-from shoal.run import Run
-from shoal.trajectories import Grid, Integers, Trajectories
+from shoal.model.intake import Intake, Reading
+from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.runtime.run import Run
 
 DAY_S: Final = 86_400
 STEPS: Final = 1000
@@ -30,7 +30,7 @@ LAST_S: Final = 253_402_300_799.0  # the end of the year 9999, the last that dat
 def read(source: object, *, run: Run | None = None, **settings: Any) -> Trajectories:
     """Trajectories from a file, a folder, a pattern, or a frame that speaks Arrow.
 
-    settings: fields of ``shoal.intake.Reading``, such as ``id="caller"``, ``cell_m=500`` or ``snap=False``.
+    settings: fields of ``shoal.model.intake.Reading``, such as ``id="caller"``, ``cell_m=500`` or ``snap=False``.
     Raises InputError when the source cannot be used, MisuseError for a setting that does not exist or cannot work.
     """
     known = [setting.name for setting in fields(Reading)]
@@ -46,7 +46,14 @@ def read_with(source: object, reading: Reading, run: Run | None = None) -> Traje
     parts: list[Rows] = []
     taken = take_in(source, reading, run, parts.append)
     reading, plane, grid = taken.reading, taken.plane, taken.grid
-    put_on_plane(parts, plane if taken.positions.keeps_degrees else None, grid, taken.dropped, run, keep_degrees=taken.positions.degrees)
+    put_on_plane(
+        parts,
+        plane if taken.positions.keeps_degrees else None,
+        grid,
+        taken.dropped,
+        run,
+        keep_degrees=taken.positions.degrees,
+    )
     if not any(part.code.size for part in parts):
         raise no_rows(taken)
     run.progress("sorting", 0, 1)
@@ -68,7 +75,11 @@ def read_with(source: object, reading: Reading, run: Run | None = None) -> Traje
     if not reading.min_samples_per_day:
         return trajectories
     kept, intake = screen(trajectories.lengths, days_of(trajectories), trajectories.intake)
-    return trajectories if len(kept) == trajectories.n_subjects else replace(trajectories.keep(kept), intake=intake)
+    return (
+        trajectories
+        if len(kept) == trajectories.n_subjects
+        else replace(trajectories.keep(kept), intake=intake)
+    )
 
 
 def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], None]) -> "Taken":
@@ -78,11 +89,15 @@ def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], N
     """
     check_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
     if not (np.isfinite(reading.min_samples_per_day) and reading.min_samples_per_day >= 0):
-        raise MisuseError(f"min_samples_per_day = {reading.min_samples_per_day} must be finite and at least 0; 0 leaves nobody out")
+        raise MisuseError(
+            f"min_samples_per_day = {reading.min_samples_per_day} must be finite and at least 0; 0 leaves nobody out"
+        )
     if reading.not_after_s is None:
         reading = replace(reading, not_after_s=_end_of_today_s())
     elif not np.isfinite(reading.not_after_s):
-        raise MisuseError(f"not_after_s = {reading.not_after_s} must be a finite number of seconds since 1970")
+        raise MisuseError(
+            f"not_after_s = {reading.not_after_s} must be a finite number of seconds since 1970"
+        )
 
     taken = _take_tables(source, reading, run, keep)
     taken.reading = replace(taken.reading, time_unit=taken.times.unit)
@@ -120,13 +135,17 @@ class Taken:
 
     def intake(self, duplicates: int) -> Intake:
         """The account of the whole reading, with this many exact duplicates left out."""
-        repaired = {cleaning.OUT_OF_ORDER: self.order.rows, cleaning.NAIVE: self.times.naive if self.times.zoned else 0}
+        repaired = {
+            cleaning.OUT_OF_ORDER: self.order.rows,
+            cleaning.NAIVE: self.times.naive if self.times.zoned else 0,
+        }
         return Intake(
             rows_read=self.rows_read,
             dropped={**self.dropped, **({cleaning.DUPLICATE: duplicates} if duplicates else {})},
             repaired={reason: rows for reason, rows in repaired.items() if rows},
             notes=tuple(dict.fromkeys([*self.notes, *self.positions.notes, *self.times.notes()])),
-            unit_of_protection=f"each distinct value of column '{self.columns.person}'" + ", one unit per UTC day" * self.reading.per_day,
+            unit_of_protection=f"each distinct value of column '{self.columns.person}'"
+            + ", one unit per UTC day" * self.reading.per_day,
             reading=self.reading,
         )
 
@@ -153,7 +172,11 @@ def _take_tables(source: object, reading: Reading, run: Run, keep: Callable[[Row
         raise InputError(f"there is nothing to read in {name}")
     run.progress(f"reading {name}", STEPS, STEPS)
     if taken.rows_read == 0:
-        raise InputError(f"{name} holds no rows, only column names" if len(waiting) == 1 else f"none of the {name} holds a row")
+        raise InputError(
+            f"{name} holds no rows, only column names"
+            if len(waiting) == 1
+            else f"none of the {name} holds a row"
+        )
     if len(taken.people.kinds) > 1:
         taken.notes.append("ids are numbers in one place and text in another; they are compared as text")
     return taken
@@ -173,10 +196,23 @@ def _begin(name: str, table: Table, reading: Reading, keep: Callable[[Rows], Non
         y=columns.second if not columns.angles and not columns.geometry else None,
         crs=reading.crs if columns.angles else positions.crs or "local",
     )
-    taken = Taken(keep=keep, name=name, columns=columns, positions=positions, reading=filled, times=Times(reading.time_unit))
+    taken = Taken(
+        keep=keep,
+        name=name,
+        columns=columns,
+        positions=positions,
+        reading=filled,
+        times=Times(reading.time_unit),
+    )
     if columns.beside:
-        used = f"{columns.second} and {columns.first}" if columns.angles else f"{columns.first} and {columns.second}"
-        taken.notes.append(f"positions are read from {used}; left aside: the {columns.beside} of {table.name}")
+        used = (
+            f"{columns.second} and {columns.first}"
+            if columns.angles
+            else f"{columns.first} and {columns.second}"
+        )
+        taken.notes.append(
+            f"positions are read from {used}; left aside: the {columns.beside} of {table.name}"
+        )
     return taken
 
 
@@ -184,9 +220,17 @@ def _check_alike(table: Table, taken: Taken, reading: Reading) -> None:
     """Find the columns of a later table; its positions must be given as in the first."""
     columns, before = find_columns(table, taken.reading), taken.columns
     if columns.angles != before.angles or (columns.geometry is None) != (before.geometry is None):
-        raise InputError(f"{table.name} gives positions in other columns than the files before it; name the columns, or read them apart")
-    if columns.geometry is not None and reading.crs is None and (columns.geometry.crs or "local") != taken.reading.crs:
-        raise InputError(f"{table.name} is in another coordinate reference system than the files before it; give one for all with --crs")
+        raise InputError(
+            f"{table.name} gives positions in other columns than the files before it; name the columns, or read them apart"
+        )
+    if (
+        columns.geometry is not None
+        and reading.crs is None
+        and (columns.geometry.crs or "local") != taken.reading.crs
+    ):
+        raise InputError(
+            f"{table.name} is in another coordinate reference system than the files before it; give one for all with --crs"
+        )
     taken.columns = columns
 
 
@@ -197,7 +241,9 @@ def _take_batch(taken: Taken, table: Table, batch: Any) -> None:
     sieve = Sieve(batch.num_rows, taken.dropped)
     code = taken.people.codes(batch.column(columns.person), f"column '{columns.person}' of {table.name}")
     sieve.drop(cleaning.EMPTY_ID, code < 0)
-    t, readable = taken.times.microseconds(batch.column(columns.time), f"column '{columns.time}' of {table.name}")
+    t, readable = taken.times.microseconds(
+        batch.column(columns.time), f"column '{columns.time}' of {table.name}"
+    )
     sieve.drop_times(t, readable, int(min(reading.not_after_s or 0.0, LAST_S) * SECOND))
     first, second = taken.positions.read(batch, columns, sieve)
     if not sieve.good.all():
@@ -246,7 +292,9 @@ def screen(lengths: Integers, days: float, intake: Intake) -> tuple[Integers, In
     kept = np.flatnonzero(lengths / days >= least)
     lost = len(lengths) - len(kept)
     if not len(kept):
-        raise InputError(f"nobody has {least:g} samples a day, on average over {days:.3g} days; ask for fewer with --min-samples-per-day")
+        raise InputError(
+            f"nobody has {least:g} samples a day, on average over {days:.3g} days; ask for fewer with --min-samples-per-day"
+        )
     if not lost:
         return kept, intake
     intake = intake.with_dropped(f"below {least:g} samples a day", int(lengths.sum() - lengths[kept].sum()))

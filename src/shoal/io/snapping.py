@@ -11,9 +11,9 @@ from shoal.errors import MisuseError
 from shoal.io.cleaning import LARGEST_M, OUTSIDE, TOO_LARGE
 from shoal.io.times import SECOND, Micros
 from shoal.io.values import Codes, Floats
-from shoal.projection import WGS84, transform
-from shoal.run import Run
-from shoal.trajectories import Grid, Integers, Numbers
+from shoal.model.projection import WGS84, transform
+from shoal.model.trajectories import Grid, Integers, Numbers
+from shoal.runtime.run import Run
 
 FINEST_M: Final = 0.001
 COARSEST_M: Final = 40_075_000.0
@@ -57,13 +57,23 @@ def check_grid(grid: Grid) -> None:
     if not grid.slot_s <= LONGEST_S:
         raise MisuseError(f"slot_s = {grid.slot_s} is longer than a thousand years; choose a shorter slot")
     if grid.cell_m < FINEST_M:
-        raise MisuseError(f"cell_m = {grid.cell_m} is finer than a millimetre; choose at least {FINEST_M}, or keep points with --no-snap")
+        raise MisuseError(
+            f"cell_m = {grid.cell_m} is finer than a millimetre; choose at least {FINEST_M}, or keep points with --no-snap"
+        )
     if grid.slot_s * SECOND < 1:
-        raise MisuseError(f"slot_s = {grid.slot_s} is finer than a microsecond; choose a longer slot, or keep points with --no-snap")
+        raise MisuseError(
+            f"slot_s = {grid.slot_s} is finer than a microsecond; choose a longer slot, or keep points with --no-snap"
+        )
 
 
 def put_on_plane(
-    parts: list[Rows], plane: str | None, grid: Grid | None, dropped: dict[str, int], run: Run, *, keep_degrees: bool = False
+    parts: list[Rows],
+    plane: str | None,
+    grid: Grid | None,
+    dropped: dict[str, int],
+    run: Run,
+    *,
+    keep_degrees: bool = False,
 ) -> None:
     """Project each part from degrees into ``plane`` (None = metres already) and snap it, in place, on all threads.
 
@@ -86,7 +96,9 @@ def reason_outside(plane: str | None) -> str:
     return OUTSIDE if plane is not None else TOO_LARGE
 
 
-def placed(rows: Rows, plane: str | None, grid: Grid | None, *, keep_degrees: bool = False) -> tuple[Rows, int]:
+def placed(
+    rows: Rows, plane: str | None, grid: Grid | None, *, keep_degrees: bool = False
+) -> tuple[Rows, int]:
     """The rows that have an image on the plane, projected and snapped, and how many have none."""
     x, y = (rows.x, rows.y) if plane is None else transform(WGS84, plane, rows.x, rows.y)
     code, t, lon, lat = rows.code, rows.t, rows.x, rows.y
@@ -95,7 +107,9 @@ def placed(rows: Rows, plane: str | None, grid: Grid | None, *, keep_degrees: bo
     if lost:
         code, t, x, y, lon, lat = code[inside], t[inside], x[inside], y[inside], lon[inside], lat[inside]
     if grid is None:
-        return (Rows(code, t / SECOND, x, y, lat, lon) if keep_degrees else Rows(code, t / SECOND, x, y)), lost
+        return (
+            Rows(code, t / SECOND, x, y, lat, lon) if keep_degrees else Rows(code, t / SECOND, x, y)
+        ), lost
     return Rows(code, slots(t, grid.slot_s), cells(x, grid.cell_m), cells(y, grid.cell_m)), lost
 
 
@@ -169,7 +183,9 @@ class Packing:
             return None
         return cls((lowest[0], lowest[1], lowest[2]), (bits[0], bits[1], bits[2]))
 
-    def sorted_rows(self, parts: list[Rows], subject_of_code: Integers) -> tuple[Integers, Integers, Integers, Integers]:
+    def sorted_rows(
+        self, parts: list[Rows], subject_of_code: Integers
+    ) -> tuple[Integers, Integers, Integers, Integers]:
         """Subject, t, x, y of the different rows, ascending. Empties ``parts``."""
         key = np.empty(sum(len(part.code) for part in parts), dtype=np.uint64)
         end = len(key)

@@ -34,22 +34,34 @@ def openers(source: object) -> tuple[str, list[Opener]]:
     """
     if isinstance(source, str | Path):
         paths = list(files(source))
-        return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), [partial(_open, path) for path in paths]
+        return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), [
+            partial(_open, path) for path in paths
+        ]
     if isinstance(source, frames.ArrowStream):
         return frames.NAME, [partial(frames.open_table, source)]
-    raise MisuseError(f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or a data frame")
+    raise MisuseError(
+        f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or a data frame"
+    )
 
 
 def files(source: str | Path) -> Iterator[Path]:
     """The files that a path, a folder or a pattern names, in the order of their names; raises InputError when there is none."""
     source = str(source)
-    if not source.strip():  # Path("") is the current folder, which nobody means by an empty variable of a shell
+    if (
+        not source.strip()
+    ):  # Path("") is the current folder, which nobody means by an empty variable of a shell
         raise InputError("the name of the input is empty; name a file, a folder or a pattern")
     path = Path(source)
     if path.is_dir():
-        found = [file for file in path.rglob("*") if file.is_file() and _is_known(file) and not _is_hidden(file.relative_to(path))]
+        found = [
+            file
+            for file in path.rglob("*")
+            if file.is_file() and _is_known(file) and not _is_hidden(file.relative_to(path))
+        ]
         if not found:
-            raise InputError(f"the folder {path.name or source} holds no file that shoal reads; it reads {', '.join(FORMATS)}")
+            raise InputError(
+                f"the folder {path.name or source} holds no file that shoal reads; it reads {', '.join(FORMATS)}"
+            )
         yield from sorted(found)
     elif path.exists():
         if not _is_known(path):

@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import MisuseError
-from shoal.intake import Reading
 from shoal.io.reading import DAY_S, Taken, no_rows, screen, take_in
 from shoal.io.snapping import Arranged, Rows, arrange, placed, reason_outside
 from shoal.kernels.places import middles
-from shoal.run import Run
-from shoal.staging import explained_write
-from shoal.stored_people import PEOPLE_FILE, SAMPLES_FILE, StoredPeople
-from shoal.trajectories import Grid, Integers, Numbers
+from shoal.model.intake import Reading
+from shoal.model.people_on_disk import PEOPLE_FILE, SAMPLES_FILE, StoredPeople
+from shoal.model.trajectories import Grid, Integers, Numbers
+from shoal.runtime.run import Run
+from shoal.runtime.staging import explained_write
 
 _BUCKETS: Final = 128  # a billion rows make buckets of 8 million
 _ROW: Final = np.dtype([("code", "<i4"), ("t", "<i8"), ("first", "<f8"), ("second", "<f8")])
@@ -58,7 +58,10 @@ class _Spill:
 
     def __enter__(self) -> "_Spill":
         self.folder.mkdir()
-        self._files = [self._open.enter_context((self.folder / str(bucket)).open("wb", buffering=0)) for bucket in range(_BUCKETS)]
+        self._files = [
+            self._open.enter_context((self.folder / str(bucket)).open("wb", buffering=0))
+            for bucket in range(_BUCKETS)
+        ]
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -78,7 +81,9 @@ class _Spill:
                     _write_all(file, table[start:end])
         highest = int(rows.code.max()) + 1
         if highest > len(self.first_row):
-            self.first_row = np.concatenate([self.first_row, np.full(highest - len(self.first_row), np.iinfo(np.int64).max)])
+            self.first_row = np.concatenate(
+                [self.first_row, np.full(highest - len(self.first_row), np.iinfo(np.int64).max)]
+            )
         codes, first = np.unique(rows.code, return_index=True)
         self.first_row[codes] = np.minimum(self.first_row[codes], self._rows + first)
         self._rows += len(rows.code)

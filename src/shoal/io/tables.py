@@ -52,7 +52,9 @@ def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:
         if column not in schema.names:
             return None
         if own.get("encoding", "WKB") != "WKB":
-            raise InputError(f"the geometry of {name} is encoded as {own['encoding']}; write it as WKB, or give lat and lon columns")
+            raise InputError(
+                f"the geometry of {name} is encoded as {own['encoding']}; write it as WKB, or give lat and lon columns"
+            )
         return Geometry(column=column, crs=_crs_text(own["crs"]) if "crs" in own else DEFAULT_CRS)
     for index, column_field in enumerate(schema):
         own_metadata = column_field.metadata or {}

@@ -23,13 +23,20 @@ LIMIT: Final = 1 << 62
 PER_UNIT: Final = {"s": SECOND, "ms": 1000, "us": 1}
 UNIT_WORDS: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 LAYOUTS: Final = tuple(
-    r"^(?P<year>\d{4})" + day + r"(?:(?:[Tt]|\s+)" + clock + r"\s*(?P<zone>(?i:Z|UTC|GMT)|[+-]\d{2}(?::?\d{2})?)?)?$"
+    r"^(?P<year>\d{4})"
+    + day
+    + r"(?:(?:[Tt]|\s+)"
+    + clock
+    + r"\s*(?P<zone>(?i:Z|UTC|GMT)|[+-]\d{2}(?::?\d{2})?)?)?$"
     for day, clock in (
         (
             r"[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})",
             r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<part>\d+))?)?)?",
         ),
-        (r"(?P<month>\d{2})(?P<day>\d{2})", r"(?P<hour>\d{2})(?P<minute>\d{2})(?:(?P<second>\d{2})(?:[.,](?P<part>\d+))?)?"),
+        (
+            r"(?P<month>\d{2})(?P<day>\d{2})",
+            r"(?P<hour>\d{2})(?P<minute>\d{2})(?:(?P<second>\d{2})(?:[.,](?P<part>\d+))?)?",
+        ),
     )
 )
 
@@ -74,9 +81,13 @@ class Times:
         said = []
         if self.unit is not None and not self.given:
             if self.steps:
-                said.append("times are small numbers, read as steps of one second; --time-unit gives another length")
+                said.append(
+                    "times are small numbers, read as steps of one second; --time-unit gives another length"
+                )
             else:
-                said.append(f"times are numbers, read as {UNIT_WORDS[self.unit]} since 1970 by their size; --time-unit overrides")
+                said.append(
+                    f"times are numbers, read as {UNIT_WORDS[self.unit]} since 1970 by their size; --time-unit overrides"
+                )
         if self.naive and not self.zoned:
             said.append("times without a zone are taken as UTC")
         return said
@@ -155,19 +166,32 @@ def _parsed(text: pa.Array, layout: str) -> tuple[Micros, Bools, Bools]:
     zoned = pc.not_equal(zone, "").to_numpy(zero_copy_only=False)
     offset = pc.if_else(pc.match_substring_regex(zone, r"^[+-]"), pc.replace_substring(zone, ":", ""), "")
     sign = np.where(pc.starts_with(offset, "-").to_numpy(zero_copy_only=False), -1, 1)
-    ahead_h, ahead_min = _whole(pc.utf8_slice_codeunits(offset, 1, 3)), _whole(pc.utf8_slice_codeunits(offset, 3, 5))
-    part = _whole(pc.utf8_slice_codeunits(pc.utf8_rpad(pc.fill_null(pc.struct_field(fields, "part"), ""), 6, "0"), 0, 6))
+    ahead_h, ahead_min = (
+        _whole(pc.utf8_slice_codeunits(offset, 1, 3)),
+        _whole(pc.utf8_slice_codeunits(offset, 3, 5)),
+    )
+    part = _whole(
+        pc.utf8_slice_codeunits(pc.utf8_rpad(pc.fill_null(pc.struct_field(fields, "part"), ""), 6, "0"), 0, 6)
+    )
 
     year, month, day, hour, minute, second = map(number, ("year", "month", "day", "hour", "minute", "second"))
     months = ((year - 1970) * 12 + np.clip(month, 1, 12) - 1).astype("datetime64[M]")
     first_day, next_month = (m.astype("datetime64[D]").astype(np.int64) for m in (months, months + 1))
     possible = (month >= 1) & (month <= 12) & (day >= 1) & (day <= next_month - first_day)
     possible &= (hour <= 23) & (minute <= 59) & (second <= 60) & (ahead_h <= 23) & (ahead_min <= 59)
-    seconds = (first_day + day - 1) * 86400 + hour * 3600 + minute * 60 + second - sign * (ahead_h * 3600 + ahead_min * 60)
+    seconds = (
+        (first_day + day - 1) * 86400
+        + hour * 3600
+        + minute * 60
+        + second
+        - sign * (ahead_h * 3600 + ahead_min * 60)
+    )
     return seconds * SECOND + part, matched & possible, zoned
 
 
 def _whole(digits: pa.Array) -> Micros:
     """Whole numbers from texts of digits, 0 for an empty one."""
-    whole: Micros = pc.if_else(pc.equal(digits, ""), "0", digits).cast(pa.int64()).to_numpy(zero_copy_only=False)
+    whole: Micros = (
+        pc.if_else(pc.equal(digits, ""), "0", digits).cast(pa.int64()).to_numpy(zero_copy_only=False)
+    )
     return whole

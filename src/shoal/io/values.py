@@ -25,7 +25,11 @@ def plain(column: pa.Array) -> pa.Array:
         column = column.storage
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if pa.types.is_string_view(column.type) or pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+    if (
+        pa.types.is_string_view(column.type)
+        or pa.types.is_binary(column.type)
+        or pa.types.is_large_binary(column.type)
+    ):
         column = column.cast(pa.large_string())
     return pc.utf8_trim_whitespace(column) if is_text(column.type) else column
 
@@ -60,7 +64,9 @@ def numbers_in_text(text: pa.Array) -> pa.Array:
     try:
         return text.cast(pa.float64())
     except pa.ArrowInvalid:
-        return pc.if_else(pc.match_substring_regex(text, NUMBER), text, pa.scalar(None, text.type)).cast(pa.float64())
+        return pc.if_else(pc.match_substring_regex(text, NUMBER), text, pa.scalar(None, text.type)).cast(
+            pa.float64()
+        )
 
 
 def filled(column: pa.Array) -> Bools:
@@ -77,7 +83,9 @@ def points(column: pa.Array) -> tuple[Floats, Floats, Bools]:
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
     column = column.cast(pa.large_binary())
-    offsets = np.frombuffer(column.buffers()[1], dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+    offsets = np.frombuffer(column.buffers()[1], dtype=np.int64)[
+        column.offset : column.offset + len(column) + 1
+    ]
     data = np.frombuffer(column.buffers()[2] or b"", dtype=np.uint8)
     lengths = np.diff(offsets)
     readable = filled(column) & (lengths >= WKB_POINT_BYTES)
@@ -89,7 +97,9 @@ def points(column: pa.Array) -> tuple[Floats, Floats, Bools]:
         has_srid = (kind & 0x20000000) != 0
         start = offsets[rows] + 5 + 4 * has_srid
         # Types 1, 1001, 2001, 3001 are points with or without Z and M; EWKB marks Z, M and an SRID in the top bits instead.
-        is_point = np.isin(kind & 0x0FFFFFFF, (1, 1001, 2001, 3001)) & (start + 16 <= offsets[rows] + lengths[rows])
+        is_point = np.isin(kind & 0x0FFFFFFF, (1, 1001, 2001, 3001)) & (
+            start + 16 <= offsets[rows] + lengths[rows]
+        )
         readable[rows[~is_point]] = False
         rows, start = rows[is_point], start[is_point]
         x[rows] = _gather(data, start, f"{order}f8")
@@ -136,7 +146,9 @@ class Names:
         try:
             texts = _id_texts(plain(values).take(pa.array(present)))
         except pa.ArrowInvalid as error:
-            raise InputError(f"{where} holds bytes that are not text; name another column or convert it") from error
+            raise InputError(
+                f"{where} holds bytes that are not text; name another column or convert it"
+            ) from error
         code_of_value = np.full(len(values) + 1, -1, dtype=np.int32)
         code_of_value[present] = [self.code(text) for text in texts]
         codes: Codes = code_of_value[rows]

@@ -1,7 +1,7 @@
 """How wide the box is that stands for each raw sample."""
 
-from shoal.compiled import compiled
-from shoal.trajectories import Integers
+from shoal.model.trajectories import Integers
+from shoal.runtime.compiled import compiled
 
 
 @compiled
@@ -41,6 +41,10 @@ def covering_extents(
                 if t[i] < t_end[j] and x_min[j] <= x[i] < x_max[j] and y_min[j] <= y[i] < y_max[j]:
                     time = t_end[j] - t_start[j]
                     space = x_max[j] - x_min[j] + y_max[j] - y_min[j]
-                    if time_slots[i] < 0 or time < time_slots[i] or (time == time_slots[i] and space < space_cells[i]):
+                    if (
+                        time_slots[i] < 0
+                        or time < time_slots[i]
+                        or (time == time_slots[i] and space < space_cells[i])
+                    ):
                         time_slots[i] = time
                         space_cells[i] = space

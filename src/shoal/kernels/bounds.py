@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.compiled import compiled
 from shoal.kernels.stretch import Integers, Numbers
+from shoal.runtime.compiled import compiled
 
 LANES = 64  # as many as fill the registers; with half as many the same loop takes five times as long a pair
 _STEP = 8  # places or bins that are added before it is looked whether anybody is still in question
@@ -32,7 +32,9 @@ class Ranked(NamedTuple):
 
 
 @compiled
-def add_least_costs(offsets: Integers, own: Numbers, weights: Numbers, r: int, table: Numbers, limit: Any, sums: Numbers) -> Any:
+def add_least_costs(
+    offsets: Integers, own: Numbers, weights: Numbers, r: int, table: Numbers, limit: Any, sums: Numbers
+) -> Any:
     """Add to sums[lane] the weighted least costs of a rank's places, or bins, to the subject of each lane. table: int16 [P, LANES].
 
     Returns how many lanes stay below the limit; ends early once none does, since sums only grow.
@@ -50,7 +52,9 @@ def add_least_costs(offsets: Integers, own: Numbers, weights: Numbers, r: int, t
 
 
 @compiled
-def in_order(offsets: Integers, own: Numbers, weights: Numbers, order: Integers) -> tuple[Integers, Numbers, Numbers]:
+def in_order(
+    offsets: Integers, own: Numbers, weights: Numbers, order: Integers
+) -> tuple[Integers, Numbers, Numbers]:
     """The lists of these subjects, in this order."""
     starts = np.zeros(len(order) + 1, dtype=np.int64)
     for r in range(len(order)):
@@ -84,7 +88,9 @@ def lay_across(costs: Numbers, least: Numbers, half: Any, shift: int, across: Nu
 
 
 @compiled
-def possible_ranks(ranked: Ranked, begin: int, limits: Numbers, least: Numbers, shift: int, possible: Numbers) -> Any:
+def possible_ranks(
+    ranked: Ranked, begin: int, limits: Numbers, least: Numbers, shift: int, possible: Numbers
+) -> Any:
     """Fill ``possible`` with the ranks whose places alone do not rule out every lane, and say how many there are.
 
     The place that weighs most, which comes first, rules out most of them.
@@ -125,15 +131,21 @@ def pass_bounds(
     lanes = min(LANES, len(lengths) - begin)
     sums = np.empty(LANES, dtype=np.int32)
     found[:] = 0
-    mixed = (begin + lanes - 1) // stratum * stratum + stratum  # before it a rank may be shorter than some of the block
+    mixed = (
+        begin + lanes - 1
+    ) // stratum * stratum + stratum  # before it a rank may be shorter than some of the block
     possible = np.empty(len(lengths) + 1, dtype=np.int32)
     count = possible_ranks(ranked, begin - begin % stratum, limits, least, shift, possible)
     for r in possible[:count]:
         limit = limits[r]
         sums[:] = 0
-        passing = add_least_costs(ranked.place_offsets, ranked.places, ranked.place_weights, r, near, limit, sums)
+        passing = add_least_costs(
+            ranked.place_offsets, ranked.places, ranked.place_weights, r, near, limit, sums
+        )
         if passing > 0:
-            passing = add_least_costs(ranked.bin_offsets, ranked.bins, ranked.bin_weights, r, soon, limit, sums)
+            passing = add_least_costs(
+                ranked.bin_offsets, ranked.bins, ranked.bin_weights, r, soon, limit, sums
+            )
         if passing == 0:
             continue
         for lane in range(lanes):

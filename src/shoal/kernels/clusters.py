@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from shoal.compiled import compiled
-from shoal.trajectories import Floats, Integers
+from shoal.model.trajectories import Floats, Integers
+from shoal.runtime.compiled import compiled
 
 Flags = npt.NDArray[np.bool_]
 
@@ -41,7 +41,9 @@ def cluster_within(distances: Floats, k: int, radius: float) -> Integers:
     for i in range(n):
         if pivot_of[i] < 0:
             for pivot in pivots[:n_pivots]:
-                if distances[i, pivot] <= radius and (pivot_of[i] < 0 or distances[i, pivot] < distances[i, pivot_of[i]]):
+                if distances[i, pivot] <= radius and (
+                    pivot_of[i] < 0 or distances[i, pivot] < distances[i, pivot_of[i]]
+                ):
                     pivot_of[i] = pivot
     return pivot_of
 
@@ -61,7 +63,11 @@ def _nearest(distance: Floats, pivot: int, pivot_of: Integers, near: Integers) -
     """Fill ``near`` with the nearest others in no cluster, of which there are enough, ascending by distance and then by number."""
     known = 0
     for i in range(len(distance)):
-        if i == pivot or pivot_of[i] >= 0 or (known == len(near) and distance[i] >= distance[near[known - 1]]):
+        if (
+            i == pivot
+            or pivot_of[i] >= 0
+            or (known == len(near) and distance[i] >= distance[near[known - 1]])
+        ):
             continue
         place = min(known, len(near) - 1)
         while place > 0 and distance[near[place - 1]] > distance[i]:

@@ -1,7 +1,7 @@
 """Which raw samples a set of boxes covers (semantics 0)."""
 
-from shoal.compiled import compiled
-from shoal.trajectories import Integers
+from shoal.model.trajectories import Integers
+from shoal.runtime.compiled import compiled
 
 
 @compiled

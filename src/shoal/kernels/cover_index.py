@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from shoal.compiled import compiled
-from shoal.trajectories import Integers, Numbers
+from shoal.model.trajectories import Integers, Numbers
+from shoal.runtime.compiled import compiled
 
 
 @compiled
@@ -44,7 +44,11 @@ def _advance(
         end = class_offsets[level + 1]
         place = first_not_below(starts, class_offsets[level], end, t - (1 << level) + 1)
         while place < end and starts[place] <= t:
-            if boxes[place, 1] > t and boxes[place, 2] <= x < boxes[place, 4] and boxes[place, 3] <= y < boxes[place, 5]:
+            if (
+                boxes[place, 1] > t
+                and boxes[place, 2] <= x < boxes[place, 4]
+                and boxes[place, 3] <= y < boxes[place, 5]
+            ):
                 one = record[place]
                 if fits[one] == point:
                     fits[one] = point + 1
@@ -83,7 +87,9 @@ def follow_points(
         n_touched, left, own_left, point = 0, 0, 0, 0
         for row in range(known_offsets[victim], known_offsets[victim + 1]):
             t, x, y = known[row, 0], known[row, 1], known[row, 2]
-            left, n_touched = _advance(t, x, y, point, class_offsets, starts, boxes, record, fits, touched, n_touched)
+            left, n_touched = _advance(
+                t, x, y, point, class_offsets, starts, boxes, record, fits, touched, n_touched
+            )
             point += 1
             own_left = 1 if own[victim] >= 0 and fits[own[victim]] == point else 0
             if point <= candidates.shape[1]:

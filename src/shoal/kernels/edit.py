@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from shoal.compiled import compiled
-from shoal.trajectories import Floats, Integers
+from shoal.model.trajectories import Floats, Integers
+from shoal.runtime.compiled import compiled
 
 _BITS: Final = 62  # of an int64, so that a sum of two words stays one
 _FULL: Final = (1 << _BITS) - 1
@@ -20,7 +20,14 @@ _CREATED: Final = 2
 
 @compiled
 def edit_distances(
-    t: Floats, x: Floats, y: Floats, offsets: Integers, first: int, reach_m: float, reach_s: float, distances: Integers
+    t: Floats,
+    x: Floats,
+    y: Floats,
+    offsets: Integers,
+    first: int,
+    reach_m: float,
+    reach_s: float,
+    distances: Integers,
 ) -> None:
     """Set distances [n] from trajectory ``first`` to each later one; 62 cells of the table at once (Myers 1999; Hyyroe 2003, blocks)."""
     start, end = offsets[first], offsets[first + 1]
@@ -67,7 +74,15 @@ def edit_distances(
 
 @compiled
 def align(
-    t: Floats, x: Floats, y: Floats, at_t: Floats, at_x: Floats, at_y: Floats, reach_m: float, reach_s: float, speed_m_s: float
+    t: Floats,
+    x: Floats,
+    y: Floats,
+    at_t: Floats,
+    at_x: Floats,
+    at_y: Floats,
+    reach_m: float,
+    reach_s: float,
+    speed_m_s: float,
 ) -> Integers:
     """Which sample of (t, x, y) becomes each of (at_t, at_x, at_y): int64 [len(at_t)], -1 = none, so that one has to be created.
 
@@ -88,8 +103,13 @@ def align(
             best_edits = corner_edits + (0 if matches else 1)
             best_moved = corner_moved + np.hypot(aside, along) + speed_m_s * late
             chosen = _REPLACED
-            for came, edits_before, moved_before in ((_DELETED, edits[j], moved[j]), (_CREATED, edits[j - 1], moved[j - 1])):
-                if edits_before + 1 < best_edits or (edits_before + 1 == best_edits and moved_before < best_moved):
+            for came, edits_before, moved_before in (
+                (_DELETED, edits[j], moved[j]),
+                (_CREATED, edits[j - 1], moved[j - 1]),
+            ):
+                if edits_before + 1 < best_edits or (
+                    edits_before + 1 == best_edits and moved_before < best_moved
+                ):
                     best_edits, best_moved, chosen = edits_before + 1, moved_before, came
             corner_edits, corner_moved = edits[j], moved[j]
             edits[j], moved[j], step[i, j] = best_edits, best_moved, chosen

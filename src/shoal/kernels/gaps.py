@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.compiled import compiled
 from shoal.kernels.stretch import Floats, Integers, Numbers, Samples, Scale, box_sum, nearest_boxes
+from shoal.runtime.compiled import compiled
 
 
 @compiled
@@ -57,14 +57,24 @@ def tail_weight(values: Numbers) -> float:
 
 @compiled
 def gap_parts(
-    boxes: Samples, offsets: Integers, subjects: Integers, neighbours: Integers, scale: Scale, parts: Floats, tails: Floats, longest: int
+    boxes: Samples,
+    offsets: Integers,
+    subjects: Integers,
+    neighbours: Integers,
+    scale: Scale,
+    parts: Floats,
+    tails: Floats,
+    longest: int,
 ) -> Any:
     """Fill parts [n, 2] and tails [n, 3] of these subjects: mean costs in space and time, and the tails of both together, space, time.
 
     boxes, offsets: raw samples of all subjects as boxes of one cell and slot; neighbours: [n, c]; longest: most samples of one subject.
     """
     count = neighbours.shape[1]
-    space, time = np.empty(count * longest, dtype=boxes.t_start.dtype), np.empty(count * longest, dtype=boxes.t_start.dtype)
+    space, time = (
+        np.empty(count * longest, dtype=boxes.t_start.dtype),
+        np.empty(count * longest, dtype=boxes.t_start.dtype),
+    )
     for i in subjects:
         filled = 0
         parts[i] = 0.0

@@ -4,9 +4,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.compiled import compiled
 from shoal.kernels.k_merge import ROWS, best_partition, least_costs, stamps_of
 from shoal.kernels.stretch import Integers
+from shoal.runtime.compiled import compiled
 
 NOBODY: Final = -1
 _FORBIDDEN: Final = 1 << 48
@@ -39,10 +39,19 @@ def _merged_cost(pieces: Pieces, a: int, b: int, merged: Integers, room: Integer
     for place in range(size):
         of_a = j == end_b or (i < end_a and t[i] <= t[j])
         source = i if of_a else j
-        merged[0, place], merged[1, place], merged[2, place], merged[3, place] = t[source], pieces.x[source], pieces.y[source], not of_a
+        merged[0, place], merged[1, place], merged[2, place], merged[3, place] = (
+            t[source],
+            pieces.x[source],
+            pieces.y[source],
+            not of_a,
+        )
         i += of_a
         j += not of_a
-    return int(least_costs(stamps_of(merged[0, :size], merged[1, :size], merged[2, :size], merged[3, :size], 2, room), room)[-1])
+    return int(
+        least_costs(
+            stamps_of(merged[0, :size], merged[1, :size], merged[2, :size], merged[3, :size], 2, room), room
+        )[-1]
+    )
 
 
 @compiled
@@ -66,7 +75,11 @@ def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
     for a in range(n):
         for b in range(a):
             sides = (
-                max(hull[1, a], hull[1, b]) - min(hull[0, a], hull[0, b]) + max(hull[3, a], hull[3, b]) - min(hull[2, a], hull[2, b]) + 2
+                max(hull[1, a], hull[1, b])
+                - min(hull[0, a], hull[0, b])
+                + max(hull[3, a], hull[3, b])
+                - min(hull[2, a], hull[2, b])
+                + 2
             )
             if hull[4, a] == hull[5, a] or hull[4, b] == hull[5, b]:
                 merge = (max(hull[5, a], hull[5, b]) - min(hull[4, a], hull[4, b]) + 1) * sides
@@ -140,7 +153,13 @@ def _costs(pieces: Pieces, window: Integers, subjects: Integers, past: Past, spa
 
 @compiled
 def hide_each_other(
-    pieces: Pieces, window: Integers, subjects: Integers, past: Past, space_weight: int, turns: int, hiders: Integers
+    pieces: Pieces,
+    window: Integers,
+    subjects: Integers,
+    past: Past,
+    space_weight: int,
+    turns: int,
+    hiders: Integers,
 ) -> int:
     """Give every subject of a neighbourhood ``turns`` different hiders out of it, so that each hides others ``turns`` times.
 
@@ -166,7 +185,13 @@ def hide_each_other(
 
 @compiled
 def generalize_pieces(
-    pieces: Pieces, chosen: Integers, guest_starts: Integers, guests: Integers, room: Integers, boxes: Integers, counts: Integers
+    pieces: Pieces,
+    chosen: Integers,
+    guest_starts: Integers,
+    guests: Integers,
+    room: Integers,
+    boxes: Integers,
+    counts: Integers,
 ) -> None:
     """k-merge of each chosen piece with its guests, the pieces of all that hide it there.
 

@@ -4,8 +4,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.compiled import compiled
 from shoal.kernels.stretch import Integers
+from shoal.runtime.compiled import compiled
 
 NONE: Final = -1
 IMPOSSIBLE: Final = 1 << 60
@@ -32,7 +32,16 @@ class Stamps(NamedTuple):
 @compiled
 def stamps_of(t: Integers, x: Integers, y: Integers, owner: Integers, k: int, room: Integers) -> Stamps:
     """t: [m] ascending; owner: [m] in 0..k-1, each present. room: int64 [ROWS, m + 1] or more, where all is written."""
-    starts, when, x_low, x_high, y_low, y_high, latest, met = room[0], room[1], room[2], room[3], room[4], room[5], room[6], room[7]
+    starts, when, x_low, x_high, y_low, y_high, latest, met = (
+        room[0],
+        room[1],
+        room[2],
+        room[3],
+        room[4],
+        room[5],
+        room[6],
+        room[7],
+    )
     for o in range(k):
         met[o] = NONE
     h, oldest = NONE, NONE
@@ -80,8 +89,23 @@ def least_costs(stamps: Stamps, room: Integers) -> Integers:
     candidates for g are the range above it, up to P(h), and stay the same until P(h) moves. Of a long range the hulls back from P(h)
     are kept, and candidates whose runs have equal sides are one level: cost[g] - t[g] sides decides among them for every later h.
     """
-    t, x_low, x_high, y_low, y_high, latest = stamps.t, stamps.x_low, stamps.x_high, stamps.y_low, stamps.y_high, stamps.latest
-    cost, west, east, south, north, sides, least = room[8], room[9], room[10], room[11], room[12], room[13], room[14]
+    t, x_low, x_high, y_low, y_high, latest = (
+        stamps.t,
+        stamps.x_low,
+        stamps.x_high,
+        stamps.y_low,
+        stamps.y_high,
+        stamps.latest,
+    )
+    cost, west, east, south, north, sides, least = (
+        room[8],
+        room[9],
+        room[10],
+        room[11],
+        room[12],
+        room[13],
+        room[14],
+    )
     cost[0] = 0
     kept, levels, low, high, bottom, top = NONE, 0, 0, 0, 0, 0
     for h in range(len(t)):
@@ -102,9 +126,19 @@ def least_costs(stamps: Stamps, room: Integers) -> Integers:
                 a, b, c, d = min(a, x_low[g]), max(b, x_high[g]), min(c, y_low[g]), max(d, y_high[g])
                 west[g], east[g], south[g], north[g] = a, b, c, d
             for g in range(last + 1, h):
-                low, high, bottom, top = min(low, x_low[g]), max(high, x_high[g]), min(bottom, y_low[g]), max(top, y_high[g])
+                low, high, bottom, top = (
+                    min(low, x_low[g]),
+                    max(high, x_high[g]),
+                    min(bottom, y_low[g]),
+                    max(top, y_high[g]),
+                )
         if moved or x_low[h] < low or x_high[h] > high or y_low[h] < bottom or y_high[h] > top:
-            low, high, bottom, top = min(low, x_low[h]), max(high, x_high[h]), min(bottom, y_low[h]), max(top, y_high[h])
+            low, high, bottom, top = (
+                min(low, x_low[h]),
+                max(high, x_high[h]),
+                min(bottom, y_low[h]),
+                max(top, y_high[h]),
+            )
             levels = 0
             for g in range(last, lowest - 1, -1):
                 side = max(east[g], high) - min(west[g], low) + max(north[g], top) - min(south[g], bottom) + 2
@@ -122,7 +156,9 @@ def least_costs(stamps: Stamps, room: Integers) -> Integers:
 
 
 @compiled
-def best_partition(t: Integers, x: Integers, y: Integers, owner: Integers, k: int) -> tuple[Integers, Integers, int]:
+def best_partition(
+    t: Integers, x: Integers, y: Integers, owner: Integers, k: int
+) -> tuple[Integers, Integers, int]:
     """First and last sample of every run of the cheapest partition into complete runs, in time order, and its cost (Eq. 7).
 
     t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in 0..k-1, each present. Integers: spans count slots and
@@ -138,7 +174,12 @@ def best_partition(t: Integers, x: Integers, y: Integers, owner: Integers, k: in
         a, b, c, d = stamps.x_low[h], stamps.x_high[h], stamps.y_low[h], stamps.y_high[h]
         g = h
         while True:
-            a, b, c, d = min(a, stamps.x_low[g]), max(b, stamps.x_high[g]), min(c, stamps.y_low[g]), max(d, stamps.y_high[g])
+            a, b, c, d = (
+                min(a, stamps.x_low[g]),
+                max(b, stamps.x_high[g]),
+                min(c, stamps.y_low[g]),
+                max(d, stamps.y_high[g]),
+            )
             whole = cost[g] + (stamps.t[h] + 1 - stamps.t[g]) * (b - a + d - c + 2)
             if g <= stamps.latest[h] and whole == cost[h + 1]:
                 break

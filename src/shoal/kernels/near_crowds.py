@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.compiled import compiled
 from shoal.kernels.near_pairs import Hours, Nearest, People, Places, ceiling, offer
 from shoal.kernels.patches import Outline, Reach, lowest_sum_to_outline
 from shoal.kernels.stretch import Integers, Samples, Scale, box_sum, box_sum_from
+from shoal.runtime.compiled import compiled
 
 
 class Crowds(NamedTuple):
@@ -25,7 +25,13 @@ def boxes_of(crowds: Crowds, slot: int) -> Samples:
     """The boxes in a slot."""
     every, own = crowds.boxes, slice(crowds.starts[slot], crowds.stops[slot])
     return Samples(
-        every.t_start[own], every.t_end[own], every.x_min[own], every.y_min[own], every.x_max[own], every.y_max[own], every.reach[own]
+        every.t_start[own],
+        every.t_end[own],
+        every.x_min[own],
+        every.y_min[own],
+        every.x_max[own],
+        every.y_max[own],
+        every.reach[own],
     )
 
 
@@ -51,7 +57,9 @@ def least_waits_to_boxes(hours: Hours, boxes: Samples, size: int, scale: Scale, 
     least[:] = both * scale.half
     for j in range(len(boxes.t_start)):
         first, last = boxes.t_start[j] - hours.first_t, boxes.t_end[j] - 1 - hours.first_t
-        for h in range(max(first - far, 0) >> hours.shift, min((last + far) >> hours.shift, hours.n_bins - 1) + 1):
+        for h in range(
+            max(first - far, 0) >> hours.shift, min((last + far) >> hours.shift, hours.n_bins - 1) + 1
+        ):
             begin = h << hours.shift
             gap = max(first - begin - width + 1, begin - last, 0)
             least[h] = min(least[h], scale.per_slot * (both * gap + last - first))
@@ -59,7 +67,14 @@ def least_waits_to_boxes(hours: Hours, boxes: Samples, size: int, scale: Scale, 
 
 @compiled
 def possible_slots(
-    crowds: Crowds, people: People, slot: int, living: Integers, ceiling_of_slot: float, room: Reach, scale: Scale, possible: Integers
+    crowds: Crowds,
+    people: People,
+    slot: int,
+    living: Integers,
+    ceiling_of_slot: float,
+    room: Reach,
+    scale: Scale,
+    possible: Integers,
 ) -> int:
     """Fill ``possible`` with the living slots whose effort with ``slot`` may be at most its ceiling, and say how many there are.
 
@@ -110,7 +125,9 @@ def fill_floors(people: People, other: int, room: Reach) -> Any:
 
 
 @compiled
-def sum_of_pair(crowds: Crowds, people: People, slot: int, other: int, room: Reach, scale: Scale, limit: float) -> Any:
+def sum_of_pair(
+    crowds: Crowds, people: People, slot: int, other: int, room: Reach, scale: Scale, limit: float
+) -> Any:
     """Eq. 10 before division, times the people in both: that of the crowd that searches and another slot.
 
     A sum above ``limit`` may come out as any sum above it.
@@ -119,13 +136,25 @@ def sum_of_pair(crowds: Crowds, people: People, slot: int, other: int, room: Rea
     own, its = boxes_of(crowds, slot), boxes_of(crowds, other)
     m, m_other = len(own.t_start), len(its.t_start)
     if m > m_other:
-        lowest = lowest_sum_to_outline(own, n, crowds.outline, other, n_other, people.hours, room, scale, limit)
-        return lowest if lowest > limit else box_sum_from(own, n, its, n_other, room.spaces, room.floors, lowest, scale, limit)
+        lowest = lowest_sum_to_outline(
+            own, n, crowds.outline, other, n_other, people.hours, room, scale, limit
+        )
+        return (
+            lowest
+            if lowest > limit
+            else box_sum_from(own, n, its, n_other, room.spaces, room.floors, lowest, scale, limit)
+        )
     if n_other == 1:
         lowest = fill_floors(people, other, room)
     else:
-        lowest = lowest_sum_to_outline(its, n_other, crowds.outline, slot, n, people.hours, room, scale, limit)
-    total = lowest if lowest > limit else box_sum_from(its, n_other, own, n, room.spaces, room.floors, lowest, scale, limit)
+        lowest = lowest_sum_to_outline(
+            its, n_other, crowds.outline, slot, n, people.hours, room, scale, limit
+        )
+    total = (
+        lowest
+        if lowest > limit
+        else box_sum_from(its, n_other, own, n, room.spaces, room.floors, lowest, scale, limit)
+    )
     if m == m_other and total <= limit:
         total = max(total, box_sum(own, n, its, n_other, scale, limit))
     return total
@@ -147,9 +176,13 @@ def nearest_to_crowd(
     boxes, size = boxes_of(crowds, slot), crowds.sizes[slot]
     least_costs_to_boxes(people.places, boxes, size, scale, room.places)
     least_waits_to_boxes(people.hours, boxes, size, scale, room.waits)
-    count = possible_slots(crowds, people, slot, living, ceiling(nearest, slot, threshold), room, scale, possible)
+    count = possible_slots(
+        crowds, people, slot, living, ceiling(nearest, slot, threshold), room, scale, possible
+    )
     for other in possible[:count]:
-        whole = (size + crowds.sizes[other]) * max(len(boxes.t_start), crowds.stops[other] - crowds.starts[other])
+        whole = (size + crowds.sizes[other]) * max(
+            len(boxes.t_start), crowds.stops[other] - crowds.starts[other]
+        )
         limit = ceiling(nearest, slot, threshold) * whole * (1 + 1e-12)
         total = sum_of_pair(crowds, people, slot, other, room, scale, limit)
         if total <= limit:
@@ -158,7 +191,14 @@ def nearest_to_crowd(
 
 @compiled
 def nearest_to_crowds(
-    crowds: Crowds, people: People, slots: Integers, living: Integers, threshold: float, nearest: Nearest, most_boxes: int, scale: Scale
+    crowds: Crowds,
+    people: People,
+    slots: Integers,
+    living: Integers,
+    threshold: float,
+    nearest: Nearest,
+    most_boxes: int,
+    scale: Scale,
 ) -> None:
     """The same for each of ``slots``. most_boxes: that any slot has."""
     room = Reach(

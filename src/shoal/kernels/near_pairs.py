@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.compiled import compiled
 from shoal.kernels.bounds import LANES, Ranked, lay_across, least_of_all, pass_bounds
 from shoal.kernels.stretch import Floats, Integers, Numbers, Raw, Scale, raw_sum
+from shoal.runtime.compiled import compiled
 
 _NO_LIMIT = 1 << 62
 _AT_ONCE = 256  # compared before the lists are looked at again
@@ -213,7 +213,12 @@ def field_of(people: People, b: int, least: Numbers, room: Field, scale: Scale) 
 def least_gaps(raw: Raw, hours: Hours, b: int, scale: Scale, gaps: Numbers) -> None:
     """Fill gaps[bin] with the least temporal cost from any slot of the bin to any sample of b."""
     kind = gaps.dtype.type
-    far, width, shift, n_bins = int(scale.half // scale.per_slot) + 1, 1 << hours.shift, hours.shift, hours.n_bins
+    far, width, shift, n_bins = (
+        int(scale.half // scale.per_slot) + 1,
+        1 << hours.shift,
+        hours.shift,
+        hours.n_bins,
+    )
     filled: Any = 0
     earlier: Any = -2 * far - width  # so long before the first bin that nobody gains by it
     first, last = raw.offsets[b], raw.offsets[b + 1]
@@ -230,7 +235,9 @@ def least_gaps(raw: Raw, hours: Hours, b: int, scale: Scale, gaps: Numbers) -> N
 
 
 @compiled
-def field_sum(people: People, a: int, room: Field, gaps: Numbers, lowest: Any, limit: Any, scale: Scale) -> Any:
+def field_sum(
+    people: People, a: int, room: Field, gaps: Numbers, lowest: Any, limit: Any, scale: Scale
+) -> Any:
     """Eq. 10 before division from the field of b; a sum above ``limit`` may be any sum above it.
 
     lowest: the sum of a's least spatial and temporal costs. Each sample replaces its share of it by its cost.
@@ -304,7 +311,20 @@ def sieve(
         for first in range(0, found[lane], _AT_ONCE):
             some = slice(first, min(first + _AT_ONCE, found[lane]))
             ranks, bounds = rank[lane, some], bound[lane, some]
-            evaluate(people, order, begin + lane, ranks, bounds, shift == 0, least[lane], gaps[lane], threshold, nearest, room, scale)
+            evaluate(
+                people,
+                order,
+                begin + lane,
+                ranks,
+                bounds,
+                shift == 0,
+                least[lane],
+                gaps[lane],
+                threshold,
+                nearest,
+                room,
+                scale,
+            )
 
 
 @compiled
@@ -348,7 +368,9 @@ def evaluate(
         if accepts(nearest, a, b, 0.0, threshold) or accepts(nearest, b, a, 0.0, threshold):
             m = raw.offsets[a + 1] - raw.offsets[a]
             limit = max(ceiling(nearest, a, threshold), ceiling(nearest, b, threshold)) * m * (1 + 1e-12)
-            lowest = np.int64(bounds[position]) if bounds_are_whole else lowest_sum(people, a, least, gaps, limit)
+            lowest = (
+                np.int64(bounds[position]) if bounds_are_whole else lowest_sum(people, a, least, gaps, limit)
+            )
             if lowest <= limit:
                 chosen[count], sums[count] = a, lowest
                 count += 1
@@ -358,7 +380,9 @@ def evaluate(
     for position in range(count):
         a, lowest = chosen[position], sums[position]
         m = raw.offsets[a + 1] - raw.offsets[a]
-        if not (accepts(nearest, a, b, lowest / m, threshold) or accepts(nearest, b, a, lowest / m, threshold)):
+        if not (
+            accepts(nearest, a, b, lowest / m, threshold) or accepts(nearest, b, a, lowest / m, threshold)
+        ):
             continue
         nearest.tally[0] += 1
         limit = max(ceiling(nearest, a, threshold), ceiling(nearest, b, threshold)) * m * (1 + 1e-12)

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.compiled import compiled
 from shoal.kernels.near_pairs import Hours
 from shoal.kernels.stretch import Integers, Numbers, Samples, Scale
+from shoal.runtime.compiled import compiled
 
 MOST_PATCHES = 8
 
@@ -46,7 +46,12 @@ def enclose(boxes: Samples, own: Integers, r: int, patches: Integers) -> None:
     first = True
     for j in range(len(own)):
         if own[j] == r:
-            x_min, x_max, y_min, y_max = boxes.x_min[j], boxes.x_max[j] - 1, boxes.y_min[j], boxes.y_max[j] - 1
+            x_min, x_max, y_min, y_max = (
+                boxes.x_min[j],
+                boxes.x_max[j] - 1,
+                boxes.y_min[j],
+                boxes.y_max[j] - 1,
+            )
             patches[r, 0] = x_min if first else min(patches[r, 0], x_min)
             patches[r, 1] = x_max if first else max(patches[r, 1], x_max)
             patches[r, 2] = y_min if first else min(patches[r, 2], y_min)
@@ -75,7 +80,9 @@ def cut_into_patches(boxes: Samples, patches: Integers) -> int:
                 if ends - 1 > middle:
                     own[j] = count
                     beyond += 1
-        if beyond == 0 or not np.any(own == cut):  # one place, or boxes that lie over each other: more would tell no more
+        if beyond == 0 or not np.any(
+            own == cut
+        ):  # one place, or boxes that lie over each other: more would tell no more
             break
         enclose(boxes, own, cut, patches)
         enclose(boxes, own, count, patches)
@@ -107,24 +114,43 @@ def outline_slot(boxes: Samples, hours: Hours, far: int, outline: Outline, slot:
     outline.n_patches[slot] = cut_into_patches(boxes, outline.patches[slot])
     patches = outline.patches[slot, : outline.n_patches[slot]]
     for side in (0, 2):
-        outline.around[slot, side], outline.around[slot, side + 1] = patches[:, side].min(), patches[:, side + 1].max()
+        outline.around[slot, side], outline.around[slot, side + 1] = (
+            patches[:, side].min(),
+            patches[:, side + 1].max(),
+        )
     outline.longest[slot] = least_waits(boxes, hours, outline.shift, far, outline.waits[slot])
 
 
 @compiled
-def outline_slots(boxes: Samples, starts: Integers, stops: Integers, hours: Hours, far: int, outline: Outline) -> None:
+def outline_slots(
+    boxes: Samples, starts: Integers, stops: Integers, hours: Hours, far: int, outline: Outline
+) -> None:
     """The same for each slot, with its boxes from starts to stops."""
     for slot in range(len(starts)):
         own = slice(starts[slot], stops[slot])
         some = Samples(
-            boxes.t_start[own], boxes.t_end[own], boxes.x_min[own], boxes.y_min[own], boxes.x_max[own], boxes.y_max[own], boxes.reach[own]
+            boxes.t_start[own],
+            boxes.t_end[own],
+            boxes.x_min[own],
+            boxes.y_min[own],
+            boxes.x_max[own],
+            boxes.y_max[own],
+            boxes.reach[own],
         )
         outline_slot(some, hours, far, outline, slot)
 
 
 @compiled
 def lowest_sum_to_outline(
-    a: Samples, n_a: int, outline: Outline, b: int, n_b: int, hours: Hours, room: Reach, scale: Scale, limit: float
+    a: Samples,
+    n_a: int,
+    outline: Outline,
+    b: int,
+    n_b: int,
+    hours: Hours,
+    room: Reach,
+    scale: Scale,
+    limit: float,
 ) -> Any:
     """A bound below the sum of a's boxes to those in slot b, times n_a + n_b; ends early above ``limit``.
 
@@ -139,7 +165,9 @@ def lowest_sum_to_outline(
         x_min, x_max, y_min, y_max = outline.patches[b, r]
         wide, high = x_max - x_min + 1, y_max - y_min + 1
         for j in range(m):
-            gap = max(x_min - a.x_max[j] + 1, a.x_min[j] - x_max, 0) + max(y_min - a.y_max[j] + 1, a.y_min[j] - y_max, 0)
+            gap = max(x_min - a.x_max[j] + 1, a.x_min[j] - x_max, 0) + max(
+                y_min - a.y_max[j] + 1, a.y_min[j] - y_max, 0
+            )
             more = max(a.x_max[j] - a.x_min[j] - wide, 0) + max(a.y_max[j] - a.y_min[j] - high, 0)
             spaces[j] = min(spaces[j], scale.per_cell * (both * gap + n_b * more))
     total = np.int64(0)
@@ -153,7 +181,9 @@ def lowest_sum_to_outline(
         wait = np.int64(waits[first])
         for h in range(first + 1, last + 1):
             wait = min(wait, np.int64(waits[h]))
-        least_wait = min(scale.per_slot * (both * wait + n_b * max(a.t_end[j] - a.t_start[j] - longest, 0)), cap)
+        least_wait = min(
+            scale.per_slot * (both * wait + n_b * max(a.t_end[j] - a.t_start[j] - longest, 0)), cap
+        )
         room.floors[j] = spaces[j] + least_wait
         total += least_wait
         if total > limit:

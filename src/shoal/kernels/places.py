@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from shoal.compiled import compiled
 from shoal.kernels.stretch import Integers, Numbers
+from shoal.runtime.compiled import compiled
 
 
 @compiled

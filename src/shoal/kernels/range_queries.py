@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.compiled import compiled
+from shoal.runtime.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -35,11 +35,15 @@ def place_at(lines: Lines, at: int, last: int, t: float) -> tuple[float, float]:
     if at == last or lines.t[at] == t:
         return lines.x[at], lines.y[at]
     share = (t - lines.t[at]) / (lines.t[at + 1] - lines.t[at])
-    return lines.x[at] + share * (lines.x[at + 1] - lines.x[at]), lines.y[at] + share * (lines.y[at + 1] - lines.y[at])
+    return lines.x[at] + share * (lines.x[at + 1] - lines.x[at]), lines.y[at] + share * (
+        lines.y[at + 1] - lines.y[at]
+    )
 
 
 @compiled
-def stays_near(a: Lines, i: int, b: Lines, j: int, radius_m: float, begin_s: float, end_s: float) -> tuple[bool, bool]:
+def stays_near(
+    a: Lines, i: int, b: Lines, j: int, radius_m: float, begin_s: float, end_s: float
+) -> tuple[bool, bool]:
     """Whether line i of a is within the radius of line j of b at some time, and at all times, of the closed interval.
 
     At times when one of them is not defined it is not. Between fixes the difference is linear: its least length has a closed form.
@@ -84,12 +88,25 @@ def stays_near(a: Lines, i: int, b: Lines, j: int, radius_m: float, begin_s: flo
 
 
 @compiled
-def count_near(lines: Lines, regions: Lines, queries: Queries, begin: int, end: int, sometime: Integers, always: Integers) -> None:
+def count_near(
+    lines: Lines, regions: Lines, queries: Queries, begin: int, end: int, sometime: Integers, always: Integers
+) -> None:
     """Set, for queries begin to end, how many lines are inside the region at some time, and at all times, of the interval."""
     for q in range(begin, end):
         for i in range(len(lines.offsets) - 1):
-            if lines.t[lines.offsets[i]] <= queries.end_s[q] and lines.t[lines.offsets[i + 1] - 1] >= queries.begin_s[q]:
-                some, every = stays_near(lines, i, regions, queries.region[q], queries.radius_m[q], queries.begin_s[q], queries.end_s[q])
+            if (
+                lines.t[lines.offsets[i]] <= queries.end_s[q]
+                and lines.t[lines.offsets[i + 1] - 1] >= queries.begin_s[q]
+            ):
+                some, every = stays_near(
+                    lines,
+                    i,
+                    regions,
+                    queries.region[q],
+                    queries.radius_m[q],
+                    queries.begin_s[q],
+                    queries.end_s[q],
+                )
                 sometime[q] += some
                 always[q] += every
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.compiled import compiled
 from shoal.kernels.streets import Heap, Roads, drop_top, node_distances, push
+from shoal.runtime.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -105,7 +105,9 @@ def fetch_ends(roads: Roads, cache: Cache, bound_m: float, heap: Heap, edges: In
         missed = 0
         for e in edges:
             if e >= 0:
-                missed += fetch(roads, cache, bound_m, heap, roads.u[e]) + fetch(roads, cache, bound_m, heap, roads.v[e])
+                missed += fetch(roads, cache, bound_m, heap, roads.u[e]) + fetch(
+                    roads, cache, bound_m, heap, roads.v[e]
+                )
 
 
 @compiled
@@ -116,7 +118,9 @@ def path_length(roads: Roads, cache: Cache, locations: Locations, a: int, b: int
     a_v, b_v = roads.length[e] - a_u, roads.length[f] - b_u
     from_u, from_v = cache.rows[cache.slot_of[roads.u[e]]], cache.rows[cache.slot_of[roads.v[e]]]
     to_u, to_v = roads.u[f], roads.v[f]
-    best = min(a_u + min(from_u[to_u] + b_u, from_u[to_v] + b_v), a_v + min(from_v[to_u] + b_u, from_v[to_v] + b_v))
+    best = min(
+        a_u + min(from_u[to_u] + b_u, from_u[to_v] + b_v), a_v + min(from_v[to_u] + b_u, from_v[to_v] + b_v)
+    )
     return float(min(best, abs(a_u - b_u)) if e == f else best)
 
 
@@ -139,7 +143,10 @@ def offer(
     leader, time_threshold_s, bound_m = wanted
     for i in range(state.edge_offsets[e], state.edge_offsets[e] + state.waiting_count[e]):
         row = state.waiting[i]
-        if locations.owner[row] != locations.owner[leader] and abs(locations.t[row] - locations.t[leader]) <= time_threshold_s:
+        if (
+            locations.owner[row] != locations.owner[leader]
+            and abs(locations.t[row] - locations.t[leader]) <= time_threshold_s
+        ):
             from_u, from_v = locations.along[row], roads.length[e] - locations.along[row]
             if roads.u[e] == roads.v[e]:
                 from_u = from_v = min(from_u, from_v)
@@ -174,7 +181,9 @@ def suits(
 
 
 @compiled
-def begin_search(roads: Roads, locations: Locations, state: State, room: Room, wanted: tuple[int, float, float]) -> tuple[int, int, int]:
+def begin_search(
+    roads: Roads, locations: Locations, state: State, room: Room, wanted: tuple[int, float, float]
+) -> tuple[int, int, int]:
     """Push the ends of the leader's own edge and what waits on it; the sizes of both heaps and how many nodes were touched."""
     leader, time_threshold_s, bound_m = wanted
     e, along = locations.edge[leader], locations.along[leader]
@@ -266,7 +275,9 @@ def nearest_partners(
     n_found = 0
     while (n_nodes > 0 or n_places > 0) and n_found < len(members):
         if n_places == 0 or (n_nodes > 0 and room.nodes.distance[0] < room.places.distance[0]):
-            n_nodes, n_places, n_touched = settle_node(roads, locations, state, room, wanted, n_nodes, n_places, n_touched)
+            n_nodes, n_places, n_touched = settle_node(
+                roads, locations, state, room, wanted, n_nodes, n_places, n_touched
+            )
             continue
         row = room.places.name[0]
         n_places = drop_top(room.places, n_places)
@@ -306,7 +317,18 @@ def trade_places(
         for row in range(locations.offsets[subject], locations.offsets[subject + 1]):
             if state.status[row] != UNSWAPPED:
                 continue
-            if not nearest_partners(roads, cache, locations, state, room, row, time_threshold_s, bound_m, both_sides, members[n_sets]):
+            if not nearest_partners(
+                roads,
+                cache,
+                locations,
+                state,
+                room,
+                row,
+                time_threshold_s,
+                bound_m,
+                both_sides,
+                members[n_sets],
+            ):
                 settle(state, locations.edge, row, REMOVED)
                 continue
             settle(state, locations.edge, row, SWAPPED)

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.compiled import compiled
 from shoal.kernels.stretch import Floats, Integers, Numbers
+from shoal.runtime.compiled import compiled
 
 
 class Cylinders(NamedTuple):
@@ -44,7 +44,9 @@ def count_pairs(
     near = np.zeros((len(own.lat), np.diff(offsets).max() if len(owner) else 0), dtype=np.bool_)
     for record in range(len(owner)):
         first, length = offsets[record], offsets[record + 1] - offsets[record]
-        if owner[record] == without or not mark_similar(own, stored, first, length, theta_m, theta_min, literal, earth_m, near):
+        if owner[record] == without or not mark_similar(
+            own, stored, first, length, theta_m, theta_min, literal, earth_m, near
+        ):
             continue
         for pair in range(len(pairs)):
             found, before = 0, 0
@@ -76,7 +78,10 @@ def mark_similar(
         for i in range(len(own.lat)):
             a_end, b_end = own.end_min[i] + theta_min, stored.end_min[other] + theta_min
             if literal:
-                times = own.start_min[i] <= b_end <= own.end_min[i] or stored.start_min[other] <= a_end <= stored.end_min[other]
+                times = (
+                    own.start_min[i] <= b_end <= own.end_min[i]
+                    or stored.start_min[other] <= a_end <= stored.end_min[other]
+                )
             else:
                 times = own.start_min[i] <= b_end and stored.start_min[other] <= a_end
             near[i, place] = False
@@ -87,7 +92,10 @@ def mark_similar(
             if 2 * earth_m * abs(half_lat) > reach_m + 1:  # no great circle is shorter
                 continue
             half_lon = (stored.lon[other] - own.lon[i]) / 2
-            h = math.sin(half_lat) ** 2 + math.cos(own.lat[i]) * math.cos(stored.lat[other]) * math.sin(half_lon) ** 2
+            h = (
+                math.sin(half_lat) ** 2
+                + math.cos(own.lat[i]) * math.cos(stored.lat[other]) * math.sin(half_lon) ** 2
+            )
             near[i, place] = 2 * earth_m * math.asin(min(1.0, math.sqrt(h))) <= reach_m
             any_near |= near[i, place]
     return any_near

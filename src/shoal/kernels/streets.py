@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.compiled import compiled
+from shoal.runtime.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -95,7 +95,15 @@ class Pieces(NamedTuple):
 
 
 @compiled
-def list_pieces(pieces: Pieces, x_min: float, y_min: float, cell_m: float, across: int, offsets: Integers, listed: Integers) -> None:
+def list_pieces(
+    pieces: Pieces,
+    x_min: float,
+    y_min: float,
+    cell_m: float,
+    across: int,
+    offsets: Integers,
+    listed: Integers,
+) -> None:
     """Which pieces each cell of a grid may hold. First call, with an empty ``listed``: set offsets [cells + 1]; second call: set listed."""
     counting = len(listed) == 0
     for piece in range(len(pieces.edge)):
@@ -150,7 +158,9 @@ def nearest_places(
                 step = 1 if rim else max(2 * ring, 1)
                 for column in range(own_column - ring, own_column + ring + 1, step):
                     if 0 <= column < across:
-                        for place in range(offsets[row * across + column], offsets[row * across + column + 1]):
+                        for place in range(
+                            offsets[row * across + column], offsets[row * across + column + 1]
+                        ):
                             p = listed[place]
                             dx, dy = pieces.x1[p] - pieces.x0[p], pieces.y1[p] - pieces.y0[p]
                             square = dx * dx + dy * dy
@@ -158,9 +168,13 @@ def nearest_places(
                             if square > 0:
                                 along = ((x[i] - pieces.x0[p]) * dx + (y[i] - pieces.y0[p]) * dy) / square
                                 along = min(max(along, 0.0), 1.0)
-                            off = math.hypot(pieces.x0[p] + along * dx - x[i], pieces.y0[p] + along * dy - y[i])
+                            off = math.hypot(
+                                pieces.x0[p] + along * dx - x[i], pieces.y0[p] + along * dy - y[i]
+                            )
                             if off < best or (off == best and (edge[i] < 0 or pieces.edge[p] < edge[i])):
                                 best, edge[i] = off, pieces.edge[p]
-                                share[i] = pieces.from_share[p] + along * (pieces.to_share[p] - pieces.from_share[p])
+                                share[i] = pieces.from_share[p] + along * (
+                                    pieces.to_share[p] - pieces.from_share[p]
+                                )
             ring += 1
         distance[i] = best if edge[i] >= 0 else np.inf

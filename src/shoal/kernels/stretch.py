@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.compiled import compiled
+from shoal.runtime.compiled import compiled
 
 Numbers = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -94,7 +94,9 @@ def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale, limi
             if least_spaces[place] < 0:
                 least_space = half
                 for j in range(raw.place_offsets[b], raw.place_offsets[b + 1]):
-                    least_space = min(least_space, per_cell * (abs(raw.place_x[j] - x) + abs(raw.place_y[j] - y)))
+                    least_space = min(
+                        least_space, per_cell * (abs(raw.place_x[j] - x) + abs(raw.place_y[j] - y))
+                    )
                 least_spaces[place] = least_space
             best = min(best, half + least_space)
         total += best
@@ -112,12 +114,16 @@ def surrounding_box(boxes: Samples) -> tuple[Any, Any, Any, Any]:
 @compiled
 def way_to(around: tuple[Any, Any, Any, Any], a: Samples, i: int, n_a: int, n_b: int, scale: Scale) -> Any:
     """What a's box i costs in space at least, times n_a + n_b, beside boxes with these surroundings."""
-    away = max(around[0] - a.x_max[i], a.x_min[i] - around[1], 0) + max(around[2] - a.y_max[i], a.y_min[i] - around[3], 0)
+    away = max(around[0] - a.x_max[i], a.x_min[i] - around[1], 0) + max(
+        around[2] - a.y_max[i], a.y_min[i] - around[3], 0
+    )
     return (n_a + n_b) * min(scale.per_cell * away, scale.half)
 
 
 @compiled
-def nearest_box(a: Samples, i: int, n_a: int, b: Samples, near: int, n_b: int, least_space: Any, scale: Scale) -> tuple[int, Any]:
+def nearest_box(
+    a: Samples, i: int, n_a: int, b: Samples, near: int, n_b: int, least_space: Any, scale: Scale
+) -> tuple[int, Any]:
     """Position and cost (times n_a + n_b) of b's box with the least stretch from a's box i; the first of equals.
 
     near: the first position in b whose start is not before the start of a's box i. least_space: what all boxes of b cost in space at
@@ -128,7 +134,14 @@ def nearest_box(a: Samples, i: int, n_a: int, b: Samples, near: int, n_b: int, l
     """
     both = n_a + n_b
     cap = both * scale.half
-    t_start, t_end, x_min, y_min, x_max, y_max = a.t_start[i], a.t_end[i], a.x_min[i], a.y_min[i], a.x_max[i], a.y_max[i]
+    t_start, t_end, x_min, y_min, x_max, y_max = (
+        a.t_start[i],
+        a.t_end[i],
+        a.x_min[i],
+        a.y_min[i],
+        a.x_max[i],
+        a.y_max[i],
+    )
     own_space = x_max - x_min + y_max - y_min
     own_time = t_end - t_start
     best = 2 * cap + 1
@@ -145,9 +158,16 @@ def nearest_box(a: Samples, i: int, n_a: int, b: Samples, near: int, n_b: int, l
             if least > best or (least == best and step > 0):
                 break
             long = max(t_end, b.t_end[j]) - min(t_start, b.t_start[j])
-            time = min(scale.per_slot * (both * long - n_a * own_time - n_b * (b.t_end[j] - b.t_start[j])), cap)
+            time = min(
+                scale.per_slot * (both * long - n_a * own_time - n_b * (b.t_end[j] - b.t_start[j])), cap
+            )
             if time + least_space <= best:
-                wide = max(x_max, b.x_max[j]) - min(x_min, b.x_min[j]) + max(y_max, b.y_max[j]) - min(y_min, b.y_min[j])
+                wide = (
+                    max(x_max, b.x_max[j])
+                    - min(x_min, b.x_min[j])
+                    + max(y_max, b.y_max[j])
+                    - min(y_min, b.y_min[j])
+                )
                 other_space = b.x_max[j] - b.x_min[j] + b.y_max[j] - b.y_min[j]
                 cost = time + min(scale.per_cell * (both * wide - n_a * own_space - n_b * other_space), cap)
                 if cost < best or (cost == best and step < 0):
@@ -166,7 +186,9 @@ def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> t
     for i in range(len(a.t_start)):
         while near < len(b.t_start) and b.t_start[near] < a.t_start[i]:
             near += 1
-        chosen[i], cost[i] = nearest_box(a, i, n_a, b, near, n_b, way_to(around_b, a, i, n_a, n_b, scale), scale)
+        chosen[i], cost[i] = nearest_box(
+            a, i, n_a, b, near, n_b, way_to(around_b, a, i, n_a, n_b, scale), scale
+        )
     return chosen, cost
 
 
@@ -187,7 +209,15 @@ def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: flo
 
 @compiled
 def box_sum_from(
-    a: Samples, n_a: int, b: Samples, n_b: int, spaces: Numbers, floors: Numbers, lowest: Any, scale: Scale, limit: float
+    a: Samples,
+    n_a: int,
+    b: Samples,
+    n_b: int,
+    spaces: Numbers,
+    floors: Numbers,
+    lowest: Any,
+    scale: Scale,
+    limit: float,
 ) -> Any:
     """The same from bounds: floors [m] below the cost of each of a's boxes, ``lowest`` their sum, spaces [m] below each in space alone.
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from shoal.compiled import compiled
+from shoal.runtime.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.compiled import compiled
+from shoal.runtime.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -69,7 +69,10 @@ def sum_of_squares(courses: Courses, stamps: Stamps, i: int, j: int, first: int,
             later = float(sum_t - n * t)
             later_squared = float(sum_tt - 2 * t * sum_t + n * t * t)
             total += (n - 1) * (away_x * away_x + away_y * away_y)
-            total += 2 * (away_x * drift_x + away_y * drift_y) * later + (drift_x * drift_x + drift_y * drift_y) * later_squared
+            total += (
+                2 * (away_x * drift_x + away_y * drift_y) * later
+                + (drift_x * drift_x + drift_y * drift_y) * later_squared
+            )
         at = until
         if rank[a + 1] == at and a + 2 < offsets[i + 1]:
             a += 1

@@ -2,18 +2,18 @@
 
 from typing import Any, ClassVar, Final, Protocol
 
-from shoal.claims import Claim
-from shoal.methods.glove import Glove
-from shoal.methods.kte_hide import KteHide
-from shoal.methods.nwa import Nwa
-from shoal.methods.reach_locations import ReachLocations
+from shoal.methods.co_location.nwa import Nwa
+from shoal.methods.co_location.w4m import W4m
+from shoal.methods.glove.glove import Glove
+from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.methods.static import StaticGeneralisation
-from shoal.methods.swap_locations import SwapLocations
-from shoal.methods.w4m import W4m
-from shoal.randomness import Randomness
-from shoal.release import AnyRelease, Linkage
-from shoal.run import Run
-from shoal.trajectories import Trajectories
+from shoal.methods.swapping.reach_locations import ReachLocations
+from shoal.methods.swapping.swap_locations import SwapLocations
+from shoal.model.claims import Claim
+from shoal.model.release import AnyRelease, Linkage
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
 
 
 class Method(Protocol):
@@ -30,11 +30,15 @@ class Method(Protocol):
     def parameters(self) -> dict[str, Any]:
         """All parameters, as a manifest holds them."""
 
-    def anonymize(self, original: Trajectories, rng: Randomness, run: Run | None = None) -> tuple[AnyRelease, Linkage]:
+    def anonymize(
+        self, original: Trajectories, rng: Randomness, run: Run | None = None
+    ) -> tuple[AnyRelease, Linkage]:
         """The release, and who became which record."""
 
 
-METHODS: Final[dict[str, type[Glove | KteHide | Nwa | ReachLocations | StaticGeneralisation | SwapLocations | W4m]]] = {
+METHODS: Final[
+    dict[str, type[Glove | KteHide | Nwa | ReachLocations | StaticGeneralisation | SwapLocations | W4m]]
+] = {
     "glove": Glove,
     "kte-hide": KteHide,
     "nwa": Nwa,

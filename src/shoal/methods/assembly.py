@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.claims import BoxClaim
 from shoal.errors import NothingLeftError
 from shoal.kernels.cover import count_covered
-from shoal.randomness import Randomness
-from shoal.release import Boxes, Linkage, Losses, Release
-from shoal.trajectories import Integers, Trajectories
+from shoal.model.claims import BoxClaim
+from shoal.model.release import Boxes, Linkage, Losses, Release
+from shoal.model.trajectories import Integers, Trajectories
+from shoal.runtime.randomness import Randomness
 
 _FEWEST_TO_TELL_AN_ORDER: Final = 4
 
@@ -38,7 +38,9 @@ def assemble(
     Raises NothingLeftError when nobody is left to publish.
     """
     if not crowds:
-        raise NothingLeftError("every subject would be suppressed, so there is nothing to publish; relax the suppression thresholds")
+        raise NothingLeftError(
+            "every subject would be suppressed, so there is nothing to publish; relax the suppression thresholds"
+        )
     members = np.concatenate([crowd.members for crowd in crowds])
     crowd_of = np.repeat(np.arange(len(crowds)), [len(crowd.members) for crowd in crowds])
     order = unrelated_order(members, original.input_rank, rng)
@@ -69,7 +71,9 @@ def assemble(
         rows_repaired=dict(original.intake.repaired),
     )
     linked = np.argsort(members)
-    return release, Linkage(tuple(original.ids[members[i]] for i in linked), tuple(trajectory_ids[i] for i in linked))
+    return release, Linkage(
+        tuple(original.ids[members[i]] for i in linked), tuple(trajectory_ids[i] for i in linked)
+    )
 
 
 def unrelated_order(members: Integers, input_rank: Integers | None, rng: Randomness) -> Integers:

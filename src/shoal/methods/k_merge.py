@@ -7,12 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.kernels.k_merge import best_partition
-from shoal.release import Boxes
-from shoal.stretch import trajectories_of_arrays
-from shoal.trajectories import Grid, Integers, Trajectories
+from shoal.measures.stretch import trajectories_of_arrays
+from shoal.model.release import Boxes
+from shoal.model.trajectories import Grid, Integers, Trajectories
 
 
-def k_merge(fingerprints: Trajectories | Sequence[npt.ArrayLike], grid: Grid | None = None) -> tuple[npt.NDArray[Any], int]:
+def k_merge(
+    fingerprints: Trajectories | Sequence[npt.ArrayLike], grid: Grid | None = None
+) -> tuple[npt.NDArray[Any], int]:
     """The optimal generalised trajectory of k fingerprints, and its cost in slots times cells.
 
     fingerprints: Trajectories, all of whose subjects are merged, on a grid of their own; or arrays [m, 3] of (t, x, y) in seconds and

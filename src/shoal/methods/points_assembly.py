@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from shoal.claims import PointClaim
 from shoal.errors import NothingLeftError
 from shoal.methods.assembly import unrelated_order
-from shoal.randomness import Randomness
-from shoal.release import Linkage, Losses, PointRelease, Points
-from shoal.trajectories import Integers, Trajectories
+from shoal.model.claims import PointClaim
+from shoal.model.release import Linkage, Losses, PointRelease, Points
+from shoal.model.trajectories import Integers, Trajectories
+from shoal.runtime.randomness import Randomness
 
 
 def assemble_points(
@@ -32,7 +32,9 @@ def assemble_points(
     Raises NothingLeftError without a record, or with one that has no point.
     """
     if not len(members) or (np.diff(offsets) < 1).any():
-        raise NothingLeftError("every point would be left out, so there is nothing to publish; relax the thresholds, or add people")
+        raise NothingLeftError(
+            "every point would be left out, so there is nothing to publish; relax the thresholds, or add people"
+        )
     order = unrelated_order(members, original.input_rank, rng)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
@@ -60,5 +62,8 @@ def assemble_points(
         rows_repaired=dict(original.intake.repaired),
     )
     by_subject = np.argsort(members)
-    uids, names = tuple(original.ids[members[i]] for i in by_subject), tuple(trajectory_ids[place[i]] for i in by_subject)
+    uids, names = (
+        tuple(original.ids[members[i]] for i in by_subject),
+        tuple(trajectory_ids[place[i]] for i in by_subject),
+    )
     return release, Linkage(uids, names, stands_for=stands_for[rows]), rows

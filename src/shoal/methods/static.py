@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.claims import KAnonymity
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.methods.assembly import Crowd, assemble
-from shoal.randomness import Randomness
-from shoal.release import Boxes, Linkage, Release
-from shoal.run import Run
-from shoal.trajectories import Integers, Trajectories
+from shoal.model.claims import KAnonymity
+from shoal.model.release import Boxes, Linkage, Release
+from shoal.model.trajectories import Integers, Trajectories
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
 from shoal.units import show_m, show_s
 
 
@@ -35,7 +35,9 @@ class StaticGeneralisation:
         self.claim()
         for name, value, example in (("grid_m", self.grid_m, "4000"), ("slot_s", self.slot_s, "7200")):
             if not (np.isfinite(value) and value > 0):
-                raise MisuseError(f"{name} = {value} must be finite and greater than 0, for example {example}")
+                raise MisuseError(
+                    f"{name} = {value} must be finite and greater than 0, for example {example}"
+                )
 
     def claim(self) -> KAnonymity:
         """k-anonymity; boxes of two cells may share a slot."""
@@ -45,7 +47,9 @@ class StaticGeneralisation:
         """All parameters, as a manifest holds them."""
         return asdict(self)
 
-    def anonymize(self, original: Trajectories, rng: Randomness, run: Run | None = None) -> tuple[Release, Linkage]:
+    def anonymize(
+        self, original: Trajectories, rng: Randomness, run: Run | None = None
+    ) -> tuple[Release, Linkage]:
         """The release and who became which record.
 
         Raises MisuseError with fewer than k people or when a cell of the grid is no whole number of the data's, NothingLeftError when
@@ -57,7 +61,9 @@ class StaticGeneralisation:
                 f"no {self.k} people share all their cells of {show_m(self.grid_m)} and {show_s(self.slot_s)}, so everybody would be "
                 "suppressed; choose a coarser grid or longer slots"
             )
-        return assemble(original, crowds, claim=self.claim(), method="static", parameters=self.parameters(), rng=rng)
+        return assemble(
+            original, crowds, claim=self.claim(), method="static", parameters=self.parameters(), rng=rng
+        )
 
     def crowds(self, original: Trajectories, run: Run) -> list[Crowd]:
         """The crowds of at least k people with the same coarse samples, and one box for each of these."""
@@ -70,7 +76,13 @@ class StaticGeneralisation:
         for subject, (start, end) in enumerate(pairwise(original.offsets.tolist())):
             alike.setdefault(np.unique(place[start:end]).tobytes(), []).append(subject)
         crowds = [np.array(members) for members in alike.values() if len(members) >= self.k]
-        return list(run.map(lambda members: Crowd(members=members, boxes=_hulls(original, members, place)), crowds, label="generalising"))
+        return list(
+            run.map(
+                lambda members: Crowd(members=members, boxes=_hulls(original, members, place)),
+                crowds,
+                label="generalising",
+            )
+        )
 
     def _coarse(self, original: Trajectories) -> Integers:
         """[m] a number for each sample, the same for those in one coarse cell and slot."""
@@ -86,7 +98,9 @@ def _whole_number(coarse: float, fine: float, name: str, of: str, show: Any) -> 
     ratio = Fraction(repr(float(coarse))) / Fraction(repr(float(fine)))
     if ratio.denominator != 1:
         valid = [show(fine * count) for count in (int(ratio), int(ratio) + 1) if count]
-        raise MisuseError(f"{name} = {show(coarse)} is not a multiple of the data's {of} of {show(fine)}; use {' or '.join(valid)}")
+        raise MisuseError(
+            f"{name} = {show(coarse)} is not a multiple of the data's {of} of {show(fine)}; use {' or '.join(valid)}"
+        )
     return int(ratio)
 
 

@@ -1,9 +1,9 @@
 """Results to one self-contained HTML file; templates apart from computation."""
 
-from shoal.report.evidence import gather_evidence
-from shoal.report.exposure_words import gaps_in_numbers, gaps_in_words
-from shoal.report.pages import assessment_report, release_page, release_report
-from shoal.report.points_page import points_report
+from shoal.report.facts.evidence import gather_evidence
+from shoal.report.pages.points import points_report
+from shoal.report.pages.release import assessment_report, release_page, release_report
+from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
 
 __all__ = [
     "assessment_report",

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from shoal.release import Boxes
-from shoal.report.curves import Curve, curve_of_extents
-from shoal.report.density import Density
-from shoal.report.evidence import shown_shares
-from shoal.report.example import Example
-from shoal.report.facts import GapFacts, ReleaseFacts
-from shoal.trajectories import Grid
+from shoal.model.release import Boxes
+from shoal.model.trajectories import Grid
+from shoal.report.facts.curves import Curve, curve_of_extents
+from shoal.report.facts.density import Density
+from shoal.report.facts.evidence import shown_shares
+from shoal.report.facts.example import Example
+from shoal.report.facts.release import GapFacts, ReleaseFacts
 from shoal.units import show_m, show_s
 from shoal.utility.vanished import Vanished
 
@@ -29,7 +29,22 @@ FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', A
 _INK: Final = "#1b2733"
 _FAINT: Final = "#dfe4ea"
 _LENGTHS_M: Final = tuple(digit * 10.0**power for power in range(-2, 8) for digit in (1, 2, 5))
-_DURATIONS_S: Final = (1.0, 10.0, 60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0, 21600.0, 43200.0, 86400.0, 172800.0, 604800.0, 2419200.0)
+_DURATIONS_S: Final = (
+    1.0,
+    10.0,
+    60.0,
+    300.0,
+    900.0,
+    1800.0,
+    3600.0,
+    7200.0,
+    21600.0,
+    43200.0,
+    86400.0,
+    172800.0,
+    604800.0,
+    2419200.0,
+)
 _MOST_BARS_LABELLED: Final = 16
 _BAR_ABOVE: Final = {"orientation": "h", "thickness": 12, "len": 1.0, "y": 1.02, "yanchor": "bottom"}
 
@@ -50,11 +65,20 @@ def gap_cdfs(gaps: Sequence[GapFacts]) -> "Figure":
     return cdfs(curves, "k-gap", "share of people", unit_range=True)
 
 
-def cdfs(curves: Sequence[tuple[str, Curve]], x_title: str, y_title: str, *, unit_range: bool = False) -> "Figure":
+def cdfs(
+    curves: Sequence[tuple[str, Curve]], x_title: str, y_title: str, *, unit_range: bool = False
+) -> "Figure":
     """Cumulative distributions over people on a linear axis, from 0 to as far as they reach, to 1 where that is the end of the scale."""
     figure = _figure(x_title, y_title)
     for number, (name, curve) in enumerate(curves):
-        figure.add_scatter(x=curve.value, y=curve.share, mode="lines", name=name, line=_line(number), hovertemplate="%{x:.3g}: %{y:.1%}")
+        figure.add_scatter(
+            x=curve.value,
+            y=curve.share,
+            mode="lines",
+            name=name,
+            line=_line(number),
+            hovertemplate="%{x:.3g}: %{y:.1%}",
+        )
     reach = max((curve.value[-1] for _, curve in curves if curve.value), default=1.0) * 1.08 or 1.0
     figure.update_xaxes(range=[0, min(reach, 1.0) if unit_range else reach])
     if len(curves) == 1:
@@ -67,9 +91,17 @@ def crowd_sizes(facts: ReleaseFacts) -> "Figure":
     """How many crowds there are of each size."""
     figure = _figure("people in a crowd", "number of crowds")
     sizes, numbers = list(facts.crowds), list(facts.crowds.values())
-    figure.add_bar(x=sizes, y=numbers, marker_color=COLOURS[0], width=0.7, hovertemplate="%{y:,} crowds of %{x}<extra></extra>")
+    figure.add_bar(
+        x=sizes,
+        y=numbers,
+        marker_color=COLOURS[0],
+        width=0.7,
+        hovertemplate="%{y:,} crowds of %{x}<extra></extra>",
+    )
     low, high = max(0.0, min(sizes) - 2.5), max(sizes) + 2.5
-    figure.update_xaxes(range=[low, high], tickformat="d", dtick=1 if high - low <= _MOST_BARS_LABELLED else None)
+    figure.update_xaxes(
+        range=[low, high], tickformat="d", dtick=1 if high - low <= _MOST_BARS_LABELLED else None
+    )
     figure.update_yaxes(rangemode="tozero", tickformat=",d")
     figure.update_layout(showlegend=False, margin={"t": 12})
     return figure
@@ -105,11 +137,21 @@ def release_map(density: Density, outlines: Boxes, grid: Grid, *, projected: boo
         },
     )
     x, y = _outline(outlines, km)
-    figure.add_scatter(x=x, y=y, mode="lines", line={"color": COLOURS[1], "width": 0.8}, opacity=0.6, hoverinfo="skip", name="some boxes")
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        line={"color": COLOURS[1], "width": 0.8},
+        opacity=0.6,
+        hoverinfo="skip",
+        name="some boxes",
+    )
     x_range = [window.x * km, (window.x + window.columns * window.side) * km]
     y_range = [window.y * km, (window.y + window.rows * window.side) * km]
     figure.update_xaxes(range=x_range, constrain="domain", showgrid=False, tickformat=",~r", nticks=6)
-    figure.update_yaxes(range=y_range, constrain="domain", scaleanchor="x", showgrid=False, tickformat=",~r", nticks=6)
+    figure.update_yaxes(
+        range=y_range, constrain="domain", scaleanchor="x", showgrid=False, tickformat=",~r", nticks=6
+    )
     figure.update_layout(showlegend=False, margin={"t": 62, "r": 8})
     return figure
 
@@ -146,8 +188,15 @@ def vanished_by_place(vanished: Vanished) -> "Figure":
 def vanished_by_hour(vanished: Vanished) -> "Figure":
     """The share of raw samples lost in each hour of the day (UTC), in steps of 5 %; hours with fewer than ten people have no bar."""
     figure = _figure("hour of the day (UTC)", "share of raw samples lost")
-    shares = [None if np.isnan(share) else round(share, 2) for share in shown_shares(vanished.by_hour).tolist()]
-    figure.add_bar(x=list(range(24)), y=shares, marker_color=COLOURS[1], hovertemplate="%{x} to %{x}:59: about %{y:.0%}<extra></extra>")
+    shares = [
+        None if np.isnan(share) else round(share, 2) for share in shown_shares(vanished.by_hour).tolist()
+    ]
+    figure.add_bar(
+        x=list(range(24)),
+        y=shares,
+        marker_color=COLOURS[1],
+        hovertemplate="%{x} to %{x}:59: about %{y:.0%}<extra></extra>",
+    )
     figure.update_xaxes(range=[-0.6, 23.6], tickvals=[0, 6, 12, 18, 23])
     _share_axis(figure)
     figure.update_layout(showlegend=False, margin={"t": 12})
@@ -160,7 +209,13 @@ def example_in_space(example: Example, grid: Grid) -> "Figure":
     figure = _figure("east, km", "north, km")
     x, y = _outline(example.boxes, km)
     figure.add_scatter(
-        x=x, y=y, mode="lines", fill="toself", fillcolor="rgba(90,100,110,0.10)", line={"color": "#5a646e", "width": 1}, name="published"
+        x=x,
+        y=y,
+        mode="lines",
+        fill="toself",
+        fillcolor="rgba(90,100,110,0.10)",
+        line={"color": "#5a646e", "width": 1},
+        name="published",
     )
     for number, (_, cells_x, cells_y) in enumerate(example.members):
         figure.add_scatter(
@@ -184,10 +239,23 @@ def example_in_time(example: Example, grid: Grid) -> "Figure":
     x: list[float | None] = []
     y: list[float | None] = []
     for begin, end in zip(example.boxes.t_start.tolist(), example.boxes.t_end.tolist(), strict=True):
-        x += [(begin - start) * hours, (end - start) * hours, (end - start) * hours, (begin - start) * hours, (begin - start) * hours, None]
+        x += [
+            (begin - start) * hours,
+            (end - start) * hours,
+            (end - start) * hours,
+            (begin - start) * hours,
+            (begin - start) * hours,
+            None,
+        ]
         y += [-0.45, -0.45, top - 0.55, top - 0.55, -0.45, None]
     figure.add_scatter(
-        x=x, y=y, mode="lines", fill="toself", fillcolor="rgba(90,100,110,0.10)", line={"color": "#5a646e", "width": 0.6}, name="published"
+        x=x,
+        y=y,
+        mode="lines",
+        fill="toself",
+        fillcolor="rgba(90,100,110,0.10)",
+        line={"color": "#5a646e", "width": 0.6},
+        name="published",
     )
     for number, (t, _, _) in enumerate(example.members):
         row = top - 1 - number
@@ -197,9 +265,18 @@ def example_in_time(example: Example, grid: Grid) -> "Figure":
             "symbol": "line-ns",
             "line": {"color": COLOURS[number % len(COLOURS)], "width": 2},
         }
-        figure.add_scatter(x=_list((t - start + 0.5) * hours), y=[row] * len(t), mode="markers", marker=marker, name=f"member {number + 1}")
+        figure.add_scatter(
+            x=_list((t - start + 0.5) * hours),
+            y=[row] * len(t),
+            mode="markers",
+            marker=marker,
+            name=f"member {number + 1}",
+        )
     figure.update_yaxes(
-        tickvals=list(range(top)), ticktext=[f"member {top - row}" for row in range(top)], range=[-0.7, top - 0.3], showgrid=False
+        tickvals=list(range(top)),
+        ticktext=[f"member {top - row}" for row in range(top)],
+        range=[-0.7, top - 0.3],
+        showgrid=False,
     )
     figure.update_layout(showlegend=False, margin={"t": 12})
     return figure
@@ -216,14 +293,22 @@ def _accuracy(facts: ReleaseFacts, *, spatial: bool) -> "Figure":
         line = {**_line(number), "shape": "hv"}
         shown = [show_m(value) if spatial else show_s(value) for value in curve.value]
         figure.add_scatter(
-            x=curve.value, y=curve.share, mode="lines", name=name, line=line, text=shown, hovertemplate="at most %{text}: %{y:.1%}"
+            x=curve.value,
+            y=curve.share,
+            mode="lines",
+            name=name,
+            line=line,
+            text=shown,
+            hovertemplate="at most %{text}: %{y:.1%}",
         )
     reference = 2000.0 if spatial else 7200.0
     low = (2 * grid.cell_m if spatial else grid.slot_s) / 1.25
     high = max([reference, low * 10, *(curve.value[-1] for _, curve in curves if curve.value)]) * 1.25
     ticks = _log_ticks(_LENGTHS_M if spatial else _DURATIONS_S, reference, low, high)
     labels = [show_m(tick) if spatial else show_s(tick) for tick in ticks]
-    figure.update_xaxes(type="log", range=[np.log10(low), np.log10(high)], tickvals=ticks, ticktext=labels, tickangle=0)
+    figure.update_xaxes(
+        type="log", range=[np.log10(low), np.log10(high)], tickvals=ticks, ticktext=labels, tickangle=0
+    )
     if low < reference:
         figure.add_vline(x=reference, line={"color": _INK, "width": 1, "dash": "dot"})
     _share_axis(figure)
@@ -271,14 +356,22 @@ def _line(number: int) -> dict[str, Any]:
 
 def _marker(number: int) -> dict[str, Any]:
     symbols = ("circle", "diamond", "square", "cross", "triangle-up", "x", "star")
-    return {"color": COLOURS[number % len(COLOURS)], "symbol": symbols[number % len(symbols)], "size": 7, "opacity": 0.8}
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "symbol": symbols[number % len(symbols)],
+        "size": 7,
+        "opacity": 0.8,
+    }
 
 
 def _log_ticks(candidates: Sequence[float], reference: float, low: float, high: float) -> list[float]:
     """The reference and, outwards from it, as many round values in the range as leave room for their labels on a phone."""
     apart = np.log10(high / low) / 5.5
     ticks = [reference] if low <= reference <= high else []
-    for value in [*(value for value in reversed(candidates) if value < reference), *(value for value in candidates if value > reference)]:
+    for value in [
+        *(value for value in reversed(candidates) if value < reference),
+        *(value for value in candidates if value > reference),
+    ]:
         if low <= value <= high and all(abs(np.log10(value / tick)) >= apart for tick in ticks):
             ticks.append(value)
     return sorted(ticks)

@@ -10,15 +10,15 @@ from typing import Final
 
 import numpy as np
 
-from shoal.checkpoint import Arrays, Checkpoint
 from shoal.errors import ClaimError, NothingLeftError
 from shoal.methods.assembly import Crowd, assemble
-from shoal.methods.glove import Glove
-from shoal.randomness import Randomness
-from shoal.release import Boxes
-from shoal.run import Run
-from shoal.stored_people import StoredPeople
-from shoal.trajectories import Integers, Trajectories
+from shoal.methods.glove.glove import Glove
+from shoal.model.people_on_disk import StoredPeople
+from shoal.model.release import Boxes
+from shoal.model.trajectories import Integers, Trajectories
+from shoal.runtime.checkpoint import Arrays, Checkpoint
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
 from shoal.utility.accuracy import Extents, measure_accuracy
 from shoal.verification import verify
 
@@ -74,7 +74,12 @@ def _checked(original: Trajectories, task: BlockTask, crowds: list[Crowd]) -> Ar
     method = task.method
     try:
         release, linkage = assemble(
-            original, crowds, claim=method.claim(), method="glove", parameters=method.parameters(), rng=Randomness.from_system()
+            original,
+            crowds,
+            claim=method.claim(),
+            method="glove",
+            parameters=method.parameters(),
+            rng=Randomness.from_system(),
         )  # its names and order are thrown away: those of the whole release are drawn for all blocks together
     except NothingLeftError:
         nothing = np.empty((0, 3), dtype=np.int64)

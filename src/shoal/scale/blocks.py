@@ -11,13 +11,15 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.projection import Floats
-from shoal.trajectories import Integers
+from shoal.model.projection import Floats
+from shoal.model.trajectories import Integers
 
 _EDGES: Final = (0.05, 0.95)  # the spread is that of the middle nine tenths: single outliers decide nothing
 
 
-def split_into_blocks(middles: Integers, caps: tuple[float, float, float], size: int, k: int) -> list[Integers]:
+def split_into_blocks(
+    middles: Integers, caps: tuple[float, float, float], size: int, k: int
+) -> list[Integers]:
     """Ascending positions of the people of each block.
 
     middles: [n, 3] slot and cell of each person. caps: how many slots, cells and cells count as equally far. size: the most people in a
@@ -29,7 +31,9 @@ def split_into_blocks(middles: Integers, caps: tuple[float, float, float], size:
             f"blocks of {size} people are too small for k = {k}; make them of {2 * k} people at least, better of some thousands"
         )
     if n < k:
-        raise MisuseError(f"k = {k} needs at least {k} people, and the data has {n}; choose a smaller k or add people")
+        raise MisuseError(
+            f"k = {k} needs at least {k} people, and the data has {n}; choose a smaller k or add people"
+        )
     places: Floats = middles / np.array(caps)
     waiting = [(np.arange(n), -(-n // size))]
     blocks = []

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol, TypeVar
 
 from shoal.errors import MisuseError
-from shoal.run import Run, available_cores
+from shoal.runtime.run import Run, available_cores
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -44,11 +44,11 @@ def engine_of(text: str) -> Engine:
         case "threads" if not detail:
             return Threads()
         case "local" if not detail or (detail.isdecimal() and int(detail)):
-            from shoal.scale.processes import Processes
+            from shoal.scale.engine_local import Processes
 
             return Processes(int(detail) if detail else available_cores())
         case "dask":
-            from shoal.scale.dask_cluster import DaskCluster
+            from shoal.scale.engine_dask import DaskCluster
 
             return DaskCluster(detail or None)
         case _:

@@ -105,9 +105,12 @@ class Coverage:
         length = law.lengths_m(rng.random(origin.size))[:, None]
         angle = rng.random((origin.size, n_directions)) * (2 * np.pi)
         ends, distance = self.serving(
-            self.x_m[origin][:, None] + length * np.cos(angle), self.y_m[origin][:, None] + length * np.sin(angle)
+            self.x_m[origin][:, None] + length * np.cos(angle),
+            self.y_m[origin][:, None] + length * np.sin(angle),
         )
-        pull = np.cumsum(np.where(distance <= _OUTSIDE * self.spacing_m[ends], self.density[ends], 0.0), axis=1)
+        pull = np.cumsum(
+            np.where(distance <= _OUTSIDE * self.spacing_m[ends], self.density[ends], 0.0), axis=1
+        )
         choice = (pull <= (rng.random(origin.size) * pull[:, -1])[:, None]).sum(axis=1)
         chosen = ends[np.arange(origin.size), np.minimum(choice, n_directions - 1)]
         return np.where(pull[:, -1] > 0, chosen, origin)
@@ -125,7 +128,10 @@ def _nearest_others(x: Floats, y: Floats) -> tuple[Indices, Floats]:
         nearest = np.argpartition(squared, k - 1, axis=1)[:, :k]
         metres = np.sqrt(np.take_along_axis(squared, nearest, axis=1))
         order = np.argsort(metres, axis=1, kind="stable")
-        neighbours[own], distances[own] = np.take_along_axis(nearest, order, axis=1), np.take_along_axis(metres, order, axis=1)
+        neighbours[own], distances[own] = (
+            np.take_along_axis(nearest, order, axis=1),
+            np.take_along_axis(metres, order, axis=1),
+        )
     return neighbours, distances
 
 

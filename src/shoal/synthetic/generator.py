@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 import numpy as np
 
 from shoal.errors import MisuseError, OutputError
-from shoal.run import Run, silent
+from shoal.runtime.run import Run, silent
 from shoal.synthetic.activity import event_minutes
 from shoal.synthetic.coverage import Coverage, Indices
 from shoal.synthetic.people import live
@@ -56,14 +56,20 @@ class World:
         """Raises MisuseError when a number is too small or the layout unknown."""
         for name, value in (("n_subjects", n_subjects), ("days", days)):
             if value < 1:
-                raise MisuseError(f"{name} = {value} must be at least 1; choose for example {name} = {1000 if name != 'days' else 7}")
+                raise MisuseError(
+                    f"{name} = {value} must be at least 1; choose for example {name} = {1000 if name != 'days' else 7}"
+                )
         if seed < 0:
             raise MisuseError("the seed is negative; choose a whole number of 0 or more")
         if layout not in LAYOUTS:
             raise MisuseError(f"layout '{layout}' is not known; choose {' or '.join(LAYOUTS)}")
         if stations is None:
-            stations = lay_out_stations(layout, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,))))
-        return cls(n_subjects=n_subjects, days=days, seed=seed, stations=stations, coverage=Coverage.of(stations))
+            stations = lay_out_stations(
+                layout, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
+            )
+        return cls(
+            n_subjects=n_subjects, days=days, seed=seed, stations=stations, coverage=Coverage.of(stations)
+        )
 
     @property
     def block_size(self) -> int:
@@ -115,12 +121,20 @@ class World:
         share = HANDOVER_SHARE * np.minimum(HANDOVER_REACH_M / self.coverage.neighbour_m[:, 0], 1.0)
         handed_over = np.flatnonzero(rng.random(station.size) < share[station])
         observed = station.copy()
-        observed[handed_over] = neighbours[station[handed_over], rng.integers(0, neighbours.shape[1], handed_over.size)]
+        observed[handed_over] = neighbours[
+            station[handed_over], rng.integers(0, neighbours.shape[1], handed_over.size)
+        ]
         return observed
 
 
 def synthesize(
-    n_subjects: int, days: int, seed: int, *, layout: Layout = "city", stations: Stations | None = None, run: Run | None = None
+    n_subjects: int,
+    days: int,
+    seed: int,
+    *,
+    layout: Layout = "city",
+    stations: Stations | None = None,
+    run: Run | None = None,
 ) -> "pa.Table":
     """Records of ``n_subjects`` people over ``days`` days from Monday 2024-01-01 (UTC), sorted by uid and t.
 
@@ -150,7 +164,7 @@ def write_synthetic(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from shoal.staging import staged_file
+    from shoal.runtime.staging import staged_file
 
     path = Path(path)
     world = World.of(n_subjects, days, seed, layout, stations)

@@ -38,7 +38,9 @@ OUTINGS_FREE_DAY: Final = (0.45, 0.50, 0.30)  # late morning, afternoon, and on 
 JOURNEYS_PER_DAY: Final = 1 / 75
 JOURNEY_DAYS: Final = 4.0
 
-_EARLIER_DAYS: Final = 14  # lived through before the first day, so that it does not find people without habits
+_EARLIER_DAYS: Final = (
+    14  # lived through before the first day, so that it does not find people without habits
+)
 _STAYS_PER_DAY: Final = 7
 _LEAD_MIN: Final = 2 * MINUTES_PER_DAY  # people are followed from the second day before the first on
 
@@ -59,7 +61,9 @@ class Stays:
 
     def place_of(self, person: Indices, minute: Indices) -> Indices:
         """The station nearest to each person at each minute since the first day's 00:00."""
-        return self.place[np.searchsorted(self.key, person * self.stride + _LEAD_MIN + minute, side="right") - 1]
+        return self.place[
+            np.searchsorted(self.key, person * self.stride + _LEAD_MIN + minute, side="right") - 1
+        ]
 
 
 def live(n: int, days: int, stations: Stations, coverage: Coverage, rng: np.random.Generator) -> Stays:
@@ -82,7 +86,9 @@ def live(n: int, days: int, stations: Stations, coverage: Coverage, rng: np.rand
     now = slice(_EARLIER_DAYS, None)
     starts = _starts(at_work[:, now], outings[:, now], rng)
     own_base, own_anchor, own = base[:, now], anchor[:, now], visited[:, now]
-    places = np.stack([own_base, own_anchor, own[..., 0], own_anchor, own[..., 1], own[..., 2], own_base], axis=2)
+    places = np.stack(
+        [own_base, own_anchor, own[..., 0], own_anchor, own[..., 1], own[..., 2], own_base], axis=2
+    )
     stride = (days + 6) * MINUTES_PER_DAY
     begin = (DAY_BEGINS_MIN + clock)[:, None, None] + (frames * MINUTES_PER_DAY)[:, None] + starts
     return Stays(
@@ -97,7 +103,10 @@ def live(n: int, days: int, stations: Stations, coverage: Coverage, rng: np.rand
 def _clocks(works: Flags, rng: np.random.Generator) -> Indices:
     """int64 [n] minutes: early birds and night owls within two hours, late and night shifts far beyond."""
     shift = rng.random(works.size)
-    late = np.where(shift < NIGHT_SHARE, NIGHT_MIN, np.where(shift < NIGHT_SHARE + LATE_SHARE, LATE_MIN, 0)) * works
+    late = (
+        np.where(shift < NIGHT_SHARE, NIGHT_MIN, np.where(shift < NIGHT_SHARE + LATE_SHARE, LATE_MIN, 0))
+        * works
+    )
     return (late + np.clip(40 * rng.standard_normal(works.size), -120, 120)).astype(np.int64)
 
 
@@ -115,7 +124,12 @@ def _bases(home: Indices, n_days: int, coverage: Coverage, rng: np.random.Genera
     starts = rng.random((home.size, n_days)) < JOURNEYS_PER_DAY
     length = rng.geometric(1 / JOURNEY_DAYS, (home.size, n_days))
     who, when = np.nonzero(starts)
-    journey = JumpLaw(alpha=ALPHA, offset_m=OUTING.offset_m, min_m=min(JOURNEY_MIN_M, coverage.reach_m), max_m=2 * coverage.reach_m)
+    journey = JumpLaw(
+        alpha=ALPHA,
+        offset_m=OUTING.offset_m,
+        min_m=min(JOURNEY_MIN_M, coverage.reach_m),
+        max_m=2 * coverage.reach_m,
+    )
     lodging = np.zeros(starts.shape, dtype=np.int64)
     lodging[who, when] = coverage.jump(home[who], journey, rng, 2 * _DIRECTIONS)
     base = np.repeat(home[:, None], n_days, axis=1)
@@ -140,7 +154,9 @@ def _outing_days(at_work: Flags, rng: np.random.Generator) -> Flags:
     return takes_place
 
 
-def _outings(base: Indices, anchor: Indices, away: Flags, outings: Flags, coverage: Coverage, rng: np.random.Generator) -> Indices:
+def _outings(
+    base: Indices, anchor: Indices, away: Flags, outings: Flags, coverage: Coverage, rng: np.random.Generator
+) -> Indices:
     """[n, d, 3] stations of each outing; where none takes place, the place one would have left from.
 
     base, anchor: [n, d] stations of the night and of work. Outings of a journey are always somewhere new and not returned to.

@@ -22,7 +22,10 @@ Layout = Literal["nation", "city"]
 LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 
 METRES_PER_DEGREE: Final = 111_195.0  # of latitude, on a sphere of 6,371 km
-CENTRE_LAT, CENTRE_LON = 7.0, -5.0  # near the longitude of UTC, so that the clock of the data is about the local one
+CENTRE_LAT, CENTRE_LON = (
+    7.0,
+    -5.0,
+)  # near the longitude of UTC, so that the clock of the data is about the local one
 
 CITY_RADIUS_M: Final = 15_000.0
 DOWNTOWN_SPACING_M: Final = 300.0
@@ -55,11 +58,21 @@ class Stations:
 
     def __post_init__(self) -> None:
         if not len(self.lat) == len(self.lon) == len(self.population):
-            raise MisuseError(f"lat, lon and population differ in length: {len(self.lat)}, {len(self.lon)}, {len(self.population)}")
+            raise MisuseError(
+                f"lat, lon and population differ in length: {len(self.lat)}, {len(self.lon)}, {len(self.population)}"
+            )
         if len(np.unique(np.column_stack([self.lat, self.lon]), axis=0)) != len(self) or len(self) < 2:
-            raise MisuseError(f"{len(self)} stations are too few or repeat; give at least 2 different positions")
-        if not (_on_earth(self.lat, self.lon).all() and (self.population > 0).all() and np.isclose(self.population.sum(), 1)):
-            raise MisuseError("stations need latitudes in -90..90, longitudes in -180..180 and positive populations that sum to 1")
+            raise MisuseError(
+                f"{len(self)} stations are too few or repeat; give at least 2 different positions"
+            )
+        if not (
+            _on_earth(self.lat, self.lon).all()
+            and (self.population > 0).all()
+            and np.isclose(self.population.sum(), 1)
+        ):
+            raise MisuseError(
+                "stations need latitudes in -90..90, longitudes in -180..180 and positive populations that sum to 1"
+            )
 
     def __len__(self) -> int:
         return len(self.lat)
@@ -85,7 +98,10 @@ def read_stations(path: Path | str) -> Stations:
     """
     path = Path(path)
     table = _read_table(path)
-    lat, lon = (_degrees(table, names, what, path) for names, what in ((_LAT_NAMES, "latitude"), (_LON_NAMES, "longitude")))
+    lat, lon = (
+        _degrees(table, names, what, path)
+        for names, what in ((_LAT_NAMES, "latitude"), (_LON_NAMES, "longitude"))
+    )
     dropped: dict[str, int] = {}
 
     def keep(usable: npt.NDArray[np.bool_], reason: str) -> None:
@@ -102,7 +118,9 @@ def read_stations(path: Path | str) -> Stations:
         distance_m = np.hypot(*_on_plane(lat, lon))
         keep(distance_m <= FAR * np.quantile(distance_m, 0.9, method="higher"), "far away from the others")
     if len(lat) < 2:
-        raise InputError(f"{path} holds {len(lat)} usable station positions; give at least 2 rows with different positions")
+        raise InputError(
+            f"{path} holds {len(lat)} usable station positions; give at least 2 rows with different positions"
+        )
     return Stations(lat=lat, lon=lon, population=np.full(len(lat), 1 / len(lat)), dropped=dropped)
 
 
@@ -137,7 +155,9 @@ def _nation(rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     x, y = _country(rng)
     outside = np.ones(x.size, dtype=np.bool_)
     for (centre_x, centre_y), relative in zip(centres, size, strict=True):
-        outside &= np.hypot(x - centre_x, y - centre_y) > CITY_RADIUS_M * np.sqrt(relative) + COUNTRY_SPACING_M / 3
+        outside &= (
+            np.hypot(x - centre_x, y - centre_y) > CITY_RADIUS_M * np.sqrt(relative) + COUNTRY_SPACING_M / 3
+        )
     x, y = x[outside], y[outside]
     people = rng.lognormal(0.0, 0.8, x.size)
     parts.append((x, y, people / people.sum() * (1 - CITY_SHARE - TOWN_SHARE)))
@@ -195,9 +215,13 @@ def _read_table(path: Path) -> "pa.Table":
         table = parquet.read_table(path) if is_parquet else csv.read_csv(path)
         return table.rename_columns([name.strip() for name in table.column_names])
     except OSError as error:
-        raise InputError(f"the station file {path} cannot be read: {error.strerror or 'truncated'}; give a CSV or Parquet file") from error
+        raise InputError(
+            f"the station file {path} cannot be read: {error.strerror or 'truncated'}; give a CSV or Parquet file"
+        ) from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise InputError(f"the station file {path} is neither a readable CSV nor Parquet; fetch or write it again") from error
+        raise InputError(
+            f"the station file {path} is neither a readable CSV nor Parquet; fetch or write it again"
+        ) from error
 
 
 def _degrees(table: "pa.Table", names: tuple[str, ...], what: str, path: Path) -> Floats:
@@ -213,5 +237,7 @@ def _degrees(table: "pa.Table", names: tuple[str, ...], what: str, path: Path) -
     try:
         column = table.column(found[0]).cast(pa.float64())
     except pa.ArrowException as error:
-        raise InputError(f"the {what} column of the station file {path} is not all numbers; give degrees such as 7.25") from error
+        raise InputError(
+            f"the {what} column of the station file {path} is not all numbers; give degrees such as 7.25"
+        ) from error
     return np.array(column.to_numpy(), dtype=np.float64)

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.kernels.accuracy import covering_extents
-from shoal.linked import records_of
-from shoal.release import Linkage, Release
-from shoal.trajectories import Grid, Integers, Trajectories
+from shoal.model.linked import records_of
+from shoal.model.release import Linkage, Release
+from shoal.model.trajectories import Grid, Integers, Trajectories
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,7 +42,9 @@ class Extents:
         """Distinct pairs of extents that come with counts, each pair any number of times."""
         order = np.lexsort((time_slots, space_cells))
         space, time = space_cells[order], time_slots[order]
-        first = np.flatnonzero(np.r_[True, (np.diff(space) != 0) | (np.diff(time) != 0)]) if len(space) else order
+        first = (
+            np.flatnonzero(np.r_[True, (np.diff(space) != 0) | (np.diff(time) != 0)]) if len(space) else order
+        )
         total = np.add.reduceat(count[order], first) if len(space) else count
         return cls(space_cells=space[first], time_slots=time[first], count=total, grid=grid)
 
@@ -53,7 +55,9 @@ class Extents:
 
     def share_within(self, *, space_m: float = math.inf, time_s: float = math.inf) -> float:
         """Share of the samples with a spatial extent of at most ``space_m`` and a temporal extent of at most ``time_s``; nan of none."""
-        within = (self.space_cells <= _whole(space_m / self.grid.cell_m)) & (self.time_slots <= _whole(time_s / self.grid.slot_s))
+        within = (self.space_cells <= _whole(space_m / self.grid.cell_m)) & (
+            self.time_slots <= _whole(time_s / self.grid.slot_s)
+        )
         return int(self.count[within].sum()) / self.n_samples if self.n_samples else math.nan
 
     @property
@@ -118,19 +122,25 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
     covered = samples_time > 0
     return Accuracy(
         raw=Extents.of(samples_space[covered], samples_time[covered], grid),
-        published=Extents.of(boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min, boxes.t_end - boxes.t_start, grid),
+        published=Extents.of(
+            boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min, boxes.t_end - boxes.t_start, grid
+        ),
         samples_suppressed=int(np.count_nonzero(~covered)),
     )
 
 
-def extents_of_samples(original: Trajectories, release: Release, linkage: Linkage) -> tuple[Integers, Integers]:
+def extents_of_samples(
+    original: Trajectories, release: Release, linkage: Linkage
+) -> tuple[Integers, Integers]:
     """([m] cells, [m] slots): extents of the box of its own record that covers each raw sample, least in time, then in space; -1 = none.
 
     Raises as ``measure_accuracy``.
     """
     grid = original.snapped_grid()
     if grid != release.grid:
-        raise MisuseError(f"the original is on {grid} and the release on {release.grid}; read the original as the release says it was read")
+        raise MisuseError(
+            f"the original is on {grid} and the release on {release.grid}; read the original as the release says it was read"
+        )
     space, time = np.empty(original.n_samples, dtype=np.int64), np.empty(original.n_samples, dtype=np.int64)
     covering_extents(
         original.offsets,

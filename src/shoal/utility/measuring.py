@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
 
-from shoal.linked import records_that_belong
-from shoal.query import Zones
-from shoal.release import Boxes, Linkage, Release
-from shoal.trajectories import Integers, Trajectories
+from shoal.measures.query import Zones
+from shoal.model.linked import records_that_belong
+from shoal.model.release import Boxes, Linkage, Release
+from shoal.model.trajectories import Integers, Trajectories
 from shoal.utility.accuracy import Accuracy, measure_accuracy
 
 Better = Literal["higher", "lower"]
@@ -58,9 +58,20 @@ class Measurement:
 
     def to_json(self) -> dict[str, Any]:
         """Name, value, unit and better-direction, and whatever else is known; nan becomes null."""
-        known = {key: number for key, number in vars(self.found).items() if key == "value" or number is not None}
-        shown = {key: None if isinstance(number, float) and math.isnan(number) else number for key, number in known.items()}
-        return {"name": self.name, **shown, "unit": self.metric.unit, "better": self.metric.better, "words": self.metric.words}
+        known = {
+            key: number for key, number in vars(self.found).items() if key == "value" or number is not None
+        }
+        shown = {
+            key: None if isinstance(number, float) and math.isnan(number) else number
+            for key, number in known.items()
+        }
+        return {
+            "name": self.name,
+            **shown,
+            "unit": self.metric.unit,
+            "better": self.metric.better,
+            "words": self.metric.words,
+        }
 
 
 class Pair:
@@ -84,4 +95,8 @@ class Pair:
 
     def linked(self) -> "list[tuple[int, Boxes]]":
         """(subject, boxes of the record) of everybody who is in the release."""
-        return [(subject, self.release.record(record)) for subject, record in enumerate(self.records.tolist()) if record >= 0]
+        return [
+            (subject, self.release.record(record))
+            for subject, record in enumerate(self.records.tolist())
+            if record >= 0
+        ]

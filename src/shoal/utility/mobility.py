@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from shoal.presence import holds, likeliest_area, share_of_hours
-from shoal.query import Estimates, Floats, time_profile
-from shoal.release import Boxes, Release
-from shoal.trajectories import Trajectories
+from shoal.measures.presence import holds, likeliest_area, share_of_hours
+from shoal.measures.query import Estimates, Floats, time_profile
+from shoal.model.release import Boxes, Release
+from shoal.model.trajectories import Trajectories
 from shoal.utility.measuring import Pair, Value
 
 
@@ -19,7 +19,10 @@ def gyration_error(pair: Pair) -> Value:
     """
     cell_m, original = pair.original.snapped_grid().cell_m, pair.original
     rows = [
-        (gyration_of(Boxes.of_samples(*original.samples_of(subject)), cell_m).expected[0], *_three(gyration_of(boxes, cell_m)))
+        (
+            gyration_of(Boxes.of_samples(*original.samples_of(subject)), cell_m).expected[0],
+            *_three(gyration_of(boxes, cell_m)),
+        )
         for subject, boxes in pair.linked()
     ]
     true, low, expected, high = np.array(rows).T
@@ -39,10 +42,17 @@ def gyration_of(boxes: Boxes, cell_m: float) -> Estimates:
     x, y = (boxes.x_min + boxes.x_max) / 2 * cell_m, (boxes.y_min + boxes.y_max) / 2 * cell_m
     wide, tall = boxes.x_max - boxes.x_min, boxes.y_max - boxes.y_min
     square, n = float(np.var(x) + np.var(y)), len(boxes)
-    centred, freedom = math.sqrt(square), cell_m * math.sqrt(float(np.mean((wide - 1) ** 2 + (tall - 1) ** 2)) / 4)
+    centred, freedom = (
+        math.sqrt(square),
+        cell_m * math.sqrt(float(np.mean((wide - 1) ** 2 + (tall - 1) ** 2)) / 4),
+    )
     inside = cell_m**2 * float(np.mean(wide**2 + tall**2 - 2)) / 12  # variance of a random cell of a box
     expected = math.sqrt(square + inside * (n - 1) / n)
-    return Estimates(minimum=np.array([max(0.0, centred - freedom)]), expected=np.array([expected]), maximum=np.array([centred + freedom]))
+    return Estimates(
+        minimum=np.array([max(0.0, centred - freedom)]),
+        expected=np.array([expected]),
+        maximum=np.array([centred + freedom]),
+    )
 
 
 def trip_length_error(pair: Pair) -> Value:
@@ -74,7 +84,12 @@ def trip_lengths(boxes: Boxes, data: Release | Trajectories) -> Estimates:
     first, second = boxes.take(slice(0, -1)).take(follows), boxes.take(slice(1, None)).take(follows)
     gaps, centres, spans = [], [], []
     for low, high in (("x_min", "x_max"), ("y_min", "y_max")):
-        a0, a1, b0, b1 = getattr(first, low), getattr(first, high) - 1, getattr(second, low), getattr(second, high) - 1
+        a0, a1, b0, b1 = (
+            getattr(first, low),
+            getattr(first, high) - 1,
+            getattr(second, low),
+            getattr(second, high) - 1,
+        )
         gaps.append(np.maximum(0, np.maximum(b0 - a1, a0 - b1)))
         centres.append((b0 + b1 - a0 - a1) / 2)
         spans.append(np.maximum(b1 - a0, a1 - b0))

@@ -1,4 +1,4 @@
-"""Places: visitors of zones, daily trips between them, and counts in random areas and intervals. Estimates come from ``shoal.query``."""
+"""Places: visitors of zones, daily trips between them, and counts in random areas and intervals. Estimates come from ``shoal.measures.query``."""
 
 import math
 from typing import Final
@@ -6,12 +6,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from shoal.query import Estimate, Floats, Region, origin_destination, people_in, people_in_zones
+from shoal.measures.query import Estimate, Floats, Region, origin_destination, people_in, people_in_zones
 from shoal.utility.measuring import Pair, Value
 
 _QUERIES: Final = 200
-_ANSWERS: Final[WeakKeyDictionary[Pair, tuple[list[float], list[Estimate]]]] = WeakKeyDictionary()  # two metrics ask the same
-_QUERY_SEED: Final = 20_889  # the same questions to every release of the same data, so that figures can be compared
+_ANSWERS: Final[WeakKeyDictionary[Pair, tuple[list[float], list[Estimate]]]] = (
+    WeakKeyDictionary()
+)  # two metrics ask the same
+_QUERY_SEED: Final = (
+    20_889  # the same questions to every release of the same data, so that figures can be compared
+)
 
 
 def od_similarity(pair: Pair) -> Value:
@@ -19,12 +23,18 @@ def od_similarity(pair: Pair) -> Value:
 
     raw and expected: how many daily trips there are. low, high: bounds over all trips that the boxes allow; how many there are is fixed.
     """
-    true, seen = origin_destination(pair.original, pair.zones).expected, origin_destination(pair.release, pair.zones)
+    true, seen = (
+        origin_destination(pair.original, pair.zones).expected,
+        origin_destination(pair.release, pair.zones),
+    )
     trips, trips_seen = float(true.sum()), float(seen.expected.sum())
     total = trips + trips_seen
     if not total:
         return Value(value=math.nan, raw=trips, expected=trips_seen)
-    sure = max(float(np.minimum(true, seen.minimum).sum()), trips_seen - float(np.maximum(0, seen.maximum - true).sum()))
+    sure = max(
+        float(np.minimum(true, seen.minimum).sum()),
+        trips_seen - float(np.maximum(0, seen.maximum - true).sum()),
+    )
     possible = min(float(np.minimum(true, seen.maximum).sum()), trips_seen)
     return Value(
         value=2 * float(np.minimum(true, seen.expected).sum()) / total,
@@ -65,9 +75,13 @@ def range_error(pair: Pair) -> Value:
     Each query is a square and an interval around a random raw sample, of a random 5 to 25 % of the data's extent, on cells and slots.
     """
     true, seen = _queries(pair)
-    value = np.array([abs(estimate.expected - count) / count for count, estimate in zip(true, seen, strict=True)])
+    value = np.array(
+        [abs(estimate.expected - count) / count for count, estimate in zip(true, seen, strict=True)]
+    )
     low = np.array([max(0.0, e.minimum - c, c - e.maximum) / c for c, e in zip(true, seen, strict=True)])
-    high = np.array([max(abs(e.minimum - c), abs(e.maximum - c)) / c for c, e in zip(true, seen, strict=True)])
+    high = np.array(
+        [max(abs(e.minimum - c), abs(e.maximum - c)) / c for c, e in zip(true, seen, strict=True)]
+    )
     return Value(value=float(value.mean()), low=float(low.mean()), high=float(high.mean()))
 
 
@@ -83,7 +97,9 @@ def rank_correlation(a: Floats, b: Floats) -> float:
     spread = [float(np.std(rank)) for rank in ranks]
     if min(spread) == 0:
         return math.nan
-    return float(np.mean((ranks[0] - ranks[0].mean()) * (ranks[1] - ranks[1].mean())) / (spread[0] * spread[1]))
+    return float(
+        np.mean((ranks[0] - ranks[0].mean()) * (ranks[1] - ranks[1].mean())) / (spread[0] * spread[1])
+    )
 
 
 def _mean_ranks(values: Floats) -> Floats:
@@ -92,7 +108,9 @@ def _mean_ranks(values: Floats) -> Floats:
 
 
 def _visitors(pair: Pair) -> tuple[Floats, Floats]:
-    return people_in_zones(pair.original, pair.zones).expected, people_in_zones(pair.release, pair.zones).expected
+    return people_in_zones(pair.original, pair.zones).expected, people_in_zones(
+        pair.release, pair.zones
+    ).expected
 
 
 def _queries(pair: Pair) -> tuple[list[float], list[Estimate]]:
@@ -121,4 +139,6 @@ def _asked(pair: Pair) -> tuple[list[float], list[Estimate]]:
                 t_end_s=(t + span + 1) * grid.slot_s,
             )
         )
-    return [people_in(original, region).expected for region in regions], [people_in(pair.release, region) for region in regions]
+    return [people_in(original, region).expected for region in regions], [
+        people_in(pair.release, region) for region in regions
+    ]

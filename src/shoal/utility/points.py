@@ -9,20 +9,26 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.kernels.range_queries import Lines, Queries, count_near, distances_in_time
-from shoal.linked import records_of
-from shoal.release import Linkage, PointRelease
-from shoal.run import Run
-from shoal.trajectories import Trajectories
+from shoal.model.linked import records_of
+from shoal.model.release import Linkage, PointRelease
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
 from shoal.utility.measuring import Measurement, Scale, Value
 
 Floats = npt.NDArray[np.float64]
 _QUERIES_PER_PART = 500
 _SCALES: Final = {
-    "total-distortion": Scale(words="distance of raw samples from their own person's record, all together", unit="m", better="lower"),
+    "total-distortion": Scale(
+        words="distance of raw samples from their own person's record, all together", unit="m", better="lower"
+    ),
     "mean-distortion": Scale(words="the same on average", unit="m", better="lower"),
-    "times-defined": Scale(words="raw samples at whose time their person's record has a place", unit="share", better="higher"),
+    "times-defined": Scale(
+        words="raw samples at whose time their person's record has a place", unit="share", better="higher"
+    ),
     "removed-trajectories": Scale(words="people without a record", unit="share", better="lower"),
-    "removed-locations": Scale(words="points fewer than raw samples (below zero: more)", unit="share", better="lower"),
+    "removed-locations": Scale(
+        words="points fewer than raw samples (below zero: more)", unit="share", better="lower"
+    ),
 }
 
 
@@ -44,16 +50,23 @@ class PointUtility:
         """The same with words, units and directions. n_samples: of the raw data, of which ``defined`` becomes a share."""
         shares = (self.defined / n_samples, self.removed_trajectories, self.removed_locations)
         found = (self.total_distortion_m, self.mean_distortion_m, *shares)
-        return tuple(Measurement(name=name, metric=_SCALES[name], found=Value(value=v)) for name, v in zip(_SCALES, found, strict=True))
+        return tuple(
+            Measurement(name=name, metric=_SCALES[name], found=Value(value=v))
+            for name, v in zip(_SCALES, found, strict=True)
+        )
 
 
-def measure_points(original: Trajectories, release: PointRelease, linkage: Linkage, *, omega_m: float = 0.0) -> PointUtility:
+def measure_points(
+    original: Trajectories, release: PointRelease, linkage: Linkage, *, omega_m: float = 0.0
+) -> PointUtility:
     """Space distortion and removals. omega_m: what a raw point counts at whose time its record has no place (Omega of Def. 3).
 
     A record is a function of time between its first and its last point, as in Sec. 4.1. Raises MisuseError for a linkage that does not fit.
     """
     if not (np.isfinite(omega_m) and omega_m >= 0):
-        raise MisuseError(f"omega = {omega_m} m must be finite and not negative; 0 counts only what is still there")
+        raise MisuseError(
+            f"omega = {omega_m} m must be finite and not negative; 0 counts only what is still there"
+        )
     away = np.full(original.n_samples, np.nan)
     distances_in_time(lines_of(original), lines_of(release), records_of(original, release, linkage), away)
     defined = ~np.isnan(away)
@@ -67,14 +80,18 @@ def measure_points(original: Trajectories, release: PointRelease, linkage: Linka
     )
 
 
-def calibrated_threshold(distortion_at: Callable[[float], float], wished: float, least: float, most: float, *, steps: int = 16) -> float:
+def calibrated_threshold(
+    distortion_at: Callable[[float], float], wished: float, least: float, most: float, *, steps: int = 16
+) -> float:
     """The space threshold in [least, most] whose TotalSD comes nearest to the wished one (Sec. 7.1.3), by halving the ratio of the bounds.
 
     distortion_at: TotalSD of the release made with a threshold, rising with it but for the chance in a shuffle. Raises MisuseError for
     bounds that are not 0 < least < most.
     """
     if not 0 < least < most:
-        raise MisuseError(f"thresholds from {least} m to {most} m leave nothing to search; give 0 < least < most")
+        raise MisuseError(
+            f"thresholds from {least} m to {most} m leave nothing to search; give 0 < least < most"
+        )
     tried = {threshold: distortion_at(threshold) for threshold in (least, most)}
     for _ in range(steps):
         if not tried[least] < wished < tried[most]:
@@ -95,18 +112,24 @@ class RangeDistortion:
     empty: int
 
 
-def draw_queries(original: Trajectories, count: int, longest_s: float, widest_m: float, rng: np.random.Generator) -> Queries:
+def draw_queries(
+    original: Trajectories, count: int, longest_s: float, widest_m: float, rng: np.random.Generator
+) -> Queries:
     """Queries as in Sec. 7.1.4: around a random trajectory with a random radius up to ``widest_m``, in an interval up to ``longest_s``.
 
     The paper does not say where the interval lies; here it begins at a random moment of the trajectory that is the region and ends with it
     at the latest, because a region that does not exist then asks nothing.
     """
     if count < 1 or not (longest_s >= 0 and widest_m >= 0):
-        raise MisuseError(f"{count} queries of up to {longest_s} s and {widest_m} m cannot be drawn; all must be at least 0, and one query")
+        raise MisuseError(
+            f"{count} queries of up to {longest_s} s and {widest_m} m cannot be drawn; all must be at least 0, and one query"
+        )
     region = rng.integers(0, original.n_subjects, count)
     first, last = original.t[original.offsets[:-1]][region], original.t[original.offsets[1:] - 1][region]
     begin = first + rng.random(count) * (last - first)
-    return Queries(region, rng.random(count) * widest_m, begin, np.minimum(begin + rng.random(count) * longest_s, last))
+    return Queries(
+        region, rng.random(count) * widest_m, begin, np.minimum(begin + rng.random(count) * longest_s, last)
+    )
 
 
 def range_distortion(
@@ -118,7 +141,9 @@ def range_distortion(
     for source in (regions, lines_of(release)):
         sometime, always = np.zeros((2, len(queries.region)), dtype=np.int64)
         parts = range(0, len(queries.region), _QUERIES_PER_PART)
-        for _ in run.map(_asking(source, regions, queries, sometime, always), parts, label="asking range queries"):
+        for _ in run.map(
+            _asking(source, regions, queries, sometime, always), parts, label="asking range queries"
+        ):
             pass
         counts.append((sometime, always))
     (some, every), (some_then, every_then) = counts
@@ -137,9 +162,15 @@ def lines_of(points: Trajectories | PointRelease) -> Lines:
 
 
 def _asking(
-    source: Lines, regions: Lines, queries: Queries, sometime: npt.NDArray[np.int64], always: npt.NDArray[np.int64]
+    source: Lines,
+    regions: Lines,
+    queries: Queries,
+    sometime: npt.NDArray[np.int64],
+    always: npt.NDArray[np.int64],
 ) -> Callable[[int], None]:
-    return lambda begin: count_near(source, regions, queries, begin, min(begin + _QUERIES_PER_PART, len(queries.region)), sometime, always)
+    return lambda begin: count_near(
+        source, regions, queries, begin, min(begin + _QUERIES_PER_PART, len(queries.region)), sometime, always
+    )
 
 
 def _relative(before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]) -> float:

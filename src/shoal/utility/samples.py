@@ -25,7 +25,12 @@ def created(pair: Pair) -> Value:
         first, end = np.searchsorted(t, boxes.t_start), np.searchsorted(t, boxes.t_end)
         for i in range(len(boxes)):
             own = slice(int(first[i]), int(end[i]))
-            inside = (x[own] >= boxes.x_min[i]) & (x[own] < boxes.x_max[i]) & (y[own] >= boxes.y_min[i]) & (y[own] < boxes.y_max[i])
+            inside = (
+                (x[own] >= boxes.x_min[i])
+                & (x[own] < boxes.x_max[i])
+                & (y[own] >= boxes.y_min[i])
+                & (y[own] < boxes.y_max[i])
+            )
             empty += not inside.any()
     return Value(value=empty / pair.release.n_samples)
 
@@ -48,4 +53,8 @@ def extent_time(pair: Pair) -> Value:
 def within(pair: Pair) -> Value:
     """Share of all raw samples whose box is within 2 km (dx + dy) and 2 h."""
     raw = pair.accuracy.raw
-    return Value(value=raw.share_within(space_m=2000, time_s=7200) * raw.n_samples / pair.original.n_samples if raw.n_samples else 0.0)
+    return Value(
+        value=raw.share_within(space_m=2000, time_s=7200) * raw.n_samples / pair.original.n_samples
+        if raw.n_samples
+        else 0.0
+    )

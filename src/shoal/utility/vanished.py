@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.query import Zones
-from shoal.release import Linkage, PointRelease, Release
-from shoal.trajectories import Integers, Trajectories
+from shoal.measures.query import Zones
+from shoal.model.release import Linkage, PointRelease, Release
+from shoal.model.trajectories import Integers, Trajectories
 from shoal.utility.accuracy import extents_of_samples
 
 Flags = npt.NDArray[np.bool_]
@@ -37,7 +37,9 @@ class Vanished:
     by_hour: Presence
 
 
-def measure_vanished(original: Trajectories, release: Release, linkage: Linkage, *, across: int = ACROSS) -> Vanished:
+def measure_vanished(
+    original: Trajectories, release: Release, linkage: Linkage, *, across: int = ACROSS
+) -> Vanished:
     """The raw samples that no box of their own subject's record covers, by square zone and by hour of the day.
 
     across: zones on the longer side of the data, each of whole cells. Raises MisuseError when the parts do not belong together.
@@ -47,7 +49,12 @@ def measure_vanished(original: Trajectories, release: Release, linkage: Linkage,
 
 
 def measure_vanished_points(
-    original: Trajectories, snapped: Trajectories, release: PointRelease, linkage: Linkage, *, across: int = ACROSS
+    original: Trajectories,
+    snapped: Trajectories,
+    release: PointRelease,
+    linkage: Linkage,
+    *,
+    across: int = ACROSS,
 ) -> Vanished | None:
     """The raw samples that no published point stands for, in the same zones and hours; None where the linkage does not know them.
 
@@ -74,13 +81,20 @@ def measure_vanished_points(
 
 
 def _by_place_and_hour(
-    original: Trajectories, samples: tuple[Integers, Integers, Integers], snapped: Trajectories, lost: Flags, across: int
+    original: Trajectories,
+    samples: tuple[Integers, Integers, Integers],
+    snapped: Trajectories,
+    lost: Flags,
+    across: int,
 ) -> Vanished:
     """samples: slot and cell of every sample of the original, on the grid of ``snapped``."""
     grid, (t, x, y) = snapped.snapped_grid(), samples
     longer = max(int(np.ptp(x)), int(np.ptp(y))) + 1
     zones = Zones.over(snapped, max(1, -(-longer // across)) * grid.cell_m)
-    east, north = (np.searchsorted(edges, (cells + 0.5) * grid.cell_m) - 1 for edges, cells in ((zones.x_m, x), (zones.y_m, y)))
+    east, north = (
+        np.searchsorted(edges, (cells + 0.5) * grid.cell_m) - 1
+        for edges, cells in ((zones.x_m, x), (zones.y_m, y))
+    )
     hour = np.floor(t * grid.slot_s / _HOUR_S).astype(np.int64) % 24
     return Vanished(
         zones=zones,
@@ -94,6 +108,10 @@ def _presence(original: Trajectories, lost: Flags, where: Integers, n: int) -> P
     return Presence(
         samples=np.bincount(where, minlength=n),
         lost=np.bincount(where[lost], minlength=n),
-        people=np.bincount(np.unique(where * original.n_subjects + subject) // original.n_subjects, minlength=n),
-        losers=np.bincount(np.unique((where * original.n_subjects + subject)[lost]) // original.n_subjects, minlength=n),
+        people=np.bincount(
+            np.unique(where * original.n_subjects + subject) // original.n_subjects, minlength=n
+        ),
+        losers=np.bincount(
+            np.unique((where * original.n_subjects + subject)[lost]) // original.n_subjects, minlength=n
+        ),
     )

@@ -1,6 +1,6 @@
 """Independent checks of a release, from raw data, release and linkage alone; shares no code with the methods."""
 
-from shoal.verification.claim import verify
-from shoal.verification.folder import verify_folder
+from shoal.verification.checks import verify
+from shoal.verification.files.folder import verify_folder
 
 __all__ = ["verify", "verify_folder"]

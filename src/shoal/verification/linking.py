@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.release import AnyRelease, Linkage
-from shoal.trajectories import Integers, Population
-from shoal.verdicts import Finding
+from shoal.model.release import AnyRelease, Linkage
+from shoal.model.trajectories import Integers, Population
+from shoal.model.verdicts import Finding
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -32,7 +32,12 @@ def links_of(original: Population, release: AnyRelease, linkage: Linkage) -> Lin
     records_per_subject: Counter[int] = Counter()
     for row, (uid, name) in enumerate(pairs, start=1):
         if name not in record_at:
-            findings.append(Finding("unknown-record", f"pair {row} of the linkage names a record that the release does not hold"))
+            findings.append(
+                Finding(
+                    "unknown-record",
+                    f"pair {row} of the linkage names a record that the release does not hold",
+                )
+            )
             continue
         if uid not in subject_at:
             message = f"pair {row} of the linkage gives this record a subject that the raw data does not hold"
@@ -42,7 +47,11 @@ def links_of(original: Population, release: AnyRelease, linkage: Linkage) -> Lin
         records_per_subject[subject_at[uid]] += 1
     for name, subjects in zip(release.trajectory_ids, subjects_of, strict=True):
         if not subjects:
-            findings.append(Finding("record-without-subject", "no subject is linked to this record; expected exactly 1", name))
+            findings.append(
+                Finding(
+                    "record-without-subject", "no subject is linked to this record; expected exactly 1", name
+                )
+            )
         elif len(subjects) > 1:
             message = f"{len(subjects)} subjects are linked to this record; expected exactly 1"
             findings.append(Finding("record-with-two-subjects", message, name))
@@ -56,7 +65,9 @@ def links_of(original: Population, release: AnyRelease, linkage: Linkage) -> Lin
             if records_per_subject[subject] > 1
         ]
     return Links(
-        subject_of=np.array([subjects[0] if len(subjects) == 1 else -1 for subjects in subjects_of], dtype=np.int64),
+        subject_of=np.array(
+            [subjects[0] if len(subjects) == 1 else -1 for subjects in subjects_of], dtype=np.int64
+        ),
         n_subjects_with_record=len(records_per_subject),
         findings=tuple(findings),
     )

@@ -1,0 +1,264 @@
+"""The commands of the user-centric protocol; everything heavy is imported inside them."""
+
+import json
+from typing import Any, Final
+
+import click
+
+from shoal.cli.options import DURATION, LENGTH, input_options, output_options, take_reading
+from shoal.errors import MissingExtraError, MisuseError
+
+_CRYPTO_OFF: Final = "CRYPTOGRAPHY OFF: questions went straight to what is stored; counts as with it, nobody would be protected"
+_CRYPTO_ON: Final = "cryptography real: every question and release went through the mix"
+
+
+@click.group()
+def collect() -> None:
+    """Let people protect themselves before they send anything (the user-centric protocol)."""
+
+
+@collect.command(epilog="Lengths and durations take units: 1km, 60min.")
+@click.option(
+    "--data", required=True, metavar="FILE", help="Movement data that stands for the participants' devices."
+)
+@click.option(
+    "--participants",
+    type=click.IntRange(min=2),
+    required=True,
+    metavar="N",
+    help="How many of its people take part.",
+)
+@click.option(
+    "--crypto",
+    type=click.Choice(("real", "off")),
+    default="off",
+    show_default=True,
+    help="The whole protocol, or its counts.",
+)
+@click.option(
+    "--subtrajectories",
+    type=click.IntRange(1, 1024),
+    default=50,
+    show_default=True,
+    help="Asked for each trip; with --crypto real this includes a fifth of fake ones.",
+)
+@click.option(
+    "--bootstrap",
+    type=click.IntRange(min=0),
+    default=80,
+    show_default=True,
+    help="How many share everything first (k = 0).",
+)
+@click.option(
+    "--theta-space",
+    "theta_m",
+    type=LENGTH,
+    default="1km",
+    show_default=True,
+    help="Points this close are similar.",
+)
+@click.option(
+    "--theta-time",
+    "theta_s",
+    type=DURATION,
+    default="60min",
+    show_default=True,
+    help="Times this close are similar.",
+)
+@click.option("--k", type=click.IntRange(0, 15), default=2, show_default=True, help="The smallest crowd.")
+@click.option(
+    "--count",
+    type=click.Choice(("people", "subtrajectories")),
+    default="people",
+    show_default=True,
+    help="What phi counts.",
+)
+@click.option(
+    "--paper",
+    is_flag=True,
+    help="All configurations of the paper's tables in its own readings, beside its numbers; as many trips and pairs as it has on GeoLife.",
+)
+@click.option(
+    "--reading",
+    type=click.Choice(("others", "self-included")),
+    help="Whether k counts others only (phi >= k) or the asker, too (phi >= k - 1).  [default: others, with --paper self-included]",
+)
+@click.option(
+    "--repeat", type=click.IntRange(1, 100), help="Simulations to average.  [default: 1, with --paper 3]"
+)
+@click.option("--literal", is_flag=True, help="Similarity of times as the paper prints it.")
+@click.option("--fold-dates", is_flag=True, help="Only the time of day counts.")
+@click.option(
+    "--max-gap",
+    "max_gap_s",
+    type=DURATION,
+    help="A longer pause ends a trip.  [default: 30min, with --paper 166min]",
+)
+@click.option(
+    "--points",
+    type=click.FloatRange(2, 28),
+    help="Points that are kept of a trip, on average.  [default: 6, with --paper 6.47]",
+)
+@click.option(
+    "--group-size", type=click.IntRange(3, 15), default=4, show_default=True, help="Members of a group."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="The same seed gives the same simulation.",
+)
+@input_options
+@output_options
+def simulate(**options: Any) -> int:
+    """Simulate a collection: how much people would share, if each sent only what enough others share."""
+    from shoal.cli.terminal import Bars
+    from shoal.io import read
+    from shoal.runtime.run import Run
+
+    try:
+        from shoal.collect.crypto.chance import Chance
+        from shoal.collect.matching.similarity import Likeness
+        from shoal.collect.matching.trimming import Reading
+        from shoal.collect.roles.collection import Rules
+        from shoal.collect.simulation import experiment as simulation
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"shoal collect needs {error.name}; install it with: pip install 'shoal[collect]'"
+        ) from error
+
+    as_json, quiet, real = options["as_json"], options["quiet"], options["crypto"] == "real"
+    reading = take_reading(options)
+    if any(name in reading for name in ("cell_m", "slot_s", "snap")):
+        raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
+    if real and (options["paper"] or options["group_size"] > options["participants"] - options["bootstrap"]):
+        raise MisuseError(
+            f"{options['participants']} participants, {options['bootstrap']} of them bootstrappers: with --crypto real at least one "
+            f"group of {options['group_size']} must be left, and --paper needs --crypto off"
+        )
+    configurations = (
+        simulation.PAPER
+        if options["paper"]
+        else [(options["bootstrap"], options["theta_m"], options["theta_s"] / 60, options["k"])]
+    )
+    paper = options["paper"]
+    literal = options["literal"] or paper
+    by_people = options["count"] == "people" and not paper
+    reading_of_k: Reading = options["reading"] or ("others" if by_people else "self-included")
+    repeat = options["repeat"] or (3 if paper else 1)
+    max_gap_s, n_points = (
+        options["max_gap_s"] or (166 * 60.0 if paper else 1800.0),
+        options["points"] or (6.47 if paper else 6),
+    )
+    with Bars(quiet=quiet) as bars:
+        run = Run(progress=bars)
+        trajectories = read(options["data"], run=run, snap=False, **reading)
+        people = simulation.trips_of(
+            trajectories,
+            options["participants"],
+            max_gap_s=max_gap_s,
+            n_points=n_points,
+            fold_dates=options["fold_dates"],
+        )
+        rows: list[dict[str, Any]] = []
+        for bootstrap, theta_m, theta_min, k in configurations:
+            setting = simulation.Setting(
+                bootstrap=bootstrap,
+                likeness=Likeness(theta_m=theta_m, theta_min=theta_min, literal=literal),
+                k=k,
+                by_people=by_people,
+                reading=reading_of_k,
+                subtrajectories=options["subtrajectories"],
+            )
+            facts: dict[str, Any] = {}
+            results = []
+            for number in range(repeat):
+                chance = Chance((options["seed"] + number).to_bytes(32))
+                if real:
+                    n_fake = max(1, options["subtrajectories"] // 5)
+                    rules = Rules(
+                        group_size=options["group_size"],
+                        n_real=max(1, options["subtrajectories"] - n_fake),
+                        n_fake=n_fake,
+                        longest=2,
+                        likeness=setting.likeness,
+                    )
+                    result, facts = simulation.simulate_with_cryptography(people, setting, chance, rules)
+                else:
+                    result = simulation.simulate(people, setting, chance, run)
+                results.append(result.to_json())
+            row = {
+                "bootstrap": bootstrap,
+                "theta_m": theta_m,
+                "theta_min": theta_min,
+                "k": k,
+                **_average(results),
+                **facts,
+            }
+            said = simulation.PAPER.get((bootstrap, theta_m, theta_min, k)) if paper else None
+            if said is not None:
+                row["paper"] = {
+                    "share_submitted": said[0] / 100,
+                    "users_with_at_least_one": said[1],
+                    "their_average_share": said[2] / 100,
+                }
+            rows.append(row)
+            bars("configurations", len(rows), len(configurations))
+    trips = sum(map(len, people))
+    document = {
+        "crypto": options["crypto"],
+        "note": _CRYPTO_ON if real else _CRYPTO_OFF,
+        "phi_counts": "people" if by_people else "subtrajectories",
+        "k_counts": reading_of_k,
+        "similar_times": "as printed" if literal else "at most theta apart",
+        "times": "of the day" if options["fold_dates"] else "absolute",
+        "simulations": repeat,
+        "participants": len(people),
+        "trips": trips,
+        "pairs": sum(len(trip) * (len(trip) - 1) // 2 for own in people for trip in own),
+        "configurations": rows,
+    }
+    click.echo(json.dumps(document, indent=2) if as_json else "\n".join(_lines(document)))
+    return 0
+
+
+def _average(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """The mean of several simulations, and between which values the share submitted lies."""
+    if len(results) == 1:
+        return results[0]
+    mean = {name: sum(one[name] for one in results) / len(results) for name in results[0]}
+    shares = [one["share_submitted"] for one in results]
+    return {**mean, "share_submitted_range": [min(shares), max(shares)]}
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    """For people."""
+    lines = [
+        document["note"],
+        f"{document['participants']:,} participants, {document['trips']:,} trips, {document['pairs']:,} pairs; "
+        f"phi counts {document['phi_counts']}, k counts {document['k_counts']}; similar times: {document['similar_times']}; "
+        f"times: {document['times']}; simulations averaged: {document['simulations']}",
+    ]
+    for row in document["configurations"]:
+        low_high = row.get("share_submitted_range")
+        between = f" ({low_high[0]:.2%} to {low_high[1]:.2%})" if low_high else ""
+        lines.append(
+            f"bootstrap {row['bootstrap']}, theta {row['theta_m'] / 1000:g} km / {row['theta_min']:g} min, k = {row['k']}: "
+            f"{row['share_submitted']:.2%}{between} of {row['subtrajectories_asked']:,.0f} submitted; "
+            f"{row['users_with_at_least_one']:.0f} of {row['people']:.0f} people with at least one, "
+            f"{row['their_average_share']:.2%} of theirs on average; "
+            f"phi = 0 for {row['phi_share_of_zeros']:.2%}, else {row['phi_mean_of_others']:.1f} on average"
+        )
+        if "paper" in row:
+            said = row["paper"]
+            lines.append(
+                f"    the paper: {said['share_submitted']:.2%} submitted; {said['users_with_at_least_one']} people; "
+                f"{said['their_average_share']:.2%}"
+            )
+        if "cpu_s_per_member" in row:
+            lines.append(
+                f"    {row['cpu_s_per_member']} s of computation a member; {row['claims_at_the_authority']} claims at the authority; "
+                f"{row['groups_failed']} groups failed, {row['waiting_for_a_group']} people wait for a group"
+            )
+    return lines

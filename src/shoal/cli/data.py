@@ -1,0 +1,122 @@
+"""The commands that look at data or make some up: inspect, synthesize, assess. Heavy libraries load when a command runs."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from shoal.cli.options import PATH, UNITS, config_option, input_options, output_options, take_reading
+from shoal.cli.terminal import Bars, print_result, read_telling
+
+if TYPE_CHECKING:
+    from shoal.synthetic import Layout
+
+
+@click.command(epilog=UNITS)
+@click.argument("source", metavar="INPUT")
+@input_options
+@output_options
+def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Say what is in INPUT (a CSV or Parquet file, a folder of them, or a pattern), and what had to be dropped or repaired."""
+    from shoal.io import describe, read
+    from shoal.runtime.run import Run
+
+    with Bars(quiet=quiet) as bars:
+        description = describe(read(source, run=Run(progress=bars), **take_reading(options)))
+    print_result(as_json, description.to_json(), description.lines())
+    return 0
+
+
+@click.command()
+@click.argument("output", type=PATH, metavar="OUTPUT.parquet")
+@click.option("--subjects", type=click.IntRange(min=1), required=True, metavar="N", help="How many people.")
+@click.option(
+    "--days", type=click.IntRange(min=1), default=14, show_default=True, metavar="D", help="How many days."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="S",
+    help="The same seed gives the same data.",
+)
+@click.option(
+    "--stations",
+    type=PATH,
+    metavar="FILE",
+    help="Positions of base stations: CSV or Parquet with lat and lon columns.",
+)
+@click.option(
+    "--layout",
+    type=click.Choice(("nation", "city")),
+    default="city",
+    show_default=True,
+    help="What to lay out without --stations.",
+)
+@output_options
+def synthesize(
+    output: Path,
+    subjects: int,
+    days: int,
+    seed: int,
+    stations: Path | None,
+    layout: "Layout",
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Write call-record-like data of people who do not exist, for demonstrations, tests and benchmarks."""
+    from shoal.runtime.run import Run
+    from shoal.synthetic import read_stations, write_synthetic
+
+    with Bars(quiet=quiet) as bars:
+        places = None if stations is None else read_stations(stations)
+        counts = write_synthetic(
+            output, subjects, days, seed, layout=layout, stations=places, run=Run(progress=bars)
+        )
+    left_out = {} if places is None else dict(places.dropped)
+    lines = [
+        f"{output}: {counts.rows:,} rows of {subjects:,} people over {days} days at {counts.stations:,} stations",
+        *(f"stations left out: {count:,}: {reason}" for reason, count in left_out.items()),
+    ]
+    print_result(
+        as_json, {"output": str(output), **asdict(counts), "days": days, "stations_left_out": left_out}, lines
+    )
+    return 0
+
+
+@click.command(epilog=UNITS)
+@click.argument("source", metavar="INPUT")
+@click.option(
+    "--k",
+    "ks",
+    type=click.IntRange(min=2),
+    multiple=True,
+    metavar="K",
+    help="Crowd sizes to look at. [default: 2 and 5]",
+)
+@click.option("--output", type=PATH, metavar="REPORT.html", help="Write the assessment as a report, too.")
+@config_option
+@input_options
+@output_options
+def assess(
+    source: str, ks: tuple[int, ...], output: Path | None, as_json: bool, quiet: bool, **options: Any
+) -> int:
+    """Measure how exposed the people in INPUT are before anything is published: k-gap, its parts and its tail."""
+    from shoal.publishing.publish import assess as assess_people
+    from shoal.report import gaps_in_numbers, gaps_in_words
+    from shoal.runtime.run import Run
+
+    with Bars(quiet=quiet) as bars:
+        original = read_telling(source, take_reading(options), bars)
+        wanted = sorted(set(ks)) or [k for k in (2, 5) if k <= max(original.n_subjects, 2)]
+        gaps = assess_people(original, wanted, Run(progress=bars), output)
+    lines = [*gaps_in_words(original, gaps), *([] if output is None else [f"report: {output}"])]
+    print_result(
+        as_json, {**gaps_in_numbers(original, gaps), "report": None if output is None else str(output)}, lines
+    )
+    return 0
+
+
+COMMANDS: Final = (inspect, synthesize, assess)

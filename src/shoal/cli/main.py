@@ -1,0 +1,96 @@
+"""The command line: parse, call, print.
+
+Exit 0: done and holds; 1: a claim does not hold; 2: bad input or usage; 130: interrupted. Results go to standard output,
+progress and messages to standard error.
+"""
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+from shoal.cli import data as cli_data
+from shoal.cli import release as cli_release
+from shoal.cli import risk as cli_risk
+from shoal.cli import service as cli_service
+from shoal.cli.collect import collect
+from shoal.errors import ClaimError, ShoalError
+from shoal.version import __version__
+
+HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
+
+_HELP: Final = """Hide each traveller in the crowd: assess, anonymise and verify movement data.
+
+Start with `shoal demo`, or with your own file:
+
+\b
+  shoal inspect calls.csv
+  shoal assess calls.csv --output exposure.html
+  shoal anonymize calls.csv --method glove --k 2 --output release --linkage linkage.parquet
+  shoal verify calls.csv release --linkage linkage.parquet
+"""
+
+
+@click.group(help=_HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="shoal")
+def shoal() -> None:
+    """Hold the commands; the help of the group is _HELP, whose layout a docstring cannot keep."""
+
+
+for _command in cli_service.COMMANDS:
+    collect.add_command(_command)
+for _command in (*cli_data.COMMANDS, *cli_release.COMMANDS, *cli_risk.COMMANDS, collect):
+    shoal.add_command(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and leave with its exit code; every error is one line on standard error."""
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        code = shoal.main(
+            args=None if arguments is None else list(arguments), prog_name="shoal", standalone_mode=False
+        )
+    except (KeyboardInterrupt, click.Abort) as stopped:
+        told = str(stopped.__cause__ or "")  # click wraps what it meets
+        code = _complain(told or "interrupted; nothing half-written is left", INTERRUPTED)
+    except click.ClickException as error:
+        hint = (
+            f" (try '{error.ctx.command_path} --help')"
+            if isinstance(error, click.UsageError) and error.ctx
+            else ""
+        )
+        code = _complain(error.format_message().rstrip(".").replace("\n", " ") + hint, BAD)
+    except ClaimError as error:
+        code = _complain(str(error), FAILS)
+    except ShoalError as error:
+        code = _complain(str(error), BAD)
+    except MemoryError:
+        code = _complain("out of memory; use fewer people or a machine with more", BAD)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = HOLDS
+    except Exception as error:  # the last resort: a person at a terminal gets a line, not a traceback
+        if os.environ.get("SHOAL_TRACEBACK"):
+            traceback.print_exc()
+        code = _complain(
+            f"unexpected {type(error).__name__}, a fault of shoal; run again with SHOAL_TRACEBACK=1 and report it",
+            BAD,
+        )
+    sys.exit(code if isinstance(code, int) else HOLDS)
+
+
+def _stop(_signal: int, _frame: Any) -> None:
+    """Treat a request to end like Ctrl-C, so that what was begun is cleaned up."""
+    raise KeyboardInterrupt
+
+
+def _complain(message: str, code: int) -> int:
+    line = "".join(
+        char if char.isprintable() else " " for char in message
+    )  # what a file of others brings must not steer the terminal
+    click.echo(f"shoal: {line}", err=True)
+    return code

@@ -1,0 +1,222 @@
+"""Options that several commands share, the types of their values, and the settings file that can stand in for them."""
+
+import tomllib
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from shoal.errors import MisuseError
+from shoal.model.intake import Reading
+from shoal.units import duration_s, length_m
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_READING_FIELDS: Final = {field.name for field in fields(Reading)}
+
+
+class Quantity(click.ParamType[float]):
+    """A number with a unit, such as 2km or 30min, as metres or seconds."""
+
+    def __init__(self, name: str, parse: Callable[[str | float], float]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Metres or seconds; a usage error that shows how to write it when it has no unit."""
+        if isinstance(value, float):
+            return value
+        try:
+            return self._parse(str(value))
+        except MisuseError as error:
+            self.fail(str(error), param, ctx)
+
+
+LENGTH: Final = Quantity("length", length_m)
+DURATION: Final = Quantity("duration", duration_s)
+PATH: Final = click.Path(path_type=Path)
+UNITS: Final = "Lengths and durations take units: 500m, 2km, 30min, 1h, 100s."
+
+_INPUT_OPTIONS: Final = (
+    click.option(
+        "--id",
+        "id",
+        metavar="COLUMN",
+        help="Column of subject ids. [default: recognised, e.g. uid, user_id, id]",
+    ),
+    click.option(
+        "--time",
+        "time",
+        metavar="COLUMN",
+        help="Column of times. [default: recognised, e.g. t, datetime, timestamp]",
+    ),
+    click.option("--lat", metavar="COLUMN", help="Column of latitudes, degrees. [default: recognised]"),
+    click.option("--lon", metavar="COLUMN", help="Column of longitudes, degrees. [default: recognised]"),
+    click.option("--x", metavar="COLUMN", help="Column of planar x (see --crs). [default: recognised]"),
+    click.option("--y", metavar="COLUMN", help="Column of planar y. [default: recognised]"),
+    click.option(
+        "--crs", metavar="CRS", help="Reference system of x and y, e.g. EPSG:2154; 'local' for plain metres."
+    ),
+    click.option(
+        "--person",
+        metavar="COLUMN",
+        help="Column that names the unit of protection. [default: the id column]",
+    ),
+    click.option(
+        "--per-day",
+        is_flag=True,
+        help="Protect each person's UTC day on its own instead of the whole movement.",
+    ),
+    click.option(
+        "--time-unit",
+        metavar="UNIT",
+        help="Of numeric times: s, ms, us, ns, or a step such as 1min. [default: recognised]",
+    ),
+    click.option(
+        "--min-samples-per-day",
+        type=click.FloatRange(min=0),
+        metavar="N",
+        help="Leave out people with fewer samples a day on average; they are counted. [default: nobody]",
+    ),
+)
+_GRID_OPTIONS: Final = (
+    click.option(
+        "--cell", "cell_m", type=LENGTH, metavar="LENGTH", help="Side of the square cells. [default: 100m]"
+    ),
+    click.option(
+        "--slot", "slot_s", type=DURATION, metavar="DURATION", help="Length of the time slots. [default: 60s]"
+    ),
+    click.option(
+        "--no-snap",
+        "snap",
+        is_flag=True,
+        flag_value=False,
+        default=None,
+        help="Keep points as given (not for boxes).",
+    ),
+)
+
+STREET_OPTIONS: Final = (
+    click.option(
+        "--streets-nodes",
+        type=PATH,
+        metavar="FILE",
+        help="Street graph: its nodes (Parquet, CSV), or all of it (.graphml, as OSMnx writes it).",
+    ),
+    click.option(
+        "--streets-edges", type=PATH, metavar="FILE", help="Street graph: its edges (Parquet, CSV)."
+    ),
+    click.option(
+        "--streets-crs",
+        metavar="CRS",
+        help="System of the streets' x and y. [default: as the file says, else the data's own]",
+    ),
+)
+
+
+def take_streets(options: dict[str, Any]) -> Any:
+    """Remove the street graph's options from all others; the graph, or None when none was given."""
+    nodes, edges, crs = (
+        options.pop(name, None) for name in ("streets_nodes", "streets_edges", "streets_crs")
+    )
+    if nodes is None:
+        if edges is not None or crs is not None:
+            raise click.UsageError("--streets-edges and --streets-crs need --streets-nodes")
+        return None
+    from shoal.io.street_files import read_streets
+
+    return read_streets(nodes, edges, crs=crs)
+
+
+def street_options(command: Command) -> Command:
+    """Add the options that name a street graph."""
+    for option in reversed(STREET_OPTIONS):
+        command = option(command)
+    return command
+
+
+def input_options(command: Command) -> Command:
+    """Add the options that say how an input is to be read."""
+    for option in reversed((*_INPUT_OPTIONS, *_GRID_OPTIONS)):
+        command = option(command)
+    return command
+
+
+def output_options(command: Command) -> Command:
+    """Add --json and --quiet, which every command has."""
+    command = click.option("--quiet", is_flag=True, help="Show no progress and no messages.")(command)
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON document alone on standard output."
+    )(command)
+
+
+def earlier_option(command: Command) -> Command:
+    """Add --earlier FOLDER=LINKAGE, for releases of the same raw data that are already out."""
+    return click.option(
+        "--earlier",
+        multiple=True,
+        metavar="FOLDER=LINKAGE.parquet",
+        help="An earlier release of the same people and its linkage: what do all reveal together? May be repeated.",
+    )(command)
+
+
+def take_earlier(texts: Sequence[str]) -> list[tuple[Path, Path]]:
+    """Folders with their linkage tables; a usage error for one without."""
+    pairs = [(folder, links) for folder, _, links in (text.rpartition("=") for text in texts)]
+    for text, (folder, links) in zip(texts, pairs, strict=True):
+        if not folder or not links:
+            raise click.UsageError(
+                f"--earlier {text} names no linkage, which tells the crowds; write FOLDER=LINKAGE.parquet"
+            )
+    return [(Path(folder), Path(links)) for folder, links in pairs]
+
+
+def config_option(command: Command) -> Command:
+    """Add --config FILE.toml, whose entries are option names; options on the command line win over it."""
+    return click.option(
+        "--config",
+        type=PATH,
+        is_eager=True,
+        expose_value=False,
+        callback=_use_config,
+        metavar="FILE.toml",
+        help='Read options from a file, e.g. k = 5, suppress-space = "15km"; the command line wins.',
+    )(command)
+
+
+def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[str, Any]:
+    """Remove the reading's options, but for those named, from all others; only those that were given are returned."""
+    given = {name: options.pop(name) for name in list(options) if name in _READING_FIELDS and name not in but}
+    return {
+        name: value for name, value in given.items() if value is not None and (name != "per_day" or value)
+    }
+
+
+def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
+    """Let a settings file stand in for options that are not given."""
+    if path is None:
+        return
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise click.UsageError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"{path} is not valid TOML: {error}") from error
+    names = {
+        option.lstrip("-"): parameter.name
+        for parameter in ctx.command.params
+        if isinstance(parameter, click.Option) and parameter.name not in ("config", "help")
+        for option in parameter.opts
+        if option.startswith("--")
+    }
+    settings: dict[str, Any] = {}
+    for key, value in entries.items():
+        name = names.get(key.replace("_", "-"))
+        if name is None:
+            raise click.UsageError(
+                f"{path} sets '{key}', which is no option of this command; known: {', '.join(sorted(names))}"
+            )
+        settings[name] = value
+    ctx.default_map = {**(ctx.default_map or {}), **settings}

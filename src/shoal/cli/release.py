@@ -1,0 +1,370 @@
+"""The commands that make and check a release: anonymize, verify, demo. Heavy libraries load when a command runs."""
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from shoal.cli.methods import METHOD_OPTIONS, method_options, take_parameters
+from shoal.cli.options import (
+    PATH,
+    UNITS,
+    config_option,
+    earlier_option,
+    input_options,
+    output_options,
+    street_options,
+    take_earlier,
+    take_reading,
+    take_streets,
+)
+from shoal.cli.terminal import Bars, listed, print_result, read_telling
+
+if TYPE_CHECKING:
+    from shoal.model.trace import Trace
+    from shoal.publishing.in_blocks import BlockPublication
+    from shoal.publishing.publish import Publication
+
+
+@click.command(epilog=UNITS)
+@click.argument("source", metavar="INPUT")
+@click.option(
+    "--method",
+    type=click.Choice(tuple(METHOD_OPTIONS)),
+    default="glove",
+    show_default=True,
+    help="How to anonymise.",
+)
+@click.option(
+    "--output",
+    type=PATH,
+    required=True,
+    metavar="DIR",
+    help="The release folder to write; it must not exist yet.",
+)
+@click.option(
+    "--linkage",
+    type=PATH,
+    metavar="FILE.parquet",
+    help="Also write who became which record (secret; outside DIR).",
+)
+@click.option(
+    "--private-report",
+    type=PATH,
+    metavar="FILE.html",
+    help="Also write a report with an example from the raw data (secret).",
+)
+@click.option(
+    "--record",
+    type=PATH,
+    metavar="FILE.toml",
+    help="Purpose, recipients, contact ...: what you state in the report (public).",
+)
+@click.option(
+    "--risk-tries",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Victims of each attack that the report shows; from 1000 on more attacks, 0 for none. [default: 200]",
+)
+@click.option(
+    "--research-seed",
+    type=click.IntRange(min=0),
+    metavar="S",
+    help="Repeatable pseudonyms; marks the release as not for publication.",
+)
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Keep finished parts in DIR.parts (secret; removed at the end) and continue from those there.",
+)
+@click.option(
+    "--blocks",
+    type=click.IntRange(min=4),
+    metavar="N",
+    help="Work in blocks of at most N people, in little memory, and always as with --resume (glove). [default: all at once]",
+)
+@click.option(
+    "--engine",
+    metavar="NAME",
+    help="Who works on the blocks: local, local:N, dask, dask:ADDRESS, threads. [default: local]",
+)
+@method_options
+@config_option
+@input_options
+@output_options
+def anonymize(
+    source: str,
+    method: str,
+    output: Path,
+    linkage: Path | None,
+    private_report: Path | None,
+    record: Path | None,
+    risk_tries: int | None,
+    research_seed: int | None,
+    resume: bool,
+    blocks: int | None,
+    engine: str | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Write a verified release of INPUT: release.parquet, manifest.json and report.html in a new folder.
+
+    The release is checked before it is written, and not written if it does not keep its promise.
+    """
+    from shoal.attacks.questions import TRIES
+    from shoal.methods import METHODS
+    from shoal.methods.glove.glove import Glove
+    from shoal.model.trace import TRACE_FILE
+    from shoal.publishing.publish import publish
+    from shoal.release_folder.statement import NOTHING_STATED, read_statement
+    from shoal.runtime.randomness import Randomness
+    from shoal.runtime.run import Run
+
+    reading = take_reading(options, but=METHOD_OPTIONS[method])
+    if METHODS[method].takes_points:
+        if "cell_m" in reading or "slot_s" in reading:
+            raise click.UsageError(
+                f"{method} publishes points as they are given; leave out --cell and --slot"
+            )
+        reading["snap"] = False
+    parameters = METHODS[method](**take_parameters(method, options))
+    statement = NOTHING_STATED if record is None else read_statement(record)
+    rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
+    if engine is not None and blocks is None:
+        raise click.UsageError(
+            "--engine works on blocks; say how large with --blocks, for example --blocks 20000"
+        )
+    if blocks is not None and (
+        not isinstance(parameters, Glove) or private_report is not None or risk_tries is not None
+    ):
+        raise click.UsageError(
+            "--blocks works with --method glove and without --private-report and --risk-tries"
+        )
+    with Bars(quiet=quiet) as bars, _told_how_to_continue(output, resume=resume or blocks is not None):
+        if blocks is not None and isinstance(parameters, Glove):
+            from shoal.model.intake import Reading
+            from shoal.publishing.in_blocks import publish_in_blocks
+            from shoal.scale.engines import engine_of
+
+            in_blocks = publish_in_blocks(
+                source,
+                Reading(**reading),
+                parameters,
+                output,
+                rng=rng,
+                size=blocks,
+                engine=engine_of(engine or "local"),
+                run=Run(progress=bars),
+                linkage_file=linkage,
+                statement=statement,
+            )
+            bars.say(
+                f"anonymised in {len(in_blocks.blocks)} blocks of {min(in_blocks.blocks):,} to {max(in_blocks.blocks):,} people"
+            )
+            _print_publication(in_blocks, as_json, {"linkage": linkage})
+            return 0
+        original = read_telling(source, reading, bars)
+        published = publish(
+            original,
+            parameters,
+            output,
+            rng=rng,
+            run=Run(progress=bars),
+            linkage_file=linkage,
+            private_report=private_report,
+            resume=resume,
+            statement=statement,
+            tries=TRIES if risk_tries is None else risk_tries,
+        )
+    trace = published.linkage.trace
+    origin = None if linkage is None or trace is None else linkage.with_name(TRACE_FILE)
+    _print_publication(
+        published, as_json, {"linkage": linkage, "origin": origin, "private_report": private_report}, trace
+    )
+    return 0
+
+
+@click.command(epilog="Exit 0: the claim holds; 1: it does not, counter-examples are shown; 2: bad input.")
+@click.argument("raw", metavar="RAW")
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.option(
+    "--linkage",
+    type=PATH,
+    metavar="FILE",
+    help="Who became which record; without it only a part can be checked.",
+)
+@click.option(
+    "--streamed",
+    is_flag=True,
+    help="Check in little memory, with secret scratch files beside RELEASE; needs --linkage.",
+)
+@earlier_option
+@street_options
+@input_options
+@output_options
+def verify(
+    raw: str,
+    release: Path,
+    linkage: Path | None,
+    streamed: bool,
+    earlier: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Check the folder RELEASE against the data RAW that it was made from, trusting nothing that the folder says.
+
+    With --earlier also: are there k people left for everybody when someone holds all these releases?
+    """
+    from shoal.publishing.publish import reveal, stream_against_raw, verify_against_raw
+    from shoal.release_folder.folder import read_linkage
+    from shoal.runtime.run import Run
+
+    reading = take_reading(options)
+    streets = take_streets(options)
+    for fixed in ("cell_m", "slot_s", "snap"):
+        if fixed in reading:
+            raise click.UsageError(
+                "the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap"
+            )
+    if streamed and linkage is None:
+        raise click.UsageError(
+            "--streamed finds each person's record by the linkage; give it with --linkage, or leave out --streamed"
+        )
+    others = take_earlier(earlier)
+    if others and linkage is None:
+        raise click.UsageError(
+            "what several releases reveal together needs the linkage of each; give --linkage, too"
+        )
+    with Bars(quiet=quiet) as bars:
+        run = Run(progress=bars)
+        known = None if linkage is None else read_linkage(linkage)
+        if streets is not None and known is not None and known.trace is not None:
+            known = replace(known, trace=replace(known.trace, streets=streets))
+        if streamed and known is not None:
+            verdict = stream_against_raw(raw, release, known, run, **reading)
+        else:
+            verdict = verify_against_raw(raw, release, known, run, **reading)
+        together = (
+            reveal(raw, release, linkage, others, run, **reading) if others and linkage is not None else None
+        )
+    if together is not None:
+        verdict = verdict.and_also(together.findings())
+    facts = {**verdict.to_json(), **({} if together is None else {"together": together.to_json()})}
+    lines = [f"{'HOLDS' if verdict.holds else 'DOES NOT HOLD'}: {verdict.checked:,} records checked"]
+    lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]
+    lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
+    if together is not None:
+        told = facts["together"]
+        lines.append(
+            f"  together, {told['releases']} releases, knowing {told['knowledge']}: fewer than {told['k']} people are left for "
+            f"{told['people_below_k']:,} of {told['people']:,} (the least: {told['least']}), where each release alone leaves {told['k']}"
+        )
+    print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)])
+    return 0 if verdict.holds else 1
+
+
+@click.command()
+@click.option(
+    "--output",
+    type=PATH,
+    default=Path("shoal-demo"),
+    show_default=True,
+    metavar="DIR",
+    help="A new folder for everything.",
+)
+@output_options
+def demo(output: Path, as_json: bool, quiet: bool) -> int:
+    """Do the whole job on a synthetic city of 1,000 phones over 7 days, at k = 2. Takes less than a minute."""
+    from shoal.publishing.demo import demonstrate
+    from shoal.runtime.run import Run
+
+    with Bars(quiet=quiet) as bars:
+        shown = demonstrate(output, Run(progress=bars))
+    beside = {"city": shown.city, "assessment": shown.assessment, "linkage": shown.linkage}
+    _print_publication(shown.publication, as_json, beside)
+    return 0
+
+
+@contextmanager
+def _told_how_to_continue(output: Path, *, resume: bool) -> Iterator[None]:
+    """Let an interruption say what is left and how to go on."""
+    from shoal.runtime.checkpoint import parts_folder
+
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        parts = parts_folder(output)
+        if resume and parts.exists():
+            told = f"interrupted; finished parts are kept in {parts} (secret): run the same command again to continue, or remove them"
+        else:
+            told = "interrupted; nothing half-written is left; with --resume finished parts are kept, and the same command continues"
+        raise KeyboardInterrupt(told) from stopped
+
+
+def _print_publication(
+    published: "Publication | BlockPublication",
+    as_json: bool,
+    beside: Mapping[str, Path | None],
+    trace: "Trace | None" = None,
+) -> None:
+    """What was published, where it lies, what it lost, and what the trace of a run tells of it."""
+    from shoal.release_folder.folder import REPORT_FILE
+    from shoal.report.facts.release import accuracy_rows
+    from shoal.report.words.wording import claim_in_words
+
+    manifest, folder = published.manifest, published.folder
+    rows = [] if published.accuracy is None else accuracy_rows(published.accuracy)
+    files = {"output": folder, "report": folder / REPORT_FILE, **beside}
+    facts = {
+        **{name: None if path is None else str(path) for name, path in files.items()},
+        **manifest.model_dump(
+            include={
+                "method",
+                "claim",
+                "verdict",
+                "losses",
+                "rows_repaired",
+                "n_records",
+                "n_samples",
+                "publishable",
+            }
+        ),
+        "accuracy": {
+            row.name: {"raw_samples": _known(row.raw), "published_samples": _known(row.published)}
+            for row in rows
+        },
+    }
+    run_facts = {} if trace is None else {name: round(value, 3) for name, value in trace.facts.items()}
+    facts.update({"run": run_facts} if run_facts else {})
+    lost = manifest.losses
+    by_reason = f" ({listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
+    lines = [
+        f"verified: {manifest.n_records:,} records. {claim_in_words(published.release.claim)}",
+        f"protected: {manifest.unit_of_protection}",
+        *(
+            ["kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5])]
+            if rows
+            else []
+        ),
+        *(f"{name.replace('_', ' ')}: {value:,}" for name, value in run_facts.items()),
+        f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects suppressed{by_reason}; "
+        f"rows dropped on input: {listed(lost.rows)}; repaired: {listed(manifest.rows_repaired)}",
+        *(f"note: {note}" for note in manifest.verdict["notes"]),
+        *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
+        *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
+    ]
+    print_result(as_json, facts, lines)
+
+
+def _known(value: float) -> float | None:
+    """A number for JSON, which has no nan."""
+    return None if math.isnan(value) else value
+
+
+COMMANDS: Final = (anonymize, verify, demo)

@@ -1,0 +1,361 @@
+"""The commands that judge and use a release: attack, measure, compare, convert. Heavy libraries load when a command runs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from shoal.cli.options import (
+    DURATION,
+    PATH,
+    config_option,
+    earlier_option,
+    input_options,
+    output_options,
+    take_earlier,
+    take_reading,
+)
+from shoal.cli.terminal import Bars, print_result
+
+_GRID: Final = ("cell_m", "slot_s", "snap")
+_KNOWLEDGE: Final = (
+    "points:P, top:N, home-work[:+8h], noisy:P:500m:30min, period[:3d], tau:30min, attribution:P; of points also triples:P, times:P, "
+    "nearest:P"
+)
+
+
+@click.command(
+    epilog="A tie among c equally good answers counts 1/c. Rates are fractions with 95 % intervals."
+)
+@click.argument("raw", metavar="RAW")
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.option(
+    "--linkage",
+    type=PATH,
+    required=True,
+    metavar="FILE",
+    help="Who became which record: tells who was right.",
+)
+@click.option(
+    "--knowledge",
+    multiple=True,
+    metavar="WHAT",
+    help=f"What the attacker knows; may be repeated: {_KNOWLEDGE}. [default: a selection]",
+)
+@click.option(
+    "--tries",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Victims drawn for each attack.",
+)
+@click.option(
+    "--control",
+    metavar="INPUT",
+    help="Raw data of people who are not in RELEASE. [default: its suppressed subjects]",
+)
+@earlier_option
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="S",
+    help="Draw the same victims and samples again; nothing is published here.",
+)
+@input_options
+@output_options
+def attack(
+    raw: str,
+    release: Path,
+    linkage: Path,
+    knowledge: tuple[str, ...],
+    tries: int,
+    control: str | None,
+    earlier: tuple[str, ...],
+    seed: int | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Play adversaries with knowledge from RAW against the folder RELEASE, and say how often they win.
+
+    Each is also played against RAW itself (what publishing it as it is would risk) and with people who are not in RELEASE (control).
+    """
+    import numpy as np
+
+    from shoal.attacks import attack as play
+    from shoal.attacks.together import attack_together
+    from shoal.publishing.publish import reveal
+    from shoal.release_folder.folder import read_linkage
+    from shoal.report.words.wording import percent
+    from shoal.runtime.run import Run
+
+    before = take_earlier(earlier)
+    with Bars(quiet=quiet) as bars:
+        reading = take_reading(dict(options))
+        given, known = _read_as_given(raw, release, options, bars), read_linkage(linkage)
+        published = _read_release(release, given)
+        others = None if control is None else _read_as_given(control, release, options, bars)
+        rng, run = np.random.default_rng(seed), Run(progress=bars)
+        found = play(given, published, known, knowledge or None, rng, tries=tries, control=others, run=run)
+        rates = list(found.rates)
+        if before:
+            rates += attack_together(reveal(raw, release, linkage, before, run, **reading))
+    lines = [
+        f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to {percent(rate.high)}; guessing "
+        f"{percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
+        for rate in rates
+    ]
+    print_result(
+        as_json,
+        {"attacks": [rate.to_json() for rate in rates], "notes": list(found.notes)},
+        [*lines, *_noted(found.notes)],
+    )
+    return 0
+
+
+@click.command()
+@click.argument("raw", metavar="RAW")
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record.")
+@input_options
+@output_options
+def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Say what the folder RELEASE is still good for, compared with RAW: each metric with its unit and the direction that is better."""
+    from shoal.model.release import PointRelease
+    from shoal.model.trajectories import Grid
+    from shoal.release_folder.folder import read_linkage
+    from shoal.utility import measure as compute
+    from shoal.utility.points import measure_points
+
+    with Bars(quiet=quiet) as bars:
+        given, known = _read_as_given(raw, release, options, bars), read_linkage(linkage)
+        published = _read_release(release, given)
+        points = (
+            measure_points(given, published, known).to_json() if isinstance(published, PointRelease) else {}
+        )
+        boxes = published.as_boxes(Grid()) if isinstance(published, PointRelease) else published
+        found = compute(_on_grid(given), boxes, known)
+    facts = [one.to_json() for one in found]
+    lines = [
+        f"{fact['name']:20} {_shown(fact['value'], fact['unit']):>10}  {_bounds(fact)}({fact['words']}; {fact['better']} is better)"
+        for fact in facts
+    ]
+    lines = [*(f"{name.replace('_', '-'):20} {value:>10.6g}" for name, value in points.items()), *lines]
+    print_result(as_json, {"measurements": facts, **({"points": points} if points else {})}, lines)
+    return 0
+
+
+@click.command()
+@click.argument("source", metavar="INPUT")
+@click.option(
+    "--config",
+    "config",
+    type=PATH,
+    required=True,
+    metavar="study.toml",
+    help="What to compare: [[runs]], attacks and a [budget].",
+)
+@click.option(
+    "--output",
+    type=PATH,
+    required=True,
+    metavar="DIR",
+    help="Folder for everything (secret); an earlier one goes on.",
+)
+@input_options
+@output_options
+def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Make several releases of INPUT, attack and measure all alike, and recommend settings for a budget of risk.
+
+    Writes comparison.html and comparison.json. Run again to continue after an interruption, or after adding to the study.
+    """
+    from shoal.comparison.compare import REPORT_FILE
+    from shoal.comparison.compare import compare as run_study
+    from shoal.comparison.study import read_study
+    from shoal.io import read
+    from shoal.runtime.run import Run
+
+    reading = take_reading(options)
+    study = read_study(config)
+    with Bars(quiet=quiet) as bars:
+        run = Run(progress=bars)
+        original, given = read(source, run=run, **reading), None
+        if any(setting.method.takes_points for setting in study.settings):
+            given = read(source, run=run, **{**reading, "snap": False, "working_crs": original.crs})
+        found = run_study(original, study, output, run, given=given)
+    unit = next(
+        (
+            entry["unit"]
+            for result in found.results
+            for entry in result["measurements"]
+            if entry["name"] == study.budget.utility
+        ),
+        "1",
+    )
+    lines = [
+        *(
+            f"{point.label}: risk {_shown(point.risk, 'share')}, {study.budget.utility} {_shown(point.utility, unit)}"
+            for point in found.points
+        ),
+        *(f"{label}: no release: {reason}" for label, reason in found.failed.items()),
+        f"recommended: {found.recommendation.label or 'none'}",
+        *(f"  {reason}" for reason in found.recommendation.reasons),
+        f"report: {output / REPORT_FILE}",
+    ]
+    print_result(as_json, {**found.to_json(), "report": str(output / REPORT_FILE)}, lines)
+    return 0
+
+
+@click.command(epilog="Lengths and durations take units: 30min, 1h.")
+@click.argument("source", metavar="INPUT")
+@click.option(
+    "--k",
+    type=click.IntRange(min=2),
+    default=2,
+    show_default=True,
+    metavar="K",
+    help="Records that fit one person.",
+)
+@click.option(
+    "--tau",
+    "taus_s",
+    type=DURATION,
+    multiple=True,
+    metavar="DURATION",
+    help="How long an attacker may follow; may be repeated; epsilon is the same. [default: 10min, 30min, 1h, 2h and 4h]",
+)
+@click.option(
+    "--output",
+    type=PATH,
+    metavar="PAGE.html",
+    help="Draw the figures on this page, too; it must not exist yet.",
+)
+@config_option
+@input_options
+@output_options
+def granularity(
+    source: str,
+    k: int,
+    taus_s: tuple[float, ...],
+    output: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Say what kte-hide leaves of INPUT for several tau: extents in place and time, suppression, and each by time of day.
+
+    A release is made and verified for each tau; none is written. The figures help to choose the --tau of `shoal anonymize`.
+    """
+    from shoal.comparison.granularity import TAUS_S, study_granularity
+    from shoal.io import read
+    from shoal.runtime.run import Run
+
+    with Bars(quiet=quiet) as bars:
+        run = Run(progress=bars)
+        found = study_granularity(
+            read(source, run=run, **take_reading(options)), k, taus_s or TAUS_S, run, output
+        ).to_json()
+    lines = [
+        f"tau {_shown(one['tau_s'], 's'):>8}: suppressed {_shown(one['suppressed'], 'share')}; "
+        f"dx + dy median {_shown(one['space_m']['median'], 'm')}, mean {_shown(one['space_m']['mean'], 'm')}; "
+        f"duration median {_shown(one['time_s']['median'], 's')}, mean {_shown(one['time_s']['mean'], 's')}"
+        for one in found["settings"]
+    ]
+    lines += [f"tau {tau:>8}: no release: {reason}" for tau, reason in found["failed"].items()]
+    lines += [] if output is None else [f"report: {output}"]
+    print_result(as_json, {**found, "report": None if output is None else str(output)}, lines)
+    return 0
+
+
+@click.command()
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.argument("output", type=PATH, metavar="DIR")
+@click.option(
+    "--to",
+    "how",
+    type=click.Choice(("gpx", "plt")),
+    default="gpx",
+    show_default=True,
+    help="Files that other tools read.",
+)
+@click.option(
+    "--box-as",
+    type=click.Choice(("centre", "first-corner")),
+    help="Which point stands for an area and interval; must be said.",
+)
+@output_options
+def convert(release: Path, output: Path, how: Any, box_as: Any, as_json: bool, quiet: bool) -> int:
+    """Write the folder RELEASE as point files, one for each record, into a new folder DIR.
+
+    A release of areas and intervals is converted only when --box-as says which point stands for a box: points look exact where boxes were
+    honest. Tools that read GeoParquet (QGIS, GeoPandas, DuckDB) open release.parquet as it is.
+    """
+    from shoal.io.point_files import write_points
+    from shoal.release_folder.folder import read_release
+
+    with Bars(quiet=quiet) as bars:
+        bars("reading the release", 0, 1)
+        files = write_points(read_release(release), output, how, box_as=box_as)
+    lines = [f"{files:,} {how.upper()} files in {output}"]
+    if box_as:
+        lines.append(
+            f"  note: each point stands for an area and an interval ({box_as}); say so wherever these files go"
+        )
+    print_result(as_json, {"output": str(output), "files": files, "to": how, "box_as": box_as}, lines)
+    return 0
+
+
+def _bounds(fact: dict[str, Any]) -> str:
+    """What the boxes leave open of a value."""
+    if "low" not in fact or "high" not in fact:
+        return ""
+    return f"between {_shown(fact['low'], fact['unit'])} and {_shown(fact['high'], fact['unit'])} "
+
+
+def _shown(value: float | None, unit: str) -> str:
+    """A value as people write it."""
+    from shoal.report.words.wording import metres, percent, seconds
+
+    if value is None:
+        return "unknown"
+    return {"share": percent, "m": metres, "s": seconds}.get(unit, "{:.3f}".format)(value)
+
+
+def _read_as_given(raw: str, release: Path, options: dict[str, Any], bars: Bars) -> Any:
+    """The raw data, read as the release's manifest says (points: as they are); names of columns may be given anew."""
+    from shoal.io import read_with
+    from shoal.release_folder.folder import reading_of_raw
+    from shoal.runtime.run import Run
+
+    given = take_reading(dict(options))
+    if any(name in given for name in _GRID):
+        raise click.UsageError(
+            "the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap"
+        )
+    return read_with(raw, reading_of_raw(release, **given), Run(progress=bars))
+
+
+def _on_grid(original: Any) -> Any:
+    """The same people on a grid: that of the release, or of 100 m and 60 s for points as given."""
+    from shoal.model.trajectories import Grid
+
+    return original if original.grid is not None else original.snapped_to(Grid())
+
+
+def _read_release(folder: Path, original: Any) -> Any:
+    """The release in a folder, when it can be one of this raw data."""
+    from shoal.model.linked import insist_on_possible_boxes
+    from shoal.release_folder.folder import read_any_release
+
+    release = read_any_release(folder)
+    insist_on_possible_boxes(original, release)
+    return release
+
+
+def _noted(notes: Sequence[str]) -> list[str]:
+    return [f"  note: {note}" for note in notes]
+
+
+COMMANDS: Final = (attack, measure, compare, convert, granularity)

@@ -1,0 +1,556 @@
+"""The commands that run the user-centric protocol as a service: server, authority, join. Everything heavy is imported inside them."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from shoal.cli.options import DURATION, LENGTH, PATH, input_options, output_options, take_reading
+from shoal.errors import InputError, MissingExtraError, MisuseError, OutputError
+from shoal.runtime.staging import explained_write
+
+_SAFE_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
+
+
+def _listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    options = (
+        click.option(
+            "--host", default="127.0.0.1", show_default=True, help="Address to listen at; 0.0.0.0 for all."
+        ),
+        click.option(
+            "--port",
+            type=click.IntRange(0, 65535),
+            default=port,
+            show_default=True,
+            help="0 takes a free one and says which.",
+        ),
+        click.option(
+            "--tls-cert",
+            type=PATH,
+            metavar="FILE",
+            help="Certificate (PEM). With --tls-key the server speaks HTTPS.",
+        ),
+        click.option("--tls-key", type=PATH, metavar="FILE", help="Its private key (PEM)."),
+        click.option(
+            "--quiet",
+            is_flag=True,
+            help="No log; otherwise one JSON line a request on standard error, without content.",
+        ),
+    )
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+@contextmanager
+def _extra(name: str) -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"this command needs {error.name}; install it with: pip install 'shoal[{name}]'"
+        ) from error
+
+
+@click.command(
+    epilog="Everything that lasts is in the database and the key file: stop and start the server whenever you like."
+)
+@click.option(
+    "--database",
+    required=True,
+    metavar="URL",
+    help="sqlite:///FILE, or postgresql://USER@HOST/NAME (see docs/collect.md).",
+)
+@click.option(
+    "--key",
+    type=PATH,
+    default=Path("collector.key"),
+    show_default=True,
+    metavar="FILE",
+    help="Secret key; made when absent.",
+)
+@click.option(
+    "--places",
+    required=True,
+    type=PATH,
+    metavar="CSV",
+    help="Public places (lat,lon,weight) that fakes are drawn from.",
+)
+@click.option(
+    "--days",
+    type=click.IntRange(min=1),
+    default=365,
+    show_default=True,
+    help="Fakes lie in so many days before the start.",
+)
+@click.option(
+    "--round-size",
+    type=click.IntRange(min=3),
+    default=16,
+    show_default=True,
+    help="A roster freezes with so many people,",
+)
+@click.option(
+    "--join-for",
+    "join_s",
+    type=DURATION,
+    default="10min",
+    show_default=True,
+    help="or after this time with enough for a group.",
+)
+@click.option(
+    "--group-size", type=click.IntRange(3, 15), default=4, show_default=True, help="Members of a group."
+)
+@click.option(
+    "--real",
+    "n_real",
+    type=click.IntRange(1, 1023),
+    default=40,
+    show_default=True,
+    help="Real sub-trajectories asked by each.",
+)
+@click.option(
+    "--fake",
+    "n_fake",
+    type=click.IntRange(1, 1023),
+    default=10,
+    show_default=True,
+    help="Fake ones among them.",
+)
+@click.option(
+    "--longest",
+    type=click.IntRange(2, 8),
+    default=4,
+    show_default=True,
+    help="Most points of a sub-trajectory.",
+)
+@click.option(
+    "--pieces",
+    "n_pieces",
+    type=click.IntRange(1, 33),
+    default=4,
+    show_default=True,
+    help="Records of a release, 8 points each.",
+)
+@click.option(
+    "--theta-space",
+    "theta_m",
+    type=LENGTH,
+    default="1km",
+    show_default=True,
+    help="Points this close are similar.",
+)
+@click.option(
+    "--theta-time",
+    "theta_s",
+    type=DURATION,
+    default="60min",
+    show_default=True,
+    help="Times this close are similar.",
+)
+@click.option(
+    "--phase-limit",
+    "phase_limit_s",
+    type=DURATION,
+    default="2min",
+    show_default=True,
+    help="How long a phase may wait.",
+)
+@click.option(
+    "--proven-shuffle", is_flag=True, help="Every mixer proves her shuffle, for thirteen times the work."
+)
+@click.option(
+    "--bootstrap-until",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="Before this day (UTC) releases are records of nobody: no identifier, in nobody's crowd, deleted on it.",
+)
+@click.option(
+    "--witness",
+    "witnesses",
+    nargs=2,
+    multiple=True,
+    metavar="URL KEY",
+    help="A witness that must give the same answers; repeat.",
+)
+@click.option(
+    "--quota",
+    type=click.IntRange(min=1),
+    default=4096,
+    show_default=True,
+    help="Questions that one member may ask in a day.",
+)
+@_listening(8440)
+def server(**options: Any) -> int:
+    """Run a collector: rosters, lots, sealed letters, signed answers, releases. It never sees raw data, nor who asks what."""
+    with _extra("server"):
+        from shoal.collect.server.http import serve
+        from shoal.collect.server.http_collector import collector_application
+        from shoal.collect.storage.database import Database
+    from pydantic import ValidationError
+
+    from shoal.collect.device.http_client import Server
+    from shoal.collect.roles.wire import DAY_S, OtherCollector, Terms
+
+    names = (
+        "group_size",
+        "n_real",
+        "n_fake",
+        "longest",
+        "n_pieces",
+        "theta_m",
+        "phase_limit_s",
+        "proven_shuffle",
+    )
+    try:
+        until = options["bootstrap_until"] and int(
+            options["bootstrap_until"].replace(tzinfo=UTC).timestamp() // DAY_S
+        )
+        terms = Terms(
+            **{name: options[name] for name in names},
+            theta_min=options["theta_s"] / 60,
+            bootstrap_until=until,
+            witnesses=tuple(
+                OtherCollector(url=Server(url).url, key=key) for url, key in options["witnesses"]
+            ),
+        )
+    except ValidationError as error:
+        raise MisuseError(f"these settings do not go together: {error.errors()[0]['msg']}") from error
+    seed, places = _secret(options["key"]), _public_places(options["places"], options["days"])
+    _check_listening(options)
+    with Database(options["database"]) as database:
+        app = collector_application(
+            database,
+            seed,
+            terms,
+            places,
+            os.urandom,
+            round_size=options["round_size"],
+            join_s=options["join_s"],
+            quota=options["quota"],
+            quiet=options["quiet"],
+        )
+
+        if options["bootstrap_until"] is not None:
+            click.echo(
+                f"before {options['bootstrap_until']:%Y-%m-%d} releases are records of nobody (bootstrapping)",
+                err=True,
+            )
+        serve(
+            app,
+            options["host"],
+            options["port"],
+            options["tls_cert"],
+            options["tls_key"],
+            _say_key("collector", seed),
+        )
+    return 0
+
+
+@click.command(
+    epilog="Name it to the collector with --witness URL KEY. It answers only what the collector has answered, and stores nothing."
+)
+@click.option("--database", required=True, metavar="URL", help="The collector's own database.")
+@click.option(
+    "--key",
+    type=PATH,
+    default=Path("witness.key"),
+    show_default=True,
+    metavar="FILE",
+    help="Secret key; made when absent.",
+)
+@_listening(8442)
+def witness(**options: Any) -> int:
+    """Run a witness: it gives members a second, signed answer to their questions, so that a collector that lies is found."""
+    with _extra("server"):
+        from shoal.collect.server.http import serve
+        from shoal.collect.server.http_witness import witness_application
+        from shoal.collect.storage.database import Database
+    seed = _secret(options["key"])
+    _check_listening(options)
+    with Database(options["database"]) as database:
+        app = witness_application(database, seed, quiet=options["quiet"])
+        serve(
+            app,
+            options["host"],
+            options["port"],
+            options["tls_cert"],
+            options["tls_key"],
+            _say_key("witness", seed),
+        )
+    return 0
+
+
+@click.command(
+    epilog="Nobody can ask over the network who owns what: that is --identifiers-of, on the authority's own machine."
+)
+@click.option(
+    "--database",
+    required=True,
+    metavar="URL",
+    help="sqlite:///FILE, or postgresql://USER@HOST/NAME; its own, not the collector's.",
+)
+@click.option(
+    "--key",
+    type=PATH,
+    default=Path("authority.key"),
+    show_default=True,
+    metavar="FILE",
+    help="Secret key; made when absent.",
+)
+@click.option(
+    "--collector-key",
+    "collectors",
+    multiple=True,
+    metavar="HEX",
+    help="Public key of a collector whose receipts hold; repeat.",
+)
+@click.option(
+    "--identifiers-of", "user", metavar="USER", help="Print the identifiers that a user has claimed, and end."
+)
+@_listening(8441)
+def authority(**options: Any) -> int:
+    """Run an authority: who owns which identifier, each proven by the key of its release. It never sees a trajectory."""
+    with _extra("server"):
+        from shoal.collect.server.http import serve
+        from shoal.collect.server.http_authority import ClaimBook, authority_application
+        from shoal.collect.storage.database import Database
+        from shoal.collect.storage.migrations import AUTHORITY
+
+    try:
+        keys = frozenset(bytes.fromhex(key) for key in options["collectors"])
+    except ValueError as error:
+        raise click.UsageError(
+            "a --collector-key is not 64 hexadecimal digits; the collector prints its key when it starts"
+        ) from error
+    with Database(options["database"], AUTHORITY) as database:
+        book = ClaimBook(database, _secret(options["key"]), keys)
+        if options["user"] is not None:
+            for identifier in book.identifiers_of(options["user"]):
+                click.echo(identifier)
+            return 0
+        if not keys or any(len(key) != 32 for key in keys):
+            raise click.UsageError(
+                "give each collector's key with --collector-key: 64 hexadecimal digits, printed when it starts"
+            )
+        _check_listening(options)
+        app = authority_application(book, quiet=options["quiet"])
+
+        def ready(url: str) -> None:
+            click.echo(f"authority at {url}, key {book.facts['signing_key']}")
+            sys.stdout.flush()
+
+        serve(app, options["host"], options["port"], options["tls_cert"], options["tls_key"], ready)
+    return 0
+
+
+@click.command(
+    epilog="Interrupted? Run the same command again: it goes on where it was. See docs/collect.md for profile.toml."
+)
+@click.option("--server", "server_url", required=True, metavar="URL", help="The collector.")
+@click.option(
+    "--authority",
+    "authority_url",
+    required=True,
+    metavar="URL",
+    help="The authority that knows whose a release is.",
+)
+@click.option("--data", required=True, metavar="FILE", help="Your own movement: CSV or Parquet.")
+@click.option(
+    "--profile",
+    "profile_file",
+    required=True,
+    type=PATH,
+    metavar="FILE.toml",
+    help="Your crowd, your blur, your rules for places.",
+)
+@click.option(
+    "--state",
+    required=True,
+    type=PATH,
+    metavar="DIR",
+    help="Your keys and what is under way; keep it secret and whole.",
+)
+@click.option("--user", default="me", show_default=True, metavar="NAME", help="Your name at the authority.")
+@click.option("--subject", metavar="ID", help="Who you are in FILE, when it holds several people.")
+@click.option(
+    "--trip",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Which trip to share, counted from the newest.",
+)
+@click.option(
+    "--max-gap",
+    "max_gap_s",
+    type=DURATION,
+    default="30min",
+    show_default=True,
+    help="A longer pause ends a trip.",
+)
+@click.option("--yes", is_flag=True, help="Consent without being asked.")
+@click.option(
+    "--poll", "poll_s", type=DURATION, default="1s", show_default=True, help="How often to look for news."
+)
+@click.option(
+    "--patience",
+    "patience_s",
+    type=DURATION,
+    default="30min",
+    show_default=True,
+    help="How long a server may be away.",
+)
+@click.option("--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust instead of the system's.")
+@input_options
+@output_options
+def join(**options: Any) -> int:
+    """Take part in a round: blur your movement here, ask how many share its parts, and send only what enough others share."""
+    with _extra("collect"):
+        from shoal.collect.device import participation
+        from shoal.collect.device.disk import StateFolder
+
+    reading = take_reading(options)
+    if any(name in reading for name in ("cell_m", "slot_s", "snap")):
+        raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
+    as_json, quiet = options.pop("as_json"), options.pop("quiet")
+
+    def say(message: str) -> None:
+        if not quiet:
+            click.echo(message, err=True)
+
+    def consent(text: str) -> bool:
+        click.echo(text, err=True)
+        return bool(options["yes"] or click.confirm("Take part on these terms?", err=True))
+
+    folder = StateFolder(options["state"])
+    with folder.alone():
+        there = participation.connect(
+            folder,
+            options["server_url"],
+            options["authority_url"],
+            options["ca"],
+            options["user"],
+            os.urandom,
+        )
+        if there.kept.journey is None:
+            from shoal.io import read
+            from shoal.report.pages.preview import preview_page
+
+            data = read(options["data"], snap=False, **reading)
+            movement = participation.movement_of(
+                data, options["subject"], options["trip"], options["max_gap_s"]
+            )
+            plan = participation.prepare(there, movement, options["profile_file"])
+            page = folder.folder / "preview.html"
+            _write_private(page, preview_page(plan.profile, plan.applied, plan.cylinders, plan.special))
+            if not consent("\n".join(plan.lines(page))):
+                click.echo("nothing was sent")
+                return 0
+            participation.begin(there, plan, os.urandom)
+        else:
+            say(
+                "going on with the round that is under way; what has changed in data and profile since is for the next one"
+            )
+        ending, file = participation.finish(folder, there, say, options["poll_s"], options["patience_s"])
+    click.echo(
+        file.read_text() if as_json else f"{ending.kind}: {ending.message}; details for you alone in {file}"
+    )
+    return 0 if ending.kind in ("shared", "nothing-left") else 1
+
+
+COMMANDS: Final = (server, witness, authority, join)
+
+
+def _say_key(name: str, seed: bytes) -> Callable[[str], None]:
+    """What is printed when a server is ready."""
+
+    def ready(url: str) -> None:
+        from nacl.bindings import crypto_sign_seed_keypair
+
+        click.echo(f"{name} at {url}, key {bytes(crypto_sign_seed_keypair(seed)[0]).hex()}")
+        sys.stdout.flush()
+
+    return ready
+
+
+def _secret(file: Path) -> bytes:
+    """32 secret bytes in a file that only its owner reads; made when absent."""
+    try:
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+            stream.write(os.urandom(32).hex() + "\n")
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise OutputError(
+            f"the key file {file} cannot be made ({error.strerror}); name another with --key"
+        ) from error
+    try:
+        seed = bytes.fromhex(file.read_text().strip())
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"the key file {file} cannot be read; restore it, or name another with --key"
+        ) from error
+    if len(seed) != 32:
+        raise InputError(f"the key file {file} holds no key; restore it, or name another with --key")
+    return seed
+
+
+def _public_places(file: Path, days: int) -> Any:
+    """Places with weights, and the days before today."""
+    import csv
+    import time
+
+    from pydantic import ValidationError
+
+    from shoal.collect.roles.wire import DAY_S, PublicPlaces
+
+    try:
+        with file.open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        columns = {name: [float(row[name]) for row in rows] for name in ("lat", "lon")}
+        weights = [int(row.get("weight") or 1) for row in rows]
+    except (OSError, ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{file} holds no places; give a CSV with the columns lat, lon and weight (a whole number)"
+        ) from error
+    end_min = int(time.time() // DAY_S) * DAY_S // 60
+    try:
+        places = PublicPlaces(
+            lat_deg=tuple(columns["lat"]),
+            lon_deg=tuple(columns["lon"]),
+            weights=tuple(weights),
+            first_min=end_min - days * DAY_S // 60,
+            last_min=end_min,
+        )
+    except ValidationError as error:
+        raise InputError(f"{file} holds no usable places: {error.errors()[0]['msg']}") from error
+    return places
+
+
+def _check_listening(options: dict[str, Any]) -> None:
+    if (options["tls_cert"] is None) != (options["tls_key"] is None):
+        raise click.UsageError("--tls-cert and --tls-key go together")
+    for name in ("tls_cert", "tls_key"):
+        if options[name] is not None and not options[name].is_file():
+            raise InputError(f"{options[name]} is no file; give the {name.replace('_', ' ')} in PEM format")
+    if options["tls_cert"] is None and options["host"] not in _SAFE_HOSTS:
+        click.echo(
+            "without --tls-cert the connection is not encrypted: put a proxy with TLS before it", err=True
+        )
+
+
+def _write_private(file: Path, text: str) -> None:
+    with (
+        explained_write(file),
+        os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream,
+    ):
+        stream.write(text)

@@ -1,0 +1,108 @@
+"""What a person at a terminal sees: results on standard output; messages on standard error, and bars when work takes over two seconds."""
+
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from shoal.units import show_s
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+_PATIENCE_S: Final = 2.0
+_PLAIN_LINE_EVERY_S: Final = 10.0
+
+
+class Bars:
+    """Progress for a Run: bars on a terminal, now and then a plain line elsewhere, nothing when quiet or quick."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._started: dict[str, tuple[float, int]] = {}
+        self._last_line = 0.0
+        self._tasks: dict[str, TaskID] = {}
+        self._bars: Progress | None = None
+
+    def __enter__(self) -> "Bars":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def say(self, message: str) -> None:
+        """A message beside the results, on standard error; nothing when quiet."""
+        if self._bars is not None:
+            self._bars.console.print(message, markup=False, highlight=False)
+        elif not self._quiet:
+            print(message, file=sys.stderr, flush=True)  # noqa: T201  (this is the place that prints messages)
+
+    def __call__(self, label: str, done: int, total: int) -> None:
+        """Show how far a piece of work has come."""
+        now = time.monotonic()
+        began, first = self._started.setdefault(label, (now, done))
+        if self._quiet or (now - began < _PATIENCE_S and label not in self._tasks):
+            return
+        if sys.stderr.isatty():
+            self._show_bar(label, done, total)
+        elif now - max(self._last_line, began) >= _PLAIN_LINE_EVERY_S:
+            self._last_line = now
+            left = (
+                ""
+                if done <= first
+                else f", about {show_s(round((now - began) * (total - done) / (done - first)))} left"
+            )
+            print(f"{label}: {100 * done // max(total, 1)} %{left}", file=sys.stderr, flush=True)  # noqa: T201  (this is the place that prints progress)
+
+    def _show_bar(self, label: str, done: int, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        if self._bars is None:
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TaskProgressColumn(),
+                TimeRemainingColumn(),
+            )
+            self._bars = Progress(*columns, console=Console(stderr=True))
+            self._bars.start()
+        if label not in self._tasks:
+            self._tasks[label] = self._bars.add_task(label, total=total)
+        self._bars.update(self._tasks[label], completed=done, total=total)
+
+
+def read_telling(source: str, reading: dict[str, Any], bars: Bars) -> Any:
+    """The input, read in this way; what was dropped, repaired and assumed goes to standard error."""
+    from shoal.io import read
+    from shoal.runtime.run import Run
+
+    original = read(source, run=Run(progress=bars), **reading)
+    intake = original.intake
+    bars.say(
+        f"read {original.n_samples:,} samples of {original.n_subjects:,} subjects from {intake.rows_read:,} rows; "
+        f"dropped: {listed(intake.dropped)}; repaired: {listed(intake.repaired)}"
+    )
+    for note in intake.notes:
+        bars.say(f"note: {note}")
+    return original
+
+
+def print_result(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
+    """One JSON document alone, or the lines for people."""
+    if as_json:
+        click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo("\n".join(lines))
+
+
+def listed(rows: Mapping[str, int]) -> str:
+    """Counted rows by reason in one line."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in rows.items()) or "none"

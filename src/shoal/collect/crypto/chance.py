@@ -1,0 +1,76 @@
+"""Randomness as an argument: a stream of bytes expanded from a seed, which can be replayed by whoever is given the seed.
+
+Replay is what makes blame possible: a mixer whose seed is known can be recomputed step by step.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+from shoal.errors import MisuseError
+
+SEED_BYTES: Final = 32
+_BLOCK_BYTES: Final = 4096
+
+
+class Chance:
+    """SHAKE256(seed, block number), read in order; the same seed gives the same draws."""
+
+    def __init__(self, seed: bytes) -> None:
+        if len(seed) != SEED_BYTES:
+            raise MisuseError(
+                f"a seed of {len(seed)} bytes; draw {SEED_BYTES} bytes from the operating system"
+            )
+        self._seed = seed
+        self._block = 0
+        self._left = b""
+
+    def take(self, n: int) -> bytes:
+        """The next ``n`` bytes."""
+        parts = [self._left]
+        have = len(self._left)
+        while have < n:
+            parts.append(
+                hashlib.shake_256(b"shoal chance" + self._seed + self._block.to_bytes(8)).digest(_BLOCK_BYTES)
+            )
+            self._block += 1
+            have += _BLOCK_BYTES
+        drawn = b"".join(parts)
+        self._left = drawn[n:]
+        return drawn[:n]
+
+    def seed(self) -> bytes:
+        """A fresh seed for a stream of its own."""
+        return self.take(SEED_BYTES)
+
+    def below(self, bound: int) -> int:
+        """A uniform integer in 0..bound-1, without bias (draws that do not fit are redrawn)."""
+        if bound < 1:
+            raise MisuseError(f"cannot draw below {bound}; the bound must be at least 1")
+        bits = (bound - 1).bit_length()
+        n_bytes = (bits + 7) // 8
+        while True:
+            value = int.from_bytes(self.take(n_bytes)) >> (8 * n_bytes - bits)
+            if value < bound:
+                return value
+
+    def unit(self) -> float:
+        """A uniform float in [0, 1), with 53 bits."""
+        return self.below(1 << 53) / (1 << 53)
+
+    def permutation(self, n: int) -> list[int]:
+        """A uniform order of 0..n-1 (Fisher-Yates)."""
+        order = list(range(n))
+        for last in range(n - 1, 0, -1):
+            other = self.below(last + 1)
+            order[last], order[other] = order[other], order[last]
+        return order
+
+    def weighted(self, weights: Sequence[int]) -> int:
+        """A place, drawn with probability proportional to its integer weight (exact for any size of weight)."""
+        ticket = self.below(sum(weights))
+        for place, weight in enumerate(weights):
+            if ticket < weight:
+                return place
+            ticket -= weight
+        raise AssertionError("the ticket is below the sum of the weights")

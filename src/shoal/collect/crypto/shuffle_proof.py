@@ -1,0 +1,177 @@
+"""A proof that a list was re-masked and permuted and nothing else, by cut and choose; it shows neither the order nor the masks.
+
+The mixer shuffles the list once more in each round, and names every result by its hash. A hash over all of it then asks, round by round,
+for the way from the list to that result, or from what she passes on to it. Whoever changed a record can answer one of the two
+only, and passes all rounds with probability 2^-80. Results are recomputed by the reader, and never sent.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gmpy2 import mpz
+
+from shoal.collect.crypto.chance import SEED_BYTES, Chance
+from shoal.collect.crypto.elgamal import Ciphertext
+from shoal.collect.crypto.group import Group, Powers
+from shoal.collect.faults import PeerError
+
+ROUNDS: Final = 80
+_DIGEST_BYTES: Final = 32
+_HIDING_BITS: Final = (
+    80  # by so much are the masks of a round longer than those that their differences must hide
+)
+_PLACE_BYTES: Final = 2
+
+
+@dataclass(frozen=True)
+class ShuffleProof:
+    """For each round the hash of its result, and the way that was asked for: a seed, or places and differences of masks."""
+
+    digests: tuple[bytes, ...]
+    ways: tuple[bytes, ...]
+
+    def encode(self) -> bytes:
+        """Digests, then each way with its length before it."""
+        return b"".join(self.digests) + b"".join(len(way).to_bytes(4) + way for way in self.ways)
+
+
+def way_bytes(group: Group, size: int) -> int:
+    """The length of a way from what is passed on, for a list of this size."""
+    return size * (_PLACE_BYTES + _mask_bytes(group))
+
+
+def largest_proof(group: Group, size: int) -> int:
+    """No encoded proof is longer."""
+    return ROUNDS * (_DIGEST_BYTES + 4 + max(SEED_BYTES, way_bytes(group, size)))
+
+
+def prove_shuffle(
+    group: Group,
+    y: mpz,
+    before: Sequence[Ciphertext],
+    after: Sequence[Ciphertext],
+    order: Sequence[int],
+    masks: Sequence[int],
+    context: bytes,
+    chance: Chance,
+) -> ShuffleProof:
+    """Show that after[i] is before[order[i]] under a further mask masks[order[i]]."""
+    rounds, powers = [_round(group, masks, chance) for _ in range(ROUNDS)], _powers(group, y)
+    digests = tuple(_digest(group, _shuffled(group, powers, before, seed)) for seed in rounds)
+    bits = _bits(group, y, before, after, digests, context)
+    there = {place: at for at, place in enumerate(order)}
+    ways = []
+    for seed, bit in zip(rounds, bits, strict=True):
+        own_order, own_masks = _drawn(group, len(before), seed)
+        rows = [(there[place], own_masks[place] - masks[place]) for place in own_order]
+        size = _mask_bytes(group)
+        ways.append(
+            b"".join(at.to_bytes(_PLACE_BYTES) + int(mask).to_bytes(size) for at, mask in rows)
+            if bit
+            else seed
+        )
+    return ShuffleProof(digests, tuple(ways))
+
+
+def check_shuffle(
+    group: Group,
+    y: mpz,
+    before: Sequence[Ciphertext],
+    after: Sequence[Ciphertext],
+    proof: ShuffleProof,
+    context: bytes,
+) -> None:
+    """Raises PeerError unless the proof holds."""
+    bits, powers = _bits(group, y, before, after, proof.digests, context), _powers(group, y)
+    for digest, way, bit in zip(proof.digests, proof.ways, bits, strict=True):
+        if bit:
+            result = _remasked(group, powers, after, *_read_way(group, way, len(after)))
+        else:
+            if len(way) != SEED_BYTES:
+                raise PeerError("bad-length", f"a seed of {len(way)} bytes")
+            result = _shuffled(group, powers, before, way)
+        if _digest(group, result) != digest:
+            raise PeerError("bad-proof", "a list that is not what the mixer received in another order")
+
+
+def _round(group: Group, masks: Sequence[int], chance: Chance) -> bytes:
+    """The seed of one round; a mask that is smaller than the one it must hide (once in 2^80) is drawn again."""
+    while True:
+        seed = chance.seed()
+        if all(own >= mask for own, mask in zip(_drawn(group, len(masks), seed)[1], masks, strict=True)):
+            return seed
+
+
+def _drawn(group: Group, size: int, seed: bytes) -> tuple[list[int], list[int]]:
+    stream, bound = Chance(seed), 1 << (group.secret_bits + _HIDING_BITS)
+    return stream.permutation(size), [stream.below(bound) for _ in range(size)]
+
+
+def _powers(group: Group, y: mpz) -> tuple[Powers, Powers]:
+    """Of the two bases of every mask."""
+    bits = 8 * _mask_bytes(group)
+    return Powers(group, group.g, bits), Powers(group, y, bits)
+
+
+def _shuffled(
+    group: Group, powers: tuple[Powers, Powers], before: Sequence[Ciphertext], seed: bytes
+) -> list[Ciphertext]:
+    """The list as a round's seed shuffles it; masks belong to places before."""
+    order, masks = _drawn(group, len(before), seed)
+    return _remasked(group, powers, before, order, [masks[place] for place in order])
+
+
+def _remasked(
+    group: Group,
+    powers: tuple[Powers, Powers],
+    before: Sequence[Ciphertext],
+    order: Sequence[int],
+    masks: Sequence[int],
+) -> list[Ciphertext]:
+    """The list in another order, its i-th entry under the i-th mask."""
+    of_g, of_y = powers
+    listed = [before[place] for place in order]
+    return [
+        Ciphertext(group.times(one.c1, of_g.of(mask)), group.times(one.c2, of_y.of(mask)))
+        for one, mask in zip(listed, masks, strict=True)
+    ]
+
+
+def _read_way(group: Group, way: bytes, size: int) -> tuple[list[int], list[int]]:
+    if len(way) != way_bytes(group, size):
+        raise PeerError("bad-length", f"a way of {len(way)} bytes through a list of {size}")
+    row = _PLACE_BYTES + _mask_bytes(group)
+    rows = [way[at : at + row] for at in range(0, len(way), row)]
+    order = [int.from_bytes(one[:_PLACE_BYTES]) for one in rows]
+    if sorted(order) != list(range(size)):
+        raise PeerError("bad-proof", "a way that does not go through every place once")
+    return order, [int.from_bytes(one[_PLACE_BYTES:]) for one in rows]
+
+
+def _mask_bytes(group: Group) -> int:
+    return -(-(group.secret_bits + _HIDING_BITS) // 8)
+
+
+def _digest(group: Group, ciphertexts: Sequence[Ciphertext]) -> bytes:
+    state = hashlib.blake2b(digest_size=_DIGEST_BYTES, person=b"shoal shuffled")
+    for one in ciphertexts:
+        state.update(group.to_bytes(one.c1) + group.to_bytes(one.c2))
+    return state.digest()
+
+
+def _bits(
+    group: Group,
+    y: mpz,
+    before: Sequence[Ciphertext],
+    after: Sequence[Ciphertext],
+    digests: Sequence[bytes],
+    context: bytes,
+) -> list[int]:
+    """What is asked for in each round, fixed by everything that was said before."""
+    state = hashlib.blake2b(digest_size=ROUNDS // 8, person=b"shoal shuffle")
+    for part in (context, group.to_bytes(y), _digest(group, before), _digest(group, after), *digests):
+        state.update(len(part).to_bytes(4) + part)
+    number = int.from_bytes(state.digest())
+    return [number >> place & 1 for place in range(ROUNDS)]

@@ -1,0 +1,176 @@
+"""A device's side of HTTP: one connection to each server, signed requests, checked replies, patience with what is down."""
+
+import http.client
+import ssl
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from shoal.collect.faults import PeerError
+from shoal.collect.roles.participant_round import Device, Journey
+from shoal.collect.roles.wire import MAILBAG_BYTES, Call, Reply, authorization, check_reply, read_json
+from shoal.errors import InputError, MisuseError
+
+_TIMEOUT_S: Final = 60.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
+_DOWN: Final = (OSError, http.client.HTTPException)
+
+
+class Server:
+    """A collector, witness or authority at an address. ca: certificates to trust instead of the system's. key: a witness's."""
+
+    def __init__(self, url: str, ca: Path | None = None, key: bytes | None = None) -> None:
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:  # a port or an address in brackets that is none
+            raise MisuseError(_no_address(url)) from error
+        if (
+            parts.scheme not in ("http", "https")
+            or not parts.hostname
+            or parts.path.strip("/")
+            or parts.query
+            or not url.isprintable()
+        ):
+            raise MisuseError(_no_address(url))
+        self.url, self._host, self._port, self._key = url, parts.hostname, port, key
+        self._tls = None
+        if parts.scheme == "https":
+            try:
+                self._tls = ssl.create_default_context(cafile=ca)
+            except OSError as error:
+                raise InputError(
+                    f"the certificates in {ca} cannot be read; give a file in PEM format"
+                ) from error
+        self._connection: http.client.HTTPConnection | None = None
+
+    @property
+    def readable(self) -> bool:
+        """Whether others on the way can read what goes there and comes back."""
+        return self._tls is None and self._host not in ("127.0.0.1", "::1", "localhost")
+
+    def about(self) -> Any:
+        """What the server says of itself, not yet checked against its key; raises InputError when it does not answer."""
+        try:
+            reply, signed = self._exchange("GET", "/v1/about", b"", {})
+        except _DOWN as error:
+            raise InputError(
+                f"{self.url} does not answer ({type(error).__name__}); check the address, and that the server runs"
+            ) from error
+        if reply.status != 200:
+            raise InputError(f"{self.url} is no server of shoal (status {reply.status}); check the address")
+        try:
+            facts = read_json(reply.body)
+            key = facts.get("server_key") or facts.get("signing_key")
+            check_reply(bytes.fromhex(key), "/v1/about", reply.body, signed)
+        except (PeerError, AttributeError, TypeError, ValueError) as error:
+            raise InputError(
+                f"{self.url} is no server of shoal, or somebody answers in its place; check the address"
+            ) from error
+        return facts
+
+    def send(self, call: Call, device: Device, now_s: float) -> Reply:
+        """One attempt; raises OSError or HTTPException when the server is down, PeerError when somebody else answers."""
+        headers = {}
+        key = device.authority_signing_key
+        if call.to != "authority":
+            key = self._key or device.server_key
+            text = authorization(
+                device.signing_seed, device.identity, key, call.method, call.target, call.body, now_s
+            )
+            headers["Authorization"] = text
+        reply, signed = self._exchange(call.method, call.target, call.body, headers)
+        if reply.refusal is None:
+            check_reply(key, call.target, reply.body, signed)
+        return reply
+
+    def _exchange(
+        self, method: str, target: str, body: bytes, headers: dict[str, str]
+    ) -> tuple[Reply, str | None]:
+        if self._connection is None:
+            if self._tls is None:
+                self._connection = http.client.HTTPConnection(self._host, self._port, timeout=_TIMEOUT_S)
+            else:
+                self._connection = http.client.HTTPSConnection(
+                    self._host, self._port, timeout=_TIMEOUT_S, context=self._tls
+                )
+        try:
+            self._connection.request(method, target, body or None, headers)
+            response = self._connection.getresponse()
+            content = response.read(MAILBAG_BYTES + 1)
+            if len(content) > MAILBAG_BYTES:
+                raise PeerError("bad-length", f"a reply of more than {MAILBAG_BYTES} bytes")
+        except BaseException:
+            self.close()
+            raise
+        return Reply(response.status, content), response.headers.get("Shoal-Signature")
+
+    def close(self) -> None:
+        """Close the connection; the next request opens another."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def travel(
+    journey: Journey,
+    servers: dict[str, Server],
+    keep: Callable[[], None],
+    say: Callable[[str], None],
+    *,
+    poll_s: float,
+    patience_s: float,
+) -> None:
+    """Go on until the journey has ended; ``keep`` is called before each request that follows a change.
+
+    Raises InputError when a server stays away longer than patience_s; what is kept then allows to go on later.
+    """
+    changed, phase, pause_s, down_since = True, "", _FIRST_PAUSE_S, None
+    while journey.ending is None:
+        if changed:
+            keep()
+        if journey.phase != phase:
+            phase = journey.phase
+            say(_WORDS[phase])
+        call = journey.next_call()
+        now_s = time.time()
+        try:
+            reply = servers[call.to].send(call, journey.device, now_s)
+            nobody_knows = (
+                reply.refusal is not None and reply.refusal[0] == "unavailable"
+            )  # a proxy's word, and none of ours
+            trouble = f"status {reply.status}" if reply.status >= 500 or nobody_knows else None
+        except _DOWN as error:
+            trouble = type(error).__name__
+        if trouble is not None:
+            down_since = down_since or now_s
+            if now_s - down_since > patience_s:
+                raise InputError(
+                    f"{servers[call.to].url} does not answer ({trouble}); run the same command again later: it goes on from here"
+                )
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            changed = False
+            continue
+        pause_s, down_since = _FIRST_PAUSE_S, None
+        changed = journey.replied(call, reply, time.time())
+        if call.poll and not changed and journey.ending is None:
+            time.sleep(poll_s)
+    keep()
+
+
+def _no_address(url: str) -> str:
+    return f"{url!r} is no address of a server; write it like https://collect.example.org or http://127.0.0.1:8000"
+
+
+_WORDS: Final = {
+    "lots": "waiting for the round, and drawing lots for the groups",
+    "questions": "mixing the group's questions",
+    "asking": "asking how many others share them",
+    "releases": "mixing what the group releases",
+    "mixed": "having it stored",
+    "claiming": "claiming it at the authority",
+    "over": "done",
+}

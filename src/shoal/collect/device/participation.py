@@ -1,0 +1,262 @@
+"""What ``shoal collect join`` does: connect, prepare what would be shared, begin a round, go on until it ends."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from shoal.collect.crypto.chance import Chance
+from shoal.collect.device.disk import Kept, StateFolder
+from shoal.collect.device.http_client import Server, travel
+from shoal.collect.device.profile import Applied, Profile, apply, read_profile
+from shoal.collect.faults import PeerError
+from shoal.collect.matching.cylinders import Cylinder, Point
+from shoal.collect.matching.records import SLOTS
+from shoal.collect.roles.collection import Participant, blur
+from shoal.collect.roles.consent import OPEN, bootstrapping, promise, sharing
+from shoal.collect.roles.participant_round import Device, Ending, Journey
+from shoal.collect.roles.wire import DAY_S, SKEW_S, PublicPlaces, Terms, read_terms
+from shoal.errors import InputError, MisuseError
+from shoal.model.projection import WGS84, transform
+from shoal.model.trajectories import Trajectories
+
+_PREAMBLE_SLOTS: Final = 4
+
+
+@dataclass
+class Connection:
+    """Both servers, what the collector says, and the device's state."""
+
+    kept: Kept
+    servers: dict[str, Server]
+    terms: Terms
+    places: PublicPlaces
+    day: int
+    ca: Path | None
+
+
+def connect(
+    folder: StateFolder,
+    server_url: str,
+    authority_url: str,
+    ca: Path | None,
+    user: str,
+    draw_bytes: Callable[[int], bytes],
+) -> Connection:
+    """Ask both servers who they are. On first contact their keys are kept; raises InputError when they ever change."""
+    servers = {"collector": Server(server_url, ca), "authority": Server(authority_url, ca)}
+    said, lawful = servers["collector"].about(), servers["authority"].about()
+    try:
+        key, now_s = bytes.fromhex(said["server_key"]), time.time()
+        ahead_s = now_s - float(said["time_s"])
+        keys = bytes.fromhex(lawful["authority_key"]), bytes.fromhex(lawful["signing_key"])
+        terms, places = read_terms(said["terms"]), PublicPlaces.model_validate(said["places"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            "a server that does not describe itself; check the addresses of --server and --authority"
+        ) from error
+    if not abs(ahead_s) <= SKEW_S:
+        raise InputError(
+            f"this device's clock is {ahead_s:+.0f} s from the collector's; set it, or no request is taken"
+        )
+    kept = folder.load()
+    if kept is None:
+        kept = Kept(Device(user, draw_bytes(32), draw_bytes(32), key, *keys))
+        folder.keep(kept)
+    if (kept.device.server_key, kept.device.authority_key, kept.device.authority_signing_key) != (key, *keys):
+        raise InputError(
+            "a server shows another key than when you first took part; ask its operator, or use another --state"
+        )
+    if kept.device.user != user:
+        raise MisuseError(
+            "this folder belongs to another user name; give the same --user, or another --state"
+        )
+    if kept.journey is None:
+        _keep_witnesses(folder, kept, terms)
+    return Connection(
+        kept, servers, terms, places, int(now_s // DAY_S), ca
+    )  # her own day: the collector's would choose her circles
+
+
+def _keep_witnesses(folder: StateFolder, kept: Kept, terms: Terms) -> None:
+    """Raises InputError when a witness that was named before is gone: a collector that wants to lie would leave it out."""
+    if {one.key for one in kept.device.witnesses} - {one.key for one in terms.witnesses}:
+        raise InputError(
+            "the collector no longer names a witness that it named before; ask its operator, or use another --state"
+        )
+    if kept.device.witnesses != terms.witnesses:
+        kept.device.witnesses = terms.witnesses
+        folder.keep(kept)
+
+
+@dataclass(frozen=True)
+class Movement:
+    """All of a person's points, and the places of one trip among them."""
+
+    points: tuple[Point, ...]
+    trip: tuple[int, ...]
+
+
+def movement_of(found: Trajectories, subject: str | None, trip: int, max_gap_s: float) -> Movement:
+    """Raises InputError when the data hold nobody, or several people and none was named; MisuseError for a trip that is not there."""
+    ids = list(map(str, found.ids))
+    if subject is None and len(ids) > 1:
+        raise InputError(f"the data hold {len(ids)} people; name yourself with --subject")
+    if subject is not None and subject not in ids:
+        raise InputError("nobody in the data has the id given with --subject")
+    if found.crs is None:
+        raise MisuseError(
+            "these positions have no place on the earth; name their reference system with --crs"
+        )
+    t, x, y = list(found)[0 if subject is None else ids.index(subject)]
+    lon, lat = transform(found.crs, WGS84, x, y)
+    points = tuple(Point(*row) for row in zip(lat.tolist(), lon.tolist(), (t / 60).tolist(), strict=True))
+    trips = [
+        one for one in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) > max_gap_s) + 1) if len(one) > 1
+    ]
+    if trip > len(trips):
+        raise MisuseError(
+            f"trip {trip} of {len(trips)}; a trip is two points or more without a pause longer than --max-gap"
+        )
+    return Movement(points, tuple(trips[-trip].tolist()))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What would be shared, before it is."""
+
+    profile: Profile
+    applied: Applied
+    member: Participant
+    cylinders: tuple[Cylinder, ...]
+    thinned_from: int
+    terms: Terms
+    readable: tuple[str, ...] = ()  # servers to which nothing is encrypted
+
+    @property
+    def special(self) -> list[str]:
+        """What is not as with every collector: what counts as shared, its groups, its bootstrapping phase, and its witnesses."""
+        return [
+            sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
+            *(
+                f"The connection to {url} is not encrypted: whoever carries it reads what {url} reads."
+                for url in self.readable
+            ),
+            *(
+                []
+                if self.terms.bootstrap_until is None
+                else [bootstrapping(self.terms.bootstrap_until, self.profile.k)]
+            ),
+            *(
+                f"The witness at {one.url}, key {one.key}, sees the questions, too, and must give the same answers."
+                for one in self.terms.witnesses
+            ),
+        ]
+
+    def lines(self, page: Path) -> list[str]:
+        """What she is asked to consent to."""
+        dropped = ", ".join(f"{n} by '{rule}'" for rule, n in self.applied.dropped.items()) or "none"
+        not_found = [
+            f"No {kind} was found in your data, so its rule does nothing." for kind in self.applied.not_found
+        ]
+        return [
+            f"Of {self.thinned_from} points of this trip {len(self.applied.original)} are used; left out by rules: {dropped}; "
+            f"{len(self.cylinders)} circles and intervals would be asked about. See them in {page}",
+            *not_found,
+            promise(self.profile.k, self.profile.trimming),
+            *self.special,
+            "What stays open, whatever you set:",
+            *(f"- {text}" for text in OPEN),
+        ]
+
+
+def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
+    """Apply the profile, and blur. Raises InputError when nothing is left to ask about."""
+    profile, most = read_profile(profile_file), SLOTS * there.terms.n_pieces - _PREAMBLE_SLOTS
+    everything = apply(profile, movement.points)
+    rows = _thinned([row for row in movement.trip if everything.fates[row].blur is not None], most)
+    used = [row for row in movement.trip if row in set(rows) or everything.fates[row].blur is None]
+    applied = Applied(
+        tuple(movement.points[row] for row in used),
+        tuple(everything.fates[row] for row in used),
+        everything.circles,
+        everything.not_found,
+    )
+    if len(applied.points) < 2:
+        raise InputError(
+            "the profile leaves fewer than two points of this trip; choose another with --trip, or other rules"
+        )
+    device = there.kept.device
+    member = Participant(
+        user=device.user,
+        signing_seed=device.signing_seed,
+        device_key=device.device_key,
+        points=applied.points,
+        blur=applied.blurs[0],
+        blurs=applied.blurs,
+        k=profile.k,
+        trimming=profile.trimming,
+        sent=device.sent,
+    )
+    cylinders = blur(member, there.day // there.terms.period_days)
+    if len(cylinders) < 2:
+        raise InputError(
+            "this trip is a single circle after blurring; choose another with --trip, or less blur"
+        )
+    asked = [*there.servers.values(), *(Server(one.url) for one in there.terms.witnesses)]
+    readable = tuple(server.url for server in asked if server.readable)
+    return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms, readable)
+
+
+def _thinned(rows: Sequence[int], most: int) -> list[int]:
+    """Evenly spread over the trip, so that they fit what a release may hold."""
+    if len(rows) <= most:
+        return list(rows)
+    return [rows[place] for place in np.unique(np.linspace(0, len(rows) - 1, most).round().astype(np.int64))]
+
+
+def begin(there: Connection, plan: Plan, draw_bytes: Callable[[int], bytes]) -> None:
+    """Start a round."""
+    there.kept.journey = Journey(
+        there.kept.device,
+        plan.member,
+        plan.cylinders,
+        there.terms,
+        there.places.prior,
+        Chance(draw_bytes(32)),
+    )
+
+
+def finish(
+    folder: StateFolder, there: Connection, say: Callable[[str], None], poll_s: float, patience_s: float
+) -> tuple[Ending, Path]:
+    """Go on until the round has ended, and note what became of it."""
+    journey = there.kept.journey
+    if journey is None:
+        raise AssertionError("a round has begun")
+    witnesses = {
+        f"witness {i}": Server(one.url, there.ca, bytes.fromhex(one.key))
+        for i, one in enumerate(journey.terms.witnesses, 1)
+    }
+    try:
+        travel(
+            journey,
+            {**there.servers, **witnesses},
+            lambda: folder.keep(there.kept),
+            say,
+            poll_s=poll_s,
+            patience_s=patience_s,
+        )
+    except PeerError as error:
+        raise InputError(
+            f"somebody else answers in the place of a server ({error}); run the same command again"
+        ) from error
+    if journey.ending is None:
+        raise AssertionError("the journey has ended")
+    file = folder.note(there.kept, journey.ending)
+    there.kept.journey, there.kept.rounds = None, there.kept.rounds + 1
+    folder.keep(there.kept)
+    return journey.ending, file

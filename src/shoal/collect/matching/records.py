@@ -1,0 +1,192 @@
+"""Fixed-size records: what the mix carries looks the same for everybody, whether query, piece of a release, or padding.
+
+A record is a header of 4 bytes, 16 random bytes that name it, and 8 slots of 16 bytes. There is exactly one encoding for each
+record; anything else is refused.
+"""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shoal.collect.crypto.chance import Chance
+from shoal.collect.faults import PeerError
+from shoal.collect.matching.cylinders import Cylinder
+from shoal.errors import MisuseError
+
+SLOT_BYTES: Final = 16
+SLOTS: Final = 8
+NAME_BYTES: Final = 16
+RECORD_BYTES: Final = 4 + NAME_BYTES + SLOTS * SLOT_BYTES
+MAX_POINTS: Final = 255
+
+_VERSION: Final = 1
+_QUERY, _PIECE, _PADDING = 1, 2, 3
+_POINT: Final = struct.Struct(">iiHIH")
+_PREAMBLE_SLOTS: Final = 4  # contributor tag, release key (2 slots), number of points
+
+
+@dataclass(frozen=True)
+class Query:
+    """A sub-trajectory to be counted; ``name`` says to its owner, and to nobody else, which answer is hers."""
+
+    name: bytes
+    points: tuple[Cylinder, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.name) != NAME_BYTES or not 2 <= len(self.points) <= SLOTS:
+            raise PeerError(
+                "bad-record", f"a query needs a name of {NAME_BYTES} bytes and 2 to {SLOTS} points"
+            )
+
+
+@dataclass(frozen=True)
+class Release:
+    """A trimmed trajectory on its way to the database: whose crowd it counts in, and the key that can claim it."""
+
+    name: bytes
+    contributor: bytes
+    claim_key: bytes
+    points: tuple[Cylinder, ...]
+
+    def __post_init__(self) -> None:
+        if (
+            len(self.name) != NAME_BYTES
+            or len(self.contributor) != SLOT_BYTES
+            or len(self.claim_key) != 2 * SLOT_BYTES
+        ):
+            raise PeerError("bad-length", "a release's name, contributor or key has a wrong length")
+        if not 1 <= len(self.points) <= MAX_POINTS:
+            raise PeerError(
+                "bad-record", f"a release of {len(self.points)} points; it must have 1 to {MAX_POINTS}"
+            )
+
+
+def encode_query(query: Query) -> bytes:
+    """A record of RECORD_BYTES."""
+    return _record(_QUERY, len(query.points), 0, query.name, b"".join(map(_encode_point, query.points)))
+
+
+def decode_query(record: bytes) -> Query:
+    """The query; raises PeerError unless this is its one encoding."""
+    kind, count, part, name, body = _parts(record)
+    if kind != _QUERY or part != 0 or not 2 <= count <= SLOTS:
+        raise PeerError("bad-record", "a record that is no query of 2 to 8 points")
+    query = Query(name, tuple(_decode_point(slot) for slot in _slots(body)[:count]))
+    if encode_query(query) != record:
+        raise PeerError("bad-record", "a query with bytes behind its last point")
+    return query
+
+
+def pieces_needed(n_points: int) -> int:
+    """How many records a release of so many points takes."""
+    return -(-(_PREAMBLE_SLOTS + n_points) // SLOTS)
+
+
+def encode_release(release: Release | None, n_pieces: int, chance: Chance) -> list[bytes]:
+    """Exactly ``n_pieces`` records in order, padded, so that their number says nothing; None is all padding."""
+    records = []
+    if release is not None:
+        preamble = release.contributor + release.claim_key + len(release.points).to_bytes(SLOT_BYTES)
+        stream = preamble + b"".join(map(_encode_point, release.points))
+        size = SLOTS * SLOT_BYTES
+        total = pieces_needed(len(release.points))
+        for part in range(total):
+            body = stream[part * size : (part + 1) * size]
+            records.append(_record(_PIECE, total, part, release.name, body))
+    if len(records) > n_pieces:
+        raise MisuseError(
+            f"a release of {len(records)} records for {n_pieces}; allow more records, or release fewer points"
+        )
+    return records + [
+        _record(_PADDING, 0, 0, chance.take(NAME_BYTES), b"") for _ in range(n_pieces - len(records))
+    ]
+
+
+def decode_releases(records: Sequence[bytes]) -> tuple[list[Release], int]:
+    """The releases that are complete among these records, in any order, and how many records were no part of one.
+
+    A bad record spoils only the release whose name it bears. Padding counts as no fault.
+    """
+    pieces: dict[bytes, dict[int, bytes]] = {}
+    totals: dict[bytes, set[int]] = {}
+    bad = 0
+    for record in records:
+        try:
+            kind, total, part, name, body = _parts(record)
+        except PeerError:
+            bad += 1
+            continue
+        if kind == _PADDING and total == part == 0 and body == bytes(len(body)):
+            continue
+        if kind != _PIECE or part >= total or part in pieces.get(name, {}):
+            bad += 1
+            continue
+        pieces.setdefault(name, {})[part] = body
+        totals.setdefault(name, set()).add(total)
+    releases = []
+    for name, found in pieces.items():
+        release = _assemble(name, found, totals[name])
+        if release is None:
+            bad += len(found)
+        else:
+            releases.append(release)
+    return sorted(releases, key=lambda release: release.name), bad
+
+
+def encode_points(points: Sequence[Cylinder]) -> bytes:
+    """Points alone, 16 bytes each."""
+    return b"".join(map(_encode_point, points))
+
+
+def decode_points(encoded: bytes) -> tuple[Cylinder, ...]:
+    """Points alone; raises PeerError."""
+    if len(encoded) % SLOT_BYTES:
+        raise PeerError("bad-length", f"{len(encoded)} bytes hold no whole number of points")
+    return tuple(_decode_point(slot) for slot in _slots(encoded))
+
+
+def _assemble(name: bytes, found: dict[int, bytes], totals: set[int]) -> Release | None:
+    """The release of these pieces, or None when any is missing, too many, or not canonical."""
+    total = min(totals)
+    if len(totals) != 1 or len(found) != total:
+        return None
+    slots = _slots(b"".join(found[part] for part in range(total)))
+    n_points = int.from_bytes(slots[3]) if len(slots) > _PREAMBLE_SLOTS else 0
+    if (
+        not 1 <= n_points <= MAX_POINTS
+        or pieces_needed(n_points) != total
+        or any(map(any, slots[_PREAMBLE_SLOTS + n_points :]))
+    ):
+        return None
+    try:
+        points = tuple(_decode_point(slot) for slot in slots[_PREAMBLE_SLOTS : _PREAMBLE_SLOTS + n_points])
+    except PeerError:
+        return None
+    return Release(name, slots[0], slots[1] + slots[2], points)
+
+
+def _record(kind: int, count: int, part: int, name: bytes, body: bytes) -> bytes:
+    return bytes((_VERSION, kind, count, part)) + name + body.ljust(SLOTS * SLOT_BYTES, b"\x00")
+
+
+def _parts(record: bytes) -> tuple[int, int, int, bytes, bytes]:
+    if len(record) != RECORD_BYTES:
+        raise PeerError("bad-length", f"a record of {len(record)} bytes instead of {RECORD_BYTES}")
+    version, kind, count, part = record[:4]
+    if version != _VERSION or kind not in (_QUERY, _PIECE, _PADDING):
+        raise PeerError("bad-record", "a record of an unknown kind or version")
+    return kind, count, part, record[4 : 4 + NAME_BYTES], record[4 + NAME_BYTES :]
+
+
+def _slots(body: bytes) -> list[bytes]:
+    return [body[at : at + SLOT_BYTES] for at in range(0, len(body), SLOT_BYTES)]
+
+
+def _encode_point(point: Cylinder) -> bytes:
+    return _POINT.pack(point.lat_udeg, point.lon_udeg, point.radius_m, point.start_min, point.gap_min)
+
+
+def _decode_point(slot: bytes) -> Cylinder:
+    lat_udeg, lon_udeg, radius_m, start_min, gap_min = _POINT.unpack(slot)
+    return Cylinder(start_min, gap_min, lat_udeg, lon_udeg, radius_m)

@@ -1,0 +1,108 @@
+"""Which sub-trajectories are checked (user-centric.txt, Sec. 3.3.3), drawn without listing all 2^n of them; and whole fake ones."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shoal.collect.crypto.chance import Chance
+from shoal.collect.matching.cylinders import MAX_MINUTE, Blur, Cylinder, Point, cylinder_for, distance_m
+from shoal.errors import MisuseError
+
+Places = tuple[int, ...]  # ascending positions in a trajectory
+
+_LIST_UP_TO: Final = 4096
+_REACH_M: Final = 5_000.0
+
+
+def count(n_points: int, longest: int) -> int:
+    """How many sub-trajectories of 2 to ``longest`` points there are (Sec. 2.2): 11 for 4 points."""
+    return sum(math.comb(n_points, size) for size in range(2, min(n_points, longest) + 1))
+
+
+def extract(n_points: int, how_many: int, longest: int, chance: Chance) -> list[Places]:
+    """``how_many`` different sub-trajectories, or all there are: uniform over all of 2 to ``longest`` points (Algorithm 1).
+
+    A size is drawn with weight C(n, size), then a set of that size; doubles are drawn again. Ascending order.
+    """
+    if how_many < 0 or longest < 2:
+        raise MisuseError(
+            f"{how_many} sub-trajectories of up to {longest} points; ask for 0 or more, of 2 or more points"
+        )
+    sizes = range(2, min(n_points, longest) + 1)
+    total = count(n_points, longest)
+    if total <= max(how_many, _LIST_UP_TO):
+        every = [places for size in sizes for places in itertools.combinations(range(n_points), size)]
+        kept = sorted(chance.permutation(len(every))[:how_many])
+        return sorted(every[place] for place in kept)
+    weights = [math.comb(n_points, size) for size in sizes]
+    drawn: set[Places] = set()
+    while len(drawn) < how_many:
+        drawn.add(_subset(n_points, sizes[chance.weighted(weights)], chance))
+    return sorted(drawn)
+
+
+def _subset(n: int, size: int, chance: Chance) -> Places:
+    """A uniform subset of 0..n-1 (Floyd)."""
+    chosen: set[int] = set()
+    for last in range(n - size, n):
+        place = chance.below(last + 1)
+        chosen.add(last if place in chosen else place)
+    return tuple(sorted(chosen))
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What everybody knows about movement: places with weights (people, stations), and a span of time."""
+
+    lat_deg: Sequence[float]
+    lon_deg: Sequence[float]
+    weights: Sequence[int]
+    first_min: int
+    last_min: int
+
+    def __post_init__(self) -> None:
+        if (
+            not len(self.lat_deg) == len(self.lon_deg) == len(self.weights)
+            or sum(self.weights) < 1
+            or min(self.weights) < 0
+        ):
+            raise MisuseError(
+                "a prior needs places with as many weights, none negative and at least one above 0"
+            )
+        if not 0 <= self.first_min < self.last_min <= MAX_MINUTE:
+            raise MisuseError(
+                f"a prior from minute {self.first_min} to {self.last_min}; the first must lie before the last, after 1970"
+            )
+
+
+def fake_trajectory(
+    prior: Prior, n_points: int, blurs: Sequence[Blur], chance: Chance, *, canary: bool = False
+) -> tuple[Cylinder, ...]:
+    """A whole trajectory of nobody, through the same cylinders as a real one: places by weight and nearness, moments by turn.
+
+    blurs: those of the real points, of which each fake point draws one, so that none stands out by its size.
+
+    canary: its last point lies where nobody can have been, so that an honest server must count 0.
+    """
+    key, place = chance.seed(), chance.weighted(prior.weights)
+    start = prior.first_min + chance.below(prior.last_min - prior.first_min)
+    longest_min = max(blur.gap_min for blur in blurs)
+    points = []
+    for number in range(n_points):
+        t_min = min(MAX_MINUTE - 2 * longest_min, start + number * (20 + chance.below(60)))
+        points.append(Point(prior.lat_deg[place], prior.lon_deg[place], t_min))
+        near = [
+            int(
+                1000
+                * weight
+                * math.exp(-distance_m(points[-1].lat_deg, points[-1].lon_deg, lat, lon) / _REACH_M)
+            )
+            for lat, lon, weight in zip(prior.lat_deg, prior.lon_deg, prior.weights, strict=True)
+        ]
+        place = chance.weighted(near) if sum(near) else chance.weighted(prior.weights)
+    if canary:
+        points[-1] = Point(-80.0 - 5 * chance.unit(), 360 * chance.unit() - 180, points[-1].t_min)
+    points.sort(key=lambda point: point.t_min)
+    return tuple(sorted(cylinder_for(point, blurs[chance.below(len(blurs))], key, 0) for point in points))

@@ -1,0 +1,76 @@
+"""Which points a person keeps when some of her sub-trajectories turn out to be rare (user-centric.txt, Sec. 3.3.6)."""
+
+import heapq
+from collections.abc import Collection, Mapping
+from typing import Literal
+
+from shoal.collect.matching.subtrajectories import Places
+from shoal.errors import MisuseError
+
+Trimming = Literal["strict", "hitting-set", "verified-only"]
+Reading = Literal["others", "self-included"]
+
+
+def needed(k: int, reading: Reading = "others") -> int:
+    """The phi that a sub-trajectory must reach: k other people, or k - 1 when its owner counts among the k (Sec. 5.1)."""
+    if k < 0:
+        raise MisuseError(f"k = {k} is no crowd; choose k >= 1, or 0 to share without one")
+    return k if reading == "others" else max(0, k - 1)
+
+
+def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = "hitting-set") -> Places:
+    """The positions that stay, given the count of each checked sub-trajectory.
+
+    strict: every point of every rare one goes (Algorithm 2). hitting-set: the least removal that leaves no rare checked one whole
+    (the example of Sec. 3.4); what was not checked is not promised. verified-only: the longest checked one that is common, alone;
+    whoever shares it shares all its parts, so that everything in it is promised. A rest in which nothing was checked is not kept.
+    """
+    if least == 0:
+        return tuple(range(n_points))
+    rare = [frozenset(places) for places, count in phi.items() if count < least]
+    if (
+        how == "verified-only"
+    ):  # a rare part of a common one would be a contradiction; then neither is trusted
+        common = [
+            places
+            for places, count in phi.items()
+            if count >= least and not any(one <= set(places) for one in rare)
+        ]
+        return min(common, key=lambda places: (-len(places), places), default=())
+    gone = frozenset[int]().union(*rare) if how == "strict" else smallest_hitting_set(rare)
+    rest = tuple(place for place in range(n_points) if place not in gone)
+    return rest if any(set(places) <= set(rest) for places in phi) else ()
+
+
+def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = 20_000) -> frozenset[int]:
+    """A smallest set that meets every one of these; best first, so that after ``budget`` steps a greedy, valid one is given."""
+    minimal = [one for one in set(sets) if not any(other < one for other in set(sets))]
+    if not minimal:
+        return frozenset()
+    greedy = _greedy(minimal)
+    waiting: list[tuple[int, tuple[int, ...]]] = [(0, ())]
+    seen: set[tuple[int, ...]] = set()
+    for _ in range(budget):
+        if not waiting or waiting[0][0] >= len(greedy):
+            return greedy
+        size, chosen = heapq.heappop(waiting)
+        unmet = next((one for one in minimal if one.isdisjoint(chosen)), None)
+        if unmet is None:
+            return frozenset(chosen)
+        for place in sorted(unmet):
+            further = tuple(sorted((*chosen, place)))
+            if further not in seen:
+                seen.add(further)
+                heapq.heappush(waiting, (size + 1, further))
+    return greedy
+
+
+def _greedy(sets: Collection[frozenset[int]]) -> frozenset[int]:
+    """The place that meets most goes first."""
+    left, chosen = list(sets), set[int]()
+    while left:
+        places = sorted({place for one in left for place in one})
+        best = max(places, key=lambda place: sum(place in one for one in left))
+        chosen.add(best)
+        left = [one for one in left if best not in one]
+    return frozenset(chosen)

@@ -1,0 +1,1 @@
+"""The collector, its witnesses and the authority over HTTP."""

@@ -1,0 +1,84 @@
+"""The authority's web application: it takes sealed claims, and gives a signed word for each; it never sees a trajectory."""
+
+import time
+from collections.abc import Callable
+
+from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from nacl.bindings import crypto_sign_seed_keypair
+
+from shoal.collect.crypto import envelope
+from shoal.collect.crypto.chance import Chance
+from shoal.collect.faults import PeerError
+from shoal.collect.roles.authority import Authority, signature
+from shoal.collect.server.http import Watch, new_application, read_body, signed_reply
+from shoal.collect.storage.database import Database
+
+_CLAIM_BYTES = 4096
+
+
+class ClaimBook:
+    """Who owns which identifier, in a database of its own. seed: 32 secret bytes; both keys of the authority come from them."""
+
+    def __init__(self, database: Database, seed: bytes, collector_keys: frozenset[bytes]) -> None:
+        chance = Chance(seed)
+        self._db, self._authority = database, Authority(envelope.draw_secret(chance), collector_keys)
+        self.signing_seed = chance.seed()
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The keys that claims are sealed with, and that its word is checked with."""
+        return {
+            "authority_key": self._authority.public_key.hex(),
+            "signing_key": bytes(crypto_sign_seed_keypair(self.signing_seed)[0]).hex(),
+        }
+
+    def take(self, sealed: bytes) -> dict[str, str]:
+        """Keep a claim, and confirm it; the same again has no effect. Raises PeerError."""
+        identifier, user = self._authority.read(sealed)
+        with self._db.transaction():
+            self._db.change("INSERT INTO claim VALUES (?, ?) ON CONFLICT DO NOTHING", (identifier, user))
+            owner = self._db.rows("SELECT owner FROM claim WHERE identifier = ?", (identifier,))[0][0]
+            if owner != user:
+                raise PeerError("not-entitled", "an identifier that somebody else has claimed")
+        return {
+            "identifier": identifier,
+            "proof": signature(self.signing_seed, b"claimed", f"{identifier} {user}".encode()).hex(),
+        }
+
+    def identifiers_of(self, user: str) -> list[str]:
+        """All identifiers that a user has claimed."""
+        return [
+            str(row[0])
+            for row in self._db.rows(
+                "SELECT identifier FROM claim WHERE owner = ? ORDER BY identifier", (user,)
+            )
+        ]
+
+    @property
+    def n_claims(self) -> int:
+        """How many identifiers are claimed."""
+        return int(self._db.rows("SELECT COUNT(*) FROM claim")[0][0])
+
+
+def authority_application(
+    book: ClaimBook, *, quiet: bool = False, clock: Callable[[], float] = time.time
+) -> FastAPI:
+    """The authority behind its addresses. Who owns what is asked at its own machine, never over the network."""
+    watch = Watch(lambda: {"claims": book.n_claims}, quiet=quiet)
+    app = new_application("shoal authority", watch)
+
+    @app.get("/health")
+    def health() -> dict[str, str]:
+        return {"status": "ok", "claims": "readable" if book.n_claims >= 0 else ""}
+
+    @app.get("/v1/about")
+    def about(request: Request) -> Response:
+        return signed_reply(request, {**book.facts, "time_s": clock()}, book.signing_seed)
+
+    @app.post("/v1/claims")
+    async def claim(request: Request) -> Response:
+        sealed = await read_body(request, _CLAIM_BYTES)
+        return signed_reply(request, await run_in_threadpool(book.take, sealed), book.signing_seed)
+
+    return app

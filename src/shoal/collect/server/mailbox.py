@@ -1,0 +1,185 @@
+"""What a group's members bring to the server: sealed letters for each other, questions, releases."""
+
+import hashlib
+from typing import Any
+
+from shoal.collect.crypto.sealing import address
+from shoal.collect.faults import PeerError
+from shoal.collect.matching.records import decode_query
+from shoal.collect.roles.collector import Collector
+from shoal.collect.roles.wire import (
+    DAY_S,
+    LETTERS,
+    MAILBAG_BYTES,
+    ROW_BYTES,
+    batch_digest,
+    snapshot_day,
+    split_records,
+    unbundle,
+)
+from shoal.collect.storage.database import Database
+from shoal.collect.storage.groups import Groups
+from shoal.collect.storage.phi import PhiStore
+
+
+class Post:
+    """quota: questions that one member may ask in a day."""
+
+    def __init__(self, database: Database, signing_seed: bytes, *, quota: int) -> None:
+        self._db, self._groups, self._quota = database, Groups(database), quota
+        self._store, self._signing_seed = PhiStore(database), signing_seed
+
+    def send(self, identity: bytes, body: bytes, now_s: float) -> int:
+        """Keep letters for their receivers, all or none; how many were not there already. Raises PeerError."""
+        letters = [(self._addressed(identity, letter), letter) for letter in unbundle(body)]
+        with self._db.transaction():
+            return sum(self._keep(*letter, now_s) for letter in letters)
+
+    def _addressed(self, identity: bytes, letter: bytes) -> tuple[bytes, int, int, int, bytes]:
+        """Session, sender, receiver, number, and the receiver's identity; raises PeerError for a letter that may not be sent."""
+        session, sender, receiver, number = address(letter)
+        place, members = self._groups.membership(identity, session)
+        longest = self._groups.terms_of(session).letter_bytes
+        if len(letter) > longest:  # or one member could fill the disk, and everybody's mailbox
+            raise PeerError("bad-length", f"a letter of {len(letter)} bytes; at most {longest} in this round")
+        if sender != place:
+            raise PeerError("not-entitled", "a letter in another member's name")
+        if receiver >= len(members) or receiver == sender:
+            raise PeerError("unknown-member", "a letter to nobody else in this group")
+        if number >= LETTERS:
+            raise PeerError("too-many", f"more than {LETTERS} letters to one member")
+        return session, sender, receiver, number, members[receiver]
+
+    def _keep(self, addressed: tuple[bytes, int, int, int, bytes], letter: bytes, now_s: float) -> bool:
+        *key, owner = addressed
+        digest = hashlib.blake2b(letter, digest_size=32).digest()
+        row = self._db.row(
+            "SELECT digest FROM letter WHERE session = ? AND sender = ? AND receiver = ? AND number = ?", key
+        )
+        if row is None:
+            self._db.change(
+                "INSERT INTO letter (session, sender, receiver, number, owner, body, digest, at_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*key, owner, letter, digest, now_s),
+            )
+        elif bytes(row[0]) != digest:
+            raise PeerError("duplicate", f"another letter number {key[-1]} between these two")
+        return row is None
+
+    def fetch(self, identity: bytes, after: int) -> bytes:
+        """Letters that came after one, each with its number in the mailbox and its length; those up to ``after`` are forgotten."""
+        if self._db.row(
+            "SELECT 1 FROM letter WHERE owner = ? AND id <= ? AND body IS NOT NULL LIMIT 1", (identity, after)
+        ):
+            with self._db.transaction():  # the row stays, so that the same letter does not come twice
+                self._db.change(
+                    "UPDATE letter SET body = NULL WHERE owner = ? AND id <= ? AND body IS NOT NULL",
+                    (identity, after),
+                )
+        waiting = self._db.rows(
+            "SELECT id, LENGTH(body) FROM letter WHERE owner = ? AND id > ? AND body IS NOT NULL ORDER BY id LIMIT 256",
+            (identity, after),
+        )
+        parts: list[bytes] = []
+        total = 0
+        for number, size in waiting:
+            total += ROW_BYTES + size
+            if total > MAILBAG_BYTES and parts:
+                break
+            letter = bytes(self._db.rows("SELECT body FROM letter WHERE id = ?", (number,))[0][0])
+            parts += [number.to_bytes(8), len(letter).to_bytes(4), letter]
+        return b"".join(parts)
+
+    def ask(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> bytes:
+        """The signed answers to a batch of questions, in order; the same batch again costs no quota. Raises PeerError."""
+        self._groups.membership(identity, session)
+        records = split_records(body)
+        for number, record in enumerate(records):
+            try:
+                decode_query(record)
+            except PeerError as error:
+                raise PeerError(error.kind, f"question {number} of {len(records)}: {error}") from error
+        snapshot = snapshot_day(now_s)
+        self._charge(identity, snapshot, batch_digest(body), len(records))
+        collector = self._collector(session)
+        return b"".join(collector.reply(record, snapshot) for record in records)
+
+    def _charge(self, identity: bytes, today: int, batch: bytes, n: int) -> None:
+        with self._db.transaction():
+            rows = self._db.rows(
+                "SELECT batch, n FROM quota WHERE identity = ? AND day = ?", (identity, today)
+            )
+            if any(bytes(row[0]) == batch for row in rows):
+                return
+            if sum(row[1] for row in rows) + n > self._quota:
+                raise PeerError("too-many", f"more than {self._quota} questions in a day; try again tomorrow")
+            self._db.change("INSERT INTO quota VALUES (?, ?, ?, ?)", (identity, today, batch, n))
+
+    def deliver(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> dict[str, Any]:
+        """Store a group's releases once more than half of it has brought the same records; then the receipts of all of them."""
+        _, members = self._groups.membership(identity, session)
+        records, terms = split_records(body), self._groups.terms_of(session)
+        if len(records) > len(members) * terms.n_pieces:
+            raise PeerError(
+                "bad-length",
+                f"{len(records)} records of releases; {len(members)} members have {terms.n_pieces} each",
+            )
+        digest = hashlib.blake2b(body, digest_size=32).digest()
+        agreeing = self._vouch(identity, session, digest)
+        if 2 * agreeing <= len(members):
+            return {"stored": False, "vouched": agreeing, "needed": len(members) // 2 + 1, "receipts": {}}
+        vouched = {"stored": True, "vouched": agreeing, "needed": len(members) // 2 + 1}
+        today, until = int(now_s // DAY_S), terms.bootstrap_until
+        if until is not None:
+            if today >= until:
+                raise PeerError(
+                    "too-late",
+                    "the bootstrapping phase is over, and nothing of it is kept; take part in another round",
+                )
+            names, bad = self._collector(session).accept_bootstrap(records, today, until)
+            of_nobody = {
+                "of_nobody": sorted(name.hex() for name in names),
+                "bootstrap_records": self._store.n_bootstrap,
+            }
+            return {**vouched, "refused": bad, "receipts": {}, **of_nobody}
+        receipts, bad = self._collector(session).accept(records, today)
+        found = {
+            name.hex(): {
+                "identifier": one.identifier,
+                "claim_key": one.claim_key.hex(),
+                "signed": one.signed.hex(),
+            }
+            for name, one in receipts.items()
+        }
+        return {**vouched, "refused": bad, "receipts": found}
+
+    def _vouch(self, identity: bytes, session: bytes, digest: bytes) -> int:
+        """How many members say that these are the group's releases."""
+        with self._db.transaction():
+            row = self._db.row(
+                "SELECT digest FROM voucher WHERE session = ? AND identity = ?", (session, identity)
+            )
+            if row is None:
+                self._db.change("INSERT INTO voucher VALUES (?, ?, ?)", (session, identity, digest))
+            elif bytes(row[0]) != digest:
+                raise PeerError("duplicate", "other releases of the same group from the same member")
+            return len(
+                self._db.rows("SELECT 1 FROM voucher WHERE session = ? AND digest = ?", (session, digest))
+            )
+
+    def _collector(self, session: bytes) -> Collector:
+        return Collector(self._store, self._signing_seed, self._groups.terms_of(session).rules.likeness)
+
+    @property
+    def n_records(self) -> int:
+        """How many releases are stored."""
+        return self._store.n_records
+
+    def expire(self, now_s: float) -> None:
+        """Forget the records of nobody whose time is over."""
+        self._store.expire(int(now_s // DAY_S))
+
+    def gauges(self, now_s: float) -> dict[str, float]:
+        """What is stored now, and not over."""
+        self.expire(now_s)
+        bootstrap = self._store.n_bootstrap
+        return {"releases": self._store.n_records - bootstrap, "bootstrap_records": bootstrap}

@@ -1,0 +1,1 @@
+"""The paper's experiment, and what a round costs (user-centric.txt, Sec. 5)."""

@@ -1,0 +1,326 @@
+"""The paper's experiment (user-centric.txt, Sec. 5): how much people would share, with real cryptography or, for scale, without.
+
+Without: every question is put to the database directly, which gives the same counts and shows nothing of the protocol's cost.
+"""
+
+import itertools
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.collect.crypto.chance import Chance
+from shoal.collect.crypto.envelope import draw_secret
+from shoal.collect.matching.cylinders import EARTH_M, MICRO, Blur, Cylinder, Point, cylinder_as_printed
+from shoal.collect.matching.records import Release
+from shoal.collect.matching.similarity import Likeness
+from shoal.collect.matching.subtrajectories import Places, Prior, extract
+from shoal.collect.matching.trimming import Reading, needed
+from shoal.collect.roles.authority import Authority
+from shoal.collect.roles.collection import Participant, Rules, run_collection
+from shoal.collect.roles.collector import Collector
+from shoal.collect.storage.phi import PhiStore
+from shoal.errors import MisuseError
+from shoal.kernels.similar_pairs import Cylinders, count_pairs
+from shoal.model.projection import WGS84, transform
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
+
+DAY_MIN: Final = 1440
+Trips = list[list[Point]]
+
+# (bootstrap, theta_m, theta_min, k) -> the paper's share submitted %, users with at least one, their average share % (tables 1-3)
+PAPER: Final = {
+    (10, 1000.0, 60.0, 2): (1.89, 51, 3.22),
+    (40, 1000.0, 60.0, 2): (2.64, 53, 5.95),
+    (80, 1000.0, 60.0, 2): (5.11, 61, 7.08),
+    (80, 5000.0, 180.0, 2): (7.12, 68, 10.84),
+    (80, 5000.0, 180.0, 3): (5.85, 58, 8.81),
+    (80, 5000.0, 180.0, 4): (3.94, 56, 6.23),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One configuration. by_people: phi over distinct contributors, the asker left out; else over sub-trajectories, as in the paper.
+
+    reading: whether k counts others only, or the asker among them (phi >= 1 for k = 2). literal: Def. 2.5(b) as printed.
+    """
+
+    bootstrap: int = 80
+    likeness: Likeness = field(default_factory=Likeness)
+    k: int = 2
+    by_people: bool = False
+    reading: Reading = "self-included"
+    subtrajectories: int = 50
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the people who are no bootstrappers would submit."""
+
+    people: int
+    asked: int
+    submitted: int
+    users_with_one: int
+    their_share: float
+    zeros: int
+    phi_sum: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Shares as fractions."""
+        return {
+            "people": self.people,
+            "subtrajectories_asked": self.asked,
+            "subtrajectories_submitted": self.submitted,
+            "share_submitted": self.submitted / max(self.asked, 1),
+            "users_with_at_least_one": self.users_with_one,
+            "their_average_share": self.their_share,
+            "phi_share_of_zeros": self.zeros / max(self.asked, 1),
+            "phi_mean_of_others": self.phi_sum / max(self.asked - self.zeros, 1),
+        }
+
+
+def trips_of(
+    trajectories: Trajectories, n_people: int, *, max_gap_s: float, n_points: float, fold_dates: bool
+) -> list[Trips]:
+    """Each person's movement, split at gaps and thinned to ``n_points`` evenly spread samples; trips of one sample are left out.
+
+    n_points: 6.4 keeps 7 samples of two pieces in five, and 6 of the others. fold_dates: only the time of day counts. Raises
+    MisuseError for planar data without a reference system, or too few people.
+    """
+    if trajectories.crs is None:
+        raise MisuseError(
+            "these positions have no place on the earth; name their reference system with --crs"
+        )
+    if n_people > trajectories.n_subjects:
+        raise MisuseError(
+            f"{n_people} participants of {trajectories.n_subjects} people in the data; ask for fewer"
+        )
+    people, most = [], _points_of_trips(n_points)
+    for t, x, y in itertools.islice(trajectories, n_people):
+        lon, lat = transform(trajectories.crs, WGS84, x, y)
+        borders = np.flatnonzero(np.diff(t) > max_gap_s) + 1
+        trips = []
+        for rows in np.split(np.arange(len(t)), borders):
+            n_kept = next(most)
+            kept = (
+                rows[np.linspace(0, len(rows) - 1, n_kept).round().astype(np.int64)]
+                if len(rows) > n_kept
+                else rows
+            )
+            minutes = t[kept] / 60 % DAY_MIN + DAY_MIN if fold_dates else t[kept] / 60
+            if len(kept) > 1 and minutes.min() >= 0:
+                trips.append(
+                    [
+                        Point(*row)
+                        for row in zip(lat[kept].tolist(), lon[kept].tolist(), minutes.tolist(), strict=True)
+                    ]
+                )
+        people.append(trips)
+    return people
+
+
+def _points_of_trips(n_points: float) -> Iterator[int]:
+    """How many samples each piece keeps at most, evenly mixed so that they are ``n_points`` on average."""
+    return (math.floor((piece + 1) * n_points) - math.floor(piece * n_points) for piece in itertools.count())
+
+
+def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run | None = None) -> Result:
+    """Without cryptography: bootstrappers share everything, the others in random order what is common (Sec. 5.1).
+
+    Radii are drawn up to 1 km and gaps up to 60 min, for each point anew, as in the paper.
+    """
+    run = run or Run()
+    _check(len(people), setting.bootstrap)
+    order = chance.permutation(len(people))
+    asked = submitted = zeros = phi_sum = 0
+    shares: list[float] = []
+    stored = _Stored()
+    for turn, person in enumerate(order):
+        blurred = [_blurred(trip, chance) for trip in people[person]]
+        if turn < setting.bootstrap:
+            stored.add(person, blurred)
+            continue
+        chosen = [extract(len(points), setting.subtrajectories, 2, chance) for points in blurred]
+        counts = stored.counts(person, list(zip(blurred, chosen, strict=True)), setting, run)
+        mine = [
+            (points[i], points[j], phi)
+            for points, pairs, of in zip(blurred, chosen, counts, strict=True)
+            for (i, j), phi in zip(pairs, of, strict=True)
+        ]
+        least = needed(setting.k, setting.reading)
+        common = [(first, second) for first, second, phi in mine if phi >= least]
+        stored.add(person, common)
+        asked, submitted = asked + len(mine), submitted + len(common)
+        zeros, phi_sum = zeros + sum(phi == 0 for *_, phi in mine), phi_sum + sum(phi for *_, phi in mine)
+        if common:
+            shares.append(len(common) / len(mine))
+        run.progress("simulating", turn + 1, len(order))
+    return Result(
+        len(people) - setting.bootstrap,
+        asked,
+        submitted,
+        len(shares),
+        sum(shares) / max(len(shares), 1),
+        zeros,
+        phi_sum,
+    )
+
+
+class _Stored:
+    """What people have submitted so far, in memory, where every record is looked at: dates folded to a day leave an index little to do."""
+
+    def __init__(self) -> None:
+        self._points = _cylinders([])
+        self._offsets, self._owners = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+
+    def add(self, person: int, records: Sequence[Sequence[Cylinder]]) -> None:
+        """All records of a person, at once."""
+        added = _cylinders([point for record in records for point in record])
+        self._points = Cylinders(
+            *(np.concatenate(columns) for columns in zip(self._points, added, strict=True))
+        )
+        self._offsets = np.concatenate(
+            [
+                self._offsets,
+                self._offsets[-1] + np.cumsum([len(record) for record in records], dtype=np.int64),
+            ]
+        )
+        self._owners = np.concatenate([self._owners, np.full(len(records), person, dtype=np.int64)])
+
+    def counts(
+        self,
+        person: int,
+        asked: Sequence[tuple[Sequence[Cylinder], Sequence[Places]]],
+        setting: Setting,
+        run: Run,
+    ) -> list[list[int]]:
+        """Phi of pairs of each trajectory's points."""
+        likeness, without = setting.likeness, person if setting.by_people else -1
+
+        def count(trip: tuple[Sequence[Cylinder], Sequence[Places]]) -> list[int]:
+            own, pairs = trip
+            people, occurrences = np.empty((2, len(pairs)), dtype=np.int64)
+            chosen = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+            theta = (likeness.theta_m, likeness.theta_min, likeness.literal)
+            count_pairs(
+                _cylinders(own),
+                chosen,
+                self._points,
+                self._offsets,
+                self._owners,
+                without,
+                *theta,
+                EARTH_M,
+                people,
+                occurrences,
+            )
+            found: list[int] = (people if setting.by_people else occurrences).tolist()
+            return found
+
+        return list(run.map(count, asked))
+
+
+def _cylinders(points: Sequence[Cylinder]) -> Cylinders:
+    """As a kernel takes them."""
+    rows = [(one.start_min, one.end_min, one.lat_udeg, one.lon_udeg, one.radius_m) for one in points]
+    start, end, lat, lon, radius = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 5).T)
+    return Cylinders(start, end, np.radians(lat / MICRO), np.radians(lon / MICRO), radius)
+
+
+def simulate_with_cryptography(
+    people: Sequence[Trips], setting: Setting, chance: Chance, rules: Rules
+) -> tuple[Result, dict[str, Any]]:
+    """The whole protocol, one trip of each person: bootstrappers as volunteers, then one round of all others.
+
+    Releases what the default trimming leaves; a sub-trajectory counts as submitted when all its points are released.
+    """
+    _check(len(people), setting.bootstrap)
+    trips = [max(trips, key=len) for trips in people if trips]
+    if len(trips) < setting.bootstrap + rules.group_size:
+        raise MisuseError(
+            f"{len(trips)} of {len(people)} participants have a trip of two points or more; {setting.bootstrap} bootstrappers and a group "
+            f"of {rules.group_size} need more: allow longer pauses, or take more participants"
+        )
+    order = chance.permutation(len(trips))
+    with PhiStore(draw_bytes=chance.take) as store:
+        for person in order[: setting.bootstrap]:
+            store.add(_release(person, b"%016d" % person, _blurred(trips[person], chance)), 0)
+        participants = [
+            Participant(
+                user=str(person),
+                signing_seed=chance.seed(),
+                device_key=chance.seed(),
+                points=trips[person],
+                blur=Blur(radius_m=500, gap_min=30),
+                k=setting.k,
+                reading=setting.reading,
+            )
+            for person in order[setting.bootstrap :]
+        ]
+        collector = Collector(store, chance.seed(), setting.likeness, by_occurrence=not setting.by_people)
+        authority = Authority(draw_secret(chance), frozenset({collector.public_key}))
+        began = time.process_time()
+        outcome = run_collection(
+            participants, [collector], authority, _prior(trips), chance, day=1, rules=rules
+        )
+        spent_s = time.process_time() - began
+    shared = outcome.shared.values()
+    counts = [
+        (places, phi, set(places) <= set(one.kept)) for one in shared for places, phi in one.phi.items()
+    ]
+    shares = [
+        sum(set(places) <= set(one.kept) for places in one.phi) / len(one.phi)
+        for one in shared
+        if one.kept and one.phi
+    ]
+    result = Result(
+        len(shared),
+        len(counts),
+        sum(kept for _, _, kept in counts),
+        len(shares),
+        sum(shares) / max(len(shares), 1),
+        sum(phi == 0 for _, phi, _ in counts),
+        sum(phi for _, phi, _ in counts),
+    )
+    facts = {
+        "without_a_trip": len(people) - len(trips),
+        "groups_failed": len(outcome.failed),
+        "waiting_for_a_group": len(outcome.waiting),
+        "claims_at_the_authority": sum(one.identifier is not None for one in shared),
+        "cpu_s_per_member": round(spent_s / max(len(shared), 1), 2),
+    }
+    return result, facts
+
+
+def _check(n_people: int, bootstrap: int) -> None:
+    if not 0 <= bootstrap < n_people:
+        raise MisuseError(
+            f"{bootstrap} bootstrappers among {n_people} participants leave nobody to look at; choose fewer"
+        )
+
+
+def _blurred(trip: Sequence[Point], chance: Chance) -> tuple[Cylinder, ...]:
+    return tuple(
+        sorted(cylinder_as_printed(point, 1 + chance.below(1000), chance.below(60), chance) for point in trip)
+    )
+
+
+def _release(number: int, tag: bytes, points: tuple[Cylinder, ...]) -> Release:
+    return Release(number.to_bytes(16), tag, bytes(32), points)
+
+
+def _prior(trips: Sequence[Sequence[Point]]) -> Prior:
+    """Stands for public knowledge: the cells of about a kilometre that anybody visits, and the span of all times."""
+    cells: dict[tuple[float, float], int] = {}
+    for point in itertools.chain.from_iterable(trips):
+        cell = (round(point.lat_deg, 2), round(point.lon_deg, 2))
+        cells[cell] = cells.get(cell, 0) + 1
+    times = [int(point.t_min) for trip in trips for point in trip]
+    return Prior(
+        [c[0] for c in cells], [c[1] for c in cells], list(cells.values()), min(times), max(times) + 1
+    )

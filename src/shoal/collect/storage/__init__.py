@@ -1,0 +1,1 @@
+"""What a server keeps: SQLite or PostgreSQL behind one set of statements."""

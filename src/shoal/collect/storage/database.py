@@ -1,0 +1,201 @@
+"""One database behind one set of statements: a SQLite file, memory, or a PostgreSQL; a connection for each thread.
+
+Statements are written once, with ? for values. Writers take turns in both, so that a transaction sees nothing change under it, and
+a commit is on the disk before it is acknowledged (WAL with synchronous = FULL; PostgreSQL's default).
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol
+
+from shoal.collect.storage.migrations import MIGRATIONS, Step
+from shoal.errors import InputError, MissingExtraError, MisuseError, ShoalError
+
+_WRITER: Final = 0x73686F61  # the advisory lock that writers take turns with
+_PATIENCE_MS: Final = 30_000
+
+
+class _Connection(Protocol):
+    """What sqlite3 and psycopg connections have in common."""
+
+    def execute(self, statement: Any, values: Any = ..., /) -> Any: ...
+
+    def close(self) -> None: ...
+
+
+class Database:
+    """url: ``sqlite:///FILE`` (or just a file's name), ``postgresql://...``, or None for memory. steps: the schema.
+
+    Opens, and brings an older schema up to date. Raises InputError for what is no database of ours, or is a newer one.
+    """
+
+    def __init__(self, url: str | Path | None = None, steps: Sequence[Step] = MIGRATIONS) -> None:
+        self._steps = steps
+        text = None if url is None else str(url)
+        self.postgres = text is not None and text.startswith(("postgresql://", "postgres://"))
+        known = text is None or self.postgres or text.startswith("sqlite:///") or "://" not in text
+        if not known or text in ("", "sqlite:///"):
+            raise MisuseError("the database is no sqlite:///FILE and no postgresql://USER@HOST/NAME")
+        self._url = text if text is None or self.postgres else text.removeprefix("sqlite:///")
+        self._here = threading.local()
+        self._all: list[_Connection] = []
+        self._lock = threading.Lock()
+        self._memory: _Connection | None = None
+        try:
+            self._migrate()
+        except BaseException as error:
+            self.close()
+            if isinstance(error, ShoalError) or not isinstance(error, Exception):
+                raise
+            # each driver has errors of its own; the address may hold a password, and is not repeated
+            raise InputError(
+                f"the database is busy, read-only, or another server's ({type(error).__name__}); name another"
+            ) from error
+
+    def __enter__(self) -> "Database":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self._lock:
+            for one in self._all:
+                one.close()
+            self._all.clear()
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of one statement."""
+        cursor = self._run(statement, values)
+        return list(cursor.fetchall())
+
+    def row(self, statement: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        """The first row, None when there is none."""
+        found: tuple[Any, ...] | None = self._run(statement, values).fetchone()
+        return found
+
+    def change(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Change rows; how many were."""
+        return int(self._run(statement, values).rowcount)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is done inside, or nothing; writers take turns."""
+        self._run("BEGIN" if self.postgres else "BEGIN IMMEDIATE", ())
+        try:
+            if self.postgres:
+                self._run("SELECT pg_advisory_xact_lock(?)", (_WRITER,))
+            yield
+            self._run("COMMIT", ())
+        except BaseException:
+            with suppress(Exception):  # a connection that is gone has rolled back already
+                self._run("ROLLBACK", ())
+            raise
+
+    def _run(self, statement: str, values: Sequence[Any]) -> Any:
+        connection = self._connection()
+        try:
+            return connection.execute(statement.replace("?", "%s") if self.postgres else statement, values)
+        except (
+            Exception
+        ) as error:  # each driver has errors of its own; whatever is no lost connection is raised as it is
+            if not self.postgres or not getattr(connection, "closed", False):
+                raise
+            self._forget(connection)
+            raise UnavailableError(
+                "the database has gone away; the request was not carried out, try again"
+            ) from error
+
+    def _connection(self) -> _Connection:
+        found: _Connection | None = self._memory or getattr(self._here, "connection", None)
+        if found is None:
+            found = self._open()
+            self._here.connection = found
+            if self._url is None:
+                self._memory = found
+            with self._lock:
+                self._all.append(found)
+        return found
+
+    def _forget(self, connection: _Connection) -> None:
+        self._here.connection = None
+        with self._lock:
+            self._all = [one for one in self._all if one is not connection]
+
+    def _open(self) -> _Connection:
+        if self.postgres:
+            return _open_postgres(str(self._url))
+        path = ":memory:" if self._url is None else self._url
+        if self._url is not None:
+            with suppress(
+                OSError
+            ):  # a new file is for its owner alone; what cannot be made SQLite says better
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            connection = sqlite3.connect(
+                path, isolation_level=None, check_same_thread=False, timeout=_PATIENCE_MS / 1000
+            )
+        except sqlite3.DatabaseError as error:
+            raise InputError(f"{path} cannot be used as a database ({error}); name another file") from error
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            raise InputError(f"{path} cannot be used as a database ({error}); name another file") from error
+        return connection
+
+    def _migrate(self) -> None:
+        """Carry out the steps that this database has not seen yet, all or none; two servers that start at once take turns."""
+        with self.transaction():
+            there = self._version()
+            if there > len(self._steps):
+                raise InputError(f"the database was written by a newer shoal (schema {there}); use that one")
+            for step in self._steps[there:]:
+                for statement in step.statements(postgres=self.postgres):
+                    self._run(statement, ())
+            if there < len(self._steps):
+                self._set_version(len(self._steps))
+
+    def _version(self) -> int:
+        if not self.postgres:
+            return int(self._run("PRAGMA user_version", ()).fetchone()[0])
+        self._run("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)", ())
+        found = self.row("SELECT version FROM schema_version")
+        return 0 if found is None else int(found[0])
+
+    def _set_version(self, version: int) -> None:
+        if not self.postgres:
+            self._run(f"PRAGMA user_version = {version}", ())
+        else:
+            self._run("DELETE FROM schema_version", ())
+            self._run("INSERT INTO schema_version VALUES (?)", (version,))
+
+
+class UnavailableError(ShoalError):
+    """The database cannot be reached at the moment."""
+
+
+def _open_postgres(url: str) -> _Connection:
+    """Raises InputError without the password that the address may hold."""
+    try:
+        import psycopg
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"PostgreSQL needs {error.name}; install it with: pip install 'shoal[server]'"
+        ) from error
+    try:
+        connection: _Connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
+    except psycopg.Error as error:
+        raise InputError(
+            f"the PostgreSQL database cannot be opened ({type(error).__name__}); check its address, name and password"
+        ) from error
+    return connection

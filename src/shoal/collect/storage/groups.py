@@ -1,0 +1,31 @@
+"""Groups as they stand in the database once their lots are drawn: who is in one, and on what terms."""
+
+from shoal.collect.faults import PeerError
+from shoal.collect.roles.wire import Terms
+from shoal.collect.storage.database import Database
+
+
+class Groups:
+    """Reads; only the round's own state machine writes."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def membership(self, identity: bytes, session: bytes) -> tuple[int, list[bytes]]:
+        """A member's place in a group, and all of its members in order; raises PeerError for whoever is not in it."""
+        rows = self._db.rows("SELECT identity FROM ticket WHERE session = ? ORDER BY place", (session,))
+        members = [bytes(row[0]) for row in rows]
+        if not members:
+            raise PeerError("wrong-session", "no group of this name; its round may be over")
+        if identity not in members:
+            raise PeerError("not-entitled", "someone who is not in this group")
+        return members.index(identity), members
+
+    def terms_of(self, session: bytes) -> Terms:
+        """The terms of a group's round; raises PeerError when there is none."""
+        row = self._db.row(
+            "SELECT terms FROM round WHERE id = (SELECT MIN(round) FROM ticket WHERE session = ?)", (session,)
+        )
+        if row is None:
+            raise PeerError("wrong-session", "no group of this name; its round may be over")
+        return Terms.model_validate_json(row[0])

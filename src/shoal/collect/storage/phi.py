@@ -1,0 +1,285 @@
+"""How many people share a sub-trajectory: counted over distinct contributors, with an index over the points.
+
+SQLite has an R*Tree, PostgreSQL a GiST index, both over time and place.
+
+A record is stored in one transaction with its points, its index entries and its identifier. Places are indexed as boxes around points
+of the sphere, so that poles and the antimeridian are places like any other; every candidate is then checked exactly.
+"""
+
+import math
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from shoal.collect.faults import PeerError
+from shoal.collect.matching.counting import NOBODY, Count, Places, combine
+from shoal.collect.matching.cylinders import EARTH_M, MICRO, Cylinder
+from shoal.collect.matching.records import Release, encode_points
+from shoal.collect.matching.similarity import Likeness, alike
+from shoal.collect.storage.database import Database
+
+_SLACK_M: Final = 0.01  # doubles on the sphere, far above their error
+
+_INSERT_SQLITE: Final = "INSERT INTO place VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_NEAR_SQLITE: Final = """
+SELECT record, position, who, start, gap, lat, lon, radius FROM place
+WHERE t_min <= ? AND t_max >= ? AND x_min <= ? AND x_max >= ? AND y_min <= ? AND y_max >= ? AND z_min <= ? AND z_max >= ? AND day < ?
+"""
+_INSERT_POSTGRES: Final = """
+INSERT INTO place VALUES (int8range(?, ?, '[]'), box(point(?, ?), point(?, ?)), int8range(?, ?, '[]'), ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_COLUMNS: Final = "record, position, who, start, gap, lat, lon, radius"
+_NEAR_POSTGRES: Final = f"""
+SELECT {_COLUMNS} FROM place
+WHERE span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?)) AND z && int8range(?, ?, '[]') AND day < ?
+"""  # noqa: S608  (columns from the line above)
+
+
+class PhiStore:
+    """The collector's releases in a database: a SQLite file, memory, or a PostgreSQL. Use as a context manager."""
+
+    def __init__(
+        self, where: Path | Database | None = None, draw_bytes: Callable[[int], bytes] = secrets.token_bytes
+    ) -> None:
+        self._draw_bytes = draw_bytes
+        self.database = where if isinstance(where, Database) else Database(where)
+
+    def __enter__(self) -> "PhiStore":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.database.close()
+
+    def add(self, release: Release, day: int) -> str:
+        """Store one release; its identifier, the same for the same release again. Raises PeerError when the name is another's."""
+        return self.add_all([release], day)[0]
+
+    def add_all(self, releases: Iterable[Release], day: int) -> list[str]:
+        """Store all of these or none."""
+        with self.database.transaction():
+            return [self._add(release, day) for release in releases]
+
+    def _add(self, release: Release, day: int) -> str:
+        if not self._is_there(release, release.claim_key):
+            self._insert(
+                release,
+                self._who(release.contributor),
+                day,
+                None,
+                release.claim_key,
+                self._draw_bytes(16).hex(),
+            )
+        return str(self.identifier(release.name))
+
+    def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
+        """Store a record of nobody until a day: with no identifier, key or tag; it never counts as a person. Raises PeerError."""
+        with self.database.transaction():
+            if not self._is_there(release, None):
+                self._insert(release, NOBODY, day, until_day, None, None)
+
+    def _is_there(self, release: Release, claim_key: bytes | None) -> bool:
+        """Whether the same release is stored; raises PeerError when another one has its name."""
+        found = self.database.row("SELECT claim_key, points FROM record WHERE name = ?", (release.name,))
+        if found is not None and found != (claim_key, encode_points(release.points)):
+            raise PeerError("duplicate", "a release with the name of another one")
+        return found is not None
+
+    def _insert(
+        self,
+        release: Release,
+        who: int,
+        day: int,
+        expires: int | None,
+        claim_key: bytes | None,
+        identifier: str | None,
+    ) -> None:
+        db = self.database
+        row = (release.name, who, day, expires, claim_key, encode_points(release.points), identifier)
+        added = db.row(
+            "INSERT INTO record (name, who, day, expires, claim_key, points, identifier) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
+            row,
+        )
+        record = None if added is None else added[0]
+        for position, point in enumerate(release.points):
+            aux = (
+                record,
+                position,
+                who,
+                day,
+                point.start_min,
+                point.gap_min,
+                point.lat_udeg,
+                point.lon_udeg,
+                point.radius_m,
+            )
+            box = _box(point, float(point.radius_m), 0.0)
+            if db.postgres:
+                db.change(_INSERT_POSTGRES, (*_for_postgres(box), *aux))
+            else:
+                db.change(_INSERT_SQLITE, (*box, *aux))
+
+    def _who(self, tag: bytes) -> int:
+        self.database.change("INSERT INTO contributor (tag) VALUES (?) ON CONFLICT DO NOTHING", (tag,))
+        return int(self.database.rows("SELECT who FROM contributor WHERE tag = ?", (tag,))[0][0])
+
+    def count(
+        self,
+        points: Sequence[Cylinder],
+        likeness: Likeness,
+        before_day: int,
+        *,
+        without: bytes | None = None,
+        enough: int | None = None,
+    ) -> Count:
+        """Phi of a query over everything stored before a day.
+
+        without: the tag of a contributor who does not count, the asker herself. enough: a count of that many people or more need not
+        be complete.
+        """
+        left_out = self.number_of(without)
+        if self.database.postgres:
+            if enough is not None:  # in a crowd a few of its records show that it is one
+                some = combine(
+                    self._similar_to_all(points, likeness, before_day, left_out, f"LIMIT {4 * enough}")
+                )
+                if some.people >= enough:
+                    return some
+            return combine(self._similar_to_all(points, likeness, before_day, left_out))
+        found: list[Places] = []
+        for point in points:
+            found.append(
+                self.similar_to(
+                    point, likeness, before_day, without=left_out, among=found[-1] if found else None
+                )
+            )
+            if not found[-1]:
+                return Count(0, 0, 0)
+        return combine(found)
+
+    def _similar_to_all(
+        self,
+        points: Sequence[Cylinder],
+        likeness: Likeness,
+        before_day: int,
+        left_out: int | None,
+        limit: str = "",
+    ) -> list[Places]:
+        """For each point what is similar to it, in one statement: only records near all of them come out of the database at all.
+
+        limit: of how many of these records, any.
+        """
+        near = " UNION ALL ".join(
+            f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES}) AS near" for at in range(len(points))
+        )
+        statement = (
+            f"WITH near AS MATERIALIZED ({near}), "  # noqa: S608  (numbers and columns of ours)
+            f"everywhere AS (SELECT record FROM near GROUP BY record HAVING BIT_OR(point) = {(1 << len(points)) - 1} {limit}) "
+            f"SELECT point, {_COLUMNS} FROM near JOIN everywhere USING (record)"
+        )
+        boxes = [
+            _for_postgres(_box(point, point.radius_m + likeness.theta_m, likeness.theta_min))
+            for point in points
+        ]
+        found: list[Places] = [{} for _ in points]
+        is_similar = [alike(point, likeness) for point in points]
+        for bit, record, position, who, *stored in self.database.rows(
+            statement, [value for box in boxes for value in (*box, before_day)]
+        ):
+            at = bit.bit_length() - 1
+            if who != left_out and is_similar[at](*stored):
+                found[at].setdefault((record, who), []).append(position)
+        return found
+
+    def number_of(self, tag: bytes | None) -> int | None:
+        """The database's own number of a contributor, None for one it does not know."""
+        row = None if tag is None else self.database.row("SELECT who FROM contributor WHERE tag = ?", (tag,))
+        return None if row is None else int(row[0])
+
+    def similar_to(
+        self,
+        point: Cylinder,
+        likeness: Likeness,
+        before_day: int,
+        *,
+        without: int | None = None,
+        among: Places | None = None,
+    ) -> Places:
+        """All stored points that are similar to one; only of the records in ``among``, when given."""
+        places, is_similar = Places(), alike(point, likeness)
+        for record, position, who, *stored in self._near(point, likeness, before_day):
+            if who == without or (among is not None and (record, who) not in among):
+                continue
+            if is_similar(*stored):
+                places.setdefault((record, who), []).append(position)
+        return places
+
+    def _near(self, point: Cylinder, likeness: Likeness, before_day: int) -> list[tuple[int, ...]]:
+        """Everything that can be similar to a point, by the index."""
+        box = _box(point, point.radius_m + likeness.theta_m, likeness.theta_min)
+        if self.database.postgres:
+            return self.database.rows(_NEAR_POSTGRES, (*_for_postgres(box), before_day))
+        upper_before_lower = [box[at] for pair in range(4) for at in (2 * pair + 1, 2 * pair)]
+        return self.database.rows(_NEAR_SQLITE, (*upper_before_lower, before_day))
+
+    def expire(self, day: int) -> int:
+        """Forget the records of nobody whose time is over; how many there were."""
+        if self.database.row("SELECT 1 FROM record WHERE expires <= ? LIMIT 1", (day,)) is None:
+            return 0
+        with self.database.transaction():
+            self.database.change(
+                "DELETE FROM place WHERE record IN (SELECT id FROM record WHERE expires <= ?)", (day,)
+            )
+            return self.database.change("DELETE FROM record WHERE expires <= ?", (day,))
+
+    def claim_key(self, identifier: str) -> bytes | None:
+        """The key that can claim a stored release."""
+        row = self.database.row("SELECT claim_key FROM record WHERE identifier = ?", (identifier,))
+        return None if row is None else bytes(row[0])
+
+    def identifier(self, name: bytes) -> str | None:
+        """The identifier of the release with this name, which only its owner knows in advance; None for a record of nobody, too."""
+        row = self.database.row(
+            "SELECT identifier FROM record WHERE name = ? AND identifier IS NOT NULL", (name,)
+        )
+        return None if row is None else str(row[0])
+
+    @property
+    def n_records(self) -> int:
+        """How many releases are stored, records of nobody among them."""
+        return int(self.database.rows("SELECT COUNT(*) FROM record")[0][0])
+
+    @property
+    def n_bootstrap(self) -> int:
+        """How many of them are records of nobody."""
+        return int(self.database.rows("SELECT COUNT(*) FROM record WHERE expires IS NOT NULL")[0][0])
+
+
+def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:
+    """Bounds in time, and around the point of the sphere (chords are never longer than great circles)."""
+    lat, lon, reach = (
+        math.radians(point.lat_udeg / MICRO),
+        math.radians(point.lon_udeg / MICRO),
+        space_m + _SLACK_M,
+    )
+    on_sphere = (math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat))
+    sides = [EARTH_M * part + sign * reach for part in on_sphere for sign in (-1, 1)]
+    return (point.start_min - time_min, point.end_min + time_min, *sides)
+
+
+def _for_postgres(box: tuple[float, ...]) -> tuple[float, ...]:
+    """The same bounds: whole minutes outwards, a box of x and y, whole metres of z outwards."""
+    t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max = box
+    return (
+        math.floor(t_min),
+        math.ceil(t_max),
+        x_min,
+        y_min,
+        x_max,
+        y_max,
+        math.floor(z_min),
+        math.ceil(z_max),
+    )

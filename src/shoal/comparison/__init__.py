@@ -1,0 +1,1 @@
+"""Several releases of one input held side by side: which study to run, what it measured, what each tau costs."""

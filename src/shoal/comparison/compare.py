@@ -1,0 +1,298 @@
+"""Several releases of the same data, each attacked and measured alike: the frontier, a table at equal risk, and a recommendation.
+
+Finished releases and results stand in ``runs/`` of the output folder under names made from the data and the settings; a study that is
+interrupted, or extended, goes on where it was. The folder holds linkage tables and figures from raw data: it is as secret as these.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.attacks import attack
+from shoal.comparison.study import Setting, Study
+from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
+from shoal.model.release import PointRelease
+from shoal.model.trace import TRACE_FILE
+from shoal.model.trajectories import Trajectories
+from shoal.publishing.publish import publish, write_page
+from shoal.release_folder.folder import read_any_release, read_linkage
+from shoal.report.pages.comparison import comparison_page
+from shoal.report.words.wording import claim_name
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.runtime.staging import explained_write
+from shoal.utility import METRICS, measure
+from shoal.utility.frontier import LEVELS, Better, Point, Recommendation, at_equal_risk, frontier, recommend
+
+REPORT_FILE: Final = "comparison.html"
+TABLE_FILE: Final = "comparison.json"
+RUNS_FOLDER: Final = "runs"
+# Whoever knows as many points as "points:P" says may also look for them to the last digit, or for the record that passes nearest. A release
+# of points is judged by the adversary who wins most: moved points are in other cells, which hides nobody from the other two.
+_OF_POINTS: Final = ("triples", "nearest")
+_ALIKE: Final[Mapping[str, tuple[str, ...]]] = {
+    "linkage": ("linkage", "triples-linkage", "nearest-linkage"),
+    "unicity": ("unicity", "triples-unicity"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What a study found. results: one JSON document per release; failed: settings that gave no release, with the reason."""
+
+    results: tuple[Mapping[str, Any], ...]
+    failed: Mapping[str, str]
+    points: tuple[Point, ...]
+    better: Better
+    recommendation: Recommendation
+    study: Study
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, with the frontier and the table at equal measured risk."""
+        rows = at_equal_risk(self.points, (*LEVELS, self.study.budget.at_most), self.better)
+        return {
+            "budget": asdict(self.study.budget),
+            "recommendation": {
+                "release": self.recommendation.label,
+                "reasons": list(self.recommendation.reasons),
+            },
+            "frontier": [point.label for point in frontier(self.points, self.better)],
+            "points": [_without_nan(asdict(point)) for point in self.points],
+            "at_equal_risk": [
+                {
+                    "risk_at_most": level,
+                    "best": {method: None if point is None else point.label for method, point in row.items()},
+                }
+                for level, row in rows
+            ],
+            "failed": dict(self.failed),
+            "releases": list(self.results),
+        }
+
+
+def compare(
+    original: Trajectories,
+    study: Study,
+    output: Path,
+    run: Run | None = None,
+    *,
+    given: Trajectories | None = None,
+) -> Comparison:
+    """Make, attack and measure every release of the study, and write ``comparison.json`` and ``comparison.html``.
+
+    given: the same people with their points as given, for methods that publish points; these are judged on the cells and slots of
+    ``original``, as all are.
+
+    Raises OutputError when ``output`` holds something else or cannot be written, MisuseError when too few people are left.
+    """
+    run = run or Run()
+    if (
+        output.exists()
+        and not (output / RUNS_FOLDER).is_dir()
+        and (not output.is_dir() or any(output.iterdir()))
+    ):
+        raise OutputError(f"{output} exists and holds no earlier comparison; choose another --output")
+    with explained_write(output):
+        (output / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
+        output.chmod(0o700)
+    published, control = _held_out(original, study)
+    points_of, control_points = (None, None) if given is None else _held_out(given, study)
+    if points_of is not None and points_of.ids != published.ids:
+        raise MisuseError(
+            "the points as given are of other people than the snapped samples; read both from one input"
+        )
+    results: list[Mapping[str, Any]] = []
+    failed: dict[str, str] = {}
+    for done, setting in enumerate(study.settings):
+        run.progress("releases", done, len(study.settings))
+        try:
+            source, outside = published, control
+            if setting.method.takes_points:
+                if points_of is None:
+                    raise MisuseError(f"{setting.name} publishes points; give the input as given, too")
+                source, outside = points_of, control_points
+            results.append(
+                _result_of(setting, source, outside, published, control, study, output / RUNS_FOLDER, run)
+            )
+        except (NothingLeftError, ClaimError, MisuseError) as error:
+            failed[setting.label] = str(error)
+    run.progress("releases", len(study.settings), len(study.settings))
+    better = METRICS[study.budget.utility].better
+    points = tuple(_point(result, study) for result in results)
+    found = Comparison(
+        results=tuple(results),
+        failed=failed,
+        points=points,
+        better=better,
+        recommendation=recommend(points, study.budget, better),
+        study=study,
+    )
+    _write_text(
+        json.dumps(found.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n", output / TABLE_FILE
+    )
+    _write_text(
+        comparison_page(
+            found.to_json(),
+            points,
+            better=better,
+            words=METRICS[study.budget.utility].words,
+            unit=METRICS[study.budget.utility].unit,
+            people=(published.n_subjects, 0 if control is None else control.n_subjects),
+        ),
+        output / REPORT_FILE,
+    )
+    return found
+
+
+def _held_out(original: Trajectories, study: Study) -> tuple[Trajectories, Trajectories | None]:
+    """The people to publish, and those kept out of every release."""
+    size = round(original.n_subjects * study.hold_out)
+    if not size:
+        return original, None
+    order = np.random.default_rng(study.seed).permutation(original.n_subjects)
+    return original.keep(order[size:]), original.keep(order[:size])
+
+
+def _result_of(
+    setting: Setting,
+    source: Trajectories,
+    outside: Trajectories | None,
+    published: Trajectories,
+    control: Trajectories | None,
+    study: Study,
+    folder: Path,
+    run: Run,
+) -> Mapping[str, Any]:
+    """The release's attacks and measurements: from an earlier run where they are there, computed and kept where not.
+
+    source: what the method is handed, points as given or ``published``, the snapped samples by which every release is judged; outside: the
+    control group in the same form.
+    """
+    known = {
+        text: [text, *_as_points(text)] if setting.method.takes_points else [text] for text in study.knowledge
+    }
+    made = _digest([setting.name, setting.method.parameters(), _fingerprint(source)])
+    asked = _digest(
+        [list(known.values()), study.tries, study.seed, None if control is None else _fingerprint(control)]
+    )
+    place = folder / f"{setting.name}-{made}"
+    result_file = place / f"result-{asked}.json"
+    if result_file.exists():
+        return {
+            **json.loads(result_file.read_text(encoding="utf-8")),
+            "label": setting.label,
+            "claim": claim_name(setting.method.claim()),
+        }
+    if not ((place / "release").exists() and (place / "linkage.parquet").exists()):
+        if (place / "release").exists():
+            raise OutputError(
+                f"{place} holds a release without its linkage; remove that folder and run again"
+            )
+        with explained_write(place):
+            place.mkdir(exist_ok=True)
+        for left in ("linkage.parquet", TRACE_FILE):
+            (place / left).unlink(missing_ok=True)
+        publish(
+            source,
+            setting.method,
+            place / "release",
+            rng=Randomness.from_system(),
+            run=run,
+            linkage_file=place / "linkage.parquet",
+            tries=0,  # the study attacks it itself
+        )
+    given, linkage = read_any_release(place / "release"), read_linkage(place / "linkage.parquet")
+    release = given.as_boxes(published.snapped_grid()) if isinstance(given, PointRelease) else given
+    attacks: dict[str, Any] = {}
+    notes: list[str] = []
+    for text, (on_grid, *as_points) in known.items():
+        found = attack(
+            published, release, linkage, [on_grid], _draw(study), tries=study.tries, control=control, run=run
+        )
+        more = (
+            attack(
+                source, given, linkage, as_points, _draw(study), tries=study.tries, control=outside, run=run
+            )
+            if as_points
+            else found
+        )
+        attacks[text] = [rate.to_json() for rate in (*found.rates, *(more.rates if as_points else ()))]
+        notes += found.notes
+    result = {
+        "label": setting.label,
+        "method": setting.name,
+        "claim": claim_name(setting.method.claim()),
+        "parameters": setting.method.parameters(),
+        "folder": f"{RUNS_FOLDER}/{place.name}/release",
+        "attacks": attacks,
+        "measurements": [one.to_json() for one in measure(published, release, linkage)],
+        "notes": list(dict.fromkeys(notes)),
+    }
+    _write_text(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n", result_file)
+    return result
+
+
+def _as_points(text: str) -> list[str]:
+    """What else whoever has this knowledge may do with it against a release of points."""
+    name, _, rest = text.partition(":")
+    return [f"{kind}:{rest}" for kind in _OF_POINTS] if name == "points" else []
+
+
+def _draw(study: Study) -> np.random.Generator:
+    """What is known of whom: the same for every release."""
+    return np.random.default_rng(study.seed)
+
+
+def _point(result: Mapping[str, Any], study: Study) -> Point:
+    """The release on the plane of the budget's attack, by the adversary who wins most with that knowledge, and its metric."""
+    budget = study.budget
+    names = [entry["name"] for entry in result["attacks"][budget.knowledge] if entry["target"] == "release"]
+    if budget.attack not in names:
+        raise MisuseError(
+            f"the budget's attack '{budget.attack}' does not belong to {budget.knowledge}; choose {' or '.join(names)}"
+        )
+    alike = _ALIKE.get(budget.attack, (budget.attack,))
+    tried = [
+        e for e in result["attacks"][budget.knowledge] if e["name"] in alike and e["target"] == "release"
+    ]
+    risk = max(tried, key=lambda entry: entry["rate"])
+    value = next(entry["value"] for entry in result["measurements"] if entry["name"] == budget.utility)
+    return Point(
+        label=result["label"],
+        method=result["method"],
+        risk=risk["rate"],
+        risk_low=risk["low"],
+        risk_high=risk["high"],
+        utility=math.nan if value is None else value,
+    )
+
+
+def _write_text(text: str, path: Path) -> None:
+    """Write a file of its owner's, complete or not at all; an earlier one is replaced."""
+    write_page(text, path)
+    path.chmod(0o600)
+
+
+def _fingerprint(data: Trajectories) -> str:
+    """A digest of who was where when."""
+    digest = hashlib.sha256(repr((data.grid, data.crs, data.intake.unit_of_protection)).encode())
+    for column in (data.offsets, data.t, data.x, data.y):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()
+
+
+def _digest(parts: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _without_nan(numbers: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in numbers.items()
+    }

@@ -1,0 +1,160 @@
+"""What remains of place and time as attackers follow for longer: kte-hide for several tau (kte-anonymity.txt, Fig. 6, 8 and 9)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
+from shoal.methods.kte_hide.kte_hide import KteHide
+from shoal.model.release import Linkage, Release
+from shoal.model.trajectories import Integers, Trajectories
+from shoal.publishing.publish import write_page
+from shoal.report.pages.granularity import granularity_page
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.units import show_s
+from shoal.utility.accuracy import extents_of_samples
+from shoal.verification import verify
+
+TAUS_S: Final = (600.0, 1800.0, 3600.0, 7200.0, 14400.0)  # the paper's range
+_FEWEST_SAMPLES: Final = 10  # of an hour of which means are shown
+_HOUR_S: Final = 3600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """How wide the boxes are that stand for the raw samples, metres or seconds; nan of none."""
+
+    mean: float
+    quarter: float
+    median: float
+    three_quarters: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hour:
+    """One hour of the day (UTC): raw samples in it, the share that is suppressed, mean extents of the others; nan of too few."""
+
+    hour: int
+    samples: int
+    suppressed: float
+    mean_space_m: float
+    mean_time_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Granularity:
+    """One verified release: the share of raw samples suppressed, dx + dy and duration of the others, and both by time of day."""
+
+    tau_s: float
+    suppressed: float
+    space_m: Spread
+    time_s: Spread
+    by_hour: tuple[Hour, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """Releases for several tau = epsilon; failed: those that gave none, with the reason."""
+
+    k: int
+    people: int
+    samples: int
+    settings: tuple[Granularity, ...]
+    failed: dict[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """All figures; null where there are too few samples for one."""
+        return dict(_without_nan(asdict(self)))
+
+
+def study_granularity(
+    original: Trajectories, k: int, taus_s: Sequence[float], run: Run, page: Path | None = None
+) -> Study:
+    """Make, verify and measure a release for each tau = epsilon; write them as a page when asked.
+
+    Raises OutputError when the page exists or cannot be written, ClaimError when a release does not hold, MisuseError when no tau works.
+    """
+    if page is not None and page.exists():
+        raise OutputError(f"{page} exists; choose another --output or remove it first")
+    settings: list[Granularity] = []
+    failed: dict[str, str] = {}
+    taus = sorted(set(taus_s))
+    for done, tau_s in enumerate(taus):
+        run.progress("releases", done, len(taus))
+        try:
+            release, linkage = KteHide(k=k, tau_s=tau_s, epsilon_s=tau_s).anonymize(
+                original, Randomness.from_system(), run
+            )
+        except (NothingLeftError, MisuseError) as error:
+            failed[show_s(tau_s)] = str(error)
+            continue
+        verdict = verify(original, release, linkage)
+        if not verdict.holds:
+            raise ClaimError(
+                f"the release for tau = {show_s(tau_s)} does not hold: {verdict.findings[0].message}"
+            )
+        settings.append(_granularity(original, release, linkage, tau_s))
+    run.progress("releases", len(taus), len(taus))
+    if not settings:
+        raise MisuseError(
+            "no tau gave a release: " + "; ".join(f"{tau}: {reason}" for tau, reason in failed.items())
+        )
+    found = Study(
+        k=k, people=original.n_subjects, samples=original.n_samples, settings=tuple(settings), failed=failed
+    )
+    if page is not None:
+        write_page(granularity_page(found.to_json()), page)
+    return found
+
+
+def _granularity(original: Trajectories, release: Release, linkage: Linkage, tau_s: float) -> Granularity:
+    grid = original.snapped_grid()
+    space_cells, time_slots = extents_of_samples(original, release, linkage)
+    shown = time_slots > 0
+    hour_of = (original.t * grid.slot_s).astype(np.int64) // _HOUR_S % 24
+    hours = []
+    for hour in range(24):
+        inside = hour_of == hour
+        kept = inside & shown
+        enough = kept.sum() >= _FEWEST_SAMPLES
+        hours.append(
+            Hour(
+                hour=hour,
+                samples=int(inside.sum()),
+                suppressed=float((~shown[inside]).mean()) if inside.sum() >= _FEWEST_SAMPLES else math.nan,
+                mean_space_m=float(space_cells[kept].mean()) * grid.cell_m if enough else math.nan,
+                mean_time_s=float(time_slots[kept].mean()) * grid.slot_s if enough else math.nan,
+            )
+        )
+    return Granularity(
+        tau_s=tau_s,
+        suppressed=float((~shown).mean()),
+        space_m=_spread(space_cells[shown], grid.cell_m),
+        time_s=_spread(time_slots[shown], grid.slot_s),
+        by_hour=tuple(hours),
+    )
+
+
+def _spread(extents: Integers, unit: float) -> Spread:
+    if not len(extents):
+        return Spread(mean=math.nan, quarter=math.nan, median=math.nan, three_quarters=math.nan)
+    low, middle, high = np.quantile(extents, [0.25, 0.5, 0.75], method="inverted_cdf") * unit
+    return Spread(
+        mean=float(extents.mean()) * unit,
+        quarter=float(low),
+        median=float(middle),
+        three_quarters=float(high),
+    )
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nan(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(entry) for entry in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,1 @@
+"""What is measured on trajectories and releases alike: stretch, nearest pairs, k-gap, distances, queries, presence."""

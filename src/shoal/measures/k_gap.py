@@ -1,0 +1,139 @@
+"""How exposed people are before anything is published: the k-gap and the weight of its tail (glove.txt, Sec. 4.2 and 5)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import MisuseError
+from shoal.kernels.gaps import gap_parts
+from shoal.kernels.stretch import Floats, Integers, Samples
+from shoal.measures.nearest_pairs import NearPairs
+from shoal.measures.stretch import Caps, trajectories_of_arrays
+from shoal.model.release import Boxes
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
+
+_FIRST_BAND: Final = 1 / 16  # of the largest effort there is
+_GROWTH: Final = 1.5
+_AT_ONCE: Final = 512  # people, between two looks at the progress
+_Z: Final = {0.5: 0.0, 0.75: 0.6744897501960817, 0.99: 2.3263478740408408}  # standard normal quantiles
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KGap:
+    """The k-gap of every subject, each array float64 [n] in the order of the subjects; 0 = already hidden, 1 = isolated.
+
+    gap: Eq. 11; space, time: its parts, gap = space + time (Sec. 5.3). tail_weight, tail_weight_space, tail_weight_time: the Tail
+    Weight Index of the subject's sample stretches (Fig. 5a), nan where the middle of the distribution is flat.
+    space_cap_m, time_cap_s: the stretches that count as total loss.
+    """
+
+    k: int
+    gap: Floats
+    space: Floats
+    time: Floats
+    tail_weight: Floats
+    tail_weight_space: Floats
+    tail_weight_time: Floats
+    space_cap_m: float
+    time_cap_s: float
+
+
+def k_gap(
+    trajectories: Trajectories | Sequence[npt.ArrayLike],
+    k: int = 2,
+    *,
+    caps: Caps | None = None,
+    run: Run | None = None,
+) -> KGap:
+    """The k-gap of every subject: mean stretch effort to the k - 1 nearest others (Eq. 11), with its parts and tails.
+
+    trajectories: snapped, or plain arrays [m, 3] of (t, x, y) in seconds and metres, one per subject, snapped to 60 s and 100 m here.
+    Raises MisuseError when k < 2 or when there are fewer than k people.
+    """
+    original = (
+        trajectories if isinstance(trajectories, Trajectories) else trajectories_of_arrays(trajectories)
+    )
+    return k_gaps(original, [k], caps=caps, run=run)[0]
+
+
+def k_gaps(
+    original: Trajectories, ks: Sequence[int], *, caps: Caps | None = None, run: Run | None = None
+) -> list[KGap]:
+    """The k-gaps for each k, from one search for the nearest others of the largest; raises as k_gap does."""
+    caps, n = caps or Caps(), original.n_subjects
+    for k in ks:
+        if k < 2:
+            raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
+        if n < k:
+            raise MisuseError(
+                f"the {k}-gap needs at least {k} people, and the data has {n}; choose a smaller k or add people"
+            )
+    if not ks:
+        return []
+    run = run or Run()
+    neighbours = _nearest_others(NearPairs(original, caps, run), max(ks) - 1)
+    return [_gap_to(original, neighbours[:, : k - 1], caps, run) for k in ks]
+
+
+def _gap_to(original: Trajectories, neighbours: Integers, caps: Caps, run: Run) -> KGap:
+    """The k-gap of everybody to these others, nearest first: [n, k - 1]."""
+    n, k = original.n_subjects, neighbours.shape[1] + 1
+    scale = caps.scale_on(original.snapped_grid())
+    own = Boxes.of_samples(original.t, original.x, original.y)
+    boxes = Samples(
+        *own.columns(), reach=own.t_end
+    )  # each subject's samples ascend, and all are one slot long
+    parts, tails = np.empty((n, 2)), np.empty((n, 3))
+
+    def part(subjects: Integers) -> None:
+        gap_parts(
+            boxes, original.offsets, subjects, neighbours, scale, parts, tails, int(original.lengths.max())
+        )
+
+    for _ in run.map(part, np.array_split(np.arange(n), max(n // _AT_ONCE, 1)), label="measuring the gap"):
+        pass
+    space, time = parts.T / (2 * scale.half)
+    together, in_space, in_time = tails.T / ((_Z[0.99] - _Z[0.5]) / (_Z[0.75] - _Z[0.5]))
+    return KGap(
+        k=k,
+        gap=space + time,
+        space=space,
+        time=time,
+        tail_weight=together,
+        tail_weight_space=in_space,
+        tail_weight_time=in_time,
+        space_cap_m=caps.space_cap_m,
+        time_cap_s=caps.time_cap_s,
+    )
+
+
+def tail_weight_index(values: npt.ArrayLike) -> float:
+    """((Q99 - Q50) / (Q75 - Q50)) / ((z99 - z50) / (z75 - z50)): 1 for a normal tail, 1.6 for an exponential, 14 for Pareto(1).
+
+    values: [m]. nan when Q75 equals Q50 (Sec. 5.3, footnote 5; Hoaglin, Mosteller and Tukey 1983).
+    """
+    middle, upper, top = (
+        float(value) for value in np.quantile(np.asarray(values, dtype=np.float64), [0.5, 0.75, 0.99])
+    )
+    if upper == middle:
+        return float("nan")
+    return (top - middle) / (upper - middle) / ((_Z[0.99] - _Z[0.5]) / (_Z[0.75] - _Z[0.5]))
+
+
+def _nearest_others(near: NearPairs, count: int) -> Integers:
+    """[n, count] the nearest others of everybody, the first of equals, found in bands: who has enough below a threshold is done."""
+    n, largest = len(near.lengths), 2 * float(near.scale.half)
+    everybody, missing = np.arange(n), np.ones(n, dtype=np.bool_)
+    neighbours = np.empty((n, count), dtype=np.int64)
+    threshold = largest * _FIRST_BAND
+    while missing.any():
+        found = near.nearest(everybody, count, threshold, missing)
+        done = missing & (found.known == count)
+        neighbours[done] = found.partner[done]
+        missing &= ~done
+        threshold *= _GROWTH
+    return neighbours

@@ -1,0 +1,241 @@
+"""Everybody's nearest others in a whole population, exactly, without a matrix: for GLOVE's loop and for the k-gap."""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from shoal.kernels.bounds import LANES, Ranked, in_order
+from shoal.kernels.near_pairs import Field, Hours, Nearest, People, Places, sieve
+from shoal.kernels.places import gap_costs, numbered_cells, own_places
+from shoal.kernels.stretch import Integers, Numbers, Raw, Scale
+from shoal.measures.stretch import Caps
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
+
+_MOST_PLACES: Final = 4096
+_MOST_CELLS_OF_A_MAP: Final = 1 << 26
+_INDEX_BITS: Final = 15
+_BINS_BITS: Final = 12
+_BIN_S: Final = 1800
+_STRATA: Final = 8
+_LABEL: Final = "looking for the closest"
+# Up to here costs, rows and slots are kept in few bits, which fit the caches; beyond, all of them are wide.
+_MOST_HALF_IN_16_BITS: Final = (1 << 14) - 1
+_LONGEST_IN_16_BITS: Final = (1 << 16) - 2
+_LAST_SLOT_IN_32_BITS: Final = (1 << 31) - (1 << 15)
+
+
+class NearPairs:
+    """Knows everybody's samples and places, and answers who is near whom."""
+
+    def __init__(self, original: Trajectories, caps: Caps, run: Run) -> None:
+        self.scale = caps.scale_on(original.snapped_grid())
+        self.run = run
+        raw, cell, n_cells = _raw_and_cells(original)
+        self.lengths = original.lengths
+        narrow = bool(
+            self.scale.half <= _MOST_HALF_IN_16_BITS and raw.t.max() - raw.t.min() < _LAST_SLOT_IN_32_BITS
+        )
+        self.people = People(
+            raw, _places(original, cell, n_cells, self.scale, narrow), _hours(original, narrow)
+        )
+        self.tally = np.zeros(2, dtype=np.int64)
+
+    def nearest(
+        self, among: Integers, count: int, threshold: float, wanted: Numbers | None = None
+    ) -> Nearest:
+        """Of each of ``among``, the ``count`` nearest others of ``among`` with an effort below ``threshold``, the first of equals.
+
+        among: ascending subjects. threshold: in units of 1 / (2 * half). wanted: [n] whose nearest are asked for; None = all.
+        """
+        n = len(self.lengths)
+        wanted = np.ones(n, dtype=np.bool_) if wanted is None else wanted
+        order, stratum = self._ranking(among, wanted)
+        threads, possible = self.run.threads, len(among) * (len(among) - 1) // 2
+        places, bins = (
+            in_order(lists.offsets, lists.own, lists.weights, order)
+            for lists in (self.people.places, self.people.hours)
+        )
+        mains = self.people.places.offsets[order]
+        ranked = Ranked(
+            stratum,
+            self.lengths[order],
+            self.people.places.own[mains],
+            self.people.places.weights[mains],
+            *places,
+            *bins,
+        )
+
+        shift, limits = self._limits(ranked.lengths, wanted[order], threshold)
+
+        def part(first: int) -> Nearest:
+            found = Nearest(
+                partner=np.empty((n, count), dtype=np.int32),
+                effort=np.empty((n, count)),
+                known=np.zeros(n, dtype=np.int32),
+                wanted=wanted,
+                tally=np.zeros(2, dtype=np.int64),
+            )
+            room = self.room(order)
+            for begin in range(first * LANES, len(order), threads * LANES):
+                sieve(self.people, ranked, order, begin, limits, shift, threshold, found, room, self.scale)
+                if first == 0:  # one thread speaks for all: they advance alike
+                    left = len(order) - begin
+                    self.run.progress(_LABEL, possible - left * (left - 1) // 2, possible)
+            return found
+
+        self.run.progress(_LABEL, 0, possible)
+        parts = list(self.run.map(part, range(threads)))
+        self.run.progress(_LABEL, possible, possible)
+        self.tally += np.sum([found.tally for found in parts], axis=0)
+        return _joined(parts)
+
+    def _ranking(self, among: Integers, wanted: Numbers) -> tuple[Integers, int]:
+        """Subjects in strata of ascending length, and how many are in a stratum.
+
+        In each, those come first whose nearest are wanted; both kinds are in tiles of neighbours by their main places.
+        """
+        places = self.people.places
+        order = among[np.argsort(self.lengths[among], kind="stable")]
+        stratum = max(-(-len(order) // (_STRATA * LANES)), 1) * LANES
+        strips = math.ceil(math.sqrt(stratum / LANES))  # as many as tiles in each
+        for first in range(0, len(order), stratum):
+            own = order[first : first + stratum]
+            main = places.own[places.offsets[own]]  # the first weighs most
+            strip = np.empty(len(own), dtype=np.int64)
+            strip[np.argsort(places.x[main], kind="stable")] = np.arange(len(own)) * strips // len(own)
+            order[first : first + stratum] = own[np.lexsort((places.y[main], strip, ~wanted[own]))]
+        return order, stratum
+
+    def _limits(self, lengths: Integers, wanted: Numbers, threshold: float) -> tuple[int, Numbers]:
+        """How many bits least costs lose, downwards, so that they and their sums fit; and what sums must stay below.
+
+        lengths, wanted: by rank. The limits are int32 [2, n], beside a block of nobody wanted (no sum is below 0) and beside any other.
+        """
+        shift, half, longest = 0, int(self.scale.half), int(lengths.max(initial=1))
+        while half >> shift >= 1 << 15 or (half >> shift) * 2 * longest >= 1 << 31:
+            shift += 1
+        limits = np.minimum(threshold * lengths / (1 << shift) * 1.000001 + 1, (1 << 31) - 1).astype(np.int32)
+        return shift, np.stack([np.where(wanted, limits, np.int32(0)), limits])
+
+    def room(self, order: Integers) -> Field:
+        """Room for the field of any of these subjects; each thread needs its own."""
+        raw, places, hours = self.people
+        n_places, kind = len(places.costs), places.costs.dtype
+        longest = int(self.lengths[order].max(initial=1))
+        most_places = int(np.diff(places.offsets)[order].max(initial=1))
+        last_slot = int(hours.slot.max())
+        shift = max(last_slot.bit_length() - _INDEX_BITS, 0)
+        return Field(
+            table=np.empty((longest + 2) * (n_places + 1), dtype=kind),
+            column=np.empty(n_places, dtype=places.of_sample.dtype),
+            place=np.empty(n_places + 1, dtype=np.int64),
+            rows=np.empty(most_places * (n_places + 1), dtype=kind),
+            position=np.empty(n_places, dtype=np.int64),
+            events=np.empty(longest + 2, dtype=hours.slot.dtype),
+            row_at=np.empty(
+                (last_slot >> shift) + 1, dtype=np.uint16 if longest < _LONGEST_IN_16_BITS else np.int32
+            ),
+            last_slot=last_slot,
+            shift=shift,
+            longest=longest,
+            least_spaces=np.empty(np.diff(raw.place_offsets)[order].max(initial=1), dtype=np.int64),
+            width=np.ones(1, dtype=np.int64),
+            half=int(self.scale.half),
+        )
+
+
+def _raw_and_cells(original: Trajectories) -> tuple[Raw, Numbers, int]:
+    """Snapped trajectories as kernels take them, the number of each sample's cell among all cells in use, and how many these are."""
+    x, y = original.x, original.y
+    cell, n_cells = _numbered(x, y)
+    local, place_offsets, own, _ = own_places(original.offsets, cell, n_cells)
+    a_sample = np.empty(n_cells, dtype=np.int64)
+    a_sample[cell] = np.arange(original.n_samples)
+    starts = original.offsets[:-1]
+    raw = Raw(
+        offsets=original.offsets,
+        t=original.t,
+        x=x,
+        y=y,
+        place=local,
+        place_offsets=place_offsets,
+        place_x=x[a_sample[own]],
+        place_y=y[a_sample[own]],
+        bounds=np.stack(
+            [bound.reduceat(column, starts) for column in (x, y) for bound in (np.minimum, np.maximum)],
+            axis=1,
+        ),
+    )
+    return raw, cell, n_cells
+
+
+def _places(original: Trajectories, cell: Numbers, n_cells: int, scale: Scale, narrow: bool) -> Places:
+    """Cells as places where they are few, as with base stations; else squares, doubled in size until they are few, as with GPS."""
+    side, number, count = 1, cell, n_cells
+    while count > _MOST_PLACES:
+        side *= 2
+        number, count = _numbered(original.x // side, original.y // side)
+    a_sample = np.empty(count, dtype=np.int64)
+    a_sample[number] = np.arange(original.n_samples)
+    costs = np.empty((count, count), dtype=np.int16 if narrow else np.int64)
+    x, y = original.x[a_sample] // side, original.y[a_sample] // side
+    gap_costs(x, y, side, int(scale.per_cell), int(scale.half), costs)
+    _, offsets, own, weights = own_places(original.offsets, number, count)
+    first = np.lexsort(
+        (-weights, np.repeat(np.arange(original.n_subjects), np.diff(offsets)))
+    )  # what weighs most decides soonest
+    own, weights = own[first], weights[first]
+    return Places(
+        costs,
+        x * side,
+        y * side,
+        side,
+        number.astype(np.uint16 if narrow else np.int64),
+        offsets,
+        own,
+        weights,
+    )
+
+
+def _hours(original: Trajectories, narrow: bool) -> Hours:
+    """Bins of about half an hour, longer where the data spans so long that there would be too many."""
+    first_t, last_t = int(original.t.min()), int(original.t.max())
+    slots = round(_BIN_S / original.snapped_grid().slot_s)
+    shift = max(slots.bit_length() - 1, (last_t - first_t).bit_length() - _BINS_BITS, 0)
+    count = ((last_t - first_t) >> shift) + 1
+    slot: Numbers = (original.t - first_t).astype(np.int32 if narrow else np.int64)
+    number = (slot >> shift).astype(np.int32)
+    _, offsets, own, weights = own_places(original.offsets, number, count)
+    return Hours(first_t, shift, count, slot, offsets, own, weights)
+
+
+def _numbered(x: Integers, y: Integers) -> tuple[Numbers, int]:
+    """The number of each (x, y) among all distinct ones, in their order, and how many there are."""
+    spans = [int(column.max()) - int(column.min()) + 1 for column in (x, y)]
+    if spans[0] * spans[1] <= _MOST_CELLS_OF_A_MAP:
+        return numbered_cells(x - x.min(), y - y.min(), np.zeros(spans, dtype=np.int32))
+    ranks = [np.unique(column, return_inverse=True) for column in (x, y)]
+    _, number = np.unique(ranks[0][1] * len(ranks[1][0]) + ranks[1][1], return_inverse=True)
+    return number.astype(np.int32), int(number.max()) + 1
+
+
+def _joined(parts: list[Nearest]) -> Nearest:
+    """The nearest of several lists for each subject."""
+    count = parts[0].partner.shape[1]
+    known = [np.arange(count) < part.known[:, None] for part in parts]
+    effort = np.concatenate(
+        [np.where(k, part.effort, np.inf) for k, part in zip(known, parts, strict=True)], axis=1
+    )
+    partner = np.concatenate(
+        [np.where(k, part.partner, len(part.known)) for k, part in zip(known, parts, strict=True)], axis=1
+    )
+    best = np.lexsort((partner, effort))[:, :count]
+    return Nearest(
+        partner=np.take_along_axis(partner, best, axis=1),
+        effort=np.take_along_axis(effort, best, axis=1),
+        known=np.minimum(sum(part.known for part in parts), count).astype(np.int32),
+        wanted=parts[0].wanted,
+        tally=parts[0].tally,
+    )

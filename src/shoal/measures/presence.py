@@ -1,0 +1,64 @@
+"""Where a record most likely is at certain hours: home at night, work on working days. Boxes are spread evenly over their area."""
+
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.model.trajectories import Integers
+
+Place = Literal["home", "work"]
+
+HOURS: Final[dict[str, tuple[float, float]]] = {
+    "home": (20.0, 30.0),
+    "work": (9.0, 17.0),
+}  # 30 = 6 on the next morning
+_DAY_S: Final = 86_400.0
+_MONDAY_1970: Final = 4  # 1 January 1970 was a Thursday; days are counted from there
+
+
+def share_of_hours(
+    boxes: Integers, slot_s: float, place: Place, utc_offset_s: float = 0.0
+) -> npt.NDArray[np.float64]:
+    """[b]: the share of each box's interval that lies in the hours of ``place``: 20 to 6 for home, 9 to 17 on Monday to Friday for work."""
+    start, end = boxes[:, 0] * slot_s + utc_offset_s, boxes[:, 1] * slot_s + utc_offset_s
+    first, last = (hour * 3600.0 for hour in HOURS[place])
+    inside = np.zeros(len(boxes))
+    if not len(boxes):
+        return inside
+    for day in range(int(start.min() // _DAY_S) - 1, int(end.max() // _DAY_S) + 1):
+        if place == "work" and (day - _MONDAY_1970) % 7 > 4:
+            continue
+        inside += np.clip(
+            np.minimum(end, day * _DAY_S + last) - np.maximum(start, day * _DAY_S + first), 0.0, None
+        )
+    return np.asarray(inside / (end - start))
+
+
+def likeliest_area(boxes: Integers, weights: npt.NDArray[np.float64]) -> Integers:
+    """int64 [a, 4] (x_min, y_min, x_max, y_max): the rectangles of cells with the most expected presence, empty without any.
+
+    Each box spreads its weight evenly over its cells; expected presence of a cell is the sum over the boxes that hold it.
+    """
+    kept = weights > 0
+    if not kept.any():
+        return np.empty((0, 4), dtype=np.int64)
+    x0, y0, x1, y1 = (boxes[kept, column] for column in (2, 3, 4, 5))
+    density = weights[kept] / ((x1 - x0) * (y1 - y0))
+    xs, ys = np.unique(np.r_[x0, x1]), np.unique(np.r_[y0, y1])
+    corners = np.zeros((len(xs), len(ys)))
+    for at_x, at_y, sign in ((x0, y0, 1), (x1, y0, -1), (x0, y1, -1), (x1, y1, 1)):
+        np.add.at(corners, (np.searchsorted(xs, at_x), np.searchsorted(ys, at_y)), sign * density)
+    presence = corners.cumsum(axis=0).cumsum(axis=1)
+    i, j = np.nonzero(presence >= presence.max() * (1 - 1e-9))
+    return np.column_stack([xs[i], ys[j], xs[i + 1], ys[j + 1]])
+
+
+def cells_of(area: Integers) -> int:
+    """How many cells these rectangles hold."""
+    return int(((area[:, 2] - area[:, 0]) * (area[:, 3] - area[:, 1])).sum())
+
+
+def holds(area: Integers, x: int, y: int) -> bool:
+    """Whether a cell lies in one of these rectangles."""
+    return bool(((area[:, 0] <= x) & (x < area[:, 2]) & (area[:, 1] <= y) & (y < area[:, 3])).any())

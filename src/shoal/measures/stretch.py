@@ -1,0 +1,131 @@
+"""The stretch effort of samples and fingerprints, for people who call it and for whole populations (glove.txt, Sec. 4).
+
+Distances and durations become exact integers when both caps are fractions of the grid: cost = 2 * half * stretch.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import MisuseError
+from shoal.kernels.stretch import Samples, Scale, box_effort
+from shoal.model.release import Boxes
+from shoal.model.trajectories import Grid, Trajectories
+
+SPACE_CAP_M: Final = 20_000.0
+TIME_CAP_S: Final = 8 * 3600.0
+
+_LARGEST_HALF: Final = 1 << 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caps:
+    """The stretches beyond which a sample is worth nothing (phi_max of Eq. 2 and 3); each half weighs 1/2."""
+
+    space_cap_m: float = SPACE_CAP_M
+    time_cap_s: float = TIME_CAP_S
+
+    def __post_init__(self) -> None:
+        for name, value in (("space_cap_m", self.space_cap_m), ("time_cap_s", self.time_cap_s)):
+            if not (np.isfinite(value) and value > 0):
+                raise MisuseError(f"{name} = {value} must be finite and greater than 0")
+
+    def scale_on(self, grid: Grid) -> Scale:
+        """The integer costs of one cell and one slot; raises MisuseError when they have no common unit of sensible size."""
+        cell, slot = (
+            Fraction(repr(float(step))) / Fraction(repr(float(cap)))
+            for step, cap in ((grid.cell_m, self.space_cap_m), (grid.slot_s, self.time_cap_s))
+        )
+        half = lcm(cell.denominator, slot.denominator)
+        if half > _LARGEST_HALF:
+            raise MisuseError(
+                f"cell {grid.cell_m} m and slot {grid.slot_s} s are no simple fractions of the caps "
+                f"{self.space_cap_m} m and {self.time_cap_s} s; choose rounder numbers"
+            )
+        return Scale(int(cell * half), int(slot * half), half)
+
+
+def sample_stretch(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    n_a: int = 1,
+    n_b: int = 1,
+    caps: Caps | None = None,
+    grid: Grid | None = None,
+) -> float:
+    """Stretch effort in [0, 1] of merging two samples (Eq. 1-9).
+
+    a, b: (t, x, y) in seconds and metres, which cover one slot and cell of ``grid``, or boxes
+    (t_start, t_end, x_min, y_min, x_max, y_max). n_a, n_b: people behind each.
+    """
+    return fingerprint_stretch(
+        np.atleast_2d(np.asarray(a)), np.atleast_2d(np.asarray(b)), n_a=n_a, n_b=n_b, caps=caps, grid=grid
+    )
+
+
+def fingerprint_stretch(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    n_a: int = 1,
+    n_b: int = 1,
+    caps: Caps | None = None,
+    grid: Grid | None = None,
+) -> float:
+    """Stretch effort in [0, 1] of merging two fingerprints (Eq. 10); with equal lengths the larger direction.
+
+    a, b: arrays [m, 3] of (t, x, y) in seconds and metres, which cover one slot and cell of ``grid`` (default 60 s, 100 m), or boxes
+    [m, 6] of (t_start, t_end, x_min, y_min, x_max, y_max), in any order. n_a, n_b: people behind each.
+    Raises MisuseError on other shapes, on values that are not finite, and on an empty fingerprint.
+    """
+    if n_a < 1 or n_b < 1:
+        raise MisuseError(f"n_a = {n_a} and n_b = {n_b} must each be at least 1")
+    caps, grid = caps or Caps(), grid or Grid()
+    scale = Scale(0.5 / caps.space_cap_m, 0.5 / caps.time_cap_s, 0.5)
+    return box_effort(_as_samples(a, grid), n_a, _as_samples(b, grid), n_b, scale, np.inf)
+
+
+def samples_of_boxes(boxes: Boxes) -> Samples:
+    """Boxes in canonical order as kernels take them."""
+    ordered = boxes.sorted()
+    return Samples(*ordered.columns(), reach=np.maximum.accumulate(ordered.t_end))
+
+
+def trajectories_of_arrays(fingerprints: Sequence[npt.ArrayLike], grid: Grid | None = None) -> Trajectories:
+    """Snapped trajectories of plain arrays [m, 3] of (t, x, y) in seconds and metres, one array per subject, in that order."""
+    grid = grid or Grid()
+    arrays = [_checked(fingerprint, (3,)) for fingerprint in fingerprints]
+    if not arrays:
+        raise MisuseError("there is no fingerprint; give at least one array of (t, x, y) rows")
+    digits = len(str(len(arrays)))
+    ids = [f"{position:0{digits}d}" for position, array in enumerate(arrays) for _ in range(len(array))]
+    rows = np.concatenate(arrays)
+    cells = np.floor(rows / [grid.slot_s, grid.cell_m, grid.cell_m]).astype(np.int64)
+    return Trajectories.from_rows(ids, *cells.T, grid=grid)
+
+
+def _as_samples(fingerprint: npt.ArrayLike, grid: Grid) -> Samples:
+    """A plain array of points or boxes as kernels take it, in float64."""
+    rows = _checked(fingerprint, (3, 6))
+    if rows.shape[1] == 3:
+        t, x, y = rows.T
+        rows = np.stack([t, t + grid.slot_s, x, y, x + grid.cell_m, y + grid.cell_m], axis=1)
+    rows = rows[np.lexsort(rows.T[::-1])]
+    t_start, t_end, x_min, y_min, x_max, y_max = (np.ascontiguousarray(column) for column in rows.T)
+    return Samples(t_start, t_end, x_min, y_min, x_max, y_max, np.maximum.accumulate(t_end))
+
+
+def _checked(fingerprint: npt.ArrayLike, widths: tuple[int, ...]) -> npt.NDArray[Any]:
+    rows = np.asarray(fingerprint, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] not in widths or not len(rows):
+        wanted = " or ".join(f"[m, {width}]" for width in widths)
+        raise MisuseError(f"a fingerprint of shape {list(rows.shape)} is not {wanted} with at least one row")
+    if not np.isfinite(rows).all():
+        raise MisuseError("a fingerprint holds a value that is not finite")
+    return rows

@@ -1,0 +1,179 @@
+"""How far apart two trajectories are (swap-reach-locations.txt, Sec. 4; semantics 3.1 to 3.3): synchronised, penalised for little overlap.
+
+Courses that never overlap are as far apart as the shortest path between them through courses that do; where no path leads there
+is no distance. Trajectories with fewer than two different times have none to anybody.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import MisuseError
+from shoal.kernels.trajectory_distance import (
+    Courses,
+    Stamps,
+    close_block,
+    direct_distances,
+    relax_panel,
+    relax_rows,
+)
+from shoal.model.trajectories import Integers, Numbers, Trajectories
+from shoal.runtime.run import Run
+
+Floats = npt.NDArray[np.float64]
+Paths = Literal["none", "disjoint", "all"]
+PATHS: Final[tuple[str, ...]] = get_args(Paths)
+
+_TICKS_PER_S: Final = (
+    1,
+    1_000,
+    1_000_000,
+)  # times are whole seconds, else milliseconds, else rounded to microseconds
+_BLOCK: Final = 64
+_WIDTH: Final = 512
+_ROWS_PER_PART: Final = 64
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrajectoryDistances:
+    """The distances of n trajectories. matrix: [n, n], symmetric, inf where there is no distance (or none was asked for).
+
+    component: int64 [n], 0 for the largest component of the distance graph, then by falling size; -1 for a trajectory with fewer than
+    two different times, which is not comparable with anything (Def. 10).
+    """
+
+    matrix: Floats
+    component: Integers
+
+    @property
+    def kept(self) -> Integers:
+        """Positions of the trajectories in the largest component."""
+        return np.flatnonzero(self.component == 0)
+
+    @property
+    def not_comparable(self) -> int:
+        """How many trajectories have fewer than two different times."""
+        return int(np.count_nonzero(self.component < 0))
+
+    @property
+    def elsewhere(self) -> int:
+        """How many comparable trajectories lie outside the largest component."""
+        return int(np.count_nonzero(self.component > 0))
+
+
+def trajectory_distances(
+    trajectories: Trajectories, *, paths: Paths = "none", run: Run | None = None
+) -> TrajectoryDistances:
+    """The distance of every two trajectories (Def. 12), in metres per percent of overlap.
+
+    paths: "none" leaves pairs without overlap at inf; "disjoint" gives them the length of the shortest path and keeps the direct value
+    of those that overlap (Def. 12 as it stands); "all" takes the shortest path everywhere (the paper's Floyd-Warshall paragraph).
+    Simultaneous fixes of one trajectory count as one at their mean. Takes 8 n^2 bytes, twice that with paths.
+    Raises MisuseError for an unknown ``paths``.
+    """
+    if paths not in PATHS:
+        raise MisuseError(f"paths = '{paths}' is not known; choose one of {', '.join(PATHS)}")
+    run, n = run or Run(), trajectories.n_subjects
+    courses, stamps = courses_of(trajectories)
+    matrix = np.full((n, n), np.inf)
+    np.fill_diagonal(matrix, 0.0)
+
+    def part(begin: int) -> None:
+        with np.errstate(over="ignore"):  # without the compiler, sums that wrap around on purpose would warn
+            direct_distances(courses, stamps, begin, min(begin + _ROWS_PER_PART, n), matrix)
+
+    for _ in run.map(part, range(0, n, _ROWS_PER_PART), label="measuring distances between trajectories"):
+        pass
+    found = TrajectoryDistances(matrix=matrix, component=_components(matrix, courses))
+    if paths == "none":
+        return found
+    lasting = np.flatnonzero(found.component >= 0)
+    shortest = np.full((n, n), np.inf)
+    np.fill_diagonal(shortest, 0.0)
+    shortest[np.ix_(lasting, lasting)] = shortest_paths(matrix[np.ix_(lasting, lasting)], run)
+    if paths == "disjoint":
+        np.copyto(shortest, matrix, where=np.isfinite(matrix))
+    return TrajectoryDistances(matrix=shortest, component=found.component)
+
+
+def shortest_paths(matrix: Floats, run: Run | None = None) -> Floats:
+    """The lengths [n, n] of the shortest paths through a graph of symmetric lengths, inf = no edge: Floyd-Warshall in blocks."""
+    run, n = run or Run(), len(matrix)
+    padded = -(-n // _BLOCK) * _BLOCK
+    found = np.full((padded, padded), np.inf)
+    found[:n, :n] = matrix
+    np.fill_diagonal(found, 0.0)
+    panel, label = np.empty((_BLOCK, padded)), "finding shortest paths between trajectories"
+    run.progress(label, 0, padded)
+    for middle in range(0, padded, _BLOCK):
+        own = slice(middle, middle + _BLOCK)
+        before = np.concatenate(
+            [found[:middle, own].T, found[own, middle:]], axis=1
+        )  # only the upper half is kept up to date
+        block = np.ascontiguousarray(before[:, own])
+        close_block(block)
+        relax_panel(block, before, panel)
+        for _ in run.map(_relaxing(panel, found), range(0, padded, _BLOCK)):
+            pass
+        run.progress(label, middle + _BLOCK, padded)
+    upper = np.triu(found)[:n, :n]
+    return np.maximum(upper, upper.T)
+
+
+def courses_of(trajectories: Trajectories) -> tuple[Courses, Stamps]:
+    """The trajectories as broken lines over the stamps of the whole data set."""
+    ticks = _ticks(trajectories.t)
+    owner = np.repeat(np.arange(trajectories.n_subjects), trajectories.lengths)
+    fresh = np.concatenate([[True], (np.diff(ticks) != 0) | (np.diff(owner) != 0)])
+    fix, count = np.cumsum(fresh) - 1, np.diff(np.append(np.flatnonzero(fresh), len(fresh)))
+    x, y = (
+        np.bincount(fix, weights=column.astype(np.float64)) / count
+        for column in (trajectories.x, trajectories.y)
+    )
+    ticks, owner = ticks[fresh], owner[fresh]
+    t, rank = np.unique(ticks, return_inverse=True)
+    sums = [np.concatenate([[0], np.cumsum(part)]).astype(np.int64) for part in (t, t * t)]
+    goes_on = np.append(np.diff(owner) == 0, False)
+    lasts = np.where(goes_on, np.append(np.diff(ticks), 1), 1).astype(np.float64)
+    vx, vy = (np.where(goes_on, np.append(np.diff(column), 0.0), 0.0) / lasts for column in (x, y))
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=trajectories.n_subjects))]).astype(
+        np.int64
+    )
+    return Courses(offsets, rank.astype(np.int64), x, y, vx, vy), Stamps(t, sums[0], sums[1])
+
+
+def _relaxing(panel: Floats, found: Floats) -> Callable[[int], None]:
+    return lambda begin: relax_rows(panel, begin, begin + _BLOCK, _WIDTH, found)
+
+
+def _ticks(t: Numbers) -> Integers:
+    """Times as whole ticks since the first: seconds, milliseconds or microseconds, the longest that is exact for all."""
+    since = (t - t.min()).astype(np.float64)
+    for per_s in _TICKS_PER_S:
+        ticks = np.rint(since * per_s)
+        if per_s == _TICKS_PER_S[-1] or np.abs(ticks / per_s - since).max() < 1e-7:
+            break
+    return np.asarray(ticks, dtype=np.int64)
+
+
+def _components(matrix: Floats, courses: Courses) -> Integers:
+    """The component of each trajectory, numbered by falling size and then by the first member; -1 = lasts no time."""
+    n = len(matrix)
+    lasting = courses.rank[courses.offsets[1:] - 1] > courses.rank[courses.offsets[:-1]]
+    component = np.full(n, -1, dtype=np.int64)
+    waiting, found = lasting.copy(), 0
+    while waiting.any():
+        members = np.zeros(n, dtype=np.bool_)
+        reached = np.array([int(np.argmax(waiting))])
+        while len(reached):
+            members[reached] = True
+            reached = np.flatnonzero(np.isfinite(matrix[reached]).any(axis=0) & ~members)
+        component[members], waiting = found, waiting & ~members
+        found += 1
+    sizes = np.bincount(component[lasting], minlength=found)
+    renamed = np.empty(found + 1, dtype=np.int64)
+    renamed[np.argsort(-sizes, kind="stable")], renamed[-1] = np.arange(found), -1
+    return np.asarray(renamed[component], dtype=np.int64)

@@ -1,0 +1,122 @@
+"""What NWA and W4M share: greedy clusters with a limit of trash, the cylinder into which a cluster is moved, and what is published."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.errors import MisuseError
+from shoal.kernels.clusters import cluster_within
+from shoal.methods.points_assembly import assemble_points
+from shoal.model.claims import KDeltaAnonymity
+from shoal.model.release import Linkage, PointRelease, Points
+from shoal.model.trajectories import Floats, Integers, Trajectories
+from shoal.runtime.randomness import Randomness
+
+_GROWTH: Final = 1.5
+_ROUNDINGS: Final = 8  # of a coordinate, by which the cylinder is kept smaller, so that no distance is rounded up beyond delta
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cluster:
+    """People who become co-located. members: int64 [n], subjects; t: float64 [s], the times that all of them are published at.
+
+    x, y: float64 [n, s] where they are; source: int64 [n, s], the raw sample that each point stands for, -1 = created.
+    """
+
+    members: Integers
+    t: Floats
+    x: Floats
+    y: Floats
+    source: Integers
+
+
+def check_settings(k: int, trash: float) -> None:
+    """Raises MisuseError when the share of people that may be left out is none."""
+    if not 0 <= trash < 1:
+        raise MisuseError(
+            f"trash = {trash} must be a share of at least 0 and below 1; 0.1 lets a tenth of the people be left out"
+        )
+    if k < 2:
+        raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
+
+
+def greedy_clusters(distances: Floats, k: int, trash: float) -> Integers:
+    """The pivot of everybody's cluster, -1 = trash: at most the share ``trash`` of the people.
+
+    distances: [n, n] with n >= k. The largest radius begins at half the median distance to the (k - 1)-th nearest other, and grows by
+    half until few enough are left over (Abul, Bonchi and Nanni 2008; the figures are ours).
+    """
+    nearest = np.partition(distances, k - 1, axis=1)[:, k - 1]
+    positive = distances[distances > 0]
+    radius = max(float(np.median(nearest)) / 2, float(positive.min()) if positive.size else 0.0)
+    while True:
+        pivot_of = cluster_within(distances, k, radius)
+        if np.count_nonzero(pivot_of < 0) <= int(trash * len(distances)):
+            return pivot_of
+        radius *= _GROWTH
+
+
+def root_mean_square_distances(points: Floats) -> Floats:
+    """[n, n] distances between rows of ``points`` [n, s, d]: the root of the mean over s of the squared distance in d dimensions."""
+    n, steps, _ = points.shape
+    flat = (points - points.reshape(-1, points.shape[2]).mean(axis=0)).reshape(n, -1)
+    own = np.einsum("ij,ij->i", flat, flat)
+    squared = own[:, None] + own[None, :] - 2 * (flat @ flat.T)
+    np.fill_diagonal(squared, 0)
+    return np.asarray(np.sqrt(np.maximum(np.minimum(squared, squared.T), 0) / steps))
+
+
+def into_cylinder(x: Floats, y: Floats, delta_m: float) -> tuple[Floats, Floats]:
+    """The points of a cluster [n, s], each moved to within delta_m / 2 of the middle of all n at its time by the shortest way."""
+    middle_x, middle_y = x.mean(axis=0), y.mean(axis=0)
+    rounding = np.spacing(max(np.abs(x).max(), np.abs(y).max(), 1.0))
+    radius = max(delta_m / 2 - _ROUNDINGS * float(rounding), 0.0)
+    away = np.hypot(x - middle_x, y - middle_y)
+    shrink = np.where(away > radius, radius / np.where(away > 0, away, 1.0), 1.0)
+    outside = shrink < 1
+    return (
+        np.where(outside, middle_x + (x - middle_x) * shrink, x),
+        np.where(outside, middle_y + (y - middle_y) * shrink, y),
+    )
+
+
+def publish_clusters(
+    original: Trajectories,
+    clusters: Sequence[Cluster],
+    *,
+    claim: KDeltaAnonymity,
+    method: str,
+    parameters: Mapping[str, Any],
+    rng: Randomness,
+) -> tuple[PointRelease, Linkage]:
+    """The release of everybody in a cluster, moved into its cylinder; others are suppressed. Raises NothingLeftError without a cluster."""
+    moved = [into_cylinder(cluster.x, cluster.y, claim.delta_m) for cluster in clusters]
+    sizes = [len(cluster.t) for cluster in clusters for _ in cluster.members]
+    none, nobody = np.empty(0), np.empty(0, dtype=np.int64)
+    release, linkage, _ = assemble_points(
+        original,
+        np.concatenate([cluster.members for cluster in clusters] or [nobody]),
+        np.cumsum([0, *sizes], dtype=np.int64),
+        Points(
+            t=np.concatenate([np.tile(cluster.t, len(cluster.members)) for cluster in clusters] or [none]),
+            x=np.concatenate([x.reshape(-1) for x, _ in moved] or [none]),
+            y=np.concatenate([y.reshape(-1) for _, y in moved] or [none]),
+        ),
+        claim=claim,
+        method=method,
+        parameters=parameters,
+        stands_for=np.concatenate([cluster.source.reshape(-1) for cluster in clusters] or [nobody]),
+        rng=rng,
+    )
+    return release, linkage
+
+
+def need_people(original: Trajectories, k: int) -> None:
+    """Raises MisuseError with fewer than k people, and for snapped samples."""
+    original.points_as_given()
+    if original.n_subjects < k:
+        raise MisuseError(
+            f"k = {k} needs at least {k} people, and the data has {original.n_subjects}; choose a smaller k or add people"
+        )

@@ -1,0 +1,1 @@
+"""GLOVE (glove.txt): merge the two most similar fingerprints until every class holds k people."""

@@ -1,0 +1,59 @@
+"""Two crowds become one: the two-stage merge of their samples (glove.txt, Sec. 6.2; semantics 1.5)."""
+
+import numpy as np
+
+from shoal.kernels.stretch import Integers, Samples, Scale, box_sum, nearest_boxes
+from shoal.measures.stretch import samples_of_boxes
+from shoal.methods.assembly import Crowd
+from shoal.model.release import Boxes
+
+
+def merge(first: Crowd, second: Crowd, scale: Scale) -> Crowd:
+    """The crowd of all members of both, each of its boxes the hull of at least one box of each.
+
+    first stands before second in canonical order. Stage one: every box of the longer goes to its least-stretch box of the
+    shorter. Stage two: each box of the shorter that nobody chose goes to the least-stretch result of stage one, as these
+    were when stage one ended. The first of equals is chosen in canonical order of boxes.
+    """
+    longer, shorter = (second, first) if _second_is_longer(first, second, scale) else (first, second)
+    n_long, n_short = len(longer.members), len(shorter.members)
+    many, few = samples_of_boxes(longer.boxes), samples_of_boxes(shorter.boxes)
+
+    target, _ = nearest_boxes(many, n_long, few, n_short, scale)
+    met = np.unique(target)
+    unmet = np.setdiff1d(np.arange(len(few.t_start)), met)
+    results = _hulls(_boxes(many, slice(None)), target, _boxes(few, slice(None))).take(met).sorted()
+    if unmet.size:
+        left_over = _boxes(few, unmet)
+        target, _ = nearest_boxes(
+            samples_of_boxes(left_over), n_short, samples_of_boxes(results), n_long + n_short, scale
+        )
+        results = _hulls(left_over, target, results).sorted()
+    return Crowd(members=np.sort(np.concatenate([first.members, second.members])), boxes=results)
+
+
+def _second_is_longer(first: Crowd, second: Crowd, scale: Scale) -> bool:
+    """Whether the second is "the longer": by boxes, then by the direction with the larger effort, then the first."""
+    if len(first.boxes) != len(second.boxes):
+        return len(second.boxes) > len(first.boxes)
+    a, b = samples_of_boxes(first.boxes), samples_of_boxes(second.boxes)
+    n_a, n_b = len(first.members), len(second.members)
+    return bool(box_sum(b, n_b, a, n_a, scale, np.inf) > box_sum(a, n_a, b, n_b, scale, np.inf))
+
+
+def _boxes(samples: Samples, rows: slice | Integers) -> Boxes:
+    return Boxes(**{name: column[rows] for name, column in samples._asdict().items() if name != "reach"})
+
+
+def _hulls(boxes: Boxes, target: Integers, onto: Boxes) -> Boxes:
+    """Each box of ``onto`` stretched over all of ``boxes`` that were sent to it (Eq. 12 and 13)."""
+    stretched = {}
+    for name, column in zip(
+        ("t_start", "t_end", "x_min", "y_min", "x_max", "y_max"), onto.columns(), strict=True
+    ):
+        bound = column.copy()
+        (np.minimum if name in ("t_start", "x_min", "y_min") else np.maximum).at(
+            bound, target, getattr(boxes, name)
+        )
+        stretched[name] = bound
+    return Boxes(**stretched)

@@ -1,0 +1,1 @@
+"""kte-hide (kte-anonymity.txt): other people hide somebody in every epoch."""

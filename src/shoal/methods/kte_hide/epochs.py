@@ -1,0 +1,66 @@
+"""Time cut into epochs, and what each subject did in each of them: a piece (kte-anonymity.txt, Sec. III-E; semantics 2.3)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.kernels.hiding import Pieces
+from shoal.model.trajectories import Integers, Trajectories
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Epochs:
+    """count epochs in windows of ``width``; piece p is what subject[p] did in epoch[p], ordered by both.
+
+    by_epoch: pieces in the order of epochs, those of epoch e from starts[e] to starts[e + 1].
+    """
+
+    count: int
+    width: int
+    subject: Integers
+    epoch: Integers
+    pieces: Pieces
+    by_epoch: Integers
+    starts: Integers
+
+    @property
+    def samples(self) -> Integers:
+        """int64 [p]: how many samples each piece has."""
+        return self.pieces.end - self.pieces.first
+
+    @property
+    def n_windows(self) -> int:
+        """Windows, one beginning at every epoch that has enough epochs after it."""
+        return self.count - self.width + 1
+
+    def pieces_in(self, window: int) -> tuple[Integers, Integers]:
+        """The subjects with samples in a window [n], ascending, and their pieces there [n, width], -1 where they are silent."""
+        inside = self.by_epoch[self.starts[window] : self.starts[window + self.width]]
+        subjects, row = np.unique(self.subject[inside], return_inverse=True)
+        table = np.full((len(subjects), self.width), -1, dtype=np.int64)
+        table[row, self.epoch[inside] - window] = inside
+        return subjects, table
+
+
+def cut_into_epochs(original: Trajectories, epoch_slots: int, width: int) -> Epochs:
+    """Epochs of ``epoch_slots`` from the first slot on; data that is no longer than one window is a single epoch (semantics 2.8)."""
+    slot = original.t - original.t.min()
+    if int(slot.max()) < epoch_slots * width:
+        epoch_slots, width = int(slot.max()) + 1, 1
+    epoch_of_sample = slot // epoch_slots
+    subject_of_sample = np.repeat(np.arange(original.n_subjects), original.lengths)
+    fresh = np.ones(original.n_samples, dtype=np.bool_)
+    fresh[1:] = (np.diff(epoch_of_sample) != 0) | (np.diff(subject_of_sample) != 0)
+    first = np.flatnonzero(fresh)
+    end = np.append(first[1:], original.n_samples)
+    epoch = epoch_of_sample[first]
+    count = int(epoch.max()) + 1
+    return Epochs(
+        count=count,
+        width=width,
+        subject=subject_of_sample[first],
+        epoch=epoch,
+        pieces=Pieces(original.t, original.x, original.y, first, end),
+        by_epoch=np.argsort(epoch, kind="stable"),
+        starts=np.searchsorted(np.sort(epoch), np.arange(count + 1)),
+    )

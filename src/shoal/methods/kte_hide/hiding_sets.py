@@ -1,0 +1,281 @@
+"""Which subjects hide each subject in each window, with suppression settled on the way (kte-anonymity.txt, Alg. 2; semantics 2.5-2.7).
+
+Windows are taken in the order of time. Where somebody finds no hider, the subject's samples of one epoch, or of all epochs of the
+window, become unpublished, and every window that holds a changed epoch is done again: so nobody is left covering, or covered by, a
+record that is not published. Each step unpublishes something, so it ends.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from shoal.kernels.hiding import NOBODY, Past, hide_each_other
+from shoal.methods.kte_hide.epochs import Epochs
+from shoal.model.trajectories import Integers
+from shoal.runtime.checkpoint import Arrays
+from shoal.runtime.run import Run
+
+UNPUBLISHED = 0
+WINDOWS_A_PART: Final = 48  # kept at once: seconds of work among many people
+_LARGEST_NEIGHBOURHOOD = 512
+_NODES_AT_ONCE = 8
+_LABEL: Final = "choosing hiders"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Window:
+    """One window's outcome. subjects: [n]; table: [n, width] pieces published, -1 elsewhere; hiders: [n, k - 1] rows of this window."""
+
+    subjects: Integers
+    table: Integers
+    hiders: Integers
+
+
+@dataclass(frozen=True)
+class Search:
+    """Where hiders are looked for. neighbourhood: people at first; space_weight: slots that one cell of a pair's hull counts besides."""
+
+    neighbourhood: int
+    space_weight: int
+
+
+@dataclass
+class _Node:
+    """A neighbourhood: rows of one window that may hide each other, and the larger one that it was cut from."""
+
+    rows: Integers
+    parent: "_Node | None"
+    hiders: Integers = field(default_factory=lambda: np.empty((0, 0), dtype=np.int64))
+    missing: int = 0
+
+
+@dataclass(eq=False, repr=False)
+class _Memory:
+    """Who has hidden whom, as a stack: windows are taken back in the reverse order."""
+
+    hiders: Integers
+    count: Integers
+
+    def push(self, window: Window) -> None:
+        turns = window.hiders.shape[1]
+        most = int(self.count.max(initial=0)) + turns
+        if most > self.hiders.shape[1]:
+            wider = np.full((len(self.count), 2 * most), NOBODY, dtype=np.int64)
+            wider[:, : self.hiders.shape[1]] = self.hiders
+            self.hiders = wider
+        for turn in range(turns):
+            self.hiders[window.subjects, self.count[window.subjects]] = window.subjects[
+                window.hiders[:, turn]
+            ]
+            self.count[window.subjects] += 1
+
+    def pop(self, window: Window) -> None:
+        self.count[window.subjects] -= window.hiders.shape[1]
+
+
+@dataclass(eq=False, repr=False)
+class _Walk:
+    """How far the windows are done. Whatever follows depends on this state alone, so it may be left and taken up again."""
+
+    epochs: Epochs
+    states: Integers
+    k: int
+    search: Search
+    memory: _Memory
+    done: list[Window] = field(default_factory=list)
+
+    def advance(self, goal: int, run: Run) -> Arrays:
+        """Go on until ``goal`` windows are done; returns what has changed since, as ``repeat`` takes it."""
+        before = self.states.copy()
+        kept = len(self.done)
+        while len(self.done) < goal:
+            at = len(self.done)
+            window, pattern, failed = _assign(
+                self.epochs, self.states, at, self.k, self.search, self.memory, run
+            )
+            if not len(failed):
+                self._push(window)
+                run.progress(_LABEL, len(self.done), self.epochs.n_windows)
+                continue
+            changed = _unpublish(self.epochs, self.states, at, window.table, pattern, failed, self.k)
+            self._back_to(max(0, changed - self.epochs.width + 1))
+            kept = min(kept, len(self.done))
+        fresh = [window.hiders.astype(np.int32) for window in self.done[kept:]]
+        return {
+            "kept": np.array(kept),
+            "sizes": np.array([len(hiders) for hiders in fresh], dtype=np.int64),
+            "hiders": np.concatenate([np.empty((0, self.k - 1), dtype=np.int32), *fresh]),
+            "unpublished": np.flatnonzero((before != self.states) & (self.states == UNPUBLISHED)),
+        }
+
+    def repeat(self, change: Arrays) -> None:
+        """Come to where an earlier ``advance`` has come from here."""
+        self._back_to(int(change["kept"]))
+        self.states[change["unpublished"]] = UNPUBLISHED
+        for hiders in (
+            np.split(change["hiders"], np.cumsum(change["sizes"])[:-1]) if len(change["sizes"]) else []
+        ):
+            subjects, table, _ = _published_in(self.epochs, self.states, len(self.done))
+            self._push(Window(subjects, table, hiders.astype(np.int64)))
+
+    def _push(self, window: Window) -> None:
+        self.memory.push(window)
+        self.done.append(window)
+
+    def _back_to(self, count: int) -> None:
+        while len(self.done) > count:
+            self.memory.pop(self.done.pop())
+
+
+def choose_hiders(epochs: Epochs, states: Integers, k: int, search: Search, run: Run) -> list[Window]:
+    """The hiders of every published subject in every window. states: int64 [pieces], changed in place: UNPUBLISHED where suppressed.
+
+    Only subjects with the same states in all epochs of a window may hide each other there. Finished windows are kept by the run.
+    """
+    n_subjects = int(epochs.subject.max()) + 1
+    memory = _Memory(np.full((n_subjects, 8), NOBODY, dtype=np.int64), np.zeros(n_subjects, dtype=np.int64))
+    walk = _Walk(epochs, states, k, search, memory)
+    run.progress(_LABEL, 0, epochs.n_windows)
+    for begin in range(0, epochs.n_windows, WINDOWS_A_PART):
+        goal = min(begin + WINDOWS_A_PART, epochs.n_windows)
+        change = run.kept(f"hiders-{begin}", partial(walk.advance, goal, run))
+        if len(walk.done) < goal:  # read, not made
+            walk.repeat(change)
+            run.progress(_LABEL, goal, epochs.n_windows)
+    return walk.done
+
+
+def _assign(
+    epochs: Epochs, states: Integers, at: int, k: int, search: Search, memory: _Memory, run: Run
+) -> tuple[Window, Integers, Integers]:
+    """One window's hiders, its states [n, width], and the rows that found none."""
+    subjects, table, pattern = _published_in(epochs, states, at)
+    hiders = np.full((len(subjects), k - 1), NOBODY, dtype=np.int64)
+    places = _mean_places(epochs, table)
+    waiting = [
+        leaf for rows in _sets(pattern) for leaf in _leaves(_Node(rows, None), places, search.neighbourhood)
+    ]
+    past = Past(memory.hiders, memory.count)
+
+    def solve(nodes: list[_Node]) -> None:
+        for node in nodes:
+            node.hiders = np.full((len(node.rows), k - 1), NOBODY, dtype=np.int64)
+            node.missing = hide_each_other(
+                epochs.pieces,
+                table[node.rows],
+                subjects[node.rows],
+                past,
+                search.space_weight,
+                k - 1,
+                node.hiders,
+            )
+
+    while waiting:
+        for _ in run.map(
+            solve, [waiting[i : i + _NODES_AT_ONCE] for i in range(0, len(waiting), _NODES_AT_ONCE)]
+        ):
+            pass
+        larger: dict[int, _Node] = {}
+        for node in waiting:
+            if node.missing and node.parent is not None and len(node.parent.rows) <= _LARGEST_NEIGHBOURHOOD:
+                larger[id(node.parent)] = node.parent
+        for node in waiting:
+            hiders[node.rows] = np.where(node.hiders == NOBODY, NOBODY, node.rows[node.hiders])
+        waiting = [node for node in larger.values() if not _lies_in_another(node, larger)]
+    return Window(subjects, table, hiders), pattern, np.flatnonzero((hiders == NOBODY).any(axis=1))
+
+
+def _published_in(epochs: Epochs, states: Integers, at: int) -> tuple[Integers, Integers, Integers]:
+    """Who is published in a window [n], with which pieces [n, width], -1 elsewhere, and their states there [n, width]."""
+    subjects, table = epochs.pieces_in(at)
+    pattern = np.where(table >= 0, states[table], UNPUBLISHED)
+    shown = (pattern != UNPUBLISHED).any(axis=1)
+    return subjects[shown], np.where(pattern != UNPUBLISHED, table, -1)[shown], pattern[shown]
+
+
+def _lies_in_another(node: _Node, others: dict[int, _Node]) -> bool:
+    """Whether a larger neighbourhood is solved at the same time, whose answer for these rows would be torn apart by this one's."""
+    while node.parent is not None:
+        node = node.parent
+        if id(node) in others:
+            return True
+    return False
+
+
+def _sets(pattern: Integers) -> Iterator[Integers]:
+    """Rows with the same states in all epochs of the window."""
+    order = np.lexsort(pattern.T[::-1])
+    cuts = np.flatnonzero((np.diff(pattern[order], axis=0) != 0).any(axis=1)) + 1
+    for start, stop in pairwise([0, *cuts.tolist(), len(order)]):
+        if start < stop:
+            yield order[start:stop]
+
+
+def _mean_places(epochs: Epochs, table: Integers) -> Integers:
+    """Where each subject of a window is on average, [n, 2] in cells: the middle of the first samples of its pieces."""
+    shown = table >= 0
+    first = epochs.pieces.first[np.where(shown, table, 0)]
+    number = np.maximum(shown.sum(axis=1), 1)
+    return np.stack(
+        [np.where(shown, of[first], 0).sum(axis=1) // number for of in (epochs.pieces.x, epochs.pieces.y)],
+        axis=1,
+    )
+
+
+def _leaves(node: _Node, places: Integers, neighbourhood: int) -> Iterator[_Node]:
+    """The node cut in halves until no part has more than ``neighbourhood`` rows."""
+    if len(node.rows) <= neighbourhood:
+        yield node
+        return
+    for part in _halves(node.rows, places):
+        yield from _leaves(_Node(part, node), places, neighbourhood)
+
+
+def halved(rows: Integers, places: Integers, most: int) -> Iterator[Integers]:
+    """Neighbourhoods of at most ``most`` rows; places: [n, 2] in cells, of all rows."""
+    if len(rows) <= most:
+        yield rows
+        return
+    for part in _halves(rows, places):
+        yield from halved(part, places, most)
+
+
+def _halves(rows: Integers, places: Integers) -> tuple[Integers, Integers]:
+    """Two equal parts along the longer side of where the rows lie."""
+    own = places[rows]
+    axis = int(np.argmax(own.max(axis=0) - own.min(axis=0)))
+    order = np.argsort(own[:, axis], kind="stable")
+    half = len(order) // 2
+    return np.sort(rows[order[:half]]), np.sort(rows[order[half:]])
+
+
+def _unpublish(
+    epochs: Epochs, states: Integers, at: int, table: Integers, pattern: Integers, failed: Integers, k: int
+) -> int:
+    """Suppress the failed rows in the epochs that cost fewest samples; returns the earliest epoch that has changed.
+
+    One epoch is enough where that leaves a subject among at least k - 1 others who are there already; otherwise all of the window.
+    Of equal costs the latest epoch, which no window before this one holds.
+    """
+    kept = np.ones(len(pattern), dtype=np.bool_)
+    kept[failed] = False
+    sizes: dict[bytes, int] = {}
+    for row in pattern[kept]:
+        sizes[row.tobytes()] = sizes.get(row.tobytes(), 0) + 1
+    changed = epochs.count
+    for row in failed.tolist():
+        shown = np.flatnonzero(pattern[row])
+        options = []
+        for column in shown.tolist() if len(shown) > 1 else []:
+            fewer = pattern[row].copy()
+            fewer[column] = UNPUBLISHED
+            if sizes.get(fewer.tobytes(), 0) >= k - 1:
+                options.append((int(epochs.samples[table[row, column]]), -column))
+        columns = [-min(options)[1]] if options else shown.tolist()
+        states[table[row, columns]] = UNPUBLISHED
+        changed = min(changed, at + min(columns))
+    return changed

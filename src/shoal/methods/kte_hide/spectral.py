@@ -1,0 +1,76 @@
+"""The paper's way to cheap hiding sets: clusters of each epoch's subjects by their k-merge costs (kte-anonymity.txt, Alg. 2, lines 2-5).
+
+The paper leaves the number of clusters open. Here it follows from the data: a cluster is made so large that, were everybody to stay in
+one cluster, twice as many of it as hide one person are active in all epochs of a window. Costs are computed, and clusters sought, within
+blocks of neighbours of at most a few hundred people, so that no matrix grows with the square of the data.
+"""
+
+import math
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from shoal.errors import MissingExtraError
+from shoal.kernels.hiding import pair_costs
+from shoal.methods.kte_hide.epochs import Epochs
+from shoal.methods.kte_hide.hiding_sets import WINDOWS_A_PART, halved
+from shoal.model.trajectories import Integers
+from shoal.runtime.checkpoint import Arrays
+from shoal.runtime.run import Run
+
+_LARGEST_BLOCK = 400
+_LABEL: Final = "clustering epochs"
+
+
+def cluster_size(epochs: Epochs, k: int) -> int:
+    """How many people a cluster should hold: 2 (1 + w (k - 1)) over the share that is active in an epoch and in all others of a window."""
+    follows = (np.diff(epochs.subject) == 0) & (np.diff(epochs.epoch) == 1)
+    stays = max(float(follows.mean()), 0.05) if len(follows) else 1.0
+    return math.ceil(2 * (1 + epochs.width * (k - 1)) / stays ** (epochs.width - 1))
+
+
+def spectral_states(epochs: Epochs, k: int, run: Run) -> Integers:
+    """int64 [pieces]: the cluster of each piece, counted from 1 anew in every epoch; raises MissingExtraError without scikit-learn."""
+    try:
+        from sklearn.cluster import spectral_clustering
+    except ImportError as error:
+        raise MissingExtraError(
+            "hiding sets from spectral clusters need scikit-learn; install shoal[spectral]"
+        ) from error
+    size = cluster_size(epochs, k)
+    states = np.empty(len(epochs.subject), dtype=np.int64)
+
+    def cluster(epoch: int) -> None:
+        inside = epochs.by_epoch[epochs.starts[epoch] : epochs.starts[epoch + 1]]
+        first = epochs.pieces.first[inside]
+        places = np.stack([epochs.pieces.x[first], epochs.pieces.y[first]], axis=1)
+        used = 1
+        for rows in halved(np.arange(len(inside)), places, _LARGEST_BLOCK):
+            wanted = len(rows) // size
+            labels = np.zeros(len(rows), dtype=np.int64)
+            if wanted > 1:
+                costs = pair_costs(epochs.pieces, inside[rows], 0).astype(np.float64)
+                affinity = 1 / (1 + costs / np.median(costs))
+                labels = spectral_clustering(
+                    affinity,
+                    n_clusters=wanted,
+                    eigen_solver="arpack",
+                    assign_labels="cluster_qr",
+                    random_state=0,
+                ).astype(np.int64)
+            states[inside[rows]] = used + labels
+            used += max(wanted, 1)
+
+    def block(begin: int, stop: int) -> Arrays:
+        for _ in run.map(cluster, list(range(begin, stop))):
+            pass
+        return {"states": states[epochs.by_epoch[epochs.starts[begin] : epochs.starts[stop]]]}
+
+    for begin in range(0, epochs.count, WINDOWS_A_PART):
+        run.progress(_LABEL, begin, epochs.count)
+        stop = min(begin + WINDOWS_A_PART, epochs.count)
+        inside = epochs.by_epoch[epochs.starts[begin] : epochs.starts[stop]]
+        states[inside] = run.kept(f"clusters-{begin}", partial(block, begin, stop))["states"]
+    run.progress(_LABEL, epochs.count, epochs.count)
+    return states

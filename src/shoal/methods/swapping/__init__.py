@@ -1,0 +1,1 @@
+"""SwapLocations and ReachLocations (swap-reach-locations.txt): points that change hands."""

@@ -1,0 +1,76 @@
+"""Trajectories in groups of k by distance: MDAV with medoids, and the simple greedy clustering of Sec. 7.1.1 (semantics 3.4).
+
+A distance between trajectories has no centroid, so the middle of what is left is its medoid: the trajectory with the least sum of
+distances. Both ways leave up to k - 1 trajectories over, which join the groups that they add least to. Ties go to the first position.
+"""
+
+from typing import Final, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.model.trajectories import Integers
+
+Floats = npt.NDArray[np.float64]
+Clustering = Literal["greedy", "mdav"]
+CLUSTERING: Final[tuple[str, ...]] = get_args(Clustering)
+
+
+def microaggregate(distances: Floats, k: int, clustering: Clustering) -> list[Integers]:
+    """Groups of k to 2 k - 1 positions, each ascending, that take everybody. distances: [n, n], symmetric, finite, with n >= k."""
+    left = np.ones(len(distances), dtype=np.bool_)
+    groups = _mdav(distances, k, left) if clustering == "mdav" else _greedy(distances, k, left)
+    grown = [[group] for group in groups]
+    for one in np.flatnonzero(left):
+        grown[int(np.argmin([distances[one, group].sum() for group in groups]))].append(np.array([one]))
+    return [np.sort(np.concatenate(parts)) for parts in grown]
+
+
+def distances_within(distances: Floats, groups: list[Integers]) -> float:
+    """The sum of the distances of all pairs that share a group."""
+    return float(sum(distances[np.ix_(group, group)].sum() for group in groups) / 2)
+
+
+def _greedy(distances: Floats, k: int, left: npt.NDArray[np.bool_]) -> list[Integers]:
+    """The closest two that are left, then one by one whoever adds the least distance, until the group is full; ``left`` loses them."""
+    apart = distances.copy()
+    np.fill_diagonal(apart, np.inf)
+    nearest = np.argmin(apart, axis=1)
+    least = apart[
+        np.arange(len(apart)), nearest
+    ]  # to the nearest that was left when it was looked up: never too large
+    groups = []
+    for _ in range(np.count_nonzero(left) // k):
+        first = int(np.argmin(least))
+        while not left[nearest[first]]:
+            to_others = np.where(left, apart[first], np.inf)
+            nearest[first] = np.argmin(to_others)
+            least[first] = to_others[nearest[first]]
+            first = int(np.argmin(least))
+        group = [first, int(nearest[first])]
+        added = np.where(left, apart[group].sum(axis=0), np.inf)
+        while len(group) < k:
+            group.append(int(np.argmin(added)))
+            added += apart[group[-1]]
+        groups.append(np.array(group))
+        left[group], least[group] = False, np.inf
+    return groups
+
+
+def _mdav(distances: Floats, k: int, left: npt.NDArray[np.bool_]) -> list[Integers]:
+    """The trajectory farthest from the medoid with its k - 1 nearest, then the one farthest from it with its own; ``left`` loses them."""
+    groups: list[Integers] = []
+    to_all = distances.sum(axis=0)
+    extreme: int | None = None
+    while np.count_nonzero(left) >= k:
+        if extreme is None:
+            extreme = int(np.argmin(np.where(left, to_all, np.inf)))
+        seed = int(np.argmax(np.where(left, distances[extreme], -1.0)))
+        to_seed = np.where(left, distances[seed], np.inf)
+        to_seed[seed] = -1.0
+        group = np.argsort(to_seed, kind="stable")[:k]
+        groups.append(group)
+        left[group] = False
+        to_all -= distances[group].sum(axis=0)
+        extreme = seed if len(groups) % 2 else None
+    return groups

@@ -1,0 +1,99 @@
+"""What happened between a file and the arrays: which columns were used, and every row dropped or repaired, by reason.
+
+Data only. Readers fill it, releases and reports show it, and a verifier uses ``Reading`` to read the raw file the same way.
+"""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from types import NoneType
+from typing import Any, Final, get_args, get_type_hints
+
+from shoal.errors import MisuseError
+
+_WORDS: Final = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "text",
+    NoneType: "null",
+}
+
+
+def insist_on_types(kind: type, values: Mapping[str, Any]) -> None:
+    """Whether a frozen dataclass can be made of what stood in JSON; raises MisuseError for the first value that is not what it must be."""
+    known = {each.name: each for each in fields(kind)}
+    hints = get_type_hints(kind)
+    for name, each in known.items():
+        if name not in values and each.default is MISSING:
+            raise MisuseError(f"'{name}' is missing")
+    for name, value in values.items():
+        if name not in known:
+            raise MisuseError(f"'{name}' is not known to this version; known: {', '.join(known)}")
+        allowed = get_args(hints[name]) or (hints[name],)
+        if type(value) not in allowed and not (type(value) is int and float in allowed):
+            raise MisuseError(f"'{name}' must be {' or '.join(_WORDS[one] for one in allowed)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How to read an input: everything that decides which samples come out of the same file.
+
+    id, time, lat, lon, x, y: column names, None = recognised. person: the column that names the unit of protection, None = the
+    id column. per_day: each person's UTC day is a unit of its own.
+    crs: of planar x, y input; None or "local" = local metres ("local" also says that small numbers are meant).
+    working_crs: the plane to project into, None = an equal-area plane centred on the data.
+    cell_m, slot_s: the grid; snap False keeps points as given.
+    time_unit: of numeric times, "s", "ms", "us", "ns" or a duration such as "1min" for counted steps; None = recognised by size.
+    not_after_s: rows later than this (seconds since 1970) are dropped as lying in the future, None = the end of the day of reading.
+    min_samples_per_day: people with fewer samples a day, on average over the data's days, are left out (0 = nobody).
+    """
+
+    id: str | None = None
+    time: str | None = None
+    lat: str | None = None
+    lon: str | None = None
+    x: str | None = None
+    y: str | None = None
+    person: str | None = None
+    per_day: bool = False
+    crs: str | None = None
+    working_crs: str | None = None
+    cell_m: float = 100.0
+    slot_s: float = 60.0
+    snap: bool = True
+    time_unit: str | None = None
+    not_after_s: float | None = None
+    min_samples_per_day: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intake:
+    """The account of one reading. rows_read = rows kept + all rows dropped.
+
+    dropped, repaired: rows by reason, in words. notes: what the reader assumed, for the user to see (zone, unit, format).
+    reading: the settings with every column name filled in, so that the same file can be read the same way again.
+    """
+
+    rows_read: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    repaired: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    unit_of_protection: str = "each subject"
+    reading: Reading = field(default_factory=Reading)
+
+    def with_dropped(self, reason: str, rows: int) -> "Intake":
+        """The same account with ``rows`` more dropped for ``reason``."""
+        return (
+            replace(self, dropped={**self.dropped, reason: self.dropped.get(reason, 0) + rows})
+            if rows
+            else self
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts and notes for a manifest or ``--json``."""
+        return {
+            "rows_read": self.rows_read,
+            "rows_dropped": dict(self.dropped),
+            "rows_repaired": dict(self.repaired),
+            "notes": list(self.notes),
+        }

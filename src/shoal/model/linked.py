@@ -1,0 +1,112 @@
+"""Do these belong together? The raw data, a release made from it, and the linkage between them."""
+
+from typing import Final
+
+import numpy as np
+
+from shoal.errors import InputError, MisuseError
+from shoal.model.release import AnyRelease, Linkage, PointRelease
+from shoal.model.trajectories import Integers, Trajectories
+from shoal.units import show_m, show_s
+
+_ROOM: Final = 10_000  # slots or cells
+
+
+def records_of(original: Trajectories, release: AnyRelease, linkage: Linkage) -> Integers:
+    """int64 [n]: the position of each subject's record in the release, -1 for a suppressed subject.
+
+    Raises MisuseError when the linkage names subjects or records that are not there, or one twice.
+    """
+    subject_at = {uid: position for position, uid in enumerate(original.ids)}
+    record_at = {name: position for position, name in enumerate(release.trajectory_ids)}
+    strangers = sum(uid not in subject_at for uid in linkage.uids) + sum(
+        name not in record_at for name in linkage.trajectory_ids
+    )
+    repeats = 2 * len(linkage.uids) - len(set(linkage.uids)) - len(set(linkage.trajectory_ids))
+    if strangers or repeats:
+        raise MisuseError(
+            f"the linkage does not fit: {strangers} of its names are in neither the data nor the release, {repeats} appear twice; "
+            "use the linkage that was made with this release"
+        )
+    records = np.full(original.n_subjects, -1, dtype=np.int64)
+    for uid, name in zip(linkage.uids, linkage.trajectory_ids, strict=True):
+        records[subject_at[uid]] = record_at[name]
+    return records
+
+
+def records_that_belong(original: Trajectories, release: AnyRelease, linkage: Linkage) -> Integers:
+    """The same, for judging a release from outside: whatever does not belong together is an error, never a figure.
+
+    Raises InputError for an empty release, another grid (of points another plane), another unit of protection, a linkage that does not fit,
+    that leaves records without a subject, or that leaves out other subjects than were suppressed; MisuseError for points as given beside
+    boxes, or snapped samples beside points.
+    """
+    if not release.n_records:
+        raise InputError(
+            "the release holds no record, so there is nothing to measure; check that it is the right folder"
+        )
+    _insist_on_one_grid(original, release)
+    if original.intake.unit_of_protection != release.unit_of_protection:
+        raise InputError(
+            f"the release protects {release.unit_of_protection}, the raw data was read for {original.intake.unit_of_protection}; "
+            "read it with the same --person and --per-day"
+        )
+    try:
+        records = records_of(original, release, linkage)
+    except MisuseError as error:
+        raise InputError(f"the release does not belong to this raw data, or {error}") from error
+    missing, suppressed = int(np.count_nonzero(records < 0)), release.losses.subjects_suppressed
+    orphans = release.n_records - len(linkage.uids)
+    if orphans:
+        raise InputError(
+            f"the linkage gives {orphans} records no subject; use the whole linkage that was made with this release"
+        )
+    if missing != suppressed:
+        raise InputError(
+            f"the linkage misses {missing} subjects of the raw data and the release says that {suppressed} were suppressed; "
+            "use the raw data and the whole linkage that belong to this release"
+        )
+    return records
+
+
+def insist_on_possible_boxes(original: Trajectories, release: AnyRelease) -> None:
+    """Raises InputError for a folder's boxes so far from this data that figures about them are wrong, and may take for ever."""
+    if isinstance(release, PointRelease) or not len(release.boxes):
+        return
+    boxes = release.boxes
+    for axis, starts, ends, samples in (
+        ("time", boxes.t_start, boxes.t_end, original.t),
+        ("space", boxes.x_min, boxes.x_max, original.x),
+        ("space", boxes.y_min, boxes.y_max, original.y),
+    ):
+        if (ends <= starts).any():
+            raise InputError(
+                f"the release holds boxes without extent in {axis}; look at it with shoal verify"
+            )
+        first, last = int(samples.min()), int(samples.max())
+        beyond = (
+            last - first + _ROOM
+        )  # coarse boxes reach over the edge of the data, and other tools' may more
+        if int(starts.min()) < first - beyond or int(ends.max()) > last + beyond:
+            raise InputError(
+                f"the release does not belong to this raw data, or was changed since: it has boxes far beyond all raw samples in {axis}; "
+                "look at it with shoal verify"
+            )
+
+
+def _insist_on_one_grid(original: Trajectories, release: AnyRelease) -> None:
+    """Raises when the samples of one are not those of the other: cells and slots, or points as given in one plane."""
+    if isinstance(release, PointRelease):
+        original.points_as_given()
+        if original.crs != release.crs:
+            planes = [crs or "local metres" for crs in (original.crs, release.crs)]
+            raise InputError(
+                f"the raw data is in the plane '{planes[0]}', the release in '{planes[1]}'; read the raw data as the manifest says"
+            )
+        return
+    grid = original.snapped_grid()
+    if grid != release.grid:
+        shown = [f"{show_m(one.cell_m)} and {show_s(one.slot_s)}" for one in (grid, release.grid)]
+        raise InputError(
+            f"the raw data is on a grid of {shown[0]}, the release of {shown[1]}; read the raw data as the manifest says"
+        )

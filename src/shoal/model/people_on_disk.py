@@ -1,0 +1,141 @@
+"""People who lie on disk: who they are, how they were read and where their samples stand, of which any few can be loaded.
+
+The folder holds raw data: it is readable by its owner alone and lies beside a release, never in it. It is complete when its list of
+people is there, which is written last.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal.errors import InputError
+from shoal.model.intake import Intake, Reading
+from shoal.model.trajectories import Grid, Integers, Trajectories
+
+SAMPLES_FILE: Final = "samples.bin"
+PEOPLE_FILE: Final = "people.parquet"
+ROW_BYTES: Final = 24  # t, x and y as int64
+_ACCOUNT: Final = b"shoal"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class StoredPeople:
+    """n subjects in the order of their ids, snapped to a grid.
+
+    names: [n] their ids. starts, lengths: [n] the first row of each in the file of samples, and how many there are. input_rank: [n].
+    middles: [n, 3] the median slot and cell of each.
+    """
+
+    folder: Path
+    names: pa.Array
+    starts: Integers
+    lengths: Integers
+    input_rank: Integers
+    middles: Integers
+    grid: Grid
+    crs: str | None
+    intake: Intake
+
+    @classmethod
+    def open(cls, folder: Path) -> "StoredPeople":
+        """The people in a complete folder; raises InputError when it is not complete or damaged."""
+        try:
+            table = pq.read_table(folder / PEOPLE_FILE)
+            account: Mapping[str, Any] = json.loads(table.schema.metadata[_ACCOUNT])
+        except (OSError, pa.ArrowException, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"{folder} holds no complete list of people; remove it and start again"
+            ) from error
+        columns = [
+            np.ascontiguousarray(table[name].to_numpy())
+            for name in ("start", "length", "rank", "t", "x", "y")
+        ]
+        return cls(
+            folder=folder,
+            names=table["id"].combine_chunks(),
+            starts=columns[0],
+            lengths=columns[1],
+            input_rank=columns[2],
+            middles=np.stack(columns[3:], axis=1),
+            grid=Grid(**account["grid"]),
+            crs=account["crs"],
+            intake=Intake(
+                **{
+                    **account["intake"],
+                    "notes": tuple(account["intake"]["notes"]),
+                    "reading": Reading(**account["intake"]["reading"]),
+                }
+            ),
+        )
+
+    def save(self) -> None:
+        """Write the list, which makes the folder complete."""
+        columns = {
+            "start": self.starts,
+            "length": self.lengths,
+            "rank": self.input_rank,
+            **dict(zip("txy", self.middles.T, strict=True)),
+        }
+        account = json.dumps({"grid": asdict(self.grid), "crs": self.crs, "intake": asdict(self.intake)})
+        table = pa.table({"id": self.names, **columns}).replace_schema_metadata({_ACCOUNT: account})
+        partial = self.folder / f".{PEOPLE_FILE}.partial"
+        pq.write_table(table, partial)
+        partial.replace(self.folder / PEOPLE_FILE)
+
+    @property
+    def n_subjects(self) -> int:
+        """How many subjects there are."""
+        return len(self.lengths)
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples there are, of all subjects together."""
+        return int(self.lengths.sum())
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """All ids."""
+        return tuple(self.names.to_pylist())
+
+    def snapped_grid(self) -> Grid:
+        """The grid, which stored people always have."""
+        return self.grid
+
+    def load(self, subjects: Integers) -> Trajectories:
+        """These subjects (ascending positions) with their samples and the account of the whole reading."""
+        lengths, starts = self.lengths[subjects], self.starts[subjects]
+        rows = np.empty((int(lengths.sum()), 3), dtype=np.int64)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        # Neighbours in the file are read at once.
+        breaks = np.flatnonzero(starts[1:] != starts[:-1] + lengths[:-1]) + 1
+        cuts = [0, *breaks.tolist(), len(subjects)] if len(subjects) else []
+        with (self.folder / SAMPLES_FILE).open("rb", buffering=0) as file:
+            for first, end in pairwise(cuts):
+                file.seek(int(starts[first]) * ROW_BYTES)
+                if (
+                    file.readinto(rows[offsets[first] : offsets[end]].data.cast("B"))
+                    != (offsets[end] - offsets[first]) * ROW_BYTES
+                ):
+                    raise InputError(
+                        f"{self.folder / SAMPLES_FILE} is cut short; remove the folder and start again"
+                    )
+        t, x, y = np.ascontiguousarray(rows.T)
+        return Trajectories(
+            ids=tuple(self.names.take(pa.array(subjects)).to_pylist()),
+            offsets=offsets,
+            t=t,
+            x=x,
+            y=y,
+            grid=self.grid,
+            crs=self.crs,
+            input_rank=np.argsort(np.argsort(self.input_rank[subjects])).astype(np.int64),
+            intake=self.intake,
+        )

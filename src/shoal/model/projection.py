@@ -1,0 +1,73 @@
+"""Between longitude and latitude on the earth and metres on a plane, through pyproj.
+
+The working plane is a Lambert azimuthal equal-area projection centred on the data (glove.txt, Sec. 3). Its centre is
+rounded to a tenth of a degree, so that the text of the projection gives away no average position.
+"""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    from pyproj import Transformer
+
+Floats = npt.NDArray[np.float64]
+
+WGS84: Final = "EPSG:4326"
+
+
+def equal_area_plane(lon_deg: Floats, lat_deg: Floats) -> str:
+    """The text of an equal-area projection in metres, centred on the middle of these positions (degrees)."""
+    angle = np.radians(lon_deg)
+    middle_lon = np.degrees(np.arctan2(np.sin(angle).mean(), np.cos(angle).mean()))
+    middle_lat = float(np.mean(lat_deg))
+    return f"+proj=laea +lat_0={middle_lat:.1f} +lon_0={float(middle_lon):.1f} +datum=WGS84 +units=m +no_defs"
+
+
+def transform(from_crs: str, to_crs: str, first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """(x, y), or (longitude, latitude) for a geographic system, of each position in the other system.
+
+    Positions that have no image come out as infinity. Raises InputError when a system is not known to pyproj.
+    """
+    x, y = _transformer(from_crs, to_crs).transform(first, second)
+    return np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+
+
+def is_geographic(crs: str) -> bool:
+    """Whether a system's coordinates are angles; raises InputError when it is not known to pyproj."""
+    from pyproj import CRS
+    from pyproj.exceptions import CRSError
+
+    try:
+        return bool(CRS.from_user_input(crs).is_geographic)
+    except CRSError as error:
+        raise InputError(
+            f"'{crs}' is not a coordinate reference system that pyproj knows; try for example EPSG:2154"
+        ) from error
+
+
+def is_plane_in_metres(crs: str) -> bool:
+    """Whether a system, known to pyproj, has planar coordinates in metres, eastward and northward."""
+    from pyproj import CRS
+
+    system = CRS.from_user_input(crs)
+    return bool(system.is_projected) and all(
+        axis.unit_conversion_factor == 1.0 for axis in system.axis_info[:2]
+    )
+
+
+@lru_cache(maxsize=16)
+def _transformer(from_crs: str, to_crs: str) -> "Transformer":
+    from pyproj import Transformer
+    from pyproj.exceptions import CRSError, ProjError
+
+    try:
+        return Transformer.from_crs(from_crs, to_crs, always_xy=True)
+    except (CRSError, ProjError) as error:
+        raise InputError(
+            f"no way from '{from_crs}' to '{to_crs}'; give a coordinate reference system that pyproj knows, for example EPSG:2154"
+        ) from error

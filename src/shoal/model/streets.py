@@ -1,0 +1,140 @@
+"""A street graph: nodes, edges with lengths and shapes. Undirected: a way that one direction closes is open to the other.
+
+Coordinates stand as they came, with the system they are in; ``on_plane`` brings them to the metres of the trajectories.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import InputError
+from shoal.model.projection import transform
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class StreetGraph:
+    """n nodes, e edges. x, y: float64 [n], metres of a plane, or longitude and latitude where crs is geographic; None = the data's plane.
+
+    u, v: int64 [e], the ends of each edge. length_m: float64 [e], nan = as long as its shape. shape_offsets: int64 [e + 1]; shape_x,
+    shape_y: corners of each edge from u to v, both ends included. Raises InputError when the parts contradict each other.
+    """
+
+    x: Floats
+    y: Floats
+    u: Integers
+    v: Integers
+    length_m: Floats
+    shape_offsets: Integers
+    shape_x: Floats
+    shape_y: Floats
+    crs: str | None = None
+
+    def __post_init__(self) -> None:
+        if not len(self.x) or not len(self.u):
+            raise InputError(
+                f"the street graph has {len(self.x)} nodes and {len(self.u)} edges; it needs at least one of each"
+            )
+        if not (
+            np.isfinite(self.x).all()
+            and np.isfinite(self.y).all()
+            and np.isfinite(self.shape_x).all()
+            and np.isfinite(self.shape_y).all()
+        ):
+            raise InputError("a coordinate of the street graph is empty or no finite number")
+        bad = (self.length_m < 0) | np.isinf(self.length_m)
+        if bad.any():
+            raise InputError(
+                f"{np.count_nonzero(bad)} streets have a negative or endless length, edge {int(np.argmax(bad)) + 1} of the graph the first"
+            )
+        if (np.diff(self.shape_offsets) < 2).any() or self.shape_offsets[-1] != len(self.shape_x):
+            raise InputError("every edge of the street graph needs a shape of at least two corners")
+
+    @classmethod
+    def straight(
+        cls,
+        x: Floats,
+        y: Floats,
+        u: Integers,
+        v: Integers,
+        length_m: Floats | None = None,
+        crs: str | None = None,
+    ) -> "StreetGraph":
+        """A graph whose edges run straight from node to node."""
+        ends = np.column_stack([u, v]).ravel()
+        return cls(
+            x=np.asarray(x, dtype=np.float64),
+            y=np.asarray(y, dtype=np.float64),
+            u=np.asarray(u, dtype=np.int64),
+            v=np.asarray(v, dtype=np.int64),
+            length_m=np.full(len(u), np.nan) if length_m is None else np.asarray(length_m, dtype=np.float64),
+            shape_offsets=2 * np.arange(len(u) + 1, dtype=np.int64),
+            shape_x=np.asarray(x, dtype=np.float64)[ends],
+            shape_y=np.asarray(y, dtype=np.float64)[ends],
+            crs=crs,
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes there are."""
+        return len(self.x)
+
+    @property
+    def n_edges(self) -> int:
+        """How many edges there are."""
+        return len(self.u)
+
+    def on_plane(self, crs: str | None) -> "StreetGraph":
+        """The graph in metres of this plane, with every length known. Raises InputError when it cannot be brought there."""
+        if self.crs is not None and crs is None:
+            raise InputError(
+                f"the streets are in {self.crs} and the trajectories in local metres; say the trajectories' system with --crs"
+            )
+        x, y, shape_x, shape_y = self.x, self.y, self.shape_x, self.shape_y
+        if self.crs is not None and crs is not None and self.crs != crs:
+            (x, y), (shape_x, shape_y) = (
+                transform(self.crs, crs, x, y),
+                transform(self.crs, crs, shape_x, shape_y),
+            )
+        inner = np.ones(max(len(shape_x) - 1, 0), dtype=np.bool_)
+        inner[self.shape_offsets[1:-1] - 1] = False
+        steps = np.concatenate(
+            [[0.0], np.cumsum(np.where(inner, np.hypot(np.diff(shape_x), np.diff(shape_y)), 0.0))]
+        )
+        drawn = steps[self.shape_offsets[1:] - 1] - steps[self.shape_offsets[:-1]]
+        lengths = np.where(np.isnan(self.length_m), drawn, self.length_m)
+        return StreetGraph(
+            x=x,
+            y=y,
+            u=self.u,
+            v=self.v,
+            length_m=lengths,
+            shape_offsets=self.shape_offsets,
+            shape_x=shape_x,
+            shape_y=shape_y,
+            crs=crs,
+        )
+
+    def components(self) -> Integers:
+        """int64 [n]: the smallest node of the connected part that each node is in."""
+        label = np.arange(self.n_nodes)
+        while True:
+            least = np.minimum(label[self.u], label[self.v])
+            spread = label.copy()
+            np.minimum.at(spread, self.u, least)
+            np.minimum.at(spread, self.v, least)
+            spread = spread[spread]
+            if np.array_equal(spread, label):
+                return label
+            label = spread
+
+    def summary(self) -> dict[str, Any]:
+        """What a manifest says of the graph."""
+        return {"nodes": self.n_nodes, "edges": self.n_edges, "components": len(np.unique(self.components()))}
+
+    def __repr__(self) -> str:
+        return f"StreetGraph({self.n_nodes} nodes, {self.n_edges} edges)"

@@ -1,0 +1,98 @@
+"""What a run of swapping did, point by point. It undoes the release: it is kept in memory, and written only when asked for.
+
+The file holds one row for each published point, in the release's order: the record, the raw samples (positions in the raw data as read)
+whose time and place the point has, the person the place was taken from, the swap set, and the whole set where it first appears.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.model.streets import StreetGraph
+from shoal.model.trajectories import Integers
+
+TRACE_FILE: Final = "origin.parquet"
+_COLUMNS: Final = ("time_from", "place_from", "swap_set", "set_rows")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Trace:
+    """Rows are positions of samples in the original, points those of the release.
+
+    time_from, place_from: int64 [p], the rows whose time and whose place each point has. swap_set: int64 [p], the set it was swapped in.
+    set_offsets: int64 [s + 1]; set_rows: the rows of each set, the leading one first, sets in the order of the run.
+    place_of: [p] the subject whose place each point has. facts: figures of the run. streets: the graph of
+    ReachLocations, without which paths cannot be checked.
+    """
+
+    time_from: Integers
+    place_from: Integers
+    swap_set: Integers
+    set_offsets: Integers
+    set_rows: Integers
+    place_of: tuple[str, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    streets: StreetGraph | None = None
+
+    @property
+    def n_sets(self) -> int:
+        """How many swap sets there were."""
+        return len(self.set_offsets) - 1
+
+    @property
+    def leaders(self) -> Integers:
+        """int64 [s]: the row that led each set."""
+        return self.set_rows[self.set_offsets[:-1]]
+
+    def table(self, trajectory_ids: Sequence[str], offsets: Integers) -> pa.Table:
+        """As the file holds it. trajectory_ids, offsets: of the release's records."""
+        first = np.zeros(len(self.swap_set), dtype=np.bool_)
+        first[np.unique(self.swap_set, return_index=True)[1]] = True
+        sets = [
+            self.set_rows[self.set_offsets[s] : self.set_offsets[s + 1]].tolist() if begins else None
+            for s, begins in zip(self.swap_set.tolist(), first.tolist(), strict=True)
+        ]
+        columns = {
+            "trajectory_id": pa.array(np.repeat(np.array(trajectory_ids), np.diff(offsets)), pa.string()),
+            **{name: pa.array(getattr(self, name)) for name in _COLUMNS[:3]},
+            "set_rows": pa.array(sets, pa.list_(pa.int64())),
+            "place_of": pa.array(self.place_of, pa.string()),
+        }
+        return pa.table(columns)
+
+    @classmethod
+    def of_table(cls, table: pa.Table, where: str) -> "Trace":
+        """What ``table`` made; raises InputError when it cannot be that."""
+        try:
+            time_from, place_from, swap_set = (
+                table[name].to_numpy().astype(np.int64) for name in _COLUMNS[:3]
+            )
+            known = {
+                int(s): rows
+                for s, rows in zip(swap_set, table["set_rows"].to_pylist(), strict=True)
+                if rows is not None
+            }
+            numbers = np.unique(swap_set)
+            parts = [np.array(known.get(s, []), dtype=np.int64) for s in numbers.tolist()]
+            if any(part.ndim != 1 or not part.size for part in parts):
+                raise ValueError("a swap set has no rows")
+            place_of = tuple(table["place_of"].cast(pa.string()).to_pylist())
+        except (pa.ArrowException, KeyError, ValueError, TypeError) as error:
+            raise InputError(
+                f"{where} cannot be read as the origins of swapped points; use the file written with this release"
+            ) from error
+        return cls(
+            time_from=time_from,
+            place_from=place_from,
+            swap_set=np.searchsorted(numbers, swap_set).astype(np.int64),
+            set_offsets=np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64),
+            set_rows=np.concatenate([*parts, np.empty(0, dtype=np.int64)]),
+            place_of=place_of,
+        )
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self.place_from)} points, {self.n_sets} sets)"

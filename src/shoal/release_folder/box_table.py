@@ -1,0 +1,152 @@
+"""The table of a release of boxes: ``trajectory_id``, the six columns of a box, and ``geometry`` where there is a plane.
+
+Times are seconds since 1970 UTC, or since step 0; coordinates are metres of the plane, all on the grid of the release.
+"""
+
+import json
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from shoal.errors import InputError
+from shoal.model.projection import WGS84, transform
+from shoal.model.release import BOX_COLUMNS, Boxes, Release
+from shoal.model.trajectories import Floats, Grid, Integers
+
+_ROWS_PER_GROUP: Final = 1 << 20
+_BEYOND_ALL_BOUNDS: Final = 2.0**53  # cells or slots that float64 still tells apart
+_POLYGON: Final = np.dtype(
+    [("order", "u1"), ("type", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("corners", "<f8", (5, 2))]
+)  # well-known binary of a polygon with one ring of five corners: 93 bytes
+
+
+def write_boxes(release: Release, path: Path) -> None:
+    """Write the boxes as GeoParquet: seconds since 1970 UTC, metres of the plane, outlines in WGS 84 where there is a plane."""
+    write_boxes_in_parts([release], path)
+
+
+def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
+    """The same for a release that comes as several (at least one), each some of its records; they stand in the file in this order."""
+    corners: list[list[float]] = []
+    with ExitStack() as open_files:
+        writer: pq.ParquetWriter | None = None
+        for release in parts:
+            table, bounds = _table_of(release)
+            if writer is None:
+                writer = open_files.enter_context(
+                    pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False)
+                )
+            writer.write_table(table, row_group_size=_ROWS_PER_GROUP)
+            corners += bounds
+        if corners and writer is not None:
+            low, high = np.min(corners, axis=0)[:2], np.max(corners, axis=0)[2:]
+            outline = {
+                "encoding": "WKB",
+                "geometry_types": ["Polygon"],
+                "bbox": [*low.tolist(), *high.tolist()],
+            }
+            geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": outline}}
+            writer.add_key_value_metadata({"geo": json.dumps(geo)})
+
+
+def _table_of(release: Release) -> tuple[pa.Table, list[list[float]]]:
+    """The boxes in the columns of the file, and the bounds of their outlines where there is a plane."""
+    record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
+    columns: dict[str, pa.Array] = {
+        "trajectory_id": pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
+    }
+    for name, values in zip(BOX_COLUMNS, release.boxes.columns(), strict=True):
+        step = release.grid.slot_s if name.startswith("t_") else release.grid.cell_m
+        in_units = values * step
+        whole = name.startswith("t_") and float(step).is_integer()
+        columns[name] = pa.array(in_units.astype(np.int64) if whole else in_units.astype(np.float64))
+    if release.crs is None:
+        return pa.table(columns), []
+    columns["geometry"], bounds = _outlines(release.boxes, release.grid.cell_m, release.crs)
+    return pa.table(columns), [bounds]
+
+
+def insist_on_outlines(path: Path) -> None:
+    """Raises InputError for a written table whose boxes reach where their plane has no place on the earth."""
+    geo = (pq.read_schema(path).metadata or {}).get(b"geo")
+    if geo is not None and not np.isfinite(json.loads(geo)["columns"]["geometry"]["bbox"]).all():
+        raise InputError(
+            "boxes reach beyond the edge of the plane: the data spans too much of the earth; publish each region on its own"
+        )
+
+
+def boxes_in(table: pa.Table, grid: Grid, where: str) -> Boxes:
+    """The boxes in the file's row order, rounded to the grid; raises InputError when a column is missing or no number, or has gaps."""
+    missing = [name for name in ("trajectory_id", *BOX_COLUMNS) if name not in table.column_names]
+    if missing:
+        raise InputError(f"{where} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
+    if any(table[name].null_count for name in ("trajectory_id", *BOX_COLUMNS)):
+        raise InputError(f"{where} has empty values in its columns")
+    rounded = {}
+    for name in BOX_COLUMNS:
+        with np.errstate(over="ignore"):
+            exact = np.rint(
+                _seconds_or_metres(table[name]) / (grid.slot_s if name.startswith("t_") else grid.cell_m)
+            )
+        if not (np.abs(exact) < _BEYOND_ALL_BOUNDS).all():
+            raise InputError(f"the column {name} of {where} holds infinite or impossibly large values")
+        rounded[name] = exact.astype(np.int64)
+    return Boxes(**rounded)
+
+
+def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:
+    """[m, 5, 2] longitude and latitude of each box's closed ring, counter-clockwise from the lower left corner."""
+    x = np.stack([boxes.x_min, boxes.x_max, boxes.x_max, boxes.x_min], axis=1)
+    y = np.stack([boxes.y_min, boxes.y_min, boxes.y_max, boxes.y_max], axis=1)
+    corners = _in_degrees(x.ravel(), y.ravel(), cell_m, crs).reshape(-1, 4, 2)
+    return corners[:, [0, 1, 2, 3, 0]]
+
+
+def _in_degrees(x: Integers, y: Integers, cell_m: float, crs: str) -> Floats:
+    """[m, 2] longitude and latitude of corners of cells; each distinct one is projected once, for places repeat."""
+
+    def projected(x: Integers, y: Integers) -> Floats:
+        return np.stack(
+            transform(crs, WGS84, x.astype(np.float64) * cell_m, y.astype(np.float64) * cell_m), axis=1
+        )
+
+    if not len(x):
+        return np.empty((0, 2))
+    west, south = int(x.min()), int(y.min())
+    columns, rows = int(x.max()) - west + 1, int(y.max()) - south + 1
+    if columns * rows >= 1 << 63:
+        return projected(x, y)
+    places = pa.array((x - west) * rows + (y - south)).dictionary_encode()
+    distinct = places.dictionary.to_numpy()
+    degrees: Floats = projected(distinct // rows + west, distinct % rows + south)[places.indices.to_numpy()]
+    return degrees
+
+
+def _outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[float]]:
+    """Well-known binary of every box's outline, and their bounds as [west, south, east, north]."""
+    polygons = np.zeros(len(boxes), dtype=_POLYGON)
+    polygons["order"], polygons["type"], polygons["rings"], polygons["points"] = 1, 3, 1, 5
+    polygons["corners"] = outline_corners(boxes, cell_m, crs)
+    size = _POLYGON.itemsize
+    ends = pa.py_buffer(np.arange(len(boxes) + 1, dtype=np.int64) * size)
+    column = pa.Array.from_buffers(
+        pa.large_binary(), len(boxes), [None, ends, pa.py_buffer(polygons.tobytes())]
+    )
+    corners = polygons["corners"].reshape(-1, 2)
+    return column, [*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist()]
+
+
+def _seconds_or_metres(column: pa.ChunkedArray) -> Floats:
+    """A column as floats; times written as timestamps by other tools count in seconds."""
+    if pa.types.is_timestamp(column.type):
+        column = pc.divide(column.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64()), 1e6)
+    try:
+        return np.asarray(column.cast(pa.float64()).to_numpy())
+    except pa.ArrowInvalid as error:
+        raise InputError("a coordinate or time of the release is not a number") from error

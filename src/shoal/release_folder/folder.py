@@ -1,0 +1,318 @@
+"""The release folder: ``release.parquet`` (GeoParquet), ``manifest.json`` and ``report.html``, complete or absent.
+
+Names, columns and JSON are those that others script against. The linkage table is a file of its own, readable by its owner
+alone, and never inside the folder.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pydantic import BaseModel, Field, ValidationError, model_validator
+
+from shoal.errors import InputError, MisuseError, OutputError
+from shoal.model.claims import claim_from_json, claim_to_json
+from shoal.model.intake import Reading, insist_on_types
+from shoal.model.release import AnyRelease, Boxes, Linkage, Losses, PointRelease, Release
+from shoal.model.trace import TRACE_FILE, Trace
+from shoal.model.trajectories import Grid, Integers
+from shoal.model.verdicts import Verdict
+from shoal.release_folder.box_table import boxes_in, write_boxes
+from shoal.release_folder.point_table import points_as_written, write_points
+from shoal.release_folder.statement import NOTHING_STATED, Statement
+from shoal.runtime.staging import staged_file
+from shoal.version import __version__
+
+RELEASE_FILE: Final = "release.parquet"
+MANIFEST_FILE: Final = "manifest.json"
+REPORT_FILE: Final = "report.html"
+FORMAT_VERSION: Final = 1
+
+
+class LossesJson(BaseModel):
+    """``losses`` in the manifest."""
+
+    rows: dict[str, int]
+    samples_suppressed: int
+    subjects_suppressed: int
+    samples_created: int = 0
+    subjects_by_reason: dict[str, int] = {}
+
+
+class Manifest(BaseModel):
+    """The manifest's top level. cell_m, slot_s: the grid of boxes; null for a release of points."""
+
+    format_version: Literal[1]
+    shoal_version: str
+    method: str
+    parameters: dict[str, Any]
+    claim: dict[str, Any]
+    crs: str | None
+    cell_m: float | None = Field(gt=0)
+    slot_s: float | None = Field(gt=0)
+    unit_of_protection: str
+    verdict: dict[str, Any]
+    losses: LossesJson
+    rows_repaired: dict[str, int] = Field(default_factory=dict)
+    reading: dict[str, Any] = Field(default_factory=dict)
+    n_records: int
+    n_samples: int
+    publishable: bool
+    record: dict[str, Any] = Field(default_factory=dict)
+    release_sha256: str
+
+    @model_validator(mode="after")
+    def _have_one_grid(self) -> "Manifest":
+        if (self.cell_m is None) != (self.slot_s is None):
+            raise ValueError("cell_m and slot_s are both numbers (boxes) or both null (points)")
+        return self
+
+    @property
+    def grid(self) -> Grid | None:
+        """The grid of the boxes; None for points."""
+        return (
+            None
+            if self.cell_m is None or self.slot_s is None
+            else Grid(cell_m=self.cell_m, slot_s=self.slot_s)
+        )
+
+
+def write_table(release: AnyRelease, path: Path) -> None:
+    """Write the boxes or the points of a release."""
+    if isinstance(release, PointRelease):
+        write_points(release, path)
+    else:
+        write_boxes(release, path)
+
+
+def manifest_of(
+    release: AnyRelease, verdict: Verdict, parquet: Path, statement: Statement = NOTHING_STATED
+) -> Manifest:
+    """What the manifest says of a release, its verdict and its written table."""
+    grid = None if isinstance(release, PointRelease) else release.grid
+    return Manifest(
+        format_version=FORMAT_VERSION,
+        shoal_version=__version__,
+        method=release.method,
+        parameters=dict(release.parameters),
+        claim=claim_to_json(release.claim),
+        crs=release.crs,
+        cell_m=None if grid is None else grid.cell_m,
+        slot_s=None if grid is None else grid.slot_s,
+        unit_of_protection=release.unit_of_protection,
+        verdict=verdict.to_json(),
+        losses=LossesJson(**asdict(release.losses)),
+        rows_repaired=dict(release.rows_repaired),
+        reading=asdict(release.reading),
+        n_records=release.n_records,
+        n_samples=release.n_samples,
+        publishable=release.publishable,
+        record=statement.to_json(),
+        release_sha256=sha256_of(parquet),
+    )
+
+
+def write_manifest(manifest: Manifest, path: Path) -> None:
+    """Write the manifest as indented JSON."""
+    path.write_text(json.dumps(manifest.model_dump(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a release folder; raises InputError when there is none or it cannot be read."""
+    path = folder / MANIFEST_FILE
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise InputError(f"{folder} is not a release folder: it has no {MANIFEST_FILE}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the document"
+        raise InputError(f"{path} cannot be read: {where}: {first['msg']}") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def reading_of_raw(folder: Path, **overrides: Any) -> Reading:
+    """How the raw input of a release folder was read, for reading it again; overrides take the place of the manifest's settings.
+
+    Raises InputError when the manifest cannot be read.
+    """
+    manifest = read_manifest(folder)
+    grid = manifest.grid
+    on_grid = (
+        {"snap": False} if grid is None else {"snap": True, "cell_m": grid.cell_m, "slot_s": grid.slot_s}
+    )
+    return replace(_reading(folder, manifest), working_crs=manifest.crs, **on_grid, **overrides)
+
+
+def read_any_release(folder: Path) -> AnyRelease:
+    """The release in a folder, of boxes or of points; raises InputError when it cannot be read."""
+    return read_points(folder) if read_manifest(folder).grid is None else read_release(folder)
+
+
+def read_points(folder: Path) -> PointRelease:
+    """The release of points in a folder: records in the order in which they first appear, points in the order (t, x, y).
+
+    Raises InputError when a file is missing, truncated or lacks a column, or when the release holds boxes.
+    """
+    manifest = read_manifest(folder)
+    if manifest.grid is not None:
+        raise InputError(f"{folder} holds a release of boxes, not of points")
+    table = read_parquet(folder / RELEASE_FILE)
+    points = points_as_written(table, str(folder / RELEASE_FILE))
+    names, code = _names(table)
+    order = np.lexsort((points.y, points.x, points.t, code))
+    return PointRelease(
+        offsets=_offsets(code, len(names)), points=points.take(order), **_header(folder, manifest, names)
+    )
+
+
+def read_release(folder: Path) -> Release:
+    """The release of boxes in a folder: records in the order in which they first appear, boxes in canonical order.
+
+    Coordinates are rounded to the manifest's cell and slot; the check of a folder says where they are not on them.
+    Raises InputError when a file is missing, truncated or lacks a column, or when the release holds points.
+    """
+    manifest = read_manifest(folder)
+    grid = manifest.grid
+    if grid is None:
+        raise InputError(f"{folder} holds a release of points, not of boxes")
+    table = read_parquet(folder / RELEASE_FILE)
+    boxes = boxes_in(table, grid, str(folder / RELEASE_FILE))
+    names, code = _names(table)
+    order = np.lexsort((*reversed(boxes.columns()), code))
+    return Release(
+        offsets=_offsets(code, len(names)),
+        boxes=boxes.take(order),
+        grid=grid,
+        **_header(folder, manifest, names),
+    )
+
+
+def without_boxes(folder: Path, manifest: Manifest) -> Release:
+    """What the manifest of a release of boxes says, without any record; raises InputError when it does not say it right."""
+    if manifest.grid is None:
+        raise InputError(f"{folder} holds a release of points, not of boxes")
+    no_rows = np.zeros(1, dtype=np.int64)
+    return Release(
+        offsets=no_rows, boxes=Boxes.concatenate([]), grid=manifest.grid, **_header(folder, manifest, ())
+    )
+
+
+def _names(table: pa.Table) -> tuple[list[str], Integers]:
+    """The pseudonyms in the order in which they first appear, and the place of each row's one among them."""
+    names = table["trajectory_id"].combine_chunks().cast(pa.string()).dictionary_encode()
+    if isinstance(names, pa.ChunkedArray):
+        names = names.combine_chunks()
+    return names.dictionary.to_pylist(), names.indices.to_numpy()
+
+
+def _offsets(code: Integers, n_records: int) -> Integers:
+    return np.concatenate([[0], np.cumsum(np.bincount(code, minlength=n_records))]).astype(np.int64)
+
+
+def _header(folder: Path, manifest: Manifest, names: Sequence[str]) -> dict[str, Any]:
+    """What a release of boxes and one of points have in common, from the manifest."""
+    return {
+        "trajectory_ids": tuple(names),
+        "claim": claim_from_json(manifest.claim),
+        "method": manifest.method,
+        "parameters": manifest.parameters,
+        "losses": Losses(**manifest.losses.model_dump()),
+        "crs": manifest.crs,
+        "unit_of_protection": manifest.unit_of_protection,
+        "publishable": manifest.publishable,
+        "reading": _reading(folder, manifest),
+        "rows_repaired": manifest.rows_repaired,
+    }
+
+
+def _reading(folder: Path, manifest: Manifest) -> Reading:
+    try:
+        insist_on_types(Reading, manifest.reading)
+        return Reading(**manifest.reading)
+    except MisuseError as error:
+        raise InputError(f"{folder / MANIFEST_FILE} cannot be read: reading: {error}") from error
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """A whole Parquet file; raises InputError when it is missing, truncated or no Parquet."""
+    try:
+        return pq.read_table(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist") from error
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            f"{path} is not a readable Parquet file (truncated or another format); fetch or write it again"
+        ) from error
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterator[None]:
+    """Write the linkage table (mode 0600) beside its final name at once, and give it that name when the block succeeds.
+
+    Raises OutputError when the file exists or would lie inside the release folder.
+    """
+    check_linkage_path(path, release_folder)
+    table = pa.table({"uid": list(linkage.uids), "trajectory_id": list(linkage.trajectory_ids)})
+    with staged_file(path, partial(pq.write_table, table)):
+        yield
+
+
+def staged_trace(trace: Trace, release: AnyRelease, path: Path) -> AbstractContextManager[None]:
+    """Write the origins of swapped points (mode 0600) beside their final name at once, and give them that name when the block succeeds."""
+    return staged_file(path, partial(pq.write_table, trace.table(release.trajectory_ids, release.offsets)))
+
+
+def check_linkage_path(path: Path, release_folder: Path) -> None:
+    """Raise OutputError when a linkage table must not or cannot be written there."""
+    if path.resolve().is_relative_to(release_folder.resolve()):
+        raise OutputError(
+            f"the linkage table {path} would lie inside the release folder; keep it apart from what is published"
+        )
+    if path.exists():
+        raise OutputError(f"{path} exists; choose another --linkage or remove it first")
+
+
+def read_linkage(path: Path) -> Linkage:
+    """The linkage table in a Parquet file, with the trace of the same release where one lies beside it.
+
+    Raises InputError when it cannot be read or lacks a column.
+    """
+    table = read_parquet(path)
+    missing = [name for name in ("uid", "trajectory_id") if name not in table.column_names]
+    if missing:
+        raise InputError(
+            f"{path} is not a linkage table: it lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}"
+        )
+    if any(table[name].null_count for name in ("uid", "trajectory_id")):
+        raise InputError(f"{path} has empty values in its columns")
+    try:
+        uids, trajectory_ids = (
+            tuple(table[name].cast(pa.string()).to_pylist()) for name in ("uid", "trajectory_id")
+        )
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a linkage table: its columns hold no text") from error
+    beside, trace = path.with_name(TRACE_FILE), None
+    if beside.exists() and beside != path:
+        origins = read_parquet(beside)
+        if "trajectory_id" in origins.column_names and set(
+            pc.unique(origins["trajectory_id"]).to_pylist()
+        ) == set(trajectory_ids):
+            trace = Trace.of_table(origins, str(beside))
+    return Linkage(uids, trajectory_ids, trace)

@@ -1,0 +1,105 @@
+"""The table of a release of points: ``trajectory_id, t, x, y``, ``lat, lon`` where points came in degrees, and ``geometry``.
+
+Times are seconds since 1970 UTC, or since step 0. Coordinates are written to the last digit: points are published as given.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal.errors import InputError
+from shoal.model.projection import WGS84, transform
+from shoal.model.release import DEGREE_COLUMNS, POINT_COLUMNS, PointRelease, Points
+from shoal.model.trajectories import Floats
+
+_ROWS_PER_GROUP: Final = 1 << 20
+_POINT: Final = np.dtype(
+    [("order", "u1"), ("type", "<u4"), ("place", "<f8", 2)]
+)  # well-known binary of a point: 21 bytes
+
+
+def write_points(release: PointRelease, path: Path) -> None:
+    """Write the points as GeoParquet; the geometry in WGS 84 only where there is a plane."""
+    columns: dict[str, pa.Array] = {
+        "trajectory_id": pa.array(
+            np.repeat(np.array(release.trajectory_ids), np.diff(release.offsets)), pa.string()
+        )
+    }
+    for name, values in release.points.columns().items():
+        whole = name == "t" and bool((values == np.rint(values)).all())
+        columns[name] = pa.array(values.astype(np.int64) if whole else values)
+    metadata: dict[str, str] = {}
+    if release.crs is not None:
+        lonlat = lon_lat(release.points, release.crs)
+        columns["geometry"] = _geometry(lonlat)
+        about = {
+            "encoding": "WKB",
+            "geometry_types": ["Point"],
+            "bbox": [*lonlat.min(axis=0).tolist(), *lonlat.max(axis=0).tolist()],
+        }
+        metadata["geo"] = json.dumps(
+            {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": about}}
+        )
+    table = pa.table(columns)
+    with pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False) as writer:
+        writer.write_table(table, row_group_size=_ROWS_PER_GROUP)
+        writer.add_key_value_metadata(metadata)
+
+
+def points_as_written(table: pa.Table, where: str) -> Points:
+    """The points in the file's row order; raises InputError when a column is missing or holds anything but finite numbers."""
+    missing = [name for name in ("trajectory_id", *POINT_COLUMNS) if name not in table.column_names]
+    if missing:
+        raise InputError(f"{where} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
+    if ("lat" in table.column_names) != ("lon" in table.column_names):
+        raise InputError(f"{where} has only one of the columns lat and lon")
+    if table["trajectory_id"].null_count:
+        raise InputError(f"{where} has empty values in its columns")
+    names = [name for name in (*POINT_COLUMNS, *DEGREE_COLUMNS) if name in table.column_names]
+    return Points(**{name: _finite(table[name], name, where) for name in names})
+
+
+def lon_lat(points: Points, crs: str) -> Floats:
+    """float64 [m, 2]: longitude and latitude, as given where they were, otherwise from the plane."""
+    if points.lon is not None and points.lat is not None:
+        return np.column_stack([points.lon, points.lat])
+    return np.column_stack(transform(crs, WGS84, points.x, points.y))
+
+
+def places_in(column: pa.ChunkedArray) -> Floats | None:
+    """float64 [m, 2]: the longitude and latitude of a geometry column; None when it is no column of points."""
+    try:
+        values: list[Any] = column.cast(pa.large_binary()).to_pylist()
+    except pa.ArrowException:
+        return None
+    if any(value is None or len(value) != _POINT.itemsize for value in values):
+        return None
+    points = np.frombuffer(b"".join(values), dtype=_POINT)
+    return points["place"] if ((points["order"] == 1) & (points["type"] == 1)).all() else None
+
+
+def _geometry(lonlat: Floats) -> pa.Array:
+    """Well-known binary of every point."""
+    points = np.zeros(len(lonlat), dtype=_POINT)
+    points["order"], points["type"], points["place"] = 1, 1, lonlat
+    ends = pa.py_buffer(np.arange(len(points) + 1, dtype=np.int64) * _POINT.itemsize)
+    return pa.Array.from_buffers(pa.large_binary(), len(points), [None, ends, pa.py_buffer(points.tobytes())])
+
+
+def _finite(column: pa.ChunkedArray, name: str, where: str) -> Floats:
+    """A column as float64."""
+    try:
+        values = np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
+    except pa.ArrowException as error:
+        raise InputError(
+            f"the column {name} of {where} is not made of numbers; write the release again"
+        ) from error
+    if not np.isfinite(values).all():
+        raise InputError(
+            f"the column {name} of {where} holds missing or infinite values; write the release again"
+        )
+    return values

@@ -1,0 +1,41 @@
+"""One crowd before and after, for the holder of the raw data only: never part of a page that is published."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shoal.model.linked import records_of
+from shoal.model.release import Boxes, Linkage, Release
+from shoal.model.trajectories import Integers, Trajectories
+from shoal.report.facts.release import crowds_of
+
+_MOST_BOXES: Final = 60
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Example:
+    """members: (t, x, y) in slots and cells of each member, numbered only. boxes: what is published for every one of them."""
+
+    members: tuple[tuple[Integers, Integers, Integers], ...]
+    boxes: Boxes
+
+
+def typical_crowd(original: Trajectories, release: Release, linkage: Linkage) -> Example | None:
+    """Of the crowds of the commonest size the one with the middle number of boxes, up to sixty; None when nobody can be linked."""
+    records = records_of(original, release, linkage)
+    linked = np.flatnonzero(records >= 0)
+    if not len(linked):
+        return None
+    crowd = crowds_of(release)[records[linked]]
+    size = np.bincount(crowd)
+    candidates = np.flatnonzero(size == np.bincount(size[size > 0]).argmax())
+    boxes_of = np.zeros(len(size), dtype=np.int64)
+    boxes_of[crowd] = np.diff(release.offsets)[records[linked]]
+    wanted = min(_MOST_BOXES, float(np.median(boxes_of[candidates])))
+    chosen = candidates[np.argmin(np.abs(boxes_of[candidates] - wanted))]
+    members = linked[crowd == chosen]
+    return Example(
+        members=tuple(original.samples_of(member) for member in members.tolist()),
+        boxes=release.record(int(records[members[0]])),
+    )

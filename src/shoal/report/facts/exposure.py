@@ -1,0 +1,203 @@
+"""What a k would cost and who the tail is, from the k-gap and the data, as numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import MisuseError
+from shoal.measures.k_gap import KGap
+from shoal.model.trajectories import Trajectories
+from shoal.report.facts.curves import LEAST_PEOPLE, Curve, curve_of_people
+from shoal.report.facts.release import GapFacts, Span, gap_facts, span_of
+from shoal.report.words.wording import metres, number, percent, seconds
+
+Floats = npt.NDArray[np.float64]
+
+_TAIL: Final = 0.05
+_QUIET_HOURS: Final = 8
+_NOTICEABLE: Final = 1.15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """A median over the tail against the median over everybody, in numbers and as text."""
+
+    name: str
+    what: str
+    tail: float
+    everybody: float
+    tail_text: str
+    everybody_text: str
+    verdict: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExposureFacts:
+    """Everything the page of an assessment shows. tail_*: of the 5 % with the largest gap at the smallest k, none of fewer than 200.
+
+    time_shares, tail_weights: of the smallest k. mostly_time: share of the people for whom time costs more than place.
+    """
+
+    subjects: int
+    samples: int
+    median_samples: float
+    span: Span
+    gaps: tuple[GapFacts, ...]
+    time_shares: Curve
+    median_time_share: float
+    mostly_time: float
+    tail_weights: tuple[tuple[str, Curve], ...]
+    heavy_in_time: float
+    heavy_in_space: float
+    tail_people: int
+    tail_threshold: float | None
+    tail: tuple[Comparison, ...]
+
+
+def exposure_facts(original: Trajectories, gaps: Sequence[KGap]) -> ExposureFacts:
+    """The numbers of an assessment; raises MisuseError without a k-gap or with one of other people."""
+    if not gaps:
+        raise MisuseError("there is no k-gap to show; assess at least one k, for example k = 2")
+    first = min(gaps, key=lambda gap: gap.k)
+    shares = np.divide(first.time, first.gap, out=np.full(len(first.gap), np.nan), where=first.gap > 0)
+    facts = tuple(gap_facts(original, gap) for gap in sorted(gaps, key=lambda gap: gap.k))
+    tail = tail_of(first)
+    return ExposureFacts(
+        subjects=original.n_subjects,
+        samples=original.n_samples,
+        median_samples=float(np.median(original.lengths)),
+        span=span_of(original.t, original.t + 1, original.snapped_grid().slot_s),
+        gaps=facts,
+        time_shares=curve_of_people(shares),
+        median_time_share=_median(shares),
+        mostly_time=_share_above(shares, 0.5),
+        tail_weights=(
+            ("place and time", curve_of_people(first.tail_weight)),
+            ("place alone", curve_of_people(first.tail_weight_space)),
+            ("time alone", curve_of_people(first.tail_weight_time)),
+        ),
+        heavy_in_time=_share_above(first.tail_weight_time, 1.5, or_at=True),
+        heavy_in_space=_share_above(first.tail_weight_space, 1.5, or_at=True),
+        tail_people=int(tail.sum()),
+        tail_threshold=float(np.quantile(first.gap, 1 - _TAIL)) if tail.any() else None,
+        tail=compare_tail(original, first, tail) if tail.any() else (),
+    )
+
+
+def tail_of(gap: KGap) -> npt.NDArray[np.bool_]:
+    """The people above the 95th percentile of the gap; nobody when they would be fewer than ten."""
+    above = gap.gap > np.quantile(gap.gap, 1 - _TAIL)
+    return above if np.count_nonzero(above) >= LEAST_PEOPLE else np.zeros_like(above)
+
+
+def compare_tail(original: Trajectories, gap: KGap, tail: npt.NDArray[np.bool_]) -> tuple[Comparison, ...]:
+    """The tail against everybody: activity, reach, distance to others in place and time, and unusual hours."""
+    rows = [
+        (
+            "samples",
+            "samples of a person",
+            original.lengths.astype(np.float64),
+            number,
+            "more samples",
+            "fewer samples",
+        ),
+        (
+            "reach",
+            "spread of a person's places around their middle",
+            reach_m(original),
+            metres,
+            "they move further",
+            "they move less far",
+        ),
+        (
+            "space",
+            "how far in place each sample is from the nearest others",
+            gap.space * 2 * gap.space_cap_m,
+            metres,
+            "they are where fewer others are",
+            "they are where more others are",
+        ),
+        (
+            "time",
+            "how far in time each sample is from the nearest others",
+            gap.time * 2 * gap.time_cap_s,
+            seconds,
+            "they are active when fewer others are",
+            "they are active when more others are",
+        ),
+        (
+            "quiet",
+            f"share of a person's samples in the {_QUIET_HOURS} quietest hours of the day",
+            share_in_quiet_hours(original),
+            percent,
+            "they are active at odd hours",
+            "they keep to the usual hours",
+        ),
+    ]
+    comparisons = []
+    for name, what, values, text, more, less in rows:
+        inside, everybody = float(np.median(values[tail])), float(np.median(values))
+        comparisons.append(
+            Comparison(
+                name=name,
+                what=what,
+                tail=inside,
+                everybody=everybody,
+                tail_text=text(inside),
+                everybody_text=text(everybody),
+                verdict=_verdict(inside, everybody, more, less),
+            )
+        )
+    return tuple(comparisons)
+
+
+def reach_m(original: Trajectories) -> Floats:
+    """float64 [n], metres: root mean square distance of each subject's samples from their mean place (radius of gyration)."""
+    starts = original.offsets[:-1]
+    variance = np.zeros(original.n_subjects)
+    for axis in (original.x, original.y):
+        away = axis - np.repeat(
+            np.add.reduceat(axis.astype(np.float64), starts) / original.lengths, original.lengths
+        )
+        variance += np.add.reduceat(away**2, starts) / original.lengths
+    return np.asarray(np.sqrt(variance) * original.snapped_grid().cell_m, dtype=np.float64)
+
+
+def share_in_quiet_hours(original: Trajectories) -> Floats:
+    """float64 [n]: the share of each subject's samples in the eight hours of the day that have the fewest samples of all subjects.
+
+    Which hours those are comes from the data, so that no time zone need be known.
+    """
+    hour = (original.t * original.snapped_grid().slot_s // 3600 % 24).astype(np.int64)
+    quiet = np.argsort(np.bincount(hour, minlength=24), kind="stable")[:_QUIET_HOURS]
+    return np.asarray(
+        np.add.reduceat(np.isin(hour, quiet).astype(np.float64), original.offsets[:-1]) / original.lengths,
+        dtype=np.float64,
+    )
+
+
+def _verdict(inside: float, everybody: float, more: str, less: str) -> str:
+    """A few words where the tail's median is noticeably above or below everybody's, else nothing."""
+    if everybody <= 0 or not np.isfinite(inside / everybody):
+        return more if inside > everybody else ""
+    ratio = inside / everybody
+    if ratio >= _NOTICEABLE:
+        return f"{more} ({number(ratio)} times the median)"
+    if ratio <= 1 / _NOTICEABLE:
+        return f"{less} ({number(ratio)} times the median)"
+    return ""
+
+
+def _median(values: Floats) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else float("nan")
+
+
+def _share_above(values: Floats, bound: float, *, or_at: bool = False) -> float:
+    """Share of the known values above a bound; nan when none is known."""
+    known = values[np.isfinite(values)]
+    above = known >= bound if or_at else known > bound
+    return float(above.mean()) if len(known) else float("nan")

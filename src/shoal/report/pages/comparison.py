@@ -1,0 +1,140 @@
+"""The page of a comparison: recommendation, frontier, the table at equal measured risk, and every figure of every release."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from shoal.report.figures import _figure, _line, _marker
+from shoal.report.pages.release import page
+from shoal.report.words.wording import percent, show
+from shoal.utility.frontier import Better, Point, frontier
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def comparison_page(
+    found: Mapping[str, Any],
+    points: Sequence[Point],
+    *,
+    better: Better,
+    words: str,
+    unit: str,
+    people: tuple[int, int],
+) -> str:
+    """found: the comparison as its JSON; words, unit: of the budget's metric; people: in the releases, and held out as control."""
+    releases = found["releases"]
+    drawings = {"frontier": frontier_figure(points, better, found["budget"]["utility"])} if points else {}
+    rates = {
+        (knowledge, entry["name"]): None
+        for result in releases
+        for knowledge, entries in result["attacks"].items()
+        for entry in entries
+    }
+    rows = [
+        {
+            "knowledge": next(_entries(releases, knowledge, name))["knowledge"],
+            "name": name,
+            "attacker": next(_entries(releases, knowledge, name))["attacker"],
+            "baseline": percent(next(_entries(releases, knowledge, name))["baseline"]),
+            "raw": next((rate for rate in _rates_of(releases, knowledge, name, "raw") if rate[1]), ("-", "")),
+            "release": _rates_of(releases, knowledge, name, "release"),
+            "control": _rates_of(releases, knowledge, name, "control"),
+        }
+        for knowledge, name in rates
+    ]
+    metrics = [
+        {
+            "name": first["name"],
+            "words": first["words"],
+            "better": first["better"],
+            "values": [show(result["measurements"][place]["value"], first["unit"]) for result in releases],
+        }
+        for place, first in enumerate(releases[0]["measurements"] if releases else [])
+    ]
+    return page(
+        "comparison.html.j2",
+        drawings,
+        found=found,
+        labels=[result["label"] for result in releases],
+        claims={result["label"]: result["claim"] for result in releases},
+        budget_knows=next(
+            (entry["knowledge"] for entry in _budgeted(releases, found["budget"])),
+            found["budget"]["knowledge"],
+        ),
+        points={point.label: point for point in points},
+        attacks=rows,
+        metrics=metrics,
+        words=words,
+        unit=unit,
+        better=better,
+        people=people,
+        notes=list(dict.fromkeys(note for result in releases for note in result["notes"])),
+        show=show,
+    )
+
+
+def frontier_figure(points: Sequence[Point], better: Better, y_title: str) -> "Figure":
+    """Measured risk with its interval against utility, one mark for each release, and the line of those that no other beats."""
+    figure = _figure("measured risk (less is better)", f"{y_title} ({better} is better)")
+    best = frontier(points, better)
+    figure.add_scatter(
+        x=[point.risk for point in best],
+        y=[point.utility for point in best],
+        mode="lines",
+        name="best trade-offs",
+        line=_line(0),
+        hoverinfo="skip",
+    )
+    for number, method in enumerate(sorted({point.method for point in points}), start=1):
+        own = [point for point in points if point.method == method and not math.isnan(point.utility)]
+        figure.add_scatter(
+            x=[point.risk for point in own],
+            y=[point.utility for point in own],
+            error_x={
+                "array": [point.risk_high - point.risk for point in own],
+                "arrayminus": [point.risk - point.risk_low for point in own],
+                "thickness": 1,
+            },
+            mode="markers",
+            marker=_marker(number),
+            name=method,
+            text=[point.label for point in own],
+            hovertemplate="%{text}<br>risk %{x:.2%}, utility %{y:.4g}<extra></extra>",
+        )
+    figure.update_xaxes(tickformat=".1~%", rangemode="tozero")
+    figure.update_yaxes(rangemode="tozero")
+    return figure
+
+
+def _entries(releases: Sequence[Mapping[str, Any]], knowledge: str, name: str) -> Any:
+    return (
+        entry
+        for result in releases
+        for entry in result["attacks"].get(knowledge, [])
+        if entry["name"] == name
+    )
+
+
+def _budgeted(releases: Sequence[Mapping[str, Any]], budget: Mapping[str, Any]) -> Any:
+    """The rates of the budget's attack."""
+    return _entries(releases, budget["knowledge"], budget["attack"])
+
+
+def _rates_of(
+    releases: Sequence[Mapping[str, Any]], knowledge: str, name: str, target: str
+) -> list[tuple[str, str]]:
+    """(rate, its interval) for each release, a dash where it was not measured."""
+    shown: list[tuple[str, str]] = []
+    for result in releases:
+        own = [
+            entry
+            for entry in result["attacks"].get(knowledge, [])
+            if (entry["name"], entry["target"]) == (name, target)
+        ]
+        shown.append(
+            (percent(own[0]["rate"]), f"{percent(own[0]['low'])} to {percent(own[0]['high'])}")
+            if own
+            else ("-", "")
+        )
+    return shown

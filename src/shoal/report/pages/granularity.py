@@ -1,0 +1,89 @@
+"""The page on what remains of place and time for several tau: the paper's Fig. 6, 8 and 9 for the user's own data."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from shoal.report.figures import _figure, _line
+from shoal.report.pages.release import page
+from shoal.units import show_s
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_SPREADS = (
+    ("three_quarters", "three quarters"),
+    ("mean", "mean"),
+    ("median", "median"),
+    ("quarter", "a quarter"),
+)
+
+
+def granularity_page(found: Mapping[str, Any]) -> str:
+    """found: the study as its JSON."""
+    settings = found["settings"]
+    drawings = {
+        "space": _against_tau(settings, "space_m", "dx + dy, km", 1000),
+        "time": _against_tau(settings, "time_s", "duration, min", 60),
+        "suppressed": _suppressed(settings),
+        "hour-space": _by_hour(settings, "mean_space_m", "mean dx + dy, km", 1000),
+        "hour-time": _by_hour(settings, "mean_time_s", "mean duration, min", 60),
+        "hour-suppressed": _by_hour(settings, "suppressed", "samples suppressed", 1),
+    }
+    return page("granularity.html.j2", drawings, found=found, settings=settings)
+
+
+def _against_tau(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit: float) -> "Figure":
+    """Mean, median and quartiles over the raw samples, one place for each tau (Fig. 6)."""
+    figure = _figure("tau = epsilon", title)
+    for number, (part, words) in enumerate(_SPREADS):
+        y = [None if one[name][part] is None else round(one[name][part] / unit, 4) for one in settings]
+        figure.add_scatter(
+            x=_taus(settings),
+            y=y,
+            mode="lines+markers",
+            name=words,
+            line=_line(number),
+            hovertemplate="%{x}: %{y:.3g}",
+        )
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(rangemode="tozero")
+    return figure
+
+
+def _suppressed(settings: Sequence[Mapping[str, Any]]) -> "Figure":
+    """The share of raw samples that is suppressed (Fig. 8)."""
+    figure = _figure("tau = epsilon", "samples suppressed")
+    figure.add_scatter(
+        x=_taus(settings),
+        y=[one["suppressed"] for one in settings],
+        mode="lines+markers",
+        line=_line(0),
+        name="suppressed",
+    )
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(rangemode="tozero", tickformat=".2~%")
+    figure.update_layout(showlegend=False, margin={"t": 12})
+    return figure
+
+
+def _by_hour(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit: float) -> "Figure":
+    """One line for each tau over the hours of the day (Fig. 9)."""
+    figure = _figure("hour of the day, UTC", title)
+    for number, one in enumerate(settings):
+        y = [None if hour[name] is None else round(hour[name] / unit, 6) for hour in one["by_hour"]]
+        hours = [hour["hour"] for hour in one["by_hour"]]
+        figure.add_scatter(
+            x=hours,
+            y=y,
+            mode="lines",
+            name=show_s(one["tau_s"]),
+            line=_line(number),
+            hovertemplate="%{x} h: %{y:.3g}",
+        )
+    figure.update_xaxes(range=[-0.5, 23.5], tickvals=[0, 6, 12, 18, 23])
+    figure.update_yaxes(rangemode="tozero", tickformat=".2~%" if unit == 1 else None)
+    return figure
+
+
+def _taus(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [show_s(one["tau_s"]) for one in settings]

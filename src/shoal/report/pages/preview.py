@@ -1,0 +1,168 @@
+"""The page that a person sees on her own device before anything is sent: what she is about to share, on a map that asks nobody."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from shoal.collect.device.profile import ELSEWHERE, Applied, Profile
+from shoal.collect.matching.cylinders import EARTH_M, MICRO, Cylinder
+from shoal.collect.roles.consent import OPEN, promise
+from shoal.errors import MisuseError
+from shoal.report.figures import COLOURS, _figure
+from shoal.report.pages.release import page
+from shoal.units import show_m, show_s
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_MOST_CIRCLES: Final = 300
+_CORNERS: Final = 32
+_MOST_DOTS: Final = 5_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleRow:
+    """One line of the table of rules: how many points it met, how many of them it leaves out, and what it says, in words."""
+
+    name: str
+    met: int
+    left_out: int
+    says: str
+
+
+def preview_page(
+    profile: Profile, applied: Applied, cylinders: Sequence[Cylinder], special: Sequence[str] = ()
+) -> str:
+    """profile, applied: what she set and what it does to her points. cylinders: of what is left, as they would be sent.
+
+    special: sentences on what is not as with every collector.
+
+    The page holds her own points and is for her alone. Raises MisuseError when these do not belong together.
+    """
+    if len(cylinders) > len(applied.points) or bool(cylinders) != bool(applied.points):
+        raise MisuseError(
+            f"{len(cylinders)} cylinders for {len(applied.points)} points that are left; blur what the profile leaves"
+        )
+    days = [point.t_min / 1440 for point in applied.original]
+    return page(
+        "preview.html.j2",
+        {"map": preview_map(applied, cylinders)} if applied.original else {},
+        profile=profile,
+        applied=applied,
+        n_shared=len(cylinders),
+        n_dropped=len(applied.original) - len(applied.points),
+        days=math.floor(max(days)) - math.floor(min(days)) + 1 if days else 0,
+        radius_m=statistics.median(one.radius_m for one in cylinders) if cylinders else math.nan,
+        gap_s=statistics.median(one.gap_min * 60 for one in cylinders) if cylinders else math.nan,
+        rules=rule_rows(profile, applied),
+        drawn=min(len(cylinders), _MOST_CIRCLES),
+        promise=promise(profile.k, profile.trimming),
+        special=special,
+        still_open=OPEN,
+    )
+
+
+def rule_rows(profile: Profile, applied: Applied) -> list[RuleRow]:
+    """Every rule, those that met no point included, and at the end what holds elsewhere."""
+    said = {place.name: (profile.rule_at(place), place.within) for place in profile.places}
+    said = {
+        **{
+            kind: (profile.kinds[kind], profile.kinds[kind].within)
+            for kind in ("home", "work")
+            if kind in profile.kinds
+        },
+        **said,
+    }
+    met, dropped = applied.by_rule, applied.dropped
+    rows = []
+    for name, (rule, within) in said.items():
+        blur = (show_m(rule.radius or profile.blur.radius), show_s((rule.gap or profile.blur.gap) * 60))
+        says = (
+            "not found in your data, so nothing was done"
+            if name in applied.not_found
+            else f"within {show_m(within)}: "
+        )
+        if name not in applied.not_found:
+            says += "left out" if rule.drop else f"circles of {blur[0]}, intervals of {blur[1]}"
+        rows.append(RuleRow(name=name, met=met.get(name, 0), left_out=dropped.get(name, 0), says=says))
+    usual = f"circles of {show_m(profile.blur.radius)}, intervals of {show_s(profile.blur.gap * 60)}"
+    return [*rows, RuleRow(name=ELSEWHERE, met=met.get(ELSEWHERE, 0), left_out=0, says=usual)]
+
+
+def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> "Figure":
+    """Circles that would be sent, her own points, those left out, and the places of rules, in km around the middle of them all."""
+    figure = _figure("east, km", "north, km")
+    middle = (
+        statistics.median(p.lat_deg for p in applied.original),
+        statistics.median(p.lon_deg for p in applied.original),
+    )
+    shown = (
+        [cylinders[at * len(cylinders) // _MOST_CIRCLES] for at in range(_MOST_CIRCLES)]
+        if len(cylinders) > _MOST_CIRCLES
+        else cylinders
+    )
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for one in shown:
+        _ring(x, y, _km(one.lat_udeg / MICRO, one.lon_udeg / MICRO, middle), one.radius_m)
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        fill="toself",
+        fillcolor="rgba(0,114,178,0.06)",
+        line={"color": COLOURS[0], "width": 1},
+        name="would be shared",
+        hoverinfo="skip",
+    )
+    for kept, name, symbol, colour in (
+        (True, "your points", "circle", "#5a646e"),
+        (False, "left out", "x", COLOURS[1]),
+    ):
+        points = [
+            p
+            for p, fate in zip(applied.original, applied.fates, strict=True)
+            if (fate.blur is not None) == kept
+        ]
+        dots = [
+            _km(p.lat_deg, p.lon_deg, middle) for p in points[:: max(1, math.ceil(len(points) / _MOST_DOTS))]
+        ]
+        marker = {"color": colour, "symbol": symbol, "size": 6}
+        figure.add_scatter(
+            x=[e for e, _ in dots],
+            y=[n for _, n in dots],
+            mode="markers",
+            marker=marker,
+            name=name,
+            hoverinfo="skip",
+        )
+    for number, circle in enumerate(applied.circles):
+        x, y = [], []
+        _ring(x, y, _km(circle.lat_deg, circle.lon_deg, middle), circle.within_m)
+        line = {"color": COLOURS[2 + number % 4], "width": 2, "dash": "dash"}
+        figure.add_scatter(x=x, y=y, mode="lines", line=line, name=circle.name, hoverinfo="name")
+    figure.update_xaxes(tickformat=",~r", nticks=6)
+    figure.update_yaxes(scaleanchor="x", tickformat=",~r", nticks=6)
+    figure.update_layout(margin={"t": 70}, showlegend=True)
+    return figure
+
+
+def _km(lat_deg: float, lon_deg: float, middle: tuple[float, float]) -> tuple[float, float]:
+    """East and north of the middle; the shorter way around the earth."""
+    per_degree = math.radians(1) * EARTH_M / 1000
+    east = (lon_deg - middle[1] + 180) % 360 - 180
+    return round(east * per_degree * math.cos(math.radians(middle[0])), 4), round(
+        (lat_deg - middle[0]) * per_degree, 4
+    )
+
+
+def _ring(x: list[float | None], y: list[float | None], centre: tuple[float, float], radius_m: float) -> None:
+    """A circle as a closed line, followed by a break."""
+    for corner in range(_CORNERS + 1):
+        angle = 2 * math.pi * corner / _CORNERS
+        x.append(round(centre[0] + radius_m / 1000 * math.cos(angle), 4))
+        y.append(round(centre[1] + radius_m / 1000 * math.sin(angle), 4))
+    x.append(None)
+    y.append(None)

@@ -1,0 +1,1 @@
+"""Numbers, claims and settings in words."""

@@ -1,0 +1,87 @@
+"""Finished parts of long work on disk, so that the same command continues where it was stopped.
+
+The folder holds raw-like data: it is readable by its owner alone and lies beside a release, never in it.
+"""
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import InputError, OutputError
+from shoal.runtime.staging import partial_name
+from shoal.version import __version__
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+_JOB_FILE: Final = "job.json"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder of finished parts of one job: the same data, parameters and version."""
+
+    folder: Path
+
+    @classmethod
+    def open(cls, folder: Path, job: Mapping[str, Any]) -> "Checkpoint":
+        """The folder, made when it is absent; raises InputError when it holds parts of another job.
+
+        job: whatever decides the result, as JSON: data (see ``fingerprint``) and parameters.
+        """
+        stated = json.dumps({"shoal_version": __version__, **job}, sort_keys=True, default=str).encode()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        kept = folder / _JOB_FILE
+        if not kept.exists():
+            _write(kept, lambda file: file.write(stated))
+        elif kept.read_bytes() != stated:
+            raise InputError(
+                f"{folder} holds parts of a job with other data, parameters or version; remove it, or choose another --output"
+            )
+        return cls(folder)
+
+    def kept(self, part: str, make: Callable[[], Arrays]) -> Arrays:
+        """The arrays of a part: read when it is finished already, otherwise made and written at once, complete or not at all."""
+        path = self.folder / f"{part}.npz"
+        try:
+            with path.open("rb") as finished, np.load(finished, allow_pickle=False) as stored:
+                return dict(stored)
+        except (FileNotFoundError, zipfile.BadZipFile, EOFError, ValueError):
+            arrays = dict(make())
+        _write(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
+        return arrays
+
+
+def parts_folder(output: Path) -> Path:
+    """Where the finished parts of a release lie until it is done; raises OutputError for an output without a name."""
+    if not output.name:
+        raise OutputError(f"'{output}' is no name for a new folder; give one with --output")
+    return output.with_name(f"{output.name}.parts")
+
+
+def fingerprint(*columns: npt.NDArray[Any]) -> str:
+    """SHA-256 over arrays, in hexadecimal: the same data gives the same text."""
+    digest = hashlib.sha256()
+    for column in columns:
+        digest.update(f"{column.dtype.str}{column.shape}".encode())
+        digest.update(np.ascontiguousarray(column).data)
+    return digest.hexdigest()
+
+
+def _write(path: Path, fill: Callable[[BinaryIO], object]) -> None:
+    partial = partial_name(path)
+    try:
+        with partial.open("xb") as file:
+            fill(file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)  # on a full disk every try would leave another one

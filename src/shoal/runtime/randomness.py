@@ -1,0 +1,76 @@
+"""Where chance comes from: the operating system for a release, a seed for research.
+
+A method never draws from an ambient generator; it is handed one of these. A seed would let its holder undo the shuffle,
+so a seeded stream marks what it touches as not for publication, and never shows its seed.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+_PSEUDONYM_BYTES: Final = 8
+
+
+class Randomness:
+    """A stream of random bytes, and the few draws that releases need, made from it."""
+
+    def __init__(self, draw_bytes: Callable[[int], bytes], *, publishable: bool) -> None:
+        self._draw_bytes = draw_bytes
+        self.publishable = publishable
+
+    @classmethod
+    def from_system(cls) -> "Randomness":
+        """The operating system's generator: the only stream a published release may use."""
+        return cls(os.urandom, publishable=True)
+
+    @classmethod
+    def for_research(cls, seed: int) -> "Randomness":
+        """A repeatable stream; what is made with it is marked as not for publication (semantics 3.7)."""
+        return cls(np.random.Generator(np.random.PCG64(seed)).bytes, publishable=False)
+
+    def permutation(self, n: int) -> npt.NDArray[np.int64]:
+        """A uniformly random order of 0..n-1, from one 64-bit key each (ties are broken by redrawing)."""
+        while True:
+            keys = np.frombuffer(self._draw_bytes(8 * n), dtype=np.uint64)
+            if np.unique(keys).size == n:
+                return np.argsort(keys).astype(np.int64)
+
+    def permutations(self, rows: int, n: int) -> npt.NDArray[np.int64]:
+        """int64 [rows, n]: in each row a uniformly random order of 0..n-1, independent of the others."""
+        orders = np.empty((rows, n), dtype=np.int64)
+        waiting = np.arange(rows)
+        while len(waiting):
+            keys = np.frombuffer(self._draw_bytes(8 * n * len(waiting)), dtype=np.uint64).reshape(
+                len(waiting), n
+            )
+            orders[waiting] = np.argsort(keys, axis=1)
+            ordered = np.take_along_axis(keys, orders[waiting], axis=1)
+            waiting = waiting[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
+        return orders
+
+    def below(self, limit: int, count: int) -> npt.NDArray[np.int64]:
+        """int64 [count]: independent whole numbers, each of 0..limit-1 equally likely (draws beyond the last full round are repeated)."""
+        found = np.empty(count, dtype=np.int64)
+        waiting, full = np.arange(count), 2**63 - 2**63 % limit
+        while len(waiting):
+            drawn = np.frombuffer(self._draw_bytes(8 * len(waiting)), dtype=np.uint64) >> np.uint64(1)
+            found[waiting] = (drawn % np.uint64(limit)).astype(np.int64)
+            waiting = waiting[drawn >= full]
+        return found
+
+    def pseudonyms(self, n: int) -> tuple[str, ...]:
+        """``n`` different fresh names of 16 hexadecimal digits, without relation to anything."""
+        names: dict[str, None] = {}
+        while len(names) < n:
+            names[self._draw_bytes(_PSEUDONYM_BYTES).hex()] = None
+        return tuple(names)
+
+    def __repr__(self) -> str:
+        return (
+            "Randomness(operating system)"
+            if self.publishable
+            else "Randomness(research seed, not for publication)"
+        )

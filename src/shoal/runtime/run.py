@@ -1,0 +1,66 @@
+"""What long work is handed: where to report progress, how many threads it may use, where to keep finished parts.
+
+The default is local, silent and keeps nothing.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from shoal.runtime.checkpoint import Arrays, Checkpoint
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+class Progress(Protocol):
+    """Receives how far a named piece of work has come."""
+
+    def __call__(self, label: str, done: int, total: int) -> None:
+        """Called from one thread, with ``done`` rising from 0 to ``total``."""
+
+
+def silent(label: str, done: int, total: int) -> None:
+    """Progress that nobody wants to see."""
+
+
+def available_cores() -> int:
+    """Processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """How a piece of work is carried out; never what its result is."""
+
+    progress: Progress = silent
+    threads: int = field(default_factory=available_cores)
+    checkpoint: Checkpoint | None = None
+
+    def kept(self, part: str, make: Callable[[], Arrays]) -> Arrays:
+        """The arrays of a part of the work: from the checkpoint when it is finished there, otherwise made (and kept there)."""
+        return make() if self.checkpoint is None else self.checkpoint.kept(part, make)
+
+    def map(
+        self, work: Callable[[Part], Result], parts: Iterable[Part], *, label: str | None = None
+    ) -> Iterator[Result]:
+        """Results in the order of ``parts``, computed on all threads, with progress under ``label`` after each part.
+
+        Kernels release the interpreter lock, so threads are enough. When the caller stops early, or is interrupted,
+        parts that have not begun are dropped.
+        """
+        waiting = list(parts)
+        report = silent if label is None else self.progress
+        name = label or ""
+        report(name, 0, len(waiting))
+        pool = ThreadPoolExecutor(self.threads)
+        try:
+            for done, result in enumerate(pool.map(work, waiting), start=1):
+                report(name, done, len(waiting))
+                yield result
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,93 @@
+"""What is written is complete or absent: it is filled under a hidden name beside its own, and renamed at the end."""
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from shoal.errors import OutputError
+
+
+@contextmanager
+def staged_folder(target: Path) -> Iterator[Path]:
+    """A new folder to fill that becomes ``target`` only when the block ends without an error; otherwise nothing is left.
+
+    Raises OutputError when the target exists, its parent cannot be written, or the disk is full.
+    """
+    with explained_write(target):  # a name may be too long to ask for
+        taken = target.exists() or target.is_symlink()
+    if taken:
+        raise OutputError(f"{target} exists; choose another --output or remove it first")
+    staging = partial_name(target)  # named before it is made: an interrupt in between must find it, too
+    try:
+        with explained_write(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            staging.mkdir(mode=0o700)
+            yield staging
+            for path in staging.iterdir():
+                if path.is_file():
+                    _flush_to_disk(path)
+            staging.chmod(0o777 & ~_umask())
+            staging.rename(target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+@contextmanager
+def explained_write(target: Path) -> Iterator[None]:
+    """Turn the operating system's refusal to write into an OutputError that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        remedy = {
+            errno.ENOSPC: "the disk is full; free some space or write elsewhere",
+            errno.EDQUOT: "the disk quota is used up; free some space or write elsewhere",
+            errno.EACCES: "no permission to write there; choose another place",
+            errno.EPERM: "no permission to write there; choose another place",
+            errno.EROFS: "the file system is read-only; choose another place",
+            errno.EEXIST: "a part of the path is a file, not a folder; choose another place",  # where a folder is to be made
+            errno.ENOTDIR: "a part of the path is a file, not a folder; choose another place",
+        }.get(error.errno or 0, error.strerror or "the write failed")
+        raise OutputError(f"cannot write {target}: {remedy}") from error
+
+
+@contextmanager
+def staged_file(path: Path, write: Callable[[BinaryIO], object], *, mode: int = 0o600) -> Iterator[None]:
+    """A file that ``write`` fills at once, and that gets its name only when the block ends without an error; otherwise nothing is left.
+
+    mode: the default lets its owner alone read it. Raises OutputError when it cannot be written.
+    """
+    partial = partial_name(path)
+    with explained_write(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with (
+            explained_write(path),
+            os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file,
+        ):
+            write(file)
+        yield
+        with explained_write(path):
+            partial.rename(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def partial_name(target: Path) -> Path:
+    """A fresh hidden name beside the target, for what is not complete yet."""
+    return target.with_name(f".{target.name}.partial-{secrets.token_hex(6)}")
+
+
+def _flush_to_disk(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

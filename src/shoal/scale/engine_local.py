@@ -1,0 +1,133 @@
+"""Processes of this machine, freshly spawned: a worker that dies costs only its task, which goes to a new one.
+
+The standard pool breaks as a whole when one of its workers dies, and never says which task killed it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext, SpawnProcess
+from queue import SimpleQueue
+from signal import SIG_IGN, SIGINT, Signals, signal
+from typing import Any, Final, TypeVar
+
+from shoal.errors import EngineError
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+_MOST_TRIES: Final = 3
+
+
+class Processes:
+    """As many workers as asked for, each with one task at a time."""
+
+    def __init__(self, workers: int) -> None:
+        self._n_workers = workers
+
+    def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
+        """As Engine.map. The workers live until the last result is taken, or the caller stops asking."""
+        n_workers = min(self._n_workers, len(parts)) or 1
+        workers = [_Worker(get_context("spawn")) for _ in range(n_workers)]
+        free: SimpleQueue[_Worker] = SimpleQueue()
+        for worker in workers:
+            free.put(worker)
+
+        def task(numbered: tuple[int, Part]) -> Result:
+            worker = free.get()
+            try:
+                return worker.result_of(fn, numbered[1], numbered[0])
+            finally:
+                free.put(worker)
+
+        pool = ThreadPoolExecutor(n_workers)  # each thread waits for one worker
+        done = False
+        try:
+            yield from pool.map(task, enumerate(parts, start=1))
+            done = True
+        finally:
+            if not done:
+                for worker in workers:
+                    worker.kill()
+            pool.shutdown(wait=True, cancel_futures=True)
+            for worker in workers:
+                worker.stop()
+
+
+class _Worker:
+    """One process and the pipe to it; a new process takes the place of one that has died."""
+
+    def __init__(self, context: SpawnContext) -> None:
+        self._context = context
+        self._process: SpawnProcess | None = None
+        self._pipe: Connection | None = None
+        self._killed = False
+
+    def result_of(self, fn: Callable[[Part], Result], part: Part, number: int) -> Result:
+        """What the task gives, on a second or third process when the first or second dies."""
+        for _ in range(_MOST_TRIES):
+            process, pipe = self._living()
+            try:
+                pipe.send((fn, part))
+                succeeded, outcome = pipe.recv()
+            except (EOFError, OSError):
+                process.join()
+                pipe.close()
+                self._process = None
+                continue
+            if succeeded:
+                result: Result = outcome
+                return result
+            raise outcome
+        raise EngineError(
+            f"task {number} ended its process {_MOST_TRIES} times ({_why(process.exitcode)}); "
+            "give it more memory, for example with smaller --blocks or fewer workers (--engine local:1), and run the same command again"
+        )
+
+    def kill(self) -> None:
+        """End the process at once, whatever it does, and start no other."""
+        self._killed = True
+        if self._process is not None:
+            self._process.kill()
+
+    def stop(self) -> None:
+        """Let the process end."""
+        if self._pipe is not None:
+            self._pipe.close()
+        if self._process is not None:
+            self._process.join()
+
+    def _living(self) -> tuple[SpawnProcess, Connection]:
+        if self._killed:
+            raise EngineError("the work was stopped; run the same command again to continue")
+        if self._process is None or self._pipe is None:
+            self._pipe, theirs = self._context.Pipe()
+            self._process = self._context.Process(target=_serve, args=(theirs,), daemon=True)
+            self._process.start()
+            theirs.close()
+        return self._process, self._pipe
+
+
+def _serve(pipe: Connection) -> None:
+    """What a worker does: tasks, until nobody sends any more."""
+    signal(SIGINT, SIG_IGN)  # an interrupt is for the one who hands out the tasks
+    while True:
+        try:
+            fn, part = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            outcome: tuple[bool, Any] = True, fn(part)
+        except Exception as error:
+            outcome = False, error
+        pipe.send(outcome)
+
+
+def _why(exit_code: int | None) -> str:
+    """How a process ended, in words."""
+    if exit_code is not None and exit_code < 0:
+        return f"by {Signals(-exit_code).name}" + (
+            ", as the system does when memory runs out" if -exit_code == 9 else ""
+        )
+    return f"with exit code {exit_code}"

@@ -1,0 +1,129 @@
+"""Releases as points of measured risk and utility: which are worth a look, which win at equal risk, which to take for a budget."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from shoal.errors import MisuseError
+
+Better = Literal["higher", "lower"]
+
+LEVELS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One release. risk, risk_low, risk_high: measured rate with its 95 % interval. utility: in the metric's unit, nan = unknown."""
+
+    label: str
+    method: str
+    risk: float
+    risk_low: float
+    risk_high: float
+    utility: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """A risk that is accepted: of this attack with this knowledge (as for ``shoal attack``), at most. utility: the metric that counts."""
+
+    attack: str = "linkage"
+    knowledge: str = "points:4"
+    at_most: float = 0.05
+    utility: str = "range-error"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.at_most <= 1:
+            raise MisuseError(
+                f"the budget at_most = {self.at_most} must be a share above 0 and at most 1, for example 0.05"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommendation:
+    """The release to take, None where none fits, and why, in sentences."""
+
+    label: str | None
+    reasons: tuple[str, ...]
+
+
+def frontier(points: Sequence[Point], better: Better) -> list[Point]:
+    """The points that no other beats: none is at least as good in risk and utility and better in one. By rising risk."""
+    known = [point for point in points if not math.isnan(point.utility)]
+    kept = [point for point in known if not any(_beats(other, point, better) for other in known)]
+    return sorted(kept, key=lambda point: (point.risk, point.label))
+
+
+def best_within(points: Iterable[Point], risk: float, better: Better) -> Point | None:
+    """The point with the best utility among those with a measured rate of at most ``risk``; of equals the least risk, then the label."""
+    fitting = [point for point in points if point.risk <= risk and not math.isnan(point.utility)]
+    return min(fitting, key=lambda point: (_cost(point, better), point.risk, point.label), default=None)
+
+
+def recommend(points: Sequence[Point], budget: Budget, better: Better) -> Recommendation:
+    """The best utility among the releases whose risk stays within the budget up to the upper end of its interval."""
+    limit = f"{100 * budget.at_most:g} %"
+    asked = f"{budget.attack} with {budget.knowledge}"
+    sure = [point for point in points if point.risk_high <= budget.at_most]
+    best = best_within(sure, budget.at_most, better)
+    if best is None:
+        near = [point for point in points if point.risk <= budget.at_most]
+        least = min(points, key=lambda point: (point.risk_high, point.label), default=None)
+        reasons = [f"No release keeps {asked} at or below {limit} with the upper end of its 95 % interval."]
+        if near:
+            reasons.append(
+                f"{', '.join(sorted(point.label for point in near))} measure{'s' * (len(near) == 1)} no more than that, "
+                "but the interval reaches above; more tries would narrow it."
+            )
+        if least is not None:
+            reasons.append(
+                f"The least risk measured is {_percent(least.risk)} (up to {_percent(least.risk_high)}): {least.label}."
+            )
+        reasons.append("Add stronger settings to the study, or accept a larger budget.")
+        return Recommendation(label=None, reasons=tuple(reasons))
+    reasons = [
+        f"{best.label} keeps {asked} at {_percent(best.risk)} (95 % interval up to {_percent(best.risk_high)}; the budget is {limit}).",
+        f"Releases that keep the budget: {len(sure)}; this one has the best {budget.utility} of them, {best.utility:.4g}.",
+    ]
+    tempting = [point for point in points if point not in sure and _cost(point, better) < _cost(best, better)]
+    if tempting:
+        reasons.append(
+            f"{len(tempting)} other{'s' * (len(tempting) > 1)} would be more useful and cost more risk than the budget: "
+            f"{', '.join(sorted(point.label for point in tempting))}."
+        )
+    return Recommendation(label=best.label, reasons=tuple(reasons))
+
+
+def at_equal_risk(
+    points: Sequence[Point], levels: Iterable[float], better: Better
+) -> list[tuple[float, dict[str, Point | None]]]:
+    """For each level of measured risk the best release of each method, None where it has none; without levels that nobody keeps."""
+    methods = sorted({point.method for point in points})
+    rows = [
+        (
+            level,
+            {
+                method: best_within((point for point in points if point.method == method), level, better)
+                for method in methods
+            },
+        )
+        for level in sorted(set(levels))
+    ]
+    return [(level, row) for level, row in rows if any(row.values())]
+
+
+def _beats(other: Point, point: Point, better: Better) -> bool:
+    ours, theirs = (point.risk, _cost(point, better)), (other.risk, _cost(other, better))
+    return theirs != ours and theirs[0] <= ours[0] and theirs[1] <= ours[1]
+
+
+def _cost(point: Point, better: Better) -> float:
+    """The utility turned so that less is better; unknown is worst."""
+    if math.isnan(point.utility):
+        return math.inf
+    return point.utility if better == "lower" else -point.utility
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

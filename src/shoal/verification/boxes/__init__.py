@@ -1,0 +1,1 @@
+"""Checks of releases of boxes, with loops of their own."""

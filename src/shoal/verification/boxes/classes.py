@@ -1,0 +1,73 @@
+"""The records of a release in canonical form, and the classes of records that are identical, sample for sample."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.errors import MisuseError
+from shoal.model.release import Release
+from shoal.model.trajectories import Integers
+from shoal.verification.boxes.loops import is_canonical
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Records:
+    """n records with m boxes in c classes.
+
+    boxes: int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending. offsets: int64 [n + 1]. class_of: int64 [n].
+    spokesman: int64 [c], the first record of each class. size: int64 [c].
+    """
+
+    boxes: Integers
+    offsets: Integers
+    class_of: Integers
+    spokesman: Integers
+    size: Integers
+
+    def record_of_box(self, rows: Integers) -> Integers:
+        """The record that owns each of these boxes."""
+        return np.searchsorted(self.offsets, rows, side="right") - 1
+
+
+def records_of(release: Release) -> Records:
+    """The release's records, sorted and classified; raises MisuseError when its arrays contradict each other."""
+    columns = release.boxes.columns()
+    if len({len(column) for column in columns}) > 1:
+        raise MisuseError(
+            "the columns of the release's boxes differ in length; a release is made by a method or read from a folder"
+        )
+    if (np.diff(release.offsets) < 0).any():
+        raise MisuseError("the release's offsets fall; a release is made by a method or read from a folder")
+    offsets = np.ascontiguousarray(release.offsets, dtype=np.int64)
+    boxes = np.stack(columns, axis=1).astype(np.int64)
+    if not is_canonical(boxes, offsets):
+        record = np.repeat(np.arange(release.n_records), np.diff(offsets))
+        boxes = boxes[np.lexsort((*boxes.T[::-1], record))]
+    class_of, spokesman = _classify(boxes, offsets)
+    return Records(
+        boxes=boxes,
+        offsets=offsets,
+        class_of=class_of,
+        spokesman=spokesman,
+        size=np.bincount(class_of, minlength=len(spokesman)),
+    )
+
+
+def _classify(boxes: Integers, offsets: Integers) -> tuple[Integers, Integers]:
+    """Each record's class and each class's first record; equal hashes are compared box by box."""
+    classes_with: dict[int, list[int]] = {}
+    spokesman: list[int] = []
+    class_of = np.empty(len(offsets) - 1, dtype=np.int64)
+    for record in range(len(class_of)):
+        own = boxes[offsets[record] : offsets[record + 1]]
+        same_hash = classes_with.setdefault(hash(own.tobytes()), [])
+        for known in same_hash:
+            first = spokesman[known]
+            if np.array_equal(own, boxes[offsets[first] : offsets[first + 1]]):
+                class_of[record] = known
+                break
+        else:
+            class_of[record] = len(spokesman)
+            same_hash.append(len(spokesman))
+            spokesman.append(record)
+    return class_of, np.array(spokesman, dtype=np.int64)

@@ -1,0 +1,271 @@
+"""The criterion of k^(tau,epsilon)-anonymity, re-derived from raw data, release and linkage (semantics 2; kte-anonymity.txt, Sec. II-C).
+
+Whoever knows all of a subject's samples in an interval of length tau looks for records that hold all of them and have no box inside
+the interval where the subject was silent: at least k must fit. Nothing here knows of hiding sets.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from shoal.errors import MisuseError
+from shoal.model.claims import KteAnonymity
+from shoal.model.release import Linkage, Release
+from shoal.model.trajectories import Integers, Numbers, Trajectories
+from shoal.model.verdicts import Finding, Verdict
+from shoal.runtime.run import Run
+from shoal.units import show_s
+from shoal.verification.boxes.box_index import index_of
+from shoal.verification.boxes.classes import Records, records_of
+from shoal.verification.boxes.kte_loops import Published, Raw, leakage, mark_loose, short_intervals
+from shoal.verification.boxes.loops import Flags, match_records
+from shoal.verification.boxes.records import (
+    NO_ACCOUNT,
+    NOT_COMPARED,
+    account_differs,
+    empty_hulls,
+    lost_samples,
+    lost_subjects,
+    malformed,
+    off_grid,
+    one_per_record,
+    overlaps_in_time,
+    pseudonyms_used_twice,
+)
+from shoal.verification.linking import Links, links_of
+
+LEAKAGE_SAMPLES: Final = (
+    40_000  # more would only narrow the shares that are reported; the verdict never rests on them
+)
+LOOKS_A_SAMPLE: Final = (
+    2000  # boxes around a sample on average: sound releases have tens of them, one giant box an epoch has all
+)
+_FEWEST_SUBJECTS: Final = 25
+
+_WITHOUT_LINKAGE: Final = (
+    "checked without a linkage table: neither the number of candidates in any interval, nor that each subject has exactly one record with "
+    "its own samples in every box, nor how many samples were suppressed, nor whether the records follow the order of the input"
+)
+_SUBJECTS_AT_ONCE: Final = 512
+_BOXES_AT_ONCE: Final = 1 << 16
+
+
+def check_kte_anonymity(original: Trajectories, release: Release, linkage: Linkage | None) -> Verdict:
+    """The verdict on a KteAnonymity claim, with the leakage among its notes; raises MisuseError when the raw data is not snapped."""
+    claim = release.claim
+    if not isinstance(claim, KteAnonymity):
+        raise MisuseError(f"a claim of {claim.type} has a check of its own; call shoal.verify")
+    grid_findings = off_grid(original, release)
+    records = records_of(release)
+    findings = [
+        *pseudonyms_used_twice(release),
+        *malformed(records, release),
+        *overlaps_in_time(records, release),
+    ]
+    notes = []
+    if grid_findings:
+        return Verdict.of([*findings, *grid_findings], checked=release.n_records, notes=[NOT_COMPARED])
+    findings += _not_tight(original, records, release)
+    if original.intake.rows_read:
+        findings += account_differs(original, release)
+    else:
+        notes.append(NO_ACCOUNT)
+    if linkage is None:
+        notes.append(_WITHOUT_LINKAGE)
+        n_published = release.n_records
+    else:
+        links = links_of(original, release, linkage)
+        covered = np.zeros(original.n_samples, dtype=np.bool_)
+        findings += [*links.findings, *_own_samples(original, records, release, links, covered)]
+        further, told = _candidates(original, records, release, claim, links, covered)
+        findings += further
+        notes += told
+        n_published = links.n_subjects_with_record
+    findings += lost_subjects(original.n_subjects - n_published, release)
+    return Verdict.of(findings, checked=release.n_records, notes=notes)
+
+
+def tau_slots(claim: KteAnonymity, slot_s: float) -> int:
+    """How many whole slots an interval of length tau can hold; raises MisuseError when there is none."""
+    slots = int(claim.tau_s / slot_s)
+    if slots < 1:
+        raise MisuseError(
+            f"tau = {show_s(claim.tau_s)} is shorter than a slot of {show_s(slot_s)}; claim a longer tau or read finer slots"
+        )
+    return slots
+
+
+def published_of(boxes: Integers, offsets: Integers) -> Published:
+    """Records as the compiled loops take them; boxes: int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending."""
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    longest = np.zeros(len(offsets) - 1, dtype=np.int64)
+    np.maximum.at(longest, owner, boxes[:, 1] - boxes[:, 0])
+    return Published(boxes, offsets, owner, longest, index_of(boxes))
+
+
+def _own_samples(
+    original: Trajectories, records: Records, release: Release, links: Links, covered: Flags
+) -> Iterator[Finding]:
+    """Boxes without a sample of their own subject, and lost samples that are not counted; sets ``covered``."""
+    has_own_point = np.zeros(len(records.boxes), dtype=np.bool_)
+    match_records(
+        original.t,
+        original.x,
+        original.y,
+        original.offsets,
+        records.boxes,
+        records.offsets,
+        links.subject_of,
+        records.offsets[:-1],
+        empty_hulls(len(records.boxes)),
+        has_own_point,
+        covered,
+    )
+    linked = links.subject_of[records.record_of_box(np.arange(len(records.boxes)))] >= 0
+    yield from one_per_record(
+        ~has_own_point & linked,
+        "sample-without-own-point",
+        "holds no raw sample of this record's subject",
+        records,
+        release,
+    )
+    yield from lost_samples(original.n_samples - int(covered.sum()), release)
+
+
+def _not_tight(original: Trajectories, records: Records, release: Release) -> Iterator[Finding]:
+    """Boxes that are not the hull of the raw samples inside them.
+
+    A box is made as the hull of some raw samples, and whatever else lies inside it lies inside that hull: so it must be the hull of all.
+    """
+    order = np.lexsort((original.x, original.t))
+    slots, starts = np.unique(original.t[order], return_index=True)
+    loose = np.zeros(len(records.boxes), dtype=np.bool_)
+    ends, x, y = np.append(starts, original.n_samples), original.x[order], original.y[order]
+
+    def look(part: slice) -> None:
+        mark_loose(records.boxes[part], slots, ends, x, y, loose[part])
+
+    for _ in Run().map(
+        look, [slice(start, start + _BOXES_AT_ONCE) for start in range(0, len(loose), _BOXES_AT_ONCE)]
+    ):
+        pass
+    yield from one_per_record(
+        loose, "box-not-tight", "is not the hull of the raw samples inside it", records, release
+    )
+
+
+def _candidates(
+    original: Trajectories,
+    records: Records,
+    release: Release,
+    claim: KteAnonymity,
+    links: Links,
+    covered: Flags,
+) -> tuple[list[Finding], list[str]]:
+    """Findings about every interval of every published subject, and what is only reported."""
+    tau = tau_slots(claim, release.grid.slot_s)
+    raw = Raw(original.t, original.x, original.y, original.offsets, covered)
+    published = published_of(records.boxes, records.offsets)
+    linked = np.flatnonzero(links.subject_of >= 0)
+    record_of = np.full(original.n_subjects, -1, dtype=np.int64)
+    record_of[links.subject_of[linked]] = linked
+    subjects = np.flatnonzero(record_of >= 0)
+
+    outcome = _asked(raw, published, subjects, tau, claim.k)
+    undecided = outcome[:, 6] != 0
+    first_slot = int(original.t.min())
+    findings = []
+    if undecided.any():
+        message = (
+            f"{int(undecided.sum()):,} of {len(subjects):,} subjects were not looked at to the end: so many boxes lie around their samples "
+            "that looking through them all would take hours; what cannot be checked does not hold"
+        )
+        findings.append(Finding("not-decided", message))
+    for subject, row in zip(subjects.tolist(), outcome.tolist(), strict=True):
+        name = release.trajectory_ids[record_of[subject]]
+        for kind, sets, start, seen in (
+            ("too-few-candidates", row[0], row[1], f"{row[2]} records fit"),
+            (
+                "too-few-covers",
+                row[3],
+                row[4],
+                f"samples around suppressed ones, held by fewer than {claim.k} records",
+            ),
+        ):
+            if sets:
+                after = show_s(abs(start - first_slot) * release.grid.slot_s)
+                when = f"that begins {after} {'before' if start < first_slot else 'after'} the first sample of the data"
+                message = f"in the interval of {show_s(claim.tau_s)} {when}: {seen}; expected at least {claim.k} ({sets} sets of samples in all)"
+                findings.append(Finding(kind, message, name))
+    strict = int(outcome[:, 5].sum())
+    if undecided.any():
+        return findings, ["leakage: not measured, because the candidates were not looked through to the end"]
+    epsilon = int(claim.epsilon_s / release.grid.slot_s)
+    leaked, chance = leaked_slots(raw, published, _some(subjects, original), tau, epsilon)
+    notes = [
+        f"every interval of {show_s(claim.tau_s)} of {len(subjects):,} subjects was looked at; around suppressed samples, {strict:,} sets "
+        f"of samples have fewer than {claim.k} records without a box where the subject is not published",
+        _leakage_note(leaked, chance, claim, release.grid.slot_s),
+    ]
+    return findings, notes
+
+
+def _asked(raw: Raw, published: Published, subjects: Integers, tau: int, k: int) -> Integers:
+    """The outcome of ``short_intervals`` for all subjects; those after a part that failed and ran out of looks are not asked."""
+
+    def ask(part: Integers) -> Integers:
+        outcome = np.zeros((len(part), 7), dtype=np.int64)
+        looks = LOOKS_A_SAMPLE * int((raw.offsets[part + 1] - raw.offsets[part]).sum())
+        short_intervals(raw, published, part, tau, k, looks, outcome)
+        return outcome
+
+    outcome = np.zeros((len(subjects), 7), dtype=np.int64)
+    outcome[:, 6] = 1
+    cuts = list(pairwise([*range(0, len(subjects), _SUBJECTS_AT_ONCE), len(subjects)]))
+    for (start, stop), part in zip(
+        cuts, Run().map(ask, [subjects[start:stop] for start, stop in cuts]), strict=False
+    ):
+        outcome[start:stop] = part
+        if part[:, 6].any():
+            break
+    return outcome
+
+
+def _some(subjects: Integers, original: Trajectories) -> Integers:
+    """Evenly chosen subjects with about LEAKAGE_SAMPLES samples together."""
+    wanted = max(_FEWEST_SUBJECTS, LEAKAGE_SAMPLES * original.n_subjects // original.n_samples)
+    return np.asarray(
+        subjects[np.unique(np.linspace(0, len(subjects) - 1, min(len(subjects), wanted)).astype(int))]
+    )
+
+
+def leaked_slots(
+    raw: Raw, published: Published, subjects: Integers, tau: int, epsilon: int
+) -> tuple[Integers, Numbers]:
+    """Leakage of every interval of these subjects that begins or ends with a sample, in slots, and its chance beyond epsilon."""
+
+    def measure(part: Integers) -> tuple[Integers, Numbers]:
+        leaked = np.empty((int((raw.offsets[part + 1] - raw.offsets[part]).sum()), 2), dtype=np.int64)
+        chance = np.empty(leaked.shape)
+        leakage(raw, published, part, tau, epsilon, leaked, chance)
+        return leaked, chance
+
+    parts = list(Run().map(measure, np.array_split(subjects, max(1, len(subjects) // 16))))
+    leaked, chance = (np.concatenate(columns).ravel() for columns in zip(*parts, strict=True))
+    return leaked[leaked >= 0], chance[leaked >= 0]
+
+
+def _leakage_note(leaked: Integers, chance: Numbers, claim: KteAnonymity, slot_s: float) -> str:
+    if not len(leaked):
+        return "leakage: no interval without suppressed samples to measure"
+    beyond = float((leaked * slot_s > claim.epsilon_s).mean())
+    middle, high = np.quantile(leaked, [0.5, 0.95]) * slot_s
+    by_accident = float(chance.mean())
+    explained = f", {min(1.0, by_accident / beyond):.0%} of that" if beyond else ""
+    return (
+        f"leakage, epsilon = {show_s(claim.epsilon_s)}: all candidates together can be followed for {show_s(middle)} (median) and "
+        f"{show_s(high)} (95 %) beyond what is known; {beyond:.2%} of {len(leaked):,} intervals beyond epsilon (as many records near by "
+        f"that are no candidates would do so by accident in {by_accident:.2%}{explained})"
+    )

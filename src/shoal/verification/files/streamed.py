@@ -1,0 +1,238 @@
+"""The check of a release folder that does not fit into memory, against people on disk.
+
+Records are spread over buckets by what they hold, so that identical ones come together wherever they stand in the file and whoever put
+them into whatever block. Each bucket is then checked with the raw samples of its own subjects, by the same functions as a release in
+memory, and what is counted over everything is added up. Memory: names and numbers of all records, and the boxes of one bucket.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal.errors import InputError, MisuseError
+from shoal.model.claims import KAnonymity
+from shoal.model.people_on_disk import StoredPeople
+from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
+from shoal.model.trajectories import Grid, Integers, Numbers
+from shoal.model.verdicts import Finding, Verdict
+from shoal.release_folder.folder import RELEASE_FILE, read_manifest, without_boxes
+from shoal.runtime.run import Run
+from shoal.verification.boxes.classes import records_of
+from shoal.verification.boxes.k_anonymity import faults_of_records, members_against_boxes
+from shoal.verification.boxes.loops import is_canonical
+from shoal.verification.boxes.records import (
+    NO_ACCOUNT,
+    NOT_COMPARED,
+    account_differs,
+    lost_samples,
+    lost_subjects,
+    off_grid,
+    pseudonyms_used_twice,
+)
+from shoal.verification.checks import with_telling_names
+from shoal.verification.files.folder import against_manifest
+from shoal.verification.files.precision import boxes_as_written, precision_findings
+from shoal.verification.leaks.lint import leak_findings
+from shoal.verification.linking import Links, links_of
+
+_ROWS_AT_ONCE: Final = 1 << 20
+_BUCKET_ROWS: Final = 1 << 22  # boxes, or raw samples, that one bucket holds on average
+_ROW_BYTES: Final = 8 * len(BOX_COLUMNS)
+
+
+def verify_streamed_folder(
+    people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run
+) -> Verdict:
+    """The verdict on a release folder against the people it was made from, read as the manifest says; findings as in memory.
+
+    scratch: an empty folder for the spread records, on a disk with room for all boxes. Raises InputError when the folder cannot be
+    read, MisuseError for a claim whose check needs everything at once.
+    """
+    manifest = read_manifest(folder)
+    header = without_boxes(folder, manifest)
+    if not isinstance(header.claim, KAnonymity):
+        raise MisuseError(
+            f"a claim of {header.claim.type} cannot be checked in a stream; leave out --streamed"
+        )
+    file = _opened(folder / RELEASE_FILE)
+    n_buckets = max(file.metadata.num_rows, people.n_samples) // _BUCKET_ROWS + 1
+    with _Spread(scratch, n_buckets) as spread:
+        findings = list(precision_findings(spread.batches(file, header.grid, run), header.grid, header.crs))
+    extra = [
+        name for name in file.schema_arrow.names if name not in ("trajectory_id", *BOX_COLUMNS, "geometry")
+    ]
+    findings += spread.faults
+    findings += against_manifest(folder, manifest, len(spread.names), spread.n_rows)
+    findings += leak_findings(
+        people, folder, pq.read_table(folder / RELEASE_FILE, columns=extra), manifest, in_degrees=False
+    )
+    release = replace(
+        header, trajectory_ids=tuple(spread.names), offsets=np.zeros(len(spread.names) + 1, dtype=np.int64)
+    )
+    verdict = _claim(people, release, linkage, spread, run)
+    return with_telling_names(verdict, people, release, linkage).and_also(findings)
+
+
+def _claim(people: StoredPeople, release: Release, linkage: Linkage, spread: "_Spread", run: Run) -> Verdict:
+    """The verdict on the claim. release: all records without their boxes."""
+    findings = list(pseudonyms_used_twice(release))
+    on_other_grid = off_grid(people, release)
+    links = links_of(people, release, linkage)
+    findings += links.findings
+    covered = 0
+    label = "verifying"
+    run.progress(label, 0, spread.n_buckets)
+    for bucket in range(spread.n_buckets):
+        part, records = spread.release_of(bucket, release)
+        if part.n_records:
+            classified = records_of(part)
+            findings += faults_of_records(classified, part)
+            if not on_other_grid:
+                subject = links.subject_of[records]
+                known = np.unique(subject[subject >= 0])
+                own = Links(
+                    subject_of=np.where(subject >= 0, np.searchsorted(known, subject), -1),
+                    n_subjects_with_record=len(known),
+                    findings=(),
+                )
+                faults, here = members_against_boxes(people.load(known), classified, part, own)
+                findings += faults
+                covered += here
+        run.progress(label, bucket + 1, spread.n_buckets)
+    if on_other_grid:
+        return Verdict.of([*findings, *on_other_grid], checked=release.n_records, notes=[NOT_COMPARED])
+    if people.intake.rows_read:
+        findings += account_differs(people, release)
+    findings += lost_samples(people.n_samples - covered, release)
+    findings += lost_subjects(people.n_subjects - links.n_subjects_with_record, release)
+    return Verdict.of(
+        findings, checked=release.n_records, notes=[] if people.intake.rows_read else [NO_ACCOUNT]
+    )
+
+
+@dataclass(eq=False, kw_only=True)
+class _Written:
+    """The records of one bucket, in the order of the file: their numbers and how many boxes each has."""
+
+    records: list[int] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+
+
+class _Spread:
+    """All records of a boxes' file, spread over files by what they hold. names: in the order of the file; faults: what its rows show."""
+
+    def __init__(self, folder: Path, n_buckets: int) -> None:
+        self.n_buckets = n_buckets
+        self.names: list[str] = []
+        self.faults: list[Finding] = []
+        self.n_rows = 0
+        self._folder = folder
+        self._written = [_Written() for _ in range(n_buckets)]
+        self._seen: set[str] = set()
+        self._open = ExitStack()
+        self._files: list[BinaryIO] = []
+
+    def __enter__(self) -> "_Spread":
+        self._files = [
+            self._open.enter_context((self._folder / str(bucket)).open("wb"))
+            for bucket in range(self.n_buckets)
+        ]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def batches(self, file: pq.ParquetFile, grid: Grid, run: Run) -> Iterator[tuple[pa.Table, Boxes]]:
+        """Hand on the file batch by batch, and spread its records; one that goes on in the next batch waits for its end."""
+        label, total = "reading the release", file.metadata.num_rows
+        waiting_name, waiting = "", np.empty((0, len(BOX_COLUMNS)), dtype=np.int64)
+        for batch in _whole(file.iter_batches(_ROWS_AT_ONCE)):
+            table = pa.Table.from_batches([batch]).replace_schema_metadata(file.schema_arrow.metadata)
+            boxes = boxes_as_written(table, grid)
+            yield table, boxes
+            names = _names_of(table)
+            columns = np.stack(boxes.columns(), axis=1)
+            starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]])
+            for name, start, end in zip(
+                names[starts].tolist(), starts.tolist(), [*starts[1:].tolist(), len(names)], strict=True
+            ):
+                if name == waiting_name:
+                    waiting = np.concatenate([waiting, columns[start:end]])
+                    continue
+                self._spread(waiting_name, waiting)
+                waiting_name, waiting = name, columns[start:end]
+            self.n_rows += len(names)
+            run.progress(label, self.n_rows, total)
+        self._spread(waiting_name, waiting)
+
+    def release_of(self, bucket: int, header: Release) -> tuple[Release, Integers]:
+        """The records of one bucket with all that the header says, and their positions in the file."""
+        written = self._written[bucket]
+        rows = np.fromfile(self._folder / str(bucket), dtype=np.int64).reshape(-1, len(BOX_COLUMNS))
+        records = np.array(written.records, dtype=np.int64)
+        part = replace(
+            header,
+            trajectory_ids=tuple(self.names[record] for record in written.records),
+            offsets=np.concatenate([[0], np.cumsum(written.lengths, dtype=np.int64)]).astype(np.int64),
+            boxes=Boxes(**dict(zip(BOX_COLUMNS, np.ascontiguousarray(rows.T), strict=True))),
+        )
+        return part, records
+
+    def _spread(self, name: str, rows: Integers) -> None:
+        if not len(rows):
+            return
+        if name in self._seen:
+            self._fault("the rows of one record do not stand together")
+        self._seen.add(name)
+        if not is_canonical(rows, np.array([0, len(rows)])):
+            self._fault(f"the rows of a record do not ascend by {', '.join(BOX_COLUMNS)}")
+            rows = rows[np.lexsort(rows.T[::-1])]
+        content = np.ascontiguousarray(rows).tobytes()
+        bucket = hash(content) % self.n_buckets
+        self._files[bucket].write(content)
+        self._written[bucket].records.append(len(self.names))
+        self._written[bucket].lengths.append(len(rows))
+        self.names.append(name)
+
+    def _fault(self, message: str) -> None:
+        """Once each."""
+        found = Finding("row-order", message)
+        if found not in self.faults:
+            self.faults.append(found)
+
+
+def _opened(path: Path) -> pq.ParquetFile:
+    try:
+        file = pq.ParquetFile(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist") from error
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            f"{path} is not a readable Parquet file (truncated or another format); fetch or write it again"
+        ) from error
+    if "trajectory_id" not in file.schema_arrow.names:
+        raise InputError(f"{path} lacks the column trajectory_id")
+    return file
+
+
+def _whole(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Raises InputError where the file is damaged."""
+    try:
+        yield from batches
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{RELEASE_FILE} is damaged; fetch or write it again") from error
+
+
+def _names_of(table: pa.Table) -> Numbers:
+    """The pseudonym of each row."""
+    if table["trajectory_id"].null_count:
+        raise InputError(f"{RELEASE_FILE} has empty values in its columns")
+    texts = table["trajectory_id"].cast(pa.string()).combine_chunks().dictionary_encode()
+    names: Numbers = np.array(texts.dictionary.to_pylist(), dtype=np.object_)[texts.indices.to_numpy()]
+    return names

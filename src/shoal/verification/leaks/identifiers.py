@@ -1,0 +1,200 @@
+"""Finding raw identifiers, their hashes, and other names that must not be published, in names and in running text.
+
+Identifiers may be short numbers or ordinary words, which stand in any text by chance. So a whole name (a pseudonym, a cell of a
+table) is compared with every identifier, and running text is searched for *telling* ones only; see docs/verification.md.
+"""
+
+import hashlib
+import html
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import Any, Final
+
+from shoal.model.trajectories import Population
+
+SHORTEST_PREFIX: Final = 8  # hexadecimal digits of a hash, in a name that stands alone
+SHORTEST_IN_TEXT: Final = 16  # in running text, where numbers of eight digits are common
+_ORDINARY: Final = frozenset(
+    {
+        *(
+            "analysis",
+            "anonymised",
+            "anonymity",
+            "anonymized",
+            "anonymous",
+            "computer",
+            "container",
+            "developer",
+            "document",
+        ),
+        *(
+            "generalised",
+            "identifier",
+            "identifiers",
+            "localhost",
+            "mobility",
+            "notebook",
+            "original",
+            "passenger",
+            "passengers",
+        ),
+        *(
+            "pseudonym",
+            "pseudonyms",
+            "publisher",
+            "recorded",
+            "research",
+            "suppressed",
+            "synthetic",
+            "trajectories",
+            "trajectory",
+        ),
+        *(
+            "bottom",
+            "crowds",
+            "domain",
+            "family",
+            "heatmap",
+            "layout",
+            "legend",
+            "losses",
+            "margin",
+            "marker",
+            "opacity",
+            "outside",
+        ),
+        *("region", "robots", "scatter", "scroll", "shapes", "summary", "verdict"),
+        *("arial", "courier", "georgia", "tahoma", "verdana", "roboto", "ubuntu"),
+        *("traveller", "travellers", "unlinked", "untitled", "workstation"),
+    }
+)  # words of movement data, of drawings and of typefaces, which a report may hold without naming anybody
+_DAY_AT_END: Final = re.compile(r"\W*\d{4}-?\d{2}-?\d{2}$")
+_RUN: Final = re.compile(r"[^\W_]+")
+_ENCLOSED: Final = re.compile(r"""(?<=["'>])([^\W\d_]{6,7})(?=["'<])""")
+_HEX: Final = re.compile(r"[0-9a-f]+")
+_HEX_IN_TEXT: Final = re.compile(rf"(?<![^\W_])[0-9a-f]{{{SHORTEST_IN_TEXT},128}}(?![^\W_])")
+_UNICODE_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+_BLANK_ESCAPE: Final = re.compile(r"\\[nrt\"']")
+_ENCODED_BYTES: Final = re.compile(r"\bsha(?:256|384|512)-[A-Za-z0-9+/]{43,}={0,2}|[A-Za-z0-9+/]{80,}={0,2}")
+_HASHES: Final[tuple[Callable[[bytes], Any], ...]] = (
+    partial(hashlib.md5, usedforsecurity=False),
+    partial(hashlib.sha1, usedforsecurity=False),
+    hashlib.sha224,
+    hashlib.sha256,
+    hashlib.sha384,
+    hashlib.sha512,
+    hashlib.blake2b,
+    hashlib.blake2s,
+)
+
+
+def raw_identifiers(original: Population) -> tuple[str, ...]:
+    """Every subject's identifier, and the person's own where a person's days are the subjects."""
+    if not original.intake.reading.per_day:
+        return original.ids
+    return tuple(dict.fromkeys(chain(original.ids, (_DAY_AT_END.sub("", uid) for uid in original.ids))))
+
+
+def is_telling(name: str) -> bool:
+    """Whether a name in running text is no chance: 6 letters and digits of both sorts, 8 letters, or 9 digits."""
+    letters = sum(character.isalpha() for character in name)
+    digits = sum(character.isdigit() for character in name)
+    if letters == 0:
+        return digits >= 9
+    if digits:
+        return letters + digits >= 6
+    return letters >= 8 and name.casefold() not in _ORDINARY
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Names:
+    """Names to look for.
+
+    whole: all of them. telling: the telling ones without case, by their number of letter-digit runs. enclosed: single words of six
+    or seven letters, which count in a text only where they fill a quotation or an element.
+    """
+
+    whole: frozenset[str]
+    telling: Mapping[int, frozenset[str]]
+    enclosed: frozenset[str]
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> "Names":
+        """These names, prepared for searching."""
+        whole = frozenset(name for name in names if name)
+        telling: dict[int, set[str]] = {}
+        for name in whole:
+            if is_telling(name):
+                folded = name.casefold()
+                runs = list(_RUN.finditer(folded))
+                telling.setdefault(len(runs), set()).add(folded[runs[0].start() : runs[-1].end()])
+        folded_words = (name.casefold() for name in whole if len(name) in {6, 7} and name.isalpha())
+        return cls(
+            whole,
+            {runs: frozenset(found) for runs, found in telling.items()},
+            frozenset(folded_words) - _ORDINARY,
+        )
+
+    def in_text(self, text: str) -> int:
+        """How many different telling or enclosed names stand in a text, each as whole words.
+
+        The text is read once for each number of runs, whatever the number of names.
+        """
+        found: set[str] = set()
+        folded = text.casefold()
+        spans = [run.span() for run in _RUN.finditer(folded)]
+        for n_runs, wanted in self.telling.items():
+            for first, last in zip(spans, spans[n_runs - 1 :], strict=False):
+                here = folded[first[0] : last[1]]
+                if here in wanted and here not in found and not _is_part_of_number(folded, first[0], last[1]):
+                    found.add(here)
+        if self.enclosed:
+            found.update(match[1] for match in _ENCLOSED.finditer(folded) if match[1] in self.enclosed)
+        return len(found)
+
+
+def plain(text: str) -> str:
+    """Text of HTML, JSON or scripts with its escapes undone and encoded bytes removed, ready to be searched."""
+    text = _UNICODE_ESCAPE.sub(lambda match: chr(int(match[1], 16)), html.unescape(text))
+    text = _BLANK_ESCAPE.sub(" ", text).replace("\\/", "/")
+    return _ENCODED_BYTES.sub(lambda match: match[0] if _HEX.fullmatch(match[0].lower()) else " ", text)
+
+
+def hash_like(text: str) -> Iterator[str]:
+    """Runs of hexadecimal digits in a text that are long enough to be a hash and no chance."""
+    for match in _HEX_IN_TEXT.finditer(text.lower()):
+        yield match[0]
+
+
+def hashes_among(ids: Iterable[str], names: Iterable[str]) -> frozenset[str]:
+    """The names that are a hash of an identifier in hexadecimal, or its first digits (8 or more); dashes and case do not matter.
+
+    Every hash of every identifier is made once and forgotten; only the names are held.
+    """
+    by_prefix: dict[str, list[tuple[str, str]]] = {}
+    for name in set(names):
+        digits = name.lower().replace("-", "").replace(":", "").removeprefix("0x")
+        if len(digits) >= SHORTEST_PREFIX and _HEX.fullmatch(digits):
+            by_prefix.setdefault(digits[:SHORTEST_PREFIX], []).append((digits, name))
+    found: set[str] = set()
+    if by_prefix:
+        for uid in ids:
+            raw = uid.encode("utf-8", "surrogatepass")
+            for make in _HASHES:
+                digest = make(raw).hexdigest()
+                for digits, name in by_prefix.get(digest[:SHORTEST_PREFIX], ()):
+                    if digest.startswith(digits):
+                        found.add(name)
+    return frozenset(found)
+
+
+def _is_part_of_number(text: str, start: int, end: int) -> bool:
+    """Whether digits at this place are a piece of a decimal fraction or a colour, where any digits come about by chance."""
+    before, after = text[start - 1 : start], text[end : end + 2]
+    if before == "#":
+        return end - start in {6, 8} and _HEX.fullmatch(text, start, end) is not None
+    only_digits = not any(character.isalpha() for character in text[start:end])
+    return only_digits and (before == "." or (after[:1] == "." and after[1:].isdigit()))

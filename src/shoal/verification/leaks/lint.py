@@ -1,0 +1,271 @@
+"""The leak lint of a release folder: what its files say beside the claim, about the people or about whoever made it."""
+
+import getpass
+import json
+import platform
+import re
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from shoal.model.intake import Reading
+from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
+from shoal.model.trajectories import Population
+from shoal.model.verdicts import Finding
+from shoal.release_folder.folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
+from shoal.release_folder.statement import EarlierRelease, Statement
+from shoal.verification.leaks.identifiers import Names, hash_like, hashes_among, plain, raw_identifiers
+
+_FILES: Final = (RELEASE_FILE, MANIFEST_FILE, REPORT_FILE)
+_KNOWN_COLUMNS: Final = frozenset(
+    {"trajectory_id", "geometry", *BOX_COLUMNS, *POINT_COLUMNS, *DEGREE_COLUMNS}
+)
+_MANIFEST_KEYS: Final = frozenset(
+    {
+        *Manifest.model_fields,
+        *LossesJson.model_fields,
+        *Reading.__dataclass_fields__,
+        *Statement.model_fields,
+        *EarlierRelease.model_fields,
+        *(
+            "type",
+            "holds",
+            "checked",
+            "findings",
+            "findings_by_kind",
+            "notes",
+            "kind",
+            "message",
+            "trajectory_id",
+        ),
+    }
+)
+_PROSE: Final = frozenset(
+    {"losses", "rows_repaired", "verdict", "unit_of_protection", "record"}
+)  # whole sentences and reasons, never one short word
+_PLAIN_WORD: Final = re.compile(r"[a-z]+([-_][a-z]+)*")
+_PRIVATE_PATH: Final = re.compile(
+    r"(?<![\w.])/(?:home|Users|root)/[^\s/<]|\b[A-Za-z]:\\+Users\\", re.IGNORECASE
+)
+_CELLS: Final = re.compile(r'[,;\t\n\r"|]+')
+_LARGEST_READ: Final = 1 << 28
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """One place in the folder.
+
+    alone: names that no format fixes, each compared whole with every identifier. strings: all that could be a hash.
+    text: everything there as running text. seeds: how many keys there speak of a seed.
+    """
+
+    where: str
+    alone: frozenset[str]
+    strings: frozenset[str]
+    text: str
+    seeds: int = 0
+
+
+def leak_findings(
+    original: Population, folder: Path, table: pa.Table, manifest: Manifest, *, in_degrees: bool
+) -> Iterator[Finding]:
+    """Findings about a readable release folder, none of which shows what was found.
+
+    table: its table with all columns, or only those that do not belong there. in_degrees: whether the raw points came in degrees.
+    """
+    ids = raw_identifiers(original)
+    names = Names.of(ids)
+    extra_files = sorted(
+        path for path in folder.rglob("*") if path.relative_to(folder).as_posix() not in _FILES
+    )
+    columns = _columns(manifest, in_degrees=in_degrees)
+    extra_columns = [column for column in table.column_names if column not in columns]
+    for column in extra_columns:
+        yield Finding(
+            "unexpected-column",
+            f"{RELEASE_FILE} has the column {_shown(column, names)}; only {', '.join(columns)} belong there",
+        )
+    for path in extra_files:
+        yield Finding(
+            "unexpected-file",
+            f"the folder holds {_shown(path.name, names)}; only {', '.join(_FILES)} belong there",
+        )
+    places = [
+        _manifest(folder / MANIFEST_FILE),
+        _file_metadata(folder / RELEASE_FILE, table),
+        *(_column(table, column) for column in extra_columns if column != "geometry"),
+        *chain.from_iterable(_extra_file(path) for path in extra_files),
+    ]
+    if (folder / REPORT_FILE).is_file():
+        places.append(_report(folder / REPORT_FILE))
+    hashed = hashes_among(
+        ids, chain.from_iterable((*place.strings, *hash_like(place.text)) for place in places)
+    )
+    machine = replace(
+        Names.of(_machine_names()), enclosed=frozenset()
+    )  # a user may be called as a typeface is
+    private_path = _private_paths(folder)
+    for place in places:
+        n_raw = len(place.alone & names.whole) + names.in_text(place.text)
+        n_hashed = len(hashed & (place.strings | frozenset(hash_like(place.text))))
+        if n_raw or n_hashed:
+            message = f"{place.where}: {n_raw} raw identifiers and {n_hashed} plain hashes of raw identifiers"
+            yield Finding("raw-identifier", message)
+        if place.alone & machine.whole or machine.in_text(place.text) or private_path.search(place.text):
+            yield Finding("metadata", f"{place.where}: names this machine, its user, or a path on it")
+        if place.seeds:
+            yield Finding("seed", f"{place.where}: a key names a seed; leave it out")
+
+
+def _columns(manifest: Manifest, *, in_degrees: bool) -> list[str]:
+    """The columns that belong into the table: a geometry where there is a plane, degrees where points came in degrees."""
+    own = BOX_COLUMNS if manifest.grid is not None else (*POINT_COLUMNS, *DEGREE_COLUMNS * in_degrees)
+    return ["trajectory_id", *own, *["geometry"] * (manifest.crs is not None)]
+
+
+def _manifest(path: Path) -> _Place:
+    """The manifest's keys and values that its format does not fix.
+
+    Words of shoal and names of columns may be somebody's identifier by chance: plain words among the parameters' values and the
+    settings of the reading are compared with telling identifiers only, names of methods, claims and parameters with none.
+    """
+    alone: set[str] = set()
+    strings: set[str] = set()
+    numbers: list[str] = []
+    seeds = 0
+    for key, value, top in _walk(json.loads(path.read_bytes(), object_pairs_hook=tuple), None):
+        known = top in _MANIFEST_KEYS
+        if key is not None and key not in _MANIFEST_KEYS:
+            seeds += "seed" in key.casefold() and top != "parameters"
+            if not known or top in _PROSE:
+                alone.add(key)
+            if not (top == "parameters" and _PLAIN_WORD.fullmatch(key)):
+                strings.add(key)
+        if isinstance(value, str):
+            if not known or top in _PROSE or (top == "parameters" and not _PLAIN_WORD.fullmatch(value)):
+                alone.add(value)
+            if not (top in {"method", "claim"} and _PLAIN_WORD.fullmatch(value)):
+                strings.add(value)
+        elif isinstance(value, (int, float)) and (not known or top == "parameters"):
+            numbers.append(f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value))
+    text = plain("\n".join([*sorted(strings), *numbers]))
+    return _Place(
+        where=MANIFEST_FILE, alone=frozenset(alone), strings=frozenset(strings), text=text, seeds=seeds
+    )
+
+
+def _walk(node: Any, section: str | None) -> Iterator[tuple[str | None, Any, str | None]]:
+    """(key or None, value, key of the top level) of everything in a JSON document whose objects are tuples of pairs."""
+    pairs: Any = node if isinstance(node, tuple) else [(None, item) for item in node]
+    for key, value in pairs:
+        here = key if section is None else section
+        if isinstance(value, (tuple, list)):
+            yield key, None, here
+            yield from _walk(value, here)
+        else:
+            yield key, value, here
+
+
+def _file_metadata(path: Path, table: pa.Table) -> _Place:
+    """Everything that the boxes' file says beside its columns: key-value metadata of file and fields, names, the writer."""
+    footer = pq.ParquetFile(path).metadata
+    known = [
+        footer.metadata or {},
+        table.schema.metadata or {},
+        *(field.metadata or {} for field in table.schema),
+    ]
+    pairs = [(_decoded(key), _decoded(value)) for each in known for key, value in each.items()]
+    alone = frozenset(chain.from_iterable(pairs))
+    columns = [column for column in table.column_names if column not in _KNOWN_COLUMNS]
+    text = plain("\n".join([*alone, *columns, footer.created_by or ""]))
+    seeds = sum("seed" in key.casefold() for key, _ in pairs)
+    return _Place(
+        where=f"metadata of {RELEASE_FILE}",
+        alone=alone | frozenset(columns),
+        strings=alone,
+        text=text,
+        seeds=seeds,
+    )
+
+
+def _report(path: Path) -> _Place:
+    """The report's text without the vendored drawing script, whose words are nobody's."""
+    text = path.read_bytes().decode("utf-8", "replace")
+    if "plotly.js v" in text:
+        from plotly.offline import get_plotlyjs
+
+        text = text.replace(get_plotlyjs(), " ")
+    return _Place(where=REPORT_FILE, alone=frozenset(), strings=frozenset(), text=plain(text))
+
+
+def _column(table: pa.Table, column: str) -> _Place:
+    """All different values of a column that does not belong there."""
+    values = table[column]
+    try:
+        found = frozenset(pc.unique(values.cast(pa.string())).drop_null().to_pylist())
+    except pa.ArrowException:
+        found = frozenset(str(value) for value in values.to_pylist() if value is not None)
+    return _Place(
+        where="a column that does not belong there", alone=found, strings=found, text=plain("\n".join(found))
+    )
+
+
+def _extra_file(path: Path) -> Iterator[_Place]:
+    """The name and the content of a file that does not belong there: its cells, when it is a table, or its text."""
+    yield _Place(
+        where="the name of a file",
+        alone=frozenset({path.name, path.stem}),
+        strings=frozenset({path.name, path.stem}),
+        text=path.name,
+    )
+    if not path.is_file() or path.stat().st_size > _LARGEST_READ:
+        return
+    where = "the content of a file that does not belong there"
+    try:
+        table = pq.read_table(path)
+        yield from (_column(table, column) for column in table.column_names)
+    except (pa.ArrowException, OSError):
+        text = path.read_bytes().decode("utf-8", "replace")
+        cells = frozenset(cell.strip() for cell in _CELLS.split(text))
+        yield _Place(where=where, alone=cells, strings=cells, text=plain(text))
+
+
+def _machine_names() -> Iterator[str]:
+    """What this machine and its user are called."""
+    for host in (socket.gethostname(), platform.node()):
+        yield host
+        yield host.partition(".")[0]
+    try:
+        yield getpass.getuser()
+    except (
+        OSError,
+        KeyError,
+        ImportError,
+    ):  # a user without a name, in a container or on a system without a user table
+        return
+
+
+def _private_paths(folder: Path) -> re.Pattern[str]:
+    """Paths that begin like a home folder, and this machine's own: home, current and release folder."""
+    here = {path.resolve() for path in (Path("~").expanduser(), Path.cwd(), folder.parent)}
+    own = [re.escape(path.as_posix()) for path in here if len(path.parts) > 2]
+    return re.compile(
+        "|".join([_PRIVATE_PATH.pattern, *(rf"(?<![\w.]){path}(?![\w-])" for path in own)]), re.IGNORECASE
+    )
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
+
+
+def _shown(name: str, names: Names) -> str:
+    """A name of a file or column, unless showing it would show an identifier."""
+    holds = name in names.whole or Path(name).stem in names.whole or names.in_text(name)
+    return "(not shown: its name holds a raw identifier)" if holds else f"'{name}'"

@@ -1,0 +1,110 @@
+"""Whether an exchange was fair: every place in a swap set sends its point to every place equally often (semantics 3).
+
+SwapLocations: in sets of c, a point of place i ends at place j with probability 1 / c; place 0 leads, the others stand in the order in
+which they were collected. ReachLocations: the leading point keeps its place, or takes that of the i-th nearest, each with chance 1 / k.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shoal.model.release import PointRelease
+from shoal.model.trace import Trace
+from shoal.model.trajectories import Integers, Trajectories
+
+LEVEL: Final = 0.001  # of the test over many runs
+PROOF: Final = 1e-6  # of a verdict on one release: a sound one must not be refused once in a thousand times
+_FEWEST_EXPECTED: Final = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shuffle:
+    """A chi-squared test of one release. points: how many could be tried. stayed, expected: those that kept their trajectory."""
+
+    points: int
+    stayed: int
+    expected: float
+    p_value: float
+
+    @property
+    def fair(self) -> bool:
+        """Whether the test at level 0.001 does not reject: one fair release in a thousand fails it."""
+        return self.p_value >= LEVEL
+
+    @property
+    def words(self) -> str:
+        """The result in one sentence."""
+        if not self.points:
+            return "too few swap sets to test whether the shuffle was fair"
+        kept = f"of {self.points:,} points {self.stayed:,} kept their trajectory (fair: {self.expected:,.0f})"
+        return f"{kept}; p = {self.p_value:.2g} that the shuffle was fair"
+
+
+def shuffle_of(
+    original: Trajectories, release: PointRelease, subject_of: Integers, trace: Trace, *, times_stay: bool
+) -> Shuffle:
+    """The test of a release whose trace was found sound. subject_of: int64 [records], -1 = unknown."""
+    owner = np.repeat(np.arange(original.n_subjects), original.lengths)
+    place_in_set = np.arange(len(trace.set_rows)) - np.repeat(
+        trace.set_offsets[:-1], np.diff(trace.set_offsets)
+    )
+    sizes = np.diff(trace.set_offsets)
+    set_of_row = np.repeat(np.arange(trace.n_sets), sizes)
+    if times_stay:
+        leads = trace.time_from == trace.leaders[trace.swap_set]
+        taken = _position(
+            trace.swap_set[leads], trace.place_from[leads], set_of_row, trace.set_rows, original.n_samples
+        )
+        tables = {
+            int(c): np.bincount(place_in_set[taken][sizes[trace.swap_set[leads]] == c], minlength=c)[None, :]
+            for c in np.unique(sizes)
+        }
+    else:
+        holder = subject_of[np.repeat(np.arange(release.n_records), np.diff(release.offsets))]
+        known = holder >= 0
+        came = _position(
+            trace.swap_set[known], trace.place_from[known], set_of_row, trace.set_rows, original.n_samples
+        )
+        went = _position(
+            trace.swap_set[known], holder[known], set_of_row, owner[trace.set_rows], original.n_subjects
+        )
+        size = sizes[trace.swap_set[known]]
+        tables = {}
+        for c in np.unique(sizes).tolist():
+            cells = place_in_set[came][size == c] * c + place_in_set[went][size == c]
+            tables[c] = np.bincount(cells, minlength=c * c).reshape(c, c)
+    square, freedom, points, stayed, expected = 0.0, 0, 0, 0, 0.0
+    for c, table in tables.items():
+        each = table.sum() / table.size
+        if each >= _FEWEST_EXPECTED:
+            permuted = (
+                (c - 1) / c if len(table) > 1 else 1.0
+            )  # a set fills a whole permutation matrix, so cells are not independent
+            square += permuted * float(((table - each) ** 2 / each).sum())
+            freedom += (c - 1) ** 2 if len(table) > 1 else c - 1
+            points += int(table.sum())
+            stayed += int(np.trace(table))
+            expected += float(table.sum()) / c
+    return Shuffle(points=points, stayed=stayed, expected=expected, p_value=chi_squared_tail(square, freedom))
+
+
+def chi_squared_tail(square: float, freedom: int) -> float:
+    """The chance of a chi-squared value this large or larger, by the recurrence from one or two degrees of freedom upwards."""
+    if freedom == 0 or square <= 0:
+        return 1.0
+    half, odd = square / 2, freedom % 2
+    tail = math.erfc(math.sqrt(half)) if odd else math.exp(-half)
+    for known in range(1 if odd else 2, freedom, 2):
+        tail += math.exp(known / 2 * math.log(half) - half - math.lgamma(known / 2 + 1))
+    return min(tail, 1.0)
+
+
+def _position(
+    sets: Integers, values: Integers, set_of_row: Integers, row_values: Integers, limit: int
+) -> Integers:
+    """For each (set, value): the position among all rows of sets where that value stands in that set."""
+    keys = set_of_row * limit + row_values
+    order = np.argsort(keys, kind="stable")
+    return order[np.searchsorted(keys[order], sets * limit + values)]

@@ -1,0 +1,130 @@
+"""Paths along streets in a release of ReachLocations: every one that the method had to keep short, and every step that is published."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from shoal.model.claims import LocationPrivacy
+from shoal.model.release import PointRelease
+from shoal.model.streets import Floats, Integers, StreetGraph
+from shoal.model.trace import Trace
+from shoal.model.trajectories import Trajectories
+from shoal.model.verdicts import Finding
+from shoal.verification.points.street_loops import answer_paths, nearest_edges, questions_of_run
+
+_ROUNDING = 1e-9  # sums along a path in another order differ in the last digits
+
+
+class Ways:
+    """Path lengths between raw samples on a street graph in their plane. most_m: as far from a street as a sample may be."""
+
+    def __init__(self, streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> None:
+        self.streets = streets
+        pieces, edge_of_piece = _pieces(streets)
+        self.edge, share = np.full(len(x), -1, dtype=np.int64), np.zeros(len(x))
+        widest_m = float(np.abs(pieces[:, 2] - pieces[:, 0]).max(initial=0))
+        nearest_edges(x, y, most_m, pieces, edge_of_piece, widest_m, self.edge, share)
+        self.from_u = share * streets.length_m[self.edge]
+        self.from_v = streets.length_m[self.edge] - self.from_u
+
+    def lengths(self, start: Integers, goal: Integers, bound_m: float) -> Floats:
+        """[q] path lengths from sample to sample, inf beyond the bound."""
+        u, v, length = self.streets.u, self.streets.v, self.streets.length_m
+        ends = np.concatenate([u, v])
+        order = np.argsort(ends, kind="stable")
+        first = np.searchsorted(ends[order], np.arange(self.streets.n_nodes + 1)).astype(np.int64)
+        e, f, numbers = self.edge[start], self.edge[goal], np.arange(len(start))
+        found = np.where(e == f, np.abs(self.from_u[start] - self.from_u[goal]), np.inf)
+        source, query = np.concatenate([u[e], v[e]]), np.concatenate([numbers, numbers])
+        to_source = np.concatenate([self.from_u[start], self.from_v[start]])
+        by_node = np.argsort(source, kind="stable")
+        offsets = np.searchsorted(source[by_node], np.arange(self.streets.n_nodes + 1)).astype(np.int64)
+        answer_paths(
+            first,
+            np.concatenate([v, u])[order],
+            np.tile(length, 2)[order],
+            bound_m,
+            offsets,
+            query[by_node],
+            to_source[by_node],
+            u[f],
+            v[f],
+            self.from_u[goal],
+            self.from_v[goal],
+            found,
+        )
+        return found
+
+
+def path_findings(
+    original: Trajectories,
+    release: PointRelease,
+    claim: LocationPrivacy,
+    trace: Trace,
+    streets: StreetGraph,
+    notes: list[str],
+) -> Iterator[Finding]:
+    """Sets with a path longer than the claim's threshold; notes gain how many published steps are longer. The trace was found sound."""
+    most_m = float(release.parameters.get("most_off_street_m", np.inf))
+    ways = Ways(streets.on_plane(original.crs), original.x, original.y, most_m)
+    on_street = ways.edge >= 0
+    if not on_street[trace.set_rows].all():
+        count = int(np.count_nonzero(~on_street[trace.set_rows]))
+        yield Finding(
+            "off-street", f"{count} points of swap sets are farther from every street than {most_m:g} m"
+        )
+        return
+    published = np.zeros(original.n_samples, dtype=np.bool_)
+    published[trace.time_from] = True
+    took = np.arange(original.n_samples)
+    took[trace.time_from] = trace.place_from
+    most = 5 * len(trace.set_rows)
+    start, goal, set_of = (np.empty(most, dtype=np.int64) for _ in range(3))
+    owner = np.repeat(np.arange(original.n_subjects), original.lengths)
+    n = questions_of_run(
+        trace.set_offsets,
+        trace.set_rows,
+        took[trace.leaders],
+        original.offsets,
+        owner,
+        on_street,
+        published,
+        claim.both_sides,
+        start,
+        goal,
+        set_of,
+    )
+    record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
+    step = np.flatnonzero(np.diff(record) == 0)
+    bound_m = claim.space_threshold_m * (1 + _ROUNDING)
+    lengths = ways.lengths(
+        np.concatenate([start[:n], trace.place_from[step]]),
+        np.concatenate([goal[:n], trace.place_from[step + 1]]),
+        bound_m,
+    )
+    too_long = lengths > bound_m
+    bad = np.unique(set_of[:n][too_long[:n]])
+    if len(bad):
+        yield Finding(
+            "path-too-long",
+            f"{len(bad)} swap sets, number {bad[0] + 1} the first, need a path along the streets beyond the space threshold",
+        )
+    notes.append(
+        f"{np.count_nonzero(too_long[n:]):,} of {len(step):,} published steps are longer along the streets than the space threshold: "
+        "neighbours that were removed, or traded on, later are not looked at again"
+    )
+
+
+def _pieces(streets: StreetGraph) -> tuple[Floats, Integers]:
+    """All straight pieces by their least x: [p, 6] with the shares of their edge at both ends, and the edge of each."""
+    rows, edges = [], []
+    for e in range(streets.n_edges):
+        own = slice(streets.shape_offsets[e], streets.shape_offsets[e + 1])
+        x, y = streets.shape_x[own], streets.shape_y[own]
+        reached = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
+        shares = reached / reached[-1] if reached[-1] > 0 else np.zeros(len(x))
+        rows.append(np.column_stack([x[:-1], y[:-1], x[1:], y[1:], shares[:-1], shares[1:]]))
+        edges.append(np.full(len(x) - 1, e))
+    pieces, edge_of_piece = np.concatenate(rows), np.concatenate(edges)
+    order = np.argsort(np.minimum(pieces[:, 0], pieces[:, 2]), kind="stable")
+    return np.ascontiguousarray(pieces[order]), edge_of_piece[order].astype(np.int64)

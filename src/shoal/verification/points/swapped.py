@@ -1,0 +1,365 @@
+"""Releases of swapped points against their claims, re-derived from raw data and the run's own trace (semantics 3, last paragraph).
+
+Without a trace it is checked that nothing was invented or doubled; with it, for every point, where it came from, that its swap set obeys
+the rules, that everything in a set ended where the set allows, and that the shuffle was fair.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.model.claims import LocationPrivacy, TrajectoryPrivacy
+from shoal.model.release import Linkage, PointRelease
+from shoal.model.trace import Trace
+from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.verdicts import Finding, Verdict
+from shoal.verification.boxes.records import NO_ACCOUNT, account_differs, lost_subjects, pseudonyms_used_twice
+from shoal.verification.linking import links_of
+from shoal.verification.points.records import malformed_points, off_plane
+from shoal.verification.points.shuffle import PROOF, shuffle_of
+from shoal.verification.points.street_paths import path_findings
+
+Flags = npt.NDArray[np.bool_]
+
+WITHOUT_LINKAGE = (
+    "checked without a linkage table: not whose times a record has, nor that each subject has one record"
+)
+WITHOUT_TRACE = (
+    "checked without the trace of the run (origin.parquet beside the linkage): that every point is true and none stands twice, but neither "
+    "its swap set, nor the thresholds, nor the fairness of the shuffle"
+)
+WITHOUT_STREETS = (
+    "checked without the street graph (--streets-nodes, --streets-edges): not the length of any path"
+)
+
+
+def check_trajectory_privacy(
+    original: Trajectories, release: PointRelease, linkage: Linkage | None
+) -> Verdict:
+    """The verdict on a TrajectoryPrivacy claim (SwapLocations)."""
+    return _check(original, release, linkage, times_stay=False)
+
+
+def check_location_privacy(original: Trajectories, release: PointRelease, linkage: Linkage | None) -> Verdict:
+    """The verdict on a LocationPrivacy claim (ReachLocations), with its paths along streets where the trace brings the graph."""
+    return _check(original, release, linkage, times_stay=True)
+
+
+def _check(
+    original: Trajectories, release: PointRelease, linkage: Linkage | None, *, times_stay: bool
+) -> Verdict:
+    apart = off_plane(original, release)
+    findings = [*malformed_points(release, repeats=True), *pseudonyms_used_twice(release), *apart]
+    notes: list[str] = []
+    if apart or any(finding.kind == "malformed-point" for finding in findings):
+        return Verdict.of(
+            findings, checked=release.n_records, notes=["the points were not compared with the raw data"]
+        )
+    if original.intake.rows_read:
+        findings += account_differs(original, release)
+    else:
+        notes.append(NO_ACCOUNT)
+    lost = original.n_samples - release.n_samples
+    if lost != release.losses.samples_suppressed:
+        message = f"{lost} raw samples are not published; the losses say {release.losses.samples_suppressed}"
+        findings.append(Finding("lost-samples-not-counted", message))
+    if release.losses.samples_created:
+        findings.append(
+            Finding(
+                "lost-samples-not-counted",
+                f"the losses speak of {release.losses.samples_created} created points; expected none",
+            )
+        )
+    told = sum(release.losses.subjects_by_reason.values())
+    if told != release.losses.subjects_suppressed:
+        message = f"{told} suppressed subjects have a reason; the losses say that {release.losses.subjects_suppressed} were suppressed"
+        findings.append(Finding("lost-subjects-not-counted", message))
+    findings += _untrue(original, release, times_stay=times_stay)
+    if linkage is None:
+        findings += lost_subjects(original.n_subjects - release.n_records, release)
+        return Verdict.of(findings, checked=release.n_records, notes=[*notes, WITHOUT_LINKAGE])
+    links = links_of(original, release, linkage)
+    findings += [*links.findings, *lost_subjects(original.n_subjects - links.n_subjects_with_record, release)]
+    if times_stay:
+        findings += _times_changed(original, release, links.subject_of)
+    if linkage.trace is None:
+        notes.append(WITHOUT_TRACE)
+    else:
+        findings += _of_the_run(
+            original, release, links.subject_of, linkage.trace, notes, times_stay=times_stay
+        )
+    return Verdict.of(findings, checked=release.n_records, notes=notes)
+
+
+def _of_the_run(
+    original: Trajectories,
+    release: PointRelease,
+    subject_of: Integers,
+    trace: Trace,
+    notes: list[str],
+    *,
+    times_stay: bool,
+) -> list[Finding]:
+    """What the trace shows; paths and shuffle only of a trace that is sound in itself. notes: gain what was measured or not checked."""
+    findings = list(_against_trace(original, release, subject_of, trace, times_stay=times_stay))
+    if findings:
+        return findings
+    if isinstance(release.claim, LocationPrivacy):
+        if trace.streets is None:
+            notes.append(WITHOUT_STREETS)
+        else:
+            findings += path_findings(original, release, release.claim, trace, trace.streets, notes)
+    shuffle = shuffle_of(original, release, subject_of, trace, times_stay=times_stay)
+    notes.append(shuffle.words)
+    if shuffle.p_value < PROOF:
+        findings.append(
+            Finding(
+                "biased-shuffle",
+                f"{shuffle.words}; a fair shuffle does this once in {1 / PROOF:,.0f} releases",
+            )
+        )
+    return findings
+
+
+def _keys(
+    columns: list[npt.NDArray[np.float64]], others: list[npt.NDArray[np.float64]]
+) -> tuple[Integers, Integers]:
+    """The same number for rows equal in all columns, for two tables at once."""
+    both = np.column_stack([np.concatenate(pair) for pair in zip(columns, others, strict=True)])
+    code = np.unique(both, axis=0, return_inverse=True)[1].ravel()
+    return code[: len(columns[0])], code[len(columns[0]) :]
+
+
+def _untrue(original: Trajectories, release: PointRelease, *, times_stay: bool) -> Iterator[Finding]:
+    """Published triples (or, where times stay, places) that nobody had, or that are published more often than people had them."""
+    points = release.points
+    raw, published = [original.x, original.y], [points.x, points.y]
+    if (
+        original.lat is not None
+        and original.lon is not None
+        and points.lat is not None
+        and points.lon is not None
+    ):
+        raw, published = [*raw, original.lat, original.lon], [*published, points.lat, points.lon]
+    if not times_stay:
+        raw, published = [original.t, *raw], [points.t, *published]
+    had, shown = _keys(raw, published)
+    n = max(had.max(initial=-1), shown.max(initial=-1)) + 1
+    count_had, count_shown = np.bincount(had, minlength=n), np.bincount(shown, minlength=n)
+    what = "place" if times_stay else "triple"
+    yield from _per_record(
+        release,
+        count_had[shown] == 0,
+        "invented-point",
+        f"shows a {what} that stands nowhere in the raw data",
+    )
+    yield from _per_record(
+        release,
+        (count_had[shown] > 0) & (count_shown[shown] > count_had[shown]),
+        "doubled-point",
+        f"shows a {what} that is published more often than it occurs in the raw data",
+    )
+    if times_stay:
+        near = np.zeros(len(shown), dtype=np.bool_)
+        order = np.lexsort((original.t, had))
+        codes, times = had[order], original.t[order]
+        begin, end = np.searchsorted(codes, shown), np.searchsorted(codes, shown, side="right")
+        limit = getattr(release.claim, "time_threshold_s", np.inf)
+        for i in np.flatnonzero(end > begin).tolist():
+            near[i] = bool((np.abs(times[begin[i] : end[i]] - points.t[i]) <= limit).any())
+        yield from _per_record(
+            release,
+            ~near & (count_had[shown] > 0),
+            "beyond-threshold",
+            "shows a place where nobody was within the time threshold",
+        )
+
+
+def _times_changed(original: Trajectories, release: PointRelease, subject_of: Integers) -> Iterator[Finding]:
+    """Records with a time that their subject never had, or has fewer times."""
+    record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
+    owner = np.repeat(np.arange(original.n_subjects), original.lengths)
+    had, shown = _keys(
+        [owner.astype(np.float64), original.t], [subject_of[record].astype(np.float64), release.points.t]
+    )
+    n = max(had.max(initial=-1), shown.max(initial=-1)) + 1
+    wrong = (np.bincount(shown, minlength=n) > np.bincount(had, minlength=n))[shown] & (
+        subject_of[record] >= 0
+    )
+    yield from _per_record(
+        release, wrong, "time-changed", "has a time that its subject does not have, or has it too often"
+    )
+
+
+def _against_trace(
+    original: Trajectories, release: PointRelease, subject_of: Integers, trace: Trace, *, times_stay: bool
+) -> Iterator[Finding]:
+    """Everything that the trace says of points and sets, held against raw data, release and claim."""
+    claim = release.claim
+    assert isinstance(claim, TrajectoryPrivacy | LocationPrivacy)  # noqa: S101  # CHECKS maps no other claim here
+    columns = (trace.time_from, trace.place_from, trace.swap_set)
+    known = all(len(column) == release.n_samples for column in columns)
+    rows = np.concatenate([trace.time_from, trace.place_from, trace.set_rows])
+    if not known or (len(rows) and (rows.min() < 0 or rows.max() >= original.n_samples)):
+        yield Finding(
+            "trace-mismatch",
+            "the trace speaks of other points or raw samples than there are; use the one made with this release",
+        )
+        return
+    points, owner = release.points, np.repeat(np.arange(original.n_subjects), original.lengths)
+    as_told = (
+        (points.t == original.t[trace.time_from])
+        & (points.x == original.x[trace.place_from])
+        & (points.y == original.y[trace.place_from])
+    )
+    yield from _per_record(release, ~as_told, "trace-mismatch", "is not what the trace says it came from")
+    for rows_used, what in ((trace.place_from, "place"), (trace.time_from, "time")):
+        twice = np.bincount(rows_used, minlength=original.n_samples)[rows_used] > 1
+        yield from _per_record(
+            release,
+            twice,
+            "doubled-point",
+            f"has its {what} from a raw sample that another point has it from",
+        )
+    if not times_stay:
+        yield from _per_record(
+            release,
+            trace.time_from != trace.place_from,
+            "time-changed",
+            "has its time and its place from different raw samples",
+        )
+    sizes, leaders = np.diff(trace.set_offsets), trace.leaders
+    set_of_row = np.repeat(np.arange(trace.n_sets), sizes)
+    yield from _bad_sets(original, trace, claim, owner, set_of_row, times_stay=times_stay)
+    inside = (trace.swap_set >= 0) & (trace.swap_set < trace.n_sets)
+    pairs = set_of_row * original.n_samples + trace.set_rows
+    member = inside & np.isin(trace.swap_set * original.n_samples + trace.place_from, pairs)
+    member &= np.isin(trace.swap_set * original.n_samples + trace.time_from, pairs)
+    yield from _per_record(release, ~member, "unswapped-point", "was in no swap set")
+    if not member.all():
+        return
+    record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
+    holder = subject_of[record]
+    if times_stay:
+        home = (holder == owner[trace.time_from]) | (holder < 0)
+        yield from _per_record(release, ~home, "time-changed", "has the time of another subject")
+        stayed = trace.time_from == trace.place_from
+        partner = np.full(original.n_samples, -1, dtype=np.int64)
+        partner[trace.time_from] = trace.place_from
+        traded = partner[trace.place_from] == trace.time_from
+        leads = leaders[trace.swap_set]
+        involved = (trace.time_from == leads) | (trace.place_from == leads)
+        yield from _per_record(
+            release,
+            ~(traded & involved & (~stayed | (trace.time_from == leads))),
+            "wrong-exchange",
+            "did not trade places with the one that led its set, or only one of the two did",
+        )
+    else:
+        yield from _not_exchanged(original, release, trace, owner, holder, sizes, set_of_row)
+
+
+def _bad_sets(
+    original: Trajectories,
+    trace: Trace,
+    claim: TrajectoryPrivacy | LocationPrivacy,
+    owner: Integers,
+    set_of_row: Integers,
+    *,
+    times_stay: bool,
+) -> Iterator[Finding]:
+    """Sets of too few trajectories, with a trajectory twice, with equal points where they must differ, or beyond a threshold."""
+    sizes, leader = np.diff(trace.set_offsets), trace.leaders[set_of_row]
+    yield from _per_set(sizes < claim.k, "small-swap-set", f"has fewer than k = {claim.k} points")
+    yield from _per_set(
+        _repeats(set_of_row, [owner[trace.set_rows]], trace.n_sets),
+        "small-swap-set",
+        "holds two points of one trajectory",
+    )
+    if times_stay:
+        places = [original.x[trace.set_rows], original.y[trace.set_rows]]
+        yield from _per_set(
+            _repeats(set_of_row, places, trace.n_sets), "small-swap-set", "holds the same place twice"
+        )
+    late = np.abs(original.t[trace.set_rows] - original.t[leader]) > claim.time_threshold_s
+    yield from _per_set(
+        np.bincount(set_of_row[late], minlength=trace.n_sets) > 0,
+        "beyond-threshold",
+        "holds a point beyond the time threshold",
+    )
+    if not times_stay:
+        far = np.hypot(
+            original.x[trace.set_rows] - original.x[leader], original.y[trace.set_rows] - original.y[leader]
+        )
+        beyond = far > claim.space_threshold_m
+        yield from _per_set(
+            np.bincount(set_of_row[beyond], minlength=trace.n_sets) > 0,
+            "beyond-threshold",
+            "holds a point beyond the space threshold",
+        )
+
+
+def _not_exchanged(
+    original: Trajectories,
+    release: PointRelease,
+    trace: Trace,
+    owner: Integers,
+    holder: Integers,
+    sizes: Integers,
+    set_of_row: Integers,
+) -> Iterator[Finding]:
+    """Sets whose points did not all end, one each, with the trajectories that they came from."""
+    published = np.bincount(trace.swap_set, minlength=trace.n_sets)
+    yield from _per_set(
+        published != sizes, "wrong-exchange", "has other points in the release than in the trace"
+    )
+    linked = holder >= 0
+    came = np.unique(set_of_row * original.n_subjects + owner[trace.set_rows])
+    ended = trace.swap_set * original.n_subjects + holder
+    strange = linked & ~np.isin(ended, came)
+    twice = np.zeros(len(ended), dtype=np.bool_)
+    order = np.argsort(ended, kind="stable")
+    twice[order[1:]] = np.diff(ended[order]) == 0
+    yield from _per_record(
+        release,
+        (strange | twice) & linked,
+        "wrong-exchange",
+        "ended with a trajectory that gave its set no point, or that got two",
+    )
+
+
+def _repeats(
+    set_of_row: Integers, columns: list[npt.NDArray[np.float64]] | list[Integers], n_sets: int
+) -> Flags:
+    """[sets]: whether two rows of a set agree in all columns."""
+    order = np.lexsort((*columns, set_of_row))
+    same = np.diff(set_of_row[order]) == 0
+    for column in columns:
+        same &= np.diff(column[order]) == 0
+    return np.bincount(set_of_row[order[1:][same]], minlength=n_sets) > 0
+
+
+def _per_set(bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
+    """One finding for all bad sets together: sets have no name that may be shown."""
+    count = int(np.count_nonzero(bad))
+    if count:
+        yield Finding(
+            kind,
+            f"{count} swap set{'s' * (count > 1)}, number {int(np.argmax(bad)) + 1} the first: each {fault}",
+        )
+
+
+def _per_record(release: PointRelease, bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
+    """One finding for each record with a flagged point."""
+    rows = np.flatnonzero(bad)
+    owners, first, count = np.unique(
+        np.searchsorted(release.offsets, rows, side="right") - 1, return_index=True, return_counts=True
+    )
+    for record, row, flagged in zip(owners.tolist(), rows[first].tolist(), count.tolist(), strict=True):
+        more = f" (and so for {flagged - 1} more)" if flagged > 1 else ""
+        yield Finding(
+            kind,
+            f"point {row - release.offsets[record] + 1} of this record {fault}{more}",
+            release.trajectory_ids[record],
+        )

@@ -1,0 +1,115 @@
+"""The attack with tau-knowledge against brute force, and what separates raw data, crowds and hiding sets."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from command_line import Shoal
+from damages import rows_of, subject_positions
+from kte_oracle import covers, is_candidate
+from naive_release import naive_release, samples_of
+from shoal.attacks import Rate, attack
+from shoal.attacks.tau_knowledge import follow
+from shoal.errors import MisuseError
+from shoal.runtime.randomness import Randomness
+from shoal.verification.boxes.classes import records_of
+from shoal.verification.boxes.kte import published_of
+from shoal.verification.boxes.kte_loops import Raw
+from small_data import populations
+from test_kte_hide import bursts, hidden
+
+pytestmark = pytest.mark.kernels
+
+
+@given(original=populations(least=3, longest=5), tau=st.integers(1, 60), seed=st.integers(0, 99))
+def test_records_that_fit_are_those_of_brute_force(original: shoal.Trajectories, tau: int, seed: int) -> None:
+    release, linkage = naive_release(original, rng=Randomness.for_research(seed))
+    records = records_of(release)
+    known = np.arange(original.n_samples)
+    asked = np.random.default_rng(seed).integers(0, original.n_samples, original.n_samples)
+    subject_of = np.repeat(np.arange(original.n_subjects), original.lengths)
+    own = np.empty(original.n_subjects, dtype=np.int64)
+    own[subject_positions(original, release, linkage)] = np.arange(release.n_records)
+    raw = Raw(
+        original.t, original.x, original.y, original.offsets, np.ones(original.n_samples, dtype=np.bool_)
+    )
+    fits = np.zeros((len(known), 3), dtype=np.int64)
+    follow(raw, published_of(records.boxes, records.offsets), subject_of, own, known, asked, tau, fits)
+    everything = [
+        sample for subject in range(original.n_subjects) for sample in samples_of(original, subject)
+    ]
+    rows = rows_of(release)
+    for i, (count, mine, told) in enumerate(fits.tolist()):
+        start = everything[i][0]
+        seen = [s for s in samples_of(original, int(subject_of[i])) if start <= s[0] < start + tau]
+        crowd = [place for place, row in enumerate(rows) if is_candidate(row, seen, start, tau)]
+        assert count == len(crowd)
+        assert mine == (int(own[subject_of[i]]) in crowd)
+        assert told == (bool(crowd) and all(covers(rows[place], everything[asked[i]]) for place in crowd))
+
+
+def rates(
+    original: shoal.Trajectories, release: shoal.Release, linkage: shoal.Linkage, knowledge: str
+) -> dict[tuple[str, str], Rate]:
+    found = attack(original, release, linkage, [knowledge], np.random.default_rng(1), tries=300)
+    return {(rate.target, rate.name): rate for rate in found.rates}
+
+
+def test_raw_data_falls_crowds_hide_but_tell_all_and_hiding_sets_do_neither() -> None:
+    original = bursts(7)
+    outcomes = rates(original, *hidden(original), "tau:10min")
+    assert outcomes["raw", "linkage"].rate == 1
+    assert outcomes["raw", "unicity"].rate == 1
+    assert outcomes["raw", "attribution"].rate == 1
+    assert outcomes["release", "unicity"].rate == 0
+    assert outcomes["release", "linkage"].rate <= 0.5
+    beside = rates(original, *shoal.Glove(k=2).anonymize(original, Randomness.from_system()), "tau:10min")
+    assert beside["release", "unicity"].rate == 0
+    assert beside["release", "attribution"].low > outcomes["release", "attribution"].high
+
+
+def test_wrong_calls_say_what_to_do() -> None:
+    original = bursts()
+    release, linkage = hidden(original)
+    with pytest.raises(MisuseError, match="shorter than a slot"):
+        rates(original, release, linkage, "tau:30s")
+    with pytest.raises(MisuseError, match="write for example tau:30min"):
+        rates(original, release, linkage, "tau")
+    brief = shoal.Trajectories.from_rows(["a", "b"], [0, 1], [0, 0], [0, 0], grid=shoal.Grid())
+    with pytest.raises(MisuseError, match="nothing to find out"):
+        rates(brief, *naive_release(brief), "tau:10min")
+
+
+def test_the_command_attacks_raw_and_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = Shoal(capsys)
+    raw, release, links = tmp_path / "raw.parquet", tmp_path / "r", tmp_path / "l.parquet"
+    assert call("synthesize", raw, "--subjects", 120, "--days", 1).code == 0
+    options = (
+        "--method",
+        "kte-hide",
+        "--tau",
+        "2h",
+        "--epsilon",
+        "2h",
+        "--output",
+        release,
+        "--linkage",
+        links,
+    )
+    assert call("anonymize", raw, *options).code == 0
+    outcome = call(
+        "attack", raw, release, "--linkage", links, "--knowledge", "tau:2h", "--tries", 100, "--json"
+    )
+    assert outcome.code == 0
+    entries = {(each["target"], each["name"]): each for each in json.loads(outcome.out)["attacks"]}
+    assert {name for target, name in entries if target == "release"} == {"unicity", "linkage", "attribution"}
+    assert entries["raw", "linkage"]["rate"] > entries["release", "linkage"]["rate"]
+    assert all(
+        {"tries", "successes", "rate", "low", "high", "baseline", "knowledge"} <= set(each)
+        for each in entries.values()
+    )

@@ -1,0 +1,254 @@
+"""Adversaries of points as given, against oracles that look at every record and every point, and the command that plays them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from command_line import Shoal
+from shoal.attacks import OF_POINTS, Attacked, attack, default_knowledge, wilson
+from shoal.attacks.exact import attack_exact
+from shoal.attacks.nearest import attack_nearest
+from shoal.attacks.target_points import GivenScene, Shown
+from shoal.errors import InputError, MisuseError
+from shoal.methods.swapping.swap_locations import SwapLocations
+from shoal.model.release import PointRelease
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.randomness import Randomness
+from small_points import crowd, small_crowds
+from test_every_point_method import table_of_fleet
+
+EVERY_KNOWLEDGE = ["triples:1", "triples:4", "times:2", "nearest:1", "nearest:4"]
+
+
+def scene_of(known: Trajectories, shown: Trajectories, seed: int) -> GivenScene:
+    """Everybody looked for, each in a record drawn at random."""
+    own = np.random.default_rng(seed).integers(0, shown.n_subjects, known.n_subjects)
+    return GivenScene(
+        known=known, shown=Shown.of(shown), victims=np.arange(known.n_subjects), own=own, label="release"
+    )
+
+
+def places_at(record: list[tuple[float, float, float]], t: float) -> list[tuple[float, float]]:
+    """Where a broken line is at a time: several places where it has several points; none before its first and after its last."""
+    before, after = [p for p in record if p[0] < t], [p for p in record if p[0] > t]
+    now = [p[1:] for p in record if p[0] == t]
+    if now or not (before and after):
+        return now
+    a, b = before[-1], after[0]
+    share = (t - a[0]) / (b[0] - a[0])
+    return [(a[1] + share * (b[1] - a[1]), a[2] + share * (b[2] - a[2]))]
+
+
+@st.composite
+def doubled_crowds(draw: st.DrawFn) -> Trajectories:
+    """Small crowds of whom some are at several places at once."""
+    rows = [
+        (f"p{i}", float(draw(st.integers(0, 5))), float(draw(st.integers(-9, 9))), 0.0)
+        for i in range(draw(st.integers(1, 4)))
+        for _ in range(draw(st.integers(1, 7)))
+    ]
+    return Trajectories.from_rows(*zip(*rows, strict=True))
+
+
+def rows_of(people: Trajectories) -> list[list[tuple[float, float, float]]]:
+    return [list(zip(*(column.tolist() for column in own), strict=True)) for own in people]
+
+
+@given(
+    known=small_crowds(),
+    shown=small_crowds() | doubled_crowds(),
+    p=st.integers(1, 10),
+    seed=st.integers(0, 100),
+)
+def test_the_nearest_record_is_that_of_brute_force(
+    known: Trajectories, shown: Trajectories, p: int, seed: int
+) -> None:
+    scene, records = scene_of(known, shown, seed), rows_of(shown)
+    rate, rng = attack_nearest(scene, p, np.random.default_rng(seed)), np.random.default_rng(seed)
+    expected = []
+    for victim, samples in enumerate(rows_of(known)):
+        told = [samples[i] for i in rng.choice(len(samples), min(p, len(samples)), replace=False)]
+        apart = {}
+        for r, record in enumerate(records):
+            places = [places_at(record, t) for t, _, _ in told]
+            if all(places):
+                apart[r] = sum(
+                    min(np.hypot(a - x, b - y) for a, b in there)
+                    for there, (_, x, y) in zip(places, told, strict=True)
+                )
+        best = [r for r, metres in apart.items() if metres <= min(apart.values()) + 1e-9]
+        expected.append((scene.own[victim] in best) / len(best) if best else 0.0)
+    assert rate.successes == pytest.approx(sum(expected))
+    assert rate.worst == pytest.approx(max(expected))
+    assert (rate.low, rate.high) == wilson(rate.successes, rate.tries)
+
+
+@given(people=doubled_crowds(), p=st.integers(1, 8), seed=st.integers(0, 100))
+def test_raw_points_are_nearest_to_whose_they_are_even_at_several_places_at_once(
+    people: Trajectories, p: int, seed: int
+) -> None:
+    victims = np.arange(people.n_subjects)
+    away = replace(people, y=people.y + 100 * np.repeat(victims, people.lengths))
+    scene = GivenScene(known=away, shown=Shown.of(away), victims=victims, own=victims, label="raw")
+    assert attack_nearest(scene, p, np.random.default_rng(seed)).rate == 1
+
+
+@given(known=small_crowds(), shown=small_crowds(), seed=st.integers(0, 100))
+@pytest.mark.parametrize("kind", ["triples", "times"])
+def test_most_of_everything_known_is_that_of_brute_force(
+    kind: str, known: Trajectories, shown: Trajectories, seed: int
+) -> None:
+    width = 3 if kind == "triples" else 1
+    scene = scene_of(known, shown, seed)
+    unicity, linkage, disclosure = attack_exact(
+        scene, "triples" if kind == "triples" else "times", 10, np.random.default_rng(seed)
+    )
+    alone, linked = 0, 0.0
+    for own, samples in zip(scene.own.tolist(), rows_of(known), strict=True):
+        seen = [
+            sum(row[:width] in {other[:width] for other in record} for row in samples)
+            for record in rows_of(shown)
+        ]
+        best = [r for r, count in enumerate(seen) if count == max(seen) > 0]
+        alone += best == [own]
+        linked += (own in best) / len(best) if best else 1 / shown.n_subjects
+    assert unicity.successes == alone
+    assert linkage.successes == pytest.approx(linked)
+    if kind == "triples":
+        assert disclosure.successes == 0, "all of the person's triples were known before"
+
+
+def test_raw_points_single_out_and_strangers_show_luck() -> None:
+    """On raw data everybody is found; of 20 people who were never in the release nobody is, except by luck."""
+    everybody = crowd(60, 40, spread_s=20)
+    original, strangers = everybody.keep(np.arange(40)), everybody.keep(np.arange(40, 60))
+    release, linkage = shoal.W4m(k=2, trash=0).anonymize(original, Randomness.for_research(3))
+    played = attack(original, release, linkage, EVERY_KNOWLEDGE, np.random.default_rng(0), control=strangers)
+    rates = {(rate.name, rate.knowledge, rate.target): rate for rate in played.rates}
+    assert rates["nearest-linkage", "4 true points", "raw"].rate == 1
+    assert rates["triples-unicity", "4 exact triples", "raw"].rate == 1
+    assert rates["nearest-linkage", "4 true points", "release"].rate > 0.25
+    luck = rates["nearest-linkage", "4 true points", "control"]
+    assert (luck.tries, luck.baseline) == (20, 1 / 40)
+    again = [
+        attack(
+            original,
+            release,
+            linkage,
+            ["nearest:4"],
+            np.random.default_rng(draw),
+            control=strangers,
+            targets=["control"],
+        ).rates[0]
+        for draw in range(20)
+    ]
+    assert (
+        1 <= sum(rate.successes for rate in again) <= 22
+    )  # 400 guesses at 1/40: 10 expected, outside once in some thousands
+    assert not played.notes
+    alone = attack(original, None, None, ["nearest:1", "times:1"], np.random.default_rng(0))
+    assert {rate.target for rate in alone.rates} == {"raw"}
+
+
+def test_one_call_plays_both_kinds_as_two_calls_do() -> None:
+    original = crowd(30)
+    release, linkage = SwapLocations(k=3, space_threshold_m=300).anonymize(original, Randomness.from_system())
+
+    def play(raw: Trajectories, published: PointRelease | shoal.Release, *known: str) -> Attacked:
+        return attack(raw, published, linkage, known, np.random.default_rng(5), tries=10)
+
+    both = play(original, release, "triples:2", "points:2", "nearest:2", "home-work")
+    given = play(original, release, "triples:2", "nearest:2")
+    on_grid = play(original.snapped_to(Grid()), release.as_boxes(Grid()), "points:2", "home-work")
+    assert sorted(map(repr, both.rates)) == sorted(map(repr, [*given.rates, *on_grid.rates]))
+
+
+@pytest.mark.parametrize("text", ["triples", "triples:0", "times:99", "nearest:x", "nearest", "nearest:1:2"])
+def test_other_knowledge_is_refused(text: str) -> None:
+    with pytest.raises(MisuseError, match=f"write for example {text.partition(':')[0]}:4"):
+        attack(crowd(), None, None, [text], np.random.default_rng(0))
+
+
+def test_boxes_and_other_people_are_refused() -> None:
+    original = crowd()
+    release, linkage = SwapLocations(k=3).anonymize(original, Randomness.from_system())
+    for text in EVERY_KNOWLEDGE:
+        with pytest.raises(MisuseError, match="holds boxes; leave it out"):
+            attack(
+                original.snapped_to(Grid()),
+                release.as_boxes(Grid()),
+                linkage,
+                [text],
+                np.random.default_rng(0),
+            )
+    with pytest.raises(MisuseError, match=r"nearest:P \(points\)"):
+        attack(original, release, linkage, ["magic:1"], np.random.default_rng(0))
+    for control in (original, replace(crowd(30), crs="EPSG:2154"), crowd(30).snapped_to(Grid())):
+        with pytest.raises(InputError, match="control"):
+            attack(original, release, linkage, ["nearest:1"], np.random.default_rng(0), control=control)
+
+
+def test_true_points_belong_to_the_default_where_points_were_moved() -> None:
+    original = crowd()
+    swapped, _ = SwapLocations(k=3).anonymize(original, Randomness.from_system())
+    moved, _ = shoal.W4m(k=2).anonymize(original, Randomness.from_system())
+    assert {"nearest:1", "nearest:2", "nearest:4", "triples:4", "points:4"} <= set(default_knowledge(moved))
+    assert not any(text.startswith("nearest") for text in default_knowledge(swapped))
+    assert "triples:4" in default_knowledge(swapped)
+    assert not any(
+        text.partition(":")[0] in OF_POINTS for text in default_knowledge(swapped.as_boxes(Grid()))
+    )
+    assert {text.partition(":")[0] for text in EVERY_KNOWLEDGE} == set(OF_POINTS)
+
+
+def test_the_command_plays_true_points_with_a_control_group(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call, table = Shoal(capsys), table_of_fleet(20)
+    known = table["uid"].to_pylist()
+    kept = [row for row, uid in enumerate(known) if uid < "taxi-14"]
+    pq.write_table(table.take(kept), tmp_path / "fleet.parquet")
+    pq.write_table(
+        table.take([row for row in range(len(known)) if row not in set(kept)]), tmp_path / "others.parquet"
+    )
+    for name, method in {
+        "points": ("--method", "w4m", "--delta", "500m"),
+        "boxes": ("--method", "glove"),
+    }.items():
+        links = tmp_path / f"{name}.links" / "linkage.parquet"
+        words = ("--k", 2, "--output", tmp_path / name, "--linkage", links, "--risk-tries", 0)
+        assert call("anonymize", tmp_path / "fleet.parquet", *method, *words).code == 0
+
+    def play(name: str, *words: object) -> tuple[int, str, str]:
+        links = ("--linkage", tmp_path / f"{name}.links" / "linkage.parquet", "--seed", 1)
+        outcome = call("attack", tmp_path / "fleet.parquet", tmp_path / name, *links, *words)
+        return outcome.code, outcome.out, outcome.err
+
+    code, out, _ = play(
+        "points", "--knowledge", "nearest:2", "--control", tmp_path / "others.parquet", "--json"
+    )
+    assert code == 0
+    assert {(rate["name"], rate["target"]) for rate in json.loads(out)["attacks"]} == {
+        ("nearest-linkage", target) for target in ("raw", "release", "control")
+    }
+    assert not any(f'"{uid}"' in out for uid in known)
+    code, out, _ = play("points")
+    assert (code, "nearest-linkage" in out, "triples-disclosure" in out, "4 true points" in out) == (
+        0,
+        True,
+        True,
+        True,
+    )
+    for name, text, message in (
+        ("boxes", "nearest:2", "holds boxes; leave it out"),
+        ("points", "nearest:0", "for example nearest:4"),
+    ):
+        code, _, err = play(name, "--knowledge", text)
+        assert (code, message in err) == (2, True), err

@@ -1,0 +1,386 @@
+"""The command line: the main job from file to verified release, exit codes, JSON alone on standard output, one-line errors."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import shoal as package
+from command_line import Shoal
+from shoal.cli import main as cli
+from shoal.cli import methods as cli_methods
+from shoal.methods import METHODS
+from shoal.methods.co_location.w4m import DISTANCE
+from shoal.methods.glove.glove import LEFTOVER
+from shoal.methods.glove.reshaping import GENERALIZE
+from shoal.methods.kte_hide.kte_hide import HIDING
+from shoal.methods.swapping.microaggregation import CLUSTERING
+from shoal.runtime.staging import staged_folder
+from shoal.synthetic import write_synthetic
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "city.parquet"
+    write_synthetic(path, 40, 2, 5)
+    return path
+
+
+@pytest.fixture
+def released(city: Path, tmp_path: Path, shoal: Shoal) -> tuple[Path, Path]:
+    folder, linkage = tmp_path / "release", tmp_path / "linkage.parquet"
+    assert (
+        shoal(
+            "anonymize",
+            city,
+            "--method",
+            "glove",
+            "--k",
+            2,
+            "--output",
+            folder,
+            "--linkage",
+            linkage,
+            "--quiet",
+        ).code
+        == 0
+    )
+    return folder, linkage
+
+
+def test_from_file_to_verified_release(city: Path, released: tuple[Path, Path], shoal: Shoal) -> None:
+    folder, linkage = released
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "manifest.json",
+        "release.parquet",
+        "report.html",
+    ]
+    assert stat.S_IMODE(linkage.stat().st_mode) == 0o600
+    assert pq.read_table(linkage).column_names == ["uid", "trajectory_id"]
+    assert pq.read_table(folder / "release.parquet").column_names == [
+        "trajectory_id", "t_start", "t_end", "x_min", "y_min", "x_max", "y_max", "geometry",
+    ]  # fmt: skip
+    outcome = shoal("verify", city, folder, "--linkage", linkage, "--json")
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["holds"] is True
+
+
+@pytest.mark.parametrize("engine", ["threads", "local:2"])
+def test_blocks_from_file_to_verified_release(engine: str, city: Path, tmp_path: Path, shoal: Shoal) -> None:
+    folder, linkage = tmp_path / "release", tmp_path / "linkage.parquet"
+    people = len(pq.read_table(city, columns=["uid"]).column("uid").unique())
+    size = -(-people // 3)
+    outcome = shoal(
+        "anonymize",
+        city,
+        "--blocks",
+        size,
+        "--engine",
+        engine,
+        "--output",
+        folder,
+        "--linkage",
+        linkage,
+        "--json",
+    )
+    assert outcome.code == 0, outcome.err
+    said = json.loads(outcome.out)
+    assert said["verdict"]["holds"]
+    assert (said["output"], said["linkage"]) == (str(folder), str(linkage))
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "manifest.json",
+        "release.parquet",
+        "report.html",
+    ]
+    for words in ((), ("--streamed",)):
+        checked = shoal("verify", city, folder, "--linkage", linkage, "--json", *words)
+        assert checked.code == 0, checked.err
+        assert json.loads(checked.out)["holds"] is True
+    boxes = pq.read_table(folder / "release.parquet")
+    broken = boxes.set_column(boxes.column_names.index("x_max"), "x_max", pc.subtract(boxes["x_max"], 100))
+    pq.write_table(broken, folder / "release.parquet")
+    assert shoal("verify", city, folder, "--linkage", linkage, "--streamed", "--quiet").code in (1, 2)
+
+
+def test_manifest_has_every_pinned_name(released: tuple[Path, Path]) -> None:
+    manifest = json.loads((released[0] / "manifest.json").read_text())
+    assert {
+        "format_version", "shoal_version", "method", "parameters", "claim", "crs", "cell_m", "slot_s", "unit_of_protection", "verdict",
+        "losses", "n_records", "n_samples", "publishable", "release_sha256",
+    } <= manifest.keys()  # fmt: skip
+    assert manifest["claim"]["type"] == "k-anonymity"
+    assert {"holds", "checked", "findings"} <= manifest["verdict"].keys()
+    assert {"rows", "samples_suppressed", "subjects_suppressed"} <= manifest["losses"].keys()
+
+
+def test_a_changed_release_is_refused_with_exit_1(
+    city: Path, released: tuple[Path, Path], shoal: Shoal
+) -> None:
+    folder, linkage = released
+    table = pq.read_table(folder / "release.parquet")
+    pq.write_table(table.slice(1), folder / "release.parquet")
+    outcome = shoal("verify", city, folder, "--linkage", linkage)
+    assert outcome.code == 1
+    assert "DOES NOT HOLD" in outcome.out
+    assert not any(uid in outcome.out + outcome.err for uid in pq.read_table(linkage)["uid"].to_pylist())
+
+
+def test_verify_works_on_rows_in_another_order(
+    city: Path, released: tuple[Path, Path], tmp_path: Path, shoal: Shoal
+) -> None:
+    folder, linkage = released
+    table = pq.read_table(city)
+    pq.write_table(table.take(list(range(table.num_rows - 1, -1, -1))), tmp_path / "reversed.parquet")
+    assert shoal("verify", tmp_path / "reversed.parquet", folder, "--linkage", linkage).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "keys"),
+    [
+        (("inspect", "{city}"), {"subjects", "samples"}),
+        (("assess", "{city}", "--k", "2", "--k", "3"), {"subjects", "gaps", "tail"}),
+        (("synthesize", "{tmp}/new.parquet", "--subjects", "5", "--days", "1"), {"rows", "subjects"}),
+        (
+            ("anonymize", "{city}", "--output", "{tmp}/r"),
+            {"verdict", "losses", "n_records", "output", "accuracy"},
+        ),
+    ],
+)
+def test_json_stands_alone_on_standard_output(
+    words: tuple[str, ...], keys: set[str], city: Path, tmp_path: Path, shoal: Shoal
+) -> None:
+    outcome = shoal(*(word.format(city=city, tmp=tmp_path) for word in words), "--json")
+    assert outcome.code == 0
+    assert keys <= json.loads(outcome.out).keys()
+
+
+def test_demo_writes_everything(tmp_path: Path, shoal: Shoal) -> None:
+    began = time.monotonic()
+    outcome = shoal("demo", "--output", tmp_path / "demo", "--json")
+    assert time.monotonic() - began < 60
+    assert outcome.code == 0
+    folder = tmp_path / "demo"
+    assert json.loads(outcome.out)["n_records"] == 1000
+    assert (
+        shoal(
+            "verify", folder / "city.parquet", folder / "release", "--linkage", folder / "linkage.parquet"
+        ).code
+        == 0
+    )
+
+
+def test_settings_file_stands_in_for_options(city: Path, tmp_path: Path, shoal: Shoal) -> None:
+    config = tmp_path / "study.toml"
+    config.write_text('k = 3\nsuppress-space = "15km"\nmethod = "glove"\ncell = "200m"\n')
+    outcome = shoal("anonymize", city, "--config", config, "--output", tmp_path / "r", "--json")
+    manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
+    assert (outcome.code, manifest["claim"]["k"], manifest["cell_m"]) == (0, 3, 200)
+    assert manifest["parameters"]["suppress_space_m"] == 15_000
+    assert shoal("anonymize", city, "--config", config, "--k", 2, "--output", tmp_path / "r2").code == 0
+    assert json.loads((tmp_path / "r2" / "manifest.json").read_text())["claim"]["k"] == 2
+
+
+def test_research_seed_marks_the_release_and_is_not_in_it(city: Path, tmp_path: Path, shoal: Shoal) -> None:
+    for name in ("a", "b"):
+        outcome = shoal("anonymize", city, "--output", tmp_path / name, "--research-seed", 987654321)
+        assert "NOT FOR PUBLICATION" in outcome.out
+    assert (tmp_path / "a/release.parquet").read_bytes() == (tmp_path / "b/release.parquet").read_bytes()
+    manifest = (tmp_path / "a/manifest.json").read_text()
+    assert json.loads(manifest)["publishable"] is False
+    assert "987654321" not in manifest + (tmp_path / "a/report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("anonymize", "{city}", "--k", "1", "--output", "{tmp}/r"), "k = 1 hides nobody; choose k >= 2"),
+        (
+            ("anonymize", "{city}", "--k", "41", "--output", "{tmp}/r"),
+            "k = 41 needs at least 41 people, and the data has 40",
+        ),
+        (("anonymize", "{city}", "--output", "{tmp}"), "exists; choose another --output or remove it first"),
+        (
+            ("anonymize", "{city}", "--output", "{tmp}/r", "--linkage", "{tmp}/r/linkage.parquet"),
+            "would lie inside the release folder",
+        ),
+        (
+            ("anonymize", "{city}", "--output", "{tmp}/r", "--private-report", "{tmp}/r/p.html"),
+            "inside the release folder",
+        ),
+        (
+            ("anonymize", "{city}", "--output", "{tmp}/r", "--suppress-space", "15"),
+            "write a number and a unit, for example 500m or 2km",
+        ),
+        (("anonymize", "{city}", "--output", "{tmp}/r", "--suppress-space", "1m"), "nothing to publish"),
+        (("anonymize", "{city}", "--output", "{tmp}/r", "--method", "magic"), "'magic' is not"),
+        (("anonymize", "{city}", "--output", "{tmp}/r", "--no-snap"), "without --no-snap"),
+        (("anonymize", "{city}"), "Missing option '--output'"),
+        (("anonymize", "{tmp}/none.parquet", "--output", "{tmp}/r"), "none.parquet"),
+        (("anonymize", "{city}", "--config", "{tmp}/none.toml", "--output", "{tmp}/r"), "cannot read"),
+        (("verify", "{city}", "{tmp}"), "is not a release folder: it has no manifest.json"),
+        (("verify", "{city}", "{tmp}", "--cell", "1km"), "leave out --cell"),
+        (("synthesize", "{city}", "--subjects", "5"), "exists"),
+        (("inspect", "{city}", "--id", "phone"), "phone"),
+        (("blur",), "No such command 'blur'"),
+    ],
+)
+def test_misuse_is_one_line_and_exit_2(
+    words: tuple[str, ...], message: str, city: Path, tmp_path: Path, shoal: Shoal
+) -> None:
+    outcome = shoal(*(word.format(city=city, tmp=tmp_path) for word in words))
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert [
+        line.startswith("shoal: ")
+        for line in outcome.err.splitlines()
+        if not line.startswith(("read ", "note: "))
+    ] == [True]
+    assert outcome.out == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == []
+
+
+def test_unknown_entry_of_a_settings_file_is_named(city: Path, tmp_path: Path, shoal: Shoal) -> None:
+    (tmp_path / "study.toml").write_text("kk = 3\n")
+    outcome = shoal("anonymize", city, "--config", tmp_path / "study.toml", "--output", tmp_path / "r")
+    assert outcome.code == 2
+    assert "sets 'kk', which is no option of this command" in outcome.err
+
+
+@pytest.mark.parametrize("option", ["--output", "--linkage", "--private-report"])
+def test_unwritable_output_is_said(option: str, city: Path, tmp_path: Path, shoal: Shoal) -> None:
+    (tmp_path / "file").write_text("")
+    outcome = shoal("anonymize", city, "--output", tmp_path / "r", option, tmp_path / "file" / "x")
+    assert outcome.code == 2
+    assert f"cannot write {tmp_path / 'file' / 'x'}: a part of the path is a file" in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_full_disk_leaves_nothing(
+    city: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def onto_a_full_disk(_release: object, _path: Path) -> None:
+        with Path("/dev/full").open("wb", buffering=0) as file:
+            file.write(b"x" * 4096)
+
+    monkeypatch.setattr("shoal.publishing.publish.write_table", onto_a_full_disk)
+    outcome = shoal("anonymize", city, "--output", tmp_path / "r", "--linkage", tmp_path / "l.parquet")
+    assert outcome.code == 2
+    assert "the disk is full" in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_release_that_fails_its_check_is_not_written(
+    city: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shoal.methods.glove import glove
+
+    honest = glove.Glove.claim
+    monkeypatch.setattr(glove.Glove, "claim", lambda self: type(honest(self))(k=40))
+    outcome = shoal(
+        "anonymize", city, "--k", 2, "--output", tmp_path / "r", "--linkage", tmp_path / "l.parquet"
+    )
+    assert outcome.code == 1
+    assert "does not keep its promise and was not written: class-below-k" in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_nothing_half_written(stop: signal.Signals, tmp_path: Path) -> None:
+    raw = tmp_path / "raw.parquet"
+    write_synthetic(raw, 1500, 7, 1)
+    output = tmp_path / "out"
+    output.mkdir()
+    words = [
+        "anonymize",
+        str(raw),
+        "--k",
+        "5",
+        "--output",
+        str(output / "r"),
+        "--linkage",
+        str(output / "l.parquet"),
+    ]
+    running = subprocess.Popen([sys.executable, "-m", "shoal", *words], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list(output.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert list(output.iterdir()), "the release folder is prepared under another name first"
+    running.send_signal(stop)
+    _, shown = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "interrupted; nothing half-written is left" in shown
+    assert "Traceback" not in shown
+    assert list(output.iterdir()) == []
+
+
+def test_an_interrupt_the_moment_the_folder_is_made_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = Path.mkdir
+
+    def interrupted(path: Path, *args: Any, **settings: Any) -> None:
+        make(path, *args, **settings)
+        if ".partial-" in path.name:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "mkdir", interrupted)
+    with pytest.raises(KeyboardInterrupt), staged_folder(tmp_path / "r"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_spelled_out_for_help_are_the_real_ones() -> None:
+    assert set(METHODS) == set(cli_methods.METHOD_OPTIONS)
+    for name, method in METHODS.items():
+        assert list(method().parameters()) == list(cli_methods.METHOD_OPTIONS[name])
+    assert tuple(GENERALIZE) == cli_methods.GENERALIZE
+    assert cli_methods.HIDING == HIDING
+    assert cli_methods.DISTANCE == DISTANCE
+    assert cli_methods.CLUSTERING == CLUSTERING
+    assert LEFTOVER == ("merge", "suppress")
+
+
+@pytest.mark.parametrize("words", [(), *((name,) for name in cli.shoal.commands)])
+def test_help_teaches(words: tuple[str, ...], shoal: Shoal) -> None:
+    outcome = shoal(*words, "--help")
+    assert outcome.code == 0
+    assert "Usage: shoal" in outcome.out
+    for command in () if not words else [cli.shoal.commands[words[0]]]:
+        assert all(option.help for option in command.params if isinstance(option, click.Option))
+
+
+def best_seconds(code: str) -> float:
+    """The least processor time of five fresh interpreters, which noise on the machine cannot lower."""
+    spent = []
+    for _ in range(5):
+        before = os.times()
+        subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+        after = os.times()
+        spent.append(
+            after.children_user + after.children_system - before.children_user - before.children_system
+        )
+    return min(spent)
+
+
+def test_import_and_help_are_quick() -> None:
+    assert best_seconds("import shoal") < 0.5
+    assert best_seconds("from shoal.cli.main import main; main(['--help'])") < 0.3
+
+
+def test_public_names_exist() -> None:
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+    assert set(package.__all__) <= set(dir(package))
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        package.nothing  # noqa: B018  (the access itself is what is tested)

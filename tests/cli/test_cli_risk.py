@@ -1,0 +1,102 @@
+"""The commands that judge a release: JSON as pinned, exit codes, one-line errors."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from command_line import Shoal
+from shoal.synthetic import write_synthetic
+from shoal.utility import METRICS
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "city.parquet"
+    write_synthetic(path, 40, 2, 5)
+    return path
+
+
+@pytest.fixture
+def released(city: Path, tmp_path: Path, shoal: Shoal) -> tuple[Path, Path]:
+    folder, linkage = tmp_path / "release", tmp_path / "linkage.parquet"
+    assert shoal("anonymize", city, "--k", 4, "--output", folder, "--linkage", linkage, "--quiet").code == 0
+    return folder, linkage
+
+
+def test_attack_prints_the_pinned_json(city: Path, released: tuple[Path, Path], shoal: Shoal) -> None:
+    folder, linkage = released
+    words = ("attack", city, folder, "--linkage", linkage, "--knowledge", "points:4", "--seed", 1, "--json")
+    outcome = shoal(*words)
+    assert outcome.code == 0
+    shown = json.loads(outcome.out)["attacks"]
+    pinned = {"name", "knowledge", "target", "tries", "successes", "rate", "low", "high", "baseline"}
+    assert all(pinned <= entry.keys() for entry in shown)
+    rates = {(entry["name"], entry["target"]): entry for entry in shown}
+    assert rates["linkage", "release"]["rate"] <= 1 / 4
+    assert rates["linkage", "release"]["knowledge"] == "4 exact points"
+    assert rates["unicity", "raw"]["rate"] > 0.9
+    assert shoal(*words).out == outcome.out
+
+
+def test_attack_in_words_with_a_control_group(
+    city: Path, released: tuple[Path, Path], tmp_path: Path, shoal: Shoal
+) -> None:
+    folder, linkage = released
+    write_synthetic(tmp_path / "others.parquet", 30, 2, 9)
+    others = pq.read_table(tmp_path / "others.parquet")
+    renamed = others.set_column(0, "uid", [[f"other {name}" for name in others["uid"].to_pylist()]])
+    pq.write_table(renamed, tmp_path / "others.parquet")
+    without = shoal("attack", city, folder, "--linkage", linkage, "--knowledge", "top:1")
+    assert "no control group" in without.out
+    with_one = shoal("attack", city, folder, "--linkage", linkage, "--control", tmp_path / "others.parquet")
+    assert with_one.code == 0
+    assert "control" in with_one.out
+    assert "no control group" not in with_one.out
+
+
+def test_measure_prints_every_metric(city: Path, released: tuple[Path, Path], shoal: Shoal) -> None:
+    folder, linkage = released
+    shown = json.loads(shoal("measure", city, folder, "--linkage", linkage, "--json").out)["measurements"]
+    assert [entry["name"] for entry in shown] == list(METRICS)
+    assert {entry["better"] for entry in shown} == {"higher", "lower"}
+    lines = shoal("measure", city, folder, "--linkage", linkage, "--quiet").out.splitlines()
+    assert [line.split()[0] for line in lines] == list(METRICS)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("attack", "{city}", "{release}", "--linkage", "{linkage}", "--knowledge", "magic"),
+            "choose from points:P",
+        ),
+        (("attack", "{city}", "{release}", "--linkage", "{linkage}", "--cell", "1km"), "leave out --cell"),
+        (("attack", "{city}", "{release}"), "Missing option '--linkage'"),
+        (("attack", "{city}", "{tmp}", "--linkage", "{linkage}"), "is not a release folder"),
+        (("measure", "{other}", "{release}", "--linkage", "{linkage}"), "does not belong to this raw data"),
+        (("attack", "{other}", "{release}", "--linkage", "{linkage}"), "does not belong to this raw data"),
+    ],
+)
+def test_misuse_is_one_line_and_exit_2(
+    words: tuple[str, ...],
+    message: str,
+    city: Path,
+    released: tuple[Path, Path],
+    tmp_path: Path,
+    shoal: Shoal,
+) -> None:
+    write_synthetic(tmp_path / "other.parquet", 10, 2, 5)
+    places = {
+        "city": city,
+        "release": released[0],
+        "linkage": released[1],
+        "tmp": tmp_path,
+        "other": tmp_path / "other.parquet",
+    }
+    outcome = shoal(*(word.format(**places) for word in words))
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert len([line for line in outcome.err.splitlines() if line.startswith("shoal: ")]) == 1
+    assert outcome.out == ""

@@ -1,0 +1,161 @@
+"""SQLite and PostgreSQL alike: counts as brute force gives them, old files brought up to date, transactions whole or not at all."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service_town import PLACES, TERMS, identity_of, seed
+from shoal.collect.faults import PeerError
+from shoal.collect.matching.cylinders import Cylinder
+from shoal.collect.matching.similarity import Likeness
+from shoal.collect.server.http_collector import collector_application
+from shoal.collect.storage.database import Database, UnavailableError
+from shoal.collect.storage.migrations import AUTHORITY, MIGRATIONS
+from shoal.collect.storage.phi import PhiStore
+from shoal.errors import InputError, MisuseError
+from test_collect_kills import kill_once
+from test_collect_round import naive_count, release, trajectories
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with Database(database_url) as opened:
+        yield opened
+
+
+@settings(max_examples=100)
+@given(
+    stored=st.lists(st.tuples(st.integers(0, 3), trajectories), max_size=12),
+    queries=st.lists(trajectories.filter(lambda t: len(t) > 1), max_size=4),
+)
+def test_postgres_counts_as_brute_force_does(
+    postgres_store: PhiStore, stored: list[tuple[int, list[Cylinder]]], queries: list[list[Cylinder]]
+) -> None:
+    releases = [release(i, who, own) for i, (who, own) in enumerate(stored)]
+    likeness = Likeness(theta_m=333.3, theta_min=7)
+    postgres_store.database.change("TRUNCATE record, place, contributor")
+    postgres_store.add_all(releases, day=3)
+    for query in queries:
+        for without in (None, (1).to_bytes(16)):
+            count = postgres_store.count(query, likeness, 4, without=without)
+            assert (count.people, count.occurrences) == naive_count(releases, query, likeness, without)
+            for enough in (1, 2, 3):
+                some = postgres_store.count(query, likeness, 4, without=without, enough=enough)
+                assert min(some.people, enough) == min(count.people, enough)
+        assert postgres_store.count(query, likeness, 3).people == 0
+
+
+@pytest.fixture(scope="module")
+def postgres_store(postgres_server: str) -> Iterator[PhiStore]:
+    with PhiStore(Database(postgres_server)) as store:
+        yield store
+
+
+def test_releases_are_stored_once_whole_or_not_at_all(database: Database) -> None:
+    store, pair = PhiStore(database), [Cylinder(10, 5, 0, 0, 10), Cylinder(30, 5, 0, 0, 10)]
+    identifier = store.add(release(1, 1, pair), 4)
+    assert store.add(release(1, 1, pair), 9) == identifier
+    assert database.rows("SELECT day FROM record WHERE name = ?", (release(1, 1, pair).name,)) == [(4,)]
+    with pytest.raises(PeerError, match="name of another"):
+        store.add_all([release(5, 1, pair), release(1, 2, pair[:1])], 0)
+    assert (store.n_records, store.count(pair, Likeness(), 5).people) == (1, 1)
+    store.add_bootstrap(release(2, 2, pair), day=0, until_day=5)
+    count = store.count(pair, Likeness(), 5)
+    assert (count.people, count.bootstrap, count.occurrences) == (1, 1, 2)
+    assert (store.expire(4), store.expire(5), store.n_records) == (0, 1, 1)
+    assert store.claim_key(identifier) == bytes(32)
+    assert database.rows("SELECT COUNT(*) FROM place") == [(2,)]
+
+
+def test_many_threads_write_without_losing_anything(database: Database) -> None:
+    def write(first: int) -> None:
+        for number in range(first, first + 10):
+            PhiStore(database).add(release(number, number, [Cylinder(number, 5, 0, 0, 10)]), 0)
+
+    threads = [threading.Thread(target=write, args=(100 * i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert PhiStore(database).n_records == 60
+
+
+def test_opening_again_keeps_everything_and_a_newer_schema_is_refused(database_url: str) -> None:
+    with PhiStore(Database(database_url)) as store:
+        store.add(release(1, 1, [Cylinder(10, 5, 0, 0, 10)]), 0)
+    with PhiStore(Database(database_url)) as store:
+        assert store.n_records == 1
+    with Database(database_url) as newer:
+        newer._set_version(len(MIGRATIONS) + 1)
+    with pytest.raises(InputError, match="newer shoal"):
+        Database(database_url)
+
+
+def test_the_first_schema_is_brought_up_to_date_with_what_it_holds(tmp_path: Path) -> None:
+    file = tmp_path / "old.sqlite"
+    with PhiStore(Database(file, MIGRATIONS[:1])) as store:
+        store.add(release(1, 1, [Cylinder(10, 5, 0, 0, 10)] * 2), 0)
+    old = sqlite3.connect(file)
+    assert old.execute("PRAGMA user_version").fetchone() == (1,)
+    old.close()
+    with PhiStore(file) as store:
+        assert store.n_records == 1
+        assert store.database.rows("SELECT COUNT(*) FROM ticket") == [(0,)]
+        assert store.count([Cylinder(10, 5, 0, 0, 10)], Likeness(), 1).people == 1
+
+
+def test_a_collector_that_lost_its_key_does_not_go_on_under_another(database_url: str) -> None:
+    """Its releases could be claimed by nobody, and every device that knew it would refuse it."""
+
+    def start(key: bytes) -> None:
+        with Database(database_url) as database:
+            collector_application(database, key, TERMS, PLACES, bytes, round_size=3, join_s=60, quota=5)
+
+    start(seed("server"))
+    start(seed("server"))
+    with pytest.raises(
+        InputError, match=f"belongs to the collector with the key {identity_of(seed('server')).hex()}"
+    ):
+        start(seed("another"))
+    start(seed("server"))
+
+
+def test_what_is_no_database_of_ours_is_refused_in_words(tmp_path: Path) -> None:
+    for nothing in ("mysql://somewhere/else", "sqlite:///", "sqlite://x"):
+        with pytest.raises(MisuseError, match="sqlite:///FILE"):
+            Database(nothing)
+    with pytest.raises(InputError, match="name another file"):
+        Database(tmp_path / "no such folder" / "file")
+    with pytest.raises(InputError) as refused:
+        Database("postgresql://someone:topsecret@127.0.0.1:1/none")
+    assert "topsecret" not in str(refused.value)
+    file = tmp_path / "collector.sqlite"
+    Database(file).close()
+    with pytest.raises(InputError, match="newer shoal"):
+        Database(file, AUTHORITY)
+
+
+def test_a_killed_writer_loses_no_acknowledged_release_in_postgres(postgres_url: str) -> None:
+    acknowledged = []
+    for attempt in range(3):
+        acknowledged += kill_once(postgres_url, 1_000_000 * attempt, 0.05)
+    assert acknowledged
+    with PhiStore(Database(postgres_url)) as store:
+        assert all(store.identifier(number.to_bytes(16)) for number in acknowledged)
+        assert store.database.rows("SELECT COUNT(*) FROM place") == [(4 * store.n_records,)]
+
+
+def test_a_lost_connection_to_postgres_is_named_and_mended(postgres_url: str, postgres_server: str) -> None:
+    with PhiStore(Database(postgres_url)) as store, Database(postgres_server) as admin:
+        store.add(release(1, 1, [Cylinder(10, 5, 0, 0, 10)]), 0)
+        (name,) = store.database.rows("SELECT current_database()")[0]
+        admin.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ?", (name,))
+        with pytest.raises(UnavailableError, match="try again"):
+            store.add(release(2, 1, [Cylinder(10, 5, 0, 0, 10)]), 0)
+        store.add(release(2, 1, [Cylinder(10, 5, 0, 0, 10)]), 0)
+        assert store.n_records == 2

@@ -1,0 +1,313 @@
+"""The collector over a real socket: named errors, limits, logs and metrics without content, TLS, signed replies."""
+
+import hashlib
+import http.client
+import json
+import random
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from urllib.parse import urlsplit
+
+import pytest
+
+from service_town import PLACES, TERMS, identity_of, running, seed
+from shoal.collect.device.http_client import Server
+from shoal.collect.faults import PeerError
+from shoal.collect.matching.cylinders import Cylinder
+from shoal.collect.matching.records import Query, encode_query
+from shoal.collect.roles.participant_round import Device
+from shoal.collect.roles.wire import BODY_BYTES, Call, authorization, check_reply, read_terms, unpack
+from shoal.collect.server.http import bound
+from shoal.collect.server.http_authority import ClaimBook, authority_application
+from shoal.collect.server.http_collector import collector_application
+from shoal.collect.storage.database import Database
+from shoal.collect.storage.migrations import AUTHORITY
+from shoal.errors import InputError, MisuseError
+
+KEY = seed("server")
+MEMBER = seed("sign", 0)
+
+
+class Site:
+    """A collector at an address, with one group of three whose lots are drawn."""
+
+    def __init__(self, url: str, database: Database) -> None:
+        self.url, self.database = url, database
+        self.server, self.book = (
+            Server(url),
+            ClaimBook(Database(None, AUTHORITY), seed("authority"), frozenset()),
+        )
+        self.group = seed("group")
+        for place in range(3):
+            row = (1, identity_of(seed("sign", place)), bytes(64), self.group, place)
+            database.change(
+                "INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, 0, ?, ?)",
+                row,
+            )
+        values = (bytes(32), TERMS.model_dump_json(), time.time() + 1000)
+        database.change(
+            "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'grouped', 0, ?)",
+            values,
+        )
+
+    def raw(
+        self, method: str, target: str, body: bytes = b"", headers: dict[str, str] | None = None
+    ) -> tuple[int, bytes, dict[str, str]]:
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=30)
+        connection.request(method, target, body, headers or {})
+        response = connection.getresponse()
+        content = response.read()
+        connection.close()
+        return response.status, content, {name.lower(): value for name, value in response.headers.items()}
+
+    def signed(
+        self, method: str, target: str, body: bytes = b"", *, late_s: float = 0.0, to: bytes | None = None
+    ) -> tuple[int, str]:
+        """Status, and the name of the error."""
+        header = authorization(
+            MEMBER, identity_of(MEMBER), to or identity_of(KEY), method, target, body, time.time() - late_s
+        )
+        status, content, _ = self.raw(method, target, body, {"Authorization": header})
+        return status, json.loads(content)["error"] if status >= 400 else ""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with Database(tmp_path / "collect.sqlite") as database:
+        app = collector_application(
+            database, KEY, TERMS, PLACES, lambda n: seed("draw")[:n], round_size=3, join_s=60, quota=5
+        )
+        with running(app) as url:
+            site = Site(url, database)
+            yield site
+            site.server.close()
+
+
+def question(number: int, lat_udeg: int = 0) -> bytes:
+    good = encode_query(Query(seed(number)[:16], (Cylinder(5, 5, 1, 1, 1), Cylinder(9, 5, 1, 1, 1))))
+    return good[:20] + lat_udeg.to_bytes(4, signed=True) + good[24:]
+
+
+def test_every_refusal_has_a_name(site: Site) -> None:
+    ask, other = f"/v1/groups/{site.group.hex()}/questions", f"/v1/groups/{seed('other').hex()}/questions"
+    assert site.signed("GET", "/v1/letters?after=0") == (200, "")
+    assert site.signed("GET", "/v1/letters?after=0", late_s=400) == (401, "clock-skew")
+    assert site.signed("GET", "/v1/letters?after=0", late_s=-400) == (401, "clock-skew")
+    assert site.signed("GET", "/v1/letters?after=0", to=seed("another server")) == (401, "bad-signature")
+    assert site.signed("GET", "/v1/letters?after=-1") == (422, "out-of-range")
+    assert site.signed("GET", "/v1/letters?after=nan") == (422, "bad-frame")
+    assert site.signed("POST", "/v1/letters", b"no letter") == (400, "bad-length")
+    assert site.signed("POST", ask, question(1)) == (200, "")
+    assert site.signed("POST", ask, question(1, 91_000_000)) == (422, "out-of-range")
+    assert site.signed("POST", ask, question(1)[:-1]) == (400, "bad-length")
+    assert site.signed("POST", ask, bytes(148)) == (422, "bad-record")
+    assert site.signed("POST", other, question(1)) == (404, "wrong-session")
+    assert site.signed("POST", "/v1/groups/stale/questions", question(1)) == (404, "wrong-session")
+    assert site.signed("POST", f"/v1/rounds/{bytes(32).hex()}/roster", bytes(64)) == (401, "bad-signature")
+    assert site.signed("POST", f"/v1/rounds/{bytes(32).hex()}/reveals", bytes(32)) == (410, "too-late")
+    assert site.signed("POST", f"/v1/rounds/{seed('stale').hex()}/reveals", bytes(32)) == (
+        404,
+        "wrong-session",
+    )
+    assert site.signed("POST", f"/v1/rounds/{bytes(32).hex()}/commits", bytes(2000)) == (413, "bad-length")
+    for header in ("", "Shoal", "Basic x", "Shoal zz 1 AA==", f"Shoal {bytes(32).hex()} nan AA=="):
+        status, content, _ = site.raw("GET", "/v1/letters?after=0", headers={"Authorization": header})
+        assert (status, json.loads(content)["error"]) == (401, "bad-signature")
+    assert json.loads(site.raw("GET", "/nothing")[1])["error"] == "bad-frame"
+    assert site.raw("DELETE", "/v1/letters")[0] == 405
+
+
+def test_a_signed_request_cannot_be_used_for_anything_else(site: Site) -> None:
+    target = f"/v1/groups/{site.group.hex()}/questions"
+    header = {
+        "Authorization": authorization(
+            MEMBER, identity_of(MEMBER), identity_of(KEY), "POST", target, question(1), time.time()
+        )
+    }
+    first, again = (
+        site.raw("POST", target, question(1), header),
+        site.raw("POST", target, question(1), header),
+    )
+    assert (first[0], again[:2]) == (200, first[:2]), "a replay gives the same answer"
+    assert site.database.rows("SELECT SUM(n) FROM quota") == [(1,)], "and costs nothing"
+    assert site.raw("POST", target, question(2), header)[0] == 401
+    assert site.raw("POST", target.replace("questions", "releases"), question(1), header)[0] == 401
+
+
+def test_beyond_the_quota_it_says_when_to_come_back(site: Site) -> None:
+    target, body = f"/v1/groups/{site.group.hex()}/questions", b"".join(map(question, range(4)))
+    assert site.signed("POST", target, body) == (200, "")
+    for _ in range(2):
+        header = {
+            "Authorization": authorization(
+                MEMBER, identity_of(MEMBER), identity_of(KEY), "POST", target, body[:296], time.time()
+            )
+        }
+        status, content, headers = site.raw("POST", target, body[:296], header)
+        assert (status, json.loads(content)["error"]) == (429, "too-many")
+        assert 0 < int(headers["retry-after"]) <= 86_401
+    assert site.signed("POST", target, question(9)) == (200, ""), "what still fits is answered"
+
+
+def test_a_body_beyond_the_limit_is_not_read_to_its_end(site: Site) -> None:
+    parts = urlsplit(site.url)
+    with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=30) as connection:
+        connection.sendall(b"POST /v1/letters HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
+
+        def pour() -> None:
+            try:
+                for _ in range(1000):
+                    connection.sendall(bytes(1_000_000))
+            except OSError:
+                return
+
+        thread = Thread(target=pour)
+        thread.start()
+        reply = connection.recv(65_536)
+        assert b"413" in reply.split(b"\r\n")[0]
+        connection.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    assert BODY_BYTES < 20_000_000
+
+
+def test_logs_and_metrics_hold_no_content(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    target = f"/v1/groups/{site.group.hex()}/questions"
+    assert site.signed("POST", target, question(1)) == (200, "")
+    assert site.raw("GET", "/health")[0] == 200
+    text = site.raw("GET", "/metrics")[1].decode()
+    logged = capfd.readouterr().err
+    lines = [json.loads(line) for line in logged.splitlines()]
+    assert {line["route"] for line in lines} >= {"/v1/groups/{name}/questions", "/health"}
+    assert set(lines[0]) == {"at_s", "route", "status", "ms", "bytes_in", "bytes_out"}
+    for secret in (site.group.hex(), identity_of(MEMBER).hex(), "127.0.0.1"):
+        assert secret not in logged
+        assert secret not in text
+    assert "shoal_phi_queries_total 1" in text
+    assert 'shoal_requests_total{route="/v1/groups/{name}/questions",status="200"} 1' in text
+    assert "shoal_rounds_grouped 1" in text
+
+
+def test_random_requests_are_refused_by_name_and_never_crash(site: Site) -> None:
+    chance, routes = (
+        random.Random(1),
+        ("rounds/{}/roster", "rounds/{}/commits", "letters", "groups/{}/questions", "groups/{}/releases"),
+    )
+    statuses: set[int] = set()
+    for _ in range(150):
+        name = chance.choice(
+            [site.group.hex(), bytes(32).hex(), chance.randbytes(chance.randrange(40)).hex()]
+        )
+        target = "/v1/" + chance.choice(routes).format(name)
+        body = chance.choice(
+            [
+                question(1) * chance.randrange(3),
+                chance.randbytes(148),
+                chance.randbytes(chance.randrange(400)),
+            ]
+        )
+        statuses.add(site.signed("POST", target, body)[0])
+    assert max(statuses) < 500
+    assert statuses >= {400, 404, 422}
+
+
+def test_a_fault_of_our_own_is_named_and_says_no_more(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("a secret")
+
+    monkeypatch.setattr("shoal.collect.server.mailbox.Post.fetch", broken)
+    assert site.signed("GET", "/v1/letters?after=0") == (500, "internal")
+    logged = capfd.readouterr().err
+    assert '"fault": "RuntimeError"' in logged
+    assert "a secret" not in logged
+    assert "shoal_faults_total 1" in site.raw("GET", "/metrics")[1].decode()
+
+
+def test_replies_are_signed_for_their_question(site: Site) -> None:
+    status, body, headers = site.raw("GET", "/v1/about")
+    assert status == 200
+    check_reply(identity_of(KEY), "/v1/about", body, headers["shoal-signature"])
+    for key, target, content, signed in (
+        (seed("x"), "/v1/about", body, headers["shoal-signature"]),
+        (identity_of(KEY), "/v1/rounds", body, headers["shoal-signature"]),
+        (identity_of(KEY), "/v1/about", body + b" ", headers["shoal-signature"]),
+        (identity_of(KEY), "/v1/about", body, None),
+        (identity_of(KEY), "/v1/about", body, "no hexadecimal"),
+    ):
+        with pytest.raises(PeerError, match="bad-signature"):
+            check_reply(key, target, content, signed)
+    device = Device("user", MEMBER, bytes(32), identity_of(KEY), bytes(32), bytes(32))
+    ask = Call(
+        "POST",
+        f"/v1/groups/{site.group.hex()}/questions",
+        next(one for one in map(question, range(5000)) if begins_like_json(one)),
+    )
+    for call in (Call("GET", "/v1/rounds"), Call("GET", "/v1/letters?after=0"), ask):
+        assert site.server.send(call, device, time.time()).status == 200, (
+            "binary replies are signed, too, whatever they begin with"
+        )
+    impostor = Device("user", MEMBER, bytes(32), identity_of(seed("another")), bytes(32), bytes(32))
+    with pytest.raises(PeerError, match="bad-signature"):
+        site.server.send(Call("GET", "/v1/rounds"), impostor, time.time())
+
+
+def begins_like_json(record: bytes) -> bool:
+    return hashlib.blake2b(record, digest_size=32).digest()[:1] == b"{"
+
+
+def test_terms_and_mailbags_that_make_no_sense_are_refused() -> None:
+    for terms in (
+        {"theta_m": float("nan")},
+        {"group_size": 2},
+        {"n_real": 1024, "n_fake": 1},
+        {"group_size": 15, "n_real": 1000},
+        {"x": 1},
+        7,
+    ):
+        with pytest.raises(PeerError, match="out-of-range"):
+            read_terms(terms)
+    for mailbag in (b"x", bytes(12), bytes(11) + b"\x05" + b"abcd"):
+        with pytest.raises(PeerError, match="bad-length"):
+            unpack(mailbag)
+    assert unpack(bytes(7) + b"\x09" + bytes(3) + b"\x02" + b"ab") == [(9, b"ab")]
+
+
+def test_tls_by_configuration(tmp_path: Path) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost -addext"
+    subprocess.run(
+        [*command.split(), "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)],
+        check=True,
+        capture_output=True,
+    )
+    with Database(None, AUTHORITY) as database:
+        app = authority_application(ClaimBook(database, seed("authority"), frozenset()), quiet=True)
+        server, listening, url = bound(app, "127.0.0.1", 0, cert, key)
+        thread = Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            assert url.startswith("https://")
+            trusting = Server(url, cert)
+            assert "signing_key" in trusting.about()
+            trusting.close()
+            with pytest.raises(InputError, match="does not answer"):
+                Server(url).about()
+        finally:
+            server.should_exit = True
+            thread.join()
+            listening.close()
+
+
+def test_addresses_that_lead_nowhere_are_named(site: Site) -> None:
+    for url in ("collect.example.org", "ftp://x", "http://", "http://x/path?query"):
+        with pytest.raises(MisuseError, match="no address of a server"):
+            Server(url)
+    with pytest.raises(InputError, match="does not answer"):
+        Server("http://127.0.0.1:1").about()
+    with pytest.raises(InputError, match="nothing can listen"):
+        bound(authority_application(site.book), "127.0.0.1", urlsplit(site.url).port or 0)

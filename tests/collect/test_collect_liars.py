@@ -1,0 +1,467 @@
+"""What a lying collector, a hostile member or somebody on the line tries against a device, beyond wrong answers."""
+
+import hashlib
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from nacl.bindings import (
+    crypto_core_ed25519_add,
+    crypto_core_ed25519_scalar_add,
+    crypto_core_ed25519_scalar_mul,
+    crypto_core_ed25519_scalar_reduce,
+    crypto_scalarmult_ed25519_base_noclamp,
+)
+
+from service_town import (
+    PLACES,
+    START_S,
+    TERMS,
+    TODAY,
+    Town,
+    device_for,
+    identity_of,
+    journey_for,
+    kinds,
+    running,
+    seed,
+    volunteers,
+)
+from shoal.collect.crypto.chance import Chance
+from shoal.collect.device.disk import Kept, StateFolder
+from shoal.collect.device.http_client import Server, travel
+from shoal.collect.device.participation import Plan, connect
+from shoal.collect.device.profile import Profile, apply
+from shoal.collect.faults import PeerError
+from shoal.collect.matching.cylinders import cylinder_for
+from shoal.collect.roles.authority import check_signature, signature
+from shoal.collect.roles.consent import OPEN
+from shoal.collect.roles.lottery import Lots
+from shoal.collect.roles.wire import (
+    DAY_S,
+    Call,
+    PublicPlaces,
+    Reply,
+    bundles,
+    read_json,
+    read_terms,
+    unbundle,
+)
+from shoal.collect.server.http import bound
+from shoal.collect.server.http_collector import collector_application
+from shoal.collect.storage.database import Database
+from shoal.collect.storage.migrations import AUTHORITY
+from shoal.collect.storage.phi import PhiStore
+from shoal.errors import InputError, MisuseError, OutputError
+from shoal.report.pages.preview import preview_page
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    with Database() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("status", [200, 201, 206, 302])
+def test_a_reply_that_is_no_error_must_be_signed_whatever_its_status(
+    status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody on the line answers in the collector's place."""
+    device = device_for(0, seed("server"), Town(Database(), 3).book)
+    server = Server("http://127.0.0.1:1")
+    monkeypatch.setattr(server, "_exchange", lambda *_: (Reply(status, b'{"stored": true}'), None))
+    with pytest.raises(PeerError, match="bad-signature"):
+        server.send(Call("POST", "/v1/groups/x/releases"), device, START_S)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(404, b"<html>no such page"), (429, b""), (408, b"{}"), (503, b"busy")]
+)
+def test_the_word_of_a_proxy_ends_no_round(status: int, body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    journey = Town(Database(), 3).journeys[0]
+    server = Server("http://127.0.0.1:1")
+    monkeypatch.setattr(server, "_exchange", lambda *_: (Reply(status, body), None))
+    with pytest.raises(InputError, match="goes on from here"):
+        travel(journey, {"collector": server}, lambda: None, lambda _: None, poll_s=0.01, patience_s=0.15)
+    assert journey.ending is None
+
+
+def test_a_signature_has_one_length_and_a_key_too() -> None:
+    """What is signed for one purpose could end with what another purpose signs; a longer signature would hide the beginning."""
+    inner = b"the text of another purpose"
+    other = hashlib.blake2b(b"receipt", digest_size=32, person=b"shoal purpose").digest() + inner
+    signed = signature(seed("signer"), b"reply", b"first part" + other)
+    moved = (
+        signed + hashlib.blake2b(b"reply", digest_size=32, person=b"shoal purpose").digest() + b"first part"
+    )
+    with pytest.raises(PeerError, match="bad-signature"):
+        check_signature(identity_of(seed("signer")), b"receipt", inner, moved)
+    for key in (b"", b"x" * 31, identity_of(seed("signer")) + b"x"):
+        with pytest.raises(PeerError, match="bad-signature"):
+            check_signature(key, b"receipt", inner, signature(seed("signer"), b"receipt", inner))
+
+
+def test_a_release_that_others_stored_counts_as_hers_though_she_never_heard_of_it(database: Database) -> None:
+    """Otherwise she would be one of the k others in her own crowd."""
+    volunteers(PhiStore(database), 3, TODAY - 1)
+    town = Town(database, 3)
+    town.tamper = lambda number, call: None if number == 1 and call.target.endswith("/releases") else call
+    endings = town.run(most_s=3_000)
+    assert {endings[i].kind for i in (0, 2)} == {"shared"}
+    assert town.post.n_records == 6, "hers, too"
+    town.tamper = lambda _, call: call
+    for number, journey in town.journeys.items():
+        town.journeys[number] = journey_for(journey.device, 5, name="again")
+    town.now_s += DAY_S
+    endings = town.run()
+    assert {phi for one in endings.values() for phi in one.checked.values()} == {5}, (
+        "three volunteers and two others, for her as well"
+    )
+
+
+def lying(town: Town, change: Callable[[Call, Any], Any]) -> None:
+    honest = town.answer
+
+    def lie(identity: bytes, call: Call) -> Reply:
+        reply = honest(identity, call)
+        return reply if reply.status != 200 else Reply(200, change(call, reply.body))
+
+    town.answer = lie  # type: ignore[method-assign]  # the lie
+
+
+@pytest.mark.parametrize("days", [-3, 2])
+def test_answers_from_the_state_of_another_day_are_refused(database: Database, days: int) -> None:
+    """Of old, when somebody else's release was not there yet, or of tomorrow, to watch counts move."""
+    volunteers(PhiStore(database), 3, TODAY - 1)
+    town = Town(database, 3)
+
+    def of_another_day(call: Call, body: bytes) -> bytes:
+        if not call.target.endswith("/questions"):
+            return body
+        parts = [body[at : at + 102] for at in range(0, len(body), 102)]
+        bodies = [one[:34] + (int.from_bytes(one[34:38]) + days).to_bytes(4) for one in parts]
+        return b"".join(one + signature(town.server_seed, b"answer", one) for one in bodies)
+
+    lying(town, of_another_day)
+    endings = town.run()
+    assert kinds(endings) == {"failed"}
+    assert any("another day" in one.message for one in endings.values())
+    assert town.post.n_records == 3, "the volunteers' alone"
+
+
+def view_of(
+    round_name: bytes, phase: str, restarts: object, seeds: list[bytes], commits: dict[str, str] | None = None
+) -> dict[str, Any]:
+    text = TERMS.joined_by(round_name)
+    return {
+        "round": round_name.hex(),
+        "phase": phase,
+        "terms": TERMS.model_dump(),
+        "restarts": restarts,
+        "roster": {identity_of(one).hex(): signature(one, b"join", text).hex() for one in seeds},
+        "commits": commits or {},
+        "reveals": {},
+    }
+
+
+def test_a_collector_cannot_draw_the_lots_until_it_likes_them() -> None:
+    """It sees every secret first: each further start would be a further try at the groups."""
+    people, name = [seed("sign", i) for i in range(5)], bytes(32)
+    lots = Lots(people[0], TERMS, Chance(seed("x")))
+    lots.told(view_of(name, "joining", 0, []))
+    for restarts in (0, 1, 2):
+        assert lots.told(view_of(name, "committing", restarts, people[: 5 - restarts])), (
+            "two restarts are allowed"
+        )
+    with pytest.raises(PeerError, match="bad-answer"):
+        lots.told(view_of(name, "committing", 3, people[:3]))
+
+
+def test_a_frozen_roster_takes_nobody_in() -> None:
+    people, name = [seed("sign", i) for i in range(5)], bytes(32)
+    for later in ([*people[:3], people[4]], people, people[1:]):
+        lots = Lots(people[0], TERMS, Chance(seed("x")))
+        lots.told(view_of(name, "joining", 0, []))
+        lots.told(view_of(name, "committing", 0, people[:4]))
+        if people[0] not in later:
+            assert lots.told(view_of(name, "committing", 1, later)) == [], (
+                "she was left out herself, and looks for the next round"
+            )
+            continue
+        with pytest.raises(PeerError, match="bad-answer"):
+            lots.told(view_of(name, "committing", 1, later))
+
+
+@pytest.mark.parametrize("restarts", [-1, 256, float("inf"), float("nan"), None, "x"])
+def test_numbers_that_are_none_are_refused_by_name(restarts: object) -> None:
+    lots = Lots(seed("sign", 0), TERMS, Chance(seed("x")))
+    lots.told(view_of(bytes(32), "joining", 0, []))
+    with pytest.raises(PeerError):
+        lots.told(view_of(bytes(32), "committing", restarts, [seed("sign", 0)]))
+
+
+@pytest.mark.parametrize("body", [b"[]", b'{"stored": true, "receipts": 3}'])
+def test_bodies_that_nobody_sends_end_a_round_in_words(database: Database, body: bytes) -> None:
+    town = Town(database, 3)
+    lying(town, lambda call, said: body if call.target.endswith("/releases") else said)
+    endings = town.run()
+    assert kinds(endings) == {"failed"}
+    assert all("may be stored" in one.message for one in endings.values()), (
+        "she is told that her release may be out"
+    )
+
+
+def test_depth_is_no_way_to_crash_a_reader() -> None:
+    with pytest.raises(PeerError, match="bad-frame"):
+        read_json(b"[" * 200_000)
+    assert Reply(403, b"[" * 200_000).refusal == ("unavailable", "status 403")
+
+
+def test_circles_are_drawn_anew_once_a_year_at_most() -> None:
+    """Fresh draws around one place average out, so no collector may ask for them more often."""
+    with pytest.raises(PeerError, match="out-of-range"):
+        read_terms({"period_days": 1})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lat_deg": (95.0, 1.0)},
+        {"lon_deg": (float("nan"), 1.0)},
+        {"weights": (10**400, 1)},
+        {"weights": (-1, 1)},
+        {"lon_deg": (1.0,)},
+        {"weights": (0, 0)},
+        {"first_min": -1},
+        {"last_min": 2**40},
+    ],
+)
+def test_places_that_are_none_are_refused_before_anybody_consents(change: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="validation error"):
+        PublicPlaces.model_validate({**PLACES.model_dump(), **change})
+
+
+def test_fakes_are_as_new_as_real_trips_however_long_a_server_runs() -> None:
+    later = PLACES.until(START_S + 400 * DAY_S)
+    assert (later.last_min, later.last_min - later.first_min) == (
+        int(START_S // 60) + 400 * 1440,
+        PLACES.last_min - PLACES.first_min,
+    )
+    with Database() as database:
+        app = collector_application(
+            database,
+            seed("server"),
+            TERMS,
+            PLACES,
+            lambda n: seed("draw")[:n],
+            round_size=3,
+            join_s=60,
+            quota=5,
+            clock=lambda: START_S + 400 * DAY_S,
+            quiet=True,
+        )
+        with running(app) as url:
+            server = Server(url)
+            assert PublicPlaces.model_validate(server.about()["places"]) == later
+            server.close()
+
+
+def torsion() -> bytes:
+    """A point of order 8."""
+    return bytes.fromhex("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a")
+
+
+def test_an_identity_that_nobody_can_write_to_is_refused_at_the_roster(database: Database) -> None:
+    """Its signatures hold (one in eight tries), but no letter can be sealed to it: it would stop every group that it falls into."""
+    town = Town(database, 3)
+    view = town.rounds.open_round(town.now_s)
+    name = bytes.fromhex(view["round"])
+    secret = bytes(crypto_core_ed25519_scalar_reduce(seed("a") + seed("b")))
+    bad = bytes(crypto_core_ed25519_add(crypto_scalarmult_ed25519_base_noclamp(secret), torsion()))
+    text = hashlib.blake2b(b"join", digest_size=32, person=b"shoal purpose").digest() + TERMS.joined_by(name)
+    for attempt in range(200):
+        nonce = bytes(crypto_core_ed25519_scalar_reduce(seed(attempt) + seed("nonce", attempt)))
+        announced = bytes(crypto_scalarmult_ed25519_base_noclamp(nonce))
+        asked = bytes(crypto_core_ed25519_scalar_reduce(hashlib.sha512(announced + bad + text).digest()))
+        signed = announced + bytes(
+            crypto_core_ed25519_scalar_add(nonce, crypto_core_ed25519_scalar_mul(asked, secret))
+        )
+        try:
+            check_signature(bad, b"join", TERMS.joined_by(name), signed)
+            break
+        except PeerError:
+            continue
+    else:
+        pytest.fail("the forgery never held")
+    with pytest.raises(PeerError, match="bad-element"):
+        town.rounds.join(name, bad, signed, town.now_s)
+
+
+def test_no_letter_is_longer_than_the_terms_can_need(database: Database) -> None:
+    """With letters of 16 MiB a member could put 1 GiB into the mailbox of each of the others."""
+    town, first, letter = with_a_letter(database)
+    longest = town.terms.letter_bytes
+    assert len(letter) < longest < 250_000
+    assert town.post.send(first, bundles([letter.ljust(longest, b"x")])[0], town.now_s) == 1
+    with pytest.raises(PeerError, match="bad-length"):
+        town.post.send(
+            first, bundles([letter[:43] + bytes((9,)) + letter[44:].ljust(longest, b"x")])[0], town.now_s
+        )
+    town.run()
+    sent = [
+        len(one) for _, call, _ in town.calls if call.target == "/v1/letters" for one in unbundle(call.body)
+    ]
+    assert max(sent) <= longest
+
+
+def with_a_letter(database: Database) -> tuple[Town, bytes, bytes]:
+    """A town whose group is drawn, one of its members, and the first letter that she is about to send."""
+    town = Town(database, 3)
+    while not any(
+        one.waiting_calls and one.waiting_calls[0].target == "/v1/letters" for one in town.journeys.values()
+    ):
+        for number in town.journeys:
+            town.step(number)
+    journey = next(
+        one
+        for one in town.journeys.values()
+        if one.waiting_calls and one.waiting_calls[0].target == "/v1/letters"
+    )
+    return town, journey.device.identity, unbundle(journey.waiting_calls[0].body)[0]
+
+
+def test_a_mailbag_is_never_longer_than_its_receiver_reads(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two letters that fill it to the byte would stop their receiver for ever: the lengths before them count, too."""
+    town, first, letter = with_a_letter(database)
+    again = letter[:43] + bytes((1,)) + letter[44:]
+    monkeypatch.setattr("shoal.collect.server.mailbox.MAILBAG_BYTES", 2 * len(letter))
+    assert town.post.send(first, bundles([letter, again])[0], town.now_s) == 2
+    owner = bytes(database.rows("SELECT owner FROM letter")[0][0])
+    assert len(town.post.fetch(owner, 0)) <= 2 * len(letter)
+
+
+def test_the_day_that_circles_depend_on_is_her_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collector that chose the day would get fresh circles around the same place whenever it likes."""
+    server_seed, book = seed("server"), Town(Database(), 3).book
+    said = {
+        "server_key": identity_of(server_seed).hex(),
+        "time_s": time.time(),
+        "day": 7,
+        "terms": TERMS.model_dump(),
+    }
+    facts = {**said, "places": PLACES.model_dump(), **book.facts}
+    monkeypatch.setattr(Server, "about", lambda _: facts)
+    there = connect(
+        StateFolder(tmp_path),
+        "http://127.0.0.1:1",
+        "http://127.0.0.1:2",
+        None,
+        "me",
+        lambda n: seed("draw")[:n],
+    )
+    assert abs(there.day - time.time() / DAY_S) < 2
+    facts["time_s"] = float("nan")
+    with pytest.raises(InputError, match="clock"):
+        connect(
+            StateFolder(tmp_path),
+            "http://127.0.0.1:1",
+            "http://127.0.0.1:2",
+            None,
+            "me",
+            lambda n: seed("draw")[:n],
+        )
+
+
+def test_she_is_told_what_the_collector_calls_shared(tmp_path: Path) -> None:
+    """With theta at 5,000 km everything is shared by everybody, whatever her k."""
+    profile = Profile.model_validate({"k": 3, "blur": {"radius": "500m", "gap": "30min"}})
+    terms = TERMS.model_copy(update={"theta_m": 5e6, "theta_min": 9000.0, "group_size": 5})
+    member = journey_for(device_for(0, seed("server"), Town(Database(), 3).book), 3).member
+    readable = tuple(
+        one.url
+        for one in map(Server, ("http://a.example", "http://127.0.0.1:1", "https://b.example"))
+        if one.readable
+    )
+    plan = Plan(profile, apply(profile, member.points), member, (), 3, terms, readable)
+    circles = [
+        cylinder_for(point, blur, bytes(32), 0)
+        for point, blur in zip(plan.applied.points, plan.applied.blurs, strict=True)
+    ]
+    page = preview_page(profile, plan.applied, circles, plan.special)
+    for text in ("\n".join(plan.lines(tmp_path)), page):
+        for part in ("5000 km", "9000 min", "group of 5 or 6", "to http://a.example is not encrypted"):
+            assert part in text
+        assert text.count("is not encrypted") == 1
+    assert any("whoever is in a group with you more than once" in one for one in OPEN), (
+        "tags are seen by the group, too"
+    )
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:abc", "http://[::1", "http://127.0.0.1:99999", "http://exa mple\n"]
+)
+def test_addresses_that_are_none_are_refused_in_words(url: str) -> None:
+    with pytest.raises(MisuseError, match="no address of a server"):
+        Server(url)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"7", b"[", b"[" * 200_000, b'{"server_key": 7}', b'{"server_key": "zz"}', b'{"server_key": "00"}'],
+)
+def test_whoever_describes_herself_as_no_server_is_told_so(
+    body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server("http://127.0.0.1:1")
+    monkeypatch.setattr(server, "_exchange", lambda *_: (Reply(200, body), None))
+    with pytest.raises(InputError, match="no server of shoal"):
+        server.about()
+
+
+def test_what_cannot_be_read_or_kept_is_told_in_words(tmp_path: Path) -> None:
+    kept = Kept(device_for(0, seed("server"), Town(Database(), 3).book))
+    for name, kind in (("lock", OutputError), ("state.bin", InputError)):
+        folder = StateFolder(tmp_path / name)
+        (folder.folder / name).mkdir()
+        with pytest.raises(kind, match="cannot be"), folder.alone():
+            folder.load()
+    full = StateFolder(tmp_path / "full")
+    full.keep(kept)
+    (full.folder / "state.new").mkdir()
+    before = (full.folder / "state.bin").read_bytes()
+    with pytest.raises(OutputError, match="make room"):
+        full.keep(kept)
+    assert (full.folder / "state.bin").read_bytes() == before, "what was kept before is whole"
+    with Database(tmp_path / "authority.sqlite", AUTHORITY):
+        pass
+    with pytest.raises(InputError, match="another server's"):
+        Database(tmp_path / "authority.sqlite")
+    assert (tmp_path / "authority.sqlite").stat().st_mode & 0o077 == 0, (
+        "who owns what is for the authority alone"
+    )
+    for name in ("cert", "key"):
+        (tmp_path / name).write_text("no PEM")
+    with pytest.raises(InputError, match="no certificate and key"):
+        bound(FastAPI(), "127.0.0.1", 0, tmp_path / "cert", tmp_path / "key")
+
+
+def test_a_head_that_does_not_come_closes_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a thousand connections that say nothing, or a byte a minute, shut everybody out."""
+    monkeypatch.setattr("shoal.collect.server.http._HEAD_LIMIT_S", 0.4)
+    with running(FastAPI(openapi_url=None)) as url:
+        port = int(url.rsplit(":", 1)[1])
+        for said in (b"", b"GET / HTTP/1.1\r\nHo", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /"):
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+                connection.sendall(said)
+                heard = b""
+                while part := connection.recv(4096):
+                    heard += part
+                assert heard.startswith(b"HTTP/1.1 404") == (said.count(b"GET") == 2), (
+                    "a whole request is answered"
+                )

@@ -1,0 +1,114 @@
+"""Four real devices, a collector and an authority complete a round over HTTP, with SQLite and with PostgreSQL, and through kills."""
+
+import subprocess
+import time
+from pathlib import Path
+
+from collect_history import check_round
+from service_processes import Site, command, finish
+from service_town import volunteers
+from shoal.collect.device.disk import StateFolder
+from shoal.collect.matching.cylinders import Point
+from shoal.collect.matching.similarity import Likeness
+from shoal.collect.roles.wire import DAY_S
+from shoal.collect.storage.database import Database
+from shoal.collect.storage.phi import PhiStore
+
+
+def place_of(folder: Path, database_url: str, ks: tuple[int, ...], *more: str) -> Site:
+    """A site whose database holds what three people released the day before yesterday on the common way."""
+    minutes = int(time.time() // DAY_S) * 1440 - 2000
+    way = [Point(39.9 + 0.01 * i, 116.3 + 0.01 * i, minutes + 60 * i) for i in range(3)]
+    with PhiStore(Database(database_url)) as store:
+        volunteers(store, 3, int(time.time() // DAY_S) - 2, way)
+    return Site(folder, database_url, ks, minutes, more=more)
+
+
+def check_everything(site: Site, least: int) -> None:
+    """Each stored release against the database's own history; at least so many checked sub-trajectories in all."""
+    n = 0
+    with Database(site.database) as database:
+        assert PhiStore(database).n_records == 3 + len(site.ks)
+        for number, k in enumerate(site.ks):
+            kept = StateFolder(site.state(number)).load()
+            assert kept is not None
+            assert kept.journey is None
+            n += check_round(
+                database, site.noted(number), kept.device.device_key, k, Likeness(theta_m=1000, theta_min=60)
+            )
+    assert n >= least, f"{n} checked sub-trajectories are whole in {len(site.ks)} releases"
+
+
+def test_four_devices_complete_a_round(database_url: str, tmp_path: Path) -> None:
+    with place_of(tmp_path, database_url, (1, 2, 3, 3)) as site:
+        said = finish([site.join(number) for number in range(4)])
+        assert all(one.startswith("shared:") for one in said)
+        check_everything(site, 12)
+        asked = (
+            "--database",
+            f"sqlite:///{tmp_path / 'authority.sqlite'}",
+            "--key",
+            str(tmp_path / "authority.key"),
+        )
+        listing = site.start("authority", *asked, "--identifiers-of", "user 2")
+        assert finish([listing]) == [f"{site.noted(2)['identifier']}\n"]
+
+
+def test_four_devices_prove_their_shuffles(tmp_path: Path) -> None:
+    with place_of(
+        tmp_path, f"sqlite:///{tmp_path / 'collect.sqlite'}", (1, 2, 3, 3), "--proven-shuffle"
+    ) as site:
+        assert all(one.startswith("shared:") for one in finish([site.join(number) for number in range(4)]))
+        check_everything(site, 12)
+
+
+PHASES = (
+    "waiting for the round",
+    "asking how many",
+    "having it stored",
+)  # every step is killed in tests/test_collect_service.py
+
+
+def test_a_device_and_the_collector_are_killed(tmp_path: Path) -> None:
+    """SIGKILL to one device as it enters each phase, and to the collector; both start again and the round goes on."""
+    with place_of(tmp_path, f"sqlite:///{tmp_path / 'collect.sqlite'}", (3, 3, 3, 3)) as site:
+        others = [site.join(number) for number in (1, 2, 3)]
+        killed = []
+        for phase in PHASES:
+            device = site.join(0)
+            assert device.stderr is not None
+            for line in device.stderr:
+                if line.startswith(phase):
+                    killed.append(phase)
+                    break
+            site.kill(device)
+            site.kill(site.server)
+            site.start_server()
+        assert killed, "killed at least where the device could be seen"
+        said = finish([*others, site.join(0)])
+        assert all(one.startswith("shared:") for one in said)
+        check_everything(site, 12)
+
+
+def test_what_a_person_does_wrong_is_said_in_words(tmp_path: Path) -> None:
+    places = tmp_path / "places.csv"
+    places.write_text("lat,lon\n95,1\nx,y\n")
+    url = f"sqlite:///{tmp_path / 'c.sqlite'}"
+    nowhere = ["--server", "http://127.0.0.1:1", "--authority", "http://127.0.0.1:1"]
+    files = ["--data", "none.csv", "--profile", "none.toml", "--state", str(tmp_path / "state"), "--yes"]
+    for arguments, message in (
+        (
+            ["server", "--database", url, "--places", str(places), "--key", str(tmp_path / "k")],
+            "holds no places",
+        ),
+        (
+            ["server", "--database", url, "--places", "none.csv", "--key", str(tmp_path / "k")],
+            "holds no places",
+        ),
+        (["authority", "--database", url, "--key", str(tmp_path / "k")], "--collector-key"),
+        (["join", *nowhere, *files], "does not answer"),
+    ):
+        ended = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=60, check=False)
+        assert ended.returncode == 2
+        assert message in ended.stderr
+        assert "Traceback" not in ended.stderr

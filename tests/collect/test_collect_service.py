@@ -1,0 +1,412 @@
+"""Whole rounds over the service's own parts, in one process: restarts, lost replies, people who vanish, servers that lie."""
+
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from collect_history import check_round
+from service_town import (
+    TERMS,
+    TODAY,
+    WAY,
+    Town,
+    identity_of,
+    journey_for,
+    kinds,
+    seed,
+    through_disk,
+    volunteers,
+)
+from shoal.collect.crypto.chance import Chance
+from shoal.collect.crypto.sealing import address
+from shoal.collect.device.disk import Kept, StateFolder
+from shoal.collect.faults import PeerError
+from shoal.collect.matching.cylinders import Cylinder, Point
+from shoal.collect.matching.records import Release, encode_release
+from shoal.collect.roles.authority import signature
+from shoal.collect.roles.wire import BODY_BYTES, DAY_S, Call, Reply, bundles, unbundle
+from shoal.collect.storage.database import Database
+from shoal.collect.storage.phi import PhiStore
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    with Database() as opened:
+        yield opened
+
+
+def test_everybody_shares_though_servers_and_devices_start_anew_before_every_request(
+    database: Database,
+) -> None:
+    town = Town(database, 3, restart=True)
+
+    def anew(number: int) -> None:
+        town.journeys[number] = through_disk(town.journeys[number])
+
+    endings = town.run(after_step=anew)
+    assert kinds(endings) == {"shared"}, endings
+    assert town.post.n_records == 3
+    for number, one in endings.items():
+        assert town.book.identifiers_of(f"user {number}") == [one.identifier]
+
+
+def test_every_request_may_be_lost_after_it_was_carried_out(database: Database) -> None:
+    """As after a kill between request and reply: the device goes on from what it kept before, and asks again."""
+    town = Town(database, 3)
+    endings = town.run_losing_every_first_reply()
+    assert kinds(endings) == {"shared"}, endings
+    assert town.post.n_records == 3
+    assert {one.identifier for one in endings.values()} == {
+        row[0] for row in database.rows("SELECT identifier FROM record")
+    }
+
+
+def test_what_is_stored_had_the_crowd_that_its_owner_asked_for(database: Database, tmp_path: Path) -> None:
+    volunteers(PhiStore(database), 2, TODAY - 1)
+    volunteers(PhiStore(database), 9, TODAY)  # too late for today's snapshot
+    terms = TERMS.model_copy(update={"n_real": 6, "n_pieces": 2})
+    town = Town(database, 3, terms=terms)
+    elsewhere = Point(48.8, 2.3, WAY[-1].t_min + 60)
+    for number, journey in town.journeys.items():
+        town.journeys[number] = journey_for(
+            journey.device, 2 if number < 2 else 3, [*WAY, elsewhere], terms=terms
+        )
+    endings = town.run()
+    assert [endings[i].kind for i in range(3)] == ["shared", "shared", "nothing-left"], endings
+    n = 0
+    for number in (0, 1):
+        assert len(endings[number].kept) == 3, "where nobody else has been is not released"
+        folder, device = StateFolder(tmp_path / str(number)), town.journeys[number].device
+        noted = json.loads(folder.note(Kept(device), endings[number]).read_text())
+        n += check_round(database, noted, device.device_key, 2, terms.rules.likeness)
+        with pytest.raises(AssertionError, match="others share"):
+            check_round(database, noted, device.device_key, 3, terms.rules.likeness)
+    assert n == 6, "three pairs each"
+
+
+def test_days_later_her_own_release_is_taken_off_her_counts(database: Database) -> None:
+    volunteers(PhiStore(database), 3, TODAY - 1)
+    town = Town(database, 3)
+    assert kinds(town.run()) == {"shared"}
+    for number, journey in town.journeys.items():
+        town.journeys[number] = journey_for(journey.device, 5, name="again")
+    town.now_s += DAY_S
+    endings = town.run()
+    assert kinds(endings) == {"shared"}, endings
+    assert {phi for one in endings.values() for phi in one.checked.values()} == {5}, (
+        "three volunteers and two others"
+    )
+
+
+LOTS = ("before committing", "before revealing")
+VANISH: dict[str, Callable[[Call], bool]] = {
+    "before committing": lambda call: call.target.endswith("/commits"),
+    "before revealing": lambda call: call.target.endswith("/reveals"),
+    "in the first mix": lambda call: call.target == "/v1/letters" and address(unbundle(call.body)[0])[3] == 2,
+    "before asking": lambda call: call.target.endswith("/questions"),
+    "in the second mix": lambda call: (
+        call.target == "/v1/letters" and address(unbundle(call.body)[0])[3] == 9
+    ),
+    "before delivering": lambda call: call.target.endswith("/releases"),
+    "before claiming": lambda call: call.target == "/v1/claims",
+}
+
+
+@pytest.mark.parametrize("when", VANISH)
+def test_somebody_vanishes(database: Database, when: str) -> None:
+    town = Town(database, 4 if when in LOTS else 3)
+
+    def vanish(number: int, call: Call) -> Call | None:
+        if number == 1 and VANISH[when](call):
+            town.gone.add(1)
+            return None
+        return call
+
+    town.tamper = vanish
+    endings = town.run()
+    assert town.gone == {1}
+    assert set(endings) == set(town.journeys) - {1}, "nobody waits for ever"
+    if when in LOTS:
+        assert kinds(endings) == {"shared"}, "the lots were drawn again without her"
+        assert town.post.n_records == 3
+    elif when in ("before delivering", "before claiming"):
+        assert kinds(endings) == {"shared"}, "more than half of the group is enough"
+        assert town.post.n_records == 3
+    else:
+        assert kinds(endings) == {"failed"}, endings
+        assert town.post.n_records == 0, "nothing is stored"
+        assert all("too-late" in one.message for one in endings.values())
+    if when == "before asking":  # the next member asked in her place, so that the second mix was begun
+        assert (
+            sum(call.target.endswith("/questions") and reply.status == 200 for _, call, reply in town.calls)
+            == 3
+        )
+
+
+def chances(thing: object, seen: set[int]) -> Iterator[Chance]:
+    """All randomness that can be reached from a state."""
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
+    if isinstance(thing, Chance):
+        yield thing
+    parts = (
+        [*thing.keys(), *thing.values()]
+        if isinstance(thing, dict)
+        else list(thing)
+        if isinstance(thing, list | tuple | set)
+        else []
+    )
+    for part in [*parts, *vars(thing).values()] if hasattr(thing, "__dict__") else parts:
+        yield from chances(part, seen)
+
+
+def test_when_a_run_is_stopped_nothing_that_is_kept_leads_to_the_inner_key(database: Database) -> None:
+    town, _, (first, _, third) = grouped(database)
+    circle = town.journeys[first]._circle
+    assert circle is not None
+    assert circle._mix._inner_chance is not None
+    inner = circle._mix._inner_chance._seed
+    assert any(
+        inner in Chance(one._seed).take(100_000) or one._seed == inner
+        for one in chances(town.journeys[first], set())
+    ), "not yet"
+    town.gone.add(third)
+    assert kinds(town.run()) == {"failed"}
+    kept = list(chances(through_disk(town.journeys[first]), set()))
+    assert kept
+    assert not any(inner in Chance(one._seed).take(100_000) or one._seed == inner for one in kept)
+    assert inner not in pickle.dumps(town.journeys[first])
+
+
+def test_answers_that_come_when_all_is_answered_change_nothing(database: Database) -> None:
+    town = Town(database, 3)
+    late: list[tuple[int, Call]] = []
+
+    def hold(number: int, call: Call) -> Call | None:
+        journey = town.journeys[number]
+        if number == 1 and call.target.endswith("/questions") and not late:
+            late.append((number, call))
+            journey.waiting_calls.pop(0)  # sent, and its reply is slow
+            return None
+        return call
+
+    town.tamper = hold
+    town.run(most_s=250)
+    ((number, call),) = late
+    journey = town.journeys[number]
+    assert journey.phase != "asking", "the next member stood in"
+    assert not journey.replied(call, town.answer(journey.device.identity, call), town.now_s)
+    assert kinds(town.run()) == {"shared"}
+
+
+def test_a_member_without_quota_is_stood_in_for(database: Database) -> None:
+    town = Town(database, 3, quota=6)
+    poor = identity_of(seed("sign", 0))
+    database.change("INSERT INTO quota VALUES (?, ?, ?, ?)", (poor, TODAY, b"earlier", 4))
+    endings = town.run()
+    assert kinds(endings) == {"shared"}, endings
+    assert [
+        reply.status
+        for number, call, reply in town.calls
+        if call.target.endswith("/questions") and number == 0
+    ] == [429]
+
+
+def test_who_comes_late_takes_part_in_the_next_round(database: Database) -> None:
+    town = Town(database, 6)
+    town.rounds._round_size = 3
+    late = {i: town.journeys.pop(i) for i in (3, 4, 5)}
+    first = next(iter(late.values()))
+    while town.database.row("SELECT 1 FROM round WHERE phase = 'joining'") or not town.database.row(
+        "SELECT 1 FROM round"
+    ):
+        for number in town.journeys:
+            town.step(number)
+    refused = town.answer(
+        first.device.identity, Call("POST", town.calls[-1][1].target.rsplit("/", 1)[0] + "/roster", bytes(64))
+    )
+    assert refused.status == 401
+    town.journeys.update(late)
+    assert kinds(town.run()) == {"shared"}
+    assert [row[0] for row in database.rows("SELECT phase FROM round")] == ["grouped", "grouped"]
+
+
+def test_too_few_after_two_restarts_end_the_round(database: Database) -> None:
+    town = Town(database, 3)
+    town.tamper = lambda number, call: None if number == 2 and call.target.endswith("/commits") else call
+    endings = town.run(most_s=2_000)
+    assert {endings[i].kind for i in (0, 1)} == {"alone"}
+    assert endings[0].message.endswith("try again later")
+
+
+def forged(view: bytes, change: Callable[[dict[str, dict[str, str]]], None]) -> bytes:
+    said = json.loads(view)
+    change(said)
+    return json.dumps(said).encode()
+
+
+def other_commit(view: dict[str, dict[str, str]]) -> None:
+    """The collector picks another outcome once it knows a secret."""
+    who = sorted(view["roster"])[0]
+    view["reveals"][who] = seed("another").hex()
+
+
+def unsigned_member(view: dict[str, dict[str, str]]) -> None:
+    """The collector puts somebody on the roster who never joined."""
+    view["roster"][identity_of(seed("puppet")).hex()] = bytes(64).hex()
+
+
+def other_terms(view: dict[str, dict[str, str]]) -> None:
+    view["terms"] = {**view["terms"], "n_real": 3}  # type: ignore[dict-item]  # of any type
+
+
+@pytest.mark.parametrize(
+    ("change", "phase"),
+    [(other_commit, "grouped"), (unsigned_member, "committing"), (other_terms, "committing")],
+)
+def test_a_collector_that_cheats_in_the_lots_is_found(
+    database: Database, change: Callable[[dict[str, dict[str, str]]], None], phase: str
+) -> None:
+    town = Town(database, 3)
+    honest = town.answer
+
+    def lie(identity: bytes, call: Call) -> Reply:
+        reply = honest(identity, call)
+        if reply.status == 200 and f'"phase": "{phase}"'.encode() in reply.body:
+            return Reply(200, forged(reply.body, change))
+        return reply
+
+    town.answer = lie  # type: ignore[method-assign]  # the lie
+    endings = town.run()
+    assert kinds(endings) == {"failed"}, endings
+    assert database.rows("SELECT COUNT(*) FROM letter") == [(0,)]
+
+
+def test_a_collector_that_invents_a_crowd_is_found_by_the_canary(database: Database) -> None:
+    town = Town(database, 3, terms=TERMS.model_copy(update={"n_fake": 3}))
+    honest = town.answer
+
+    def lie(identity: bytes, call: Call) -> Reply:
+        reply = honest(identity, call)
+        if not call.target.endswith("/questions"):
+            return reply
+        parts = [reply.body[at : at + 102] for at in range(0, len(reply.body), 102)]
+        bodies = [part[:32] + (16).to_bytes(2) + part[34:38] for part in parts]
+        return Reply(200, b"".join(body + signature(town.server_seed, b"answer", body) for body in bodies))
+
+    town.answer = lie  # type: ignore[method-assign]  # the lie
+    endings = town.run()
+    assert kinds(endings) == {"failed"}
+    assert any("nobody can have been" in one.message for one in endings.values()), "all fail when one stops"
+    assert town.post.n_records == 0
+
+
+def grouped(database: Database) -> tuple[Town, bytes, list[int]]:
+    """A town whose group is drawn: its channel, and its members in their order."""
+    town = Town(database, 3)
+    town.run(after_step=lambda _: None, most_s=0.0)
+    while not database.row("SELECT 1 FROM ticket WHERE session IS NOT NULL"):
+        for number in town.journeys:
+            town.step(number)
+    rows = database.rows("SELECT session, identity FROM ticket ORDER BY place")
+    order = [
+        next(i for i, one in town.journeys.items() if one.device.identity == bytes(row[1])) for row in rows
+    ]
+    return town, bytes(rows[0][0]), order
+
+
+def framed(*letters: bytes) -> bytes:
+    return b"".join(len(letter).to_bytes(4) + letter for letter in letters)
+
+
+def test_long_letters_are_brought_in_several_requests() -> None:
+    half, full = bytes(BODY_BYTES // 2 - 4), bytes(BODY_BYTES - 4)
+    assert bundles([half, half, b"x", full, b"y", b"z"]) == [
+        framed(half, half),
+        framed(b"x"),
+        framed(full),
+        framed(b"y", b"z"),
+    ]
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_a_round_takes_twenty_requests_of_a_member_and_fifteen_letters_to_each_other(
+    database: Database, n: int
+) -> None:
+    town = Town(database, n, terms=TERMS.model_copy(update={"group_size": n}))
+    assert kinds(town.run()) == {"shared"}
+    for number in range(n):
+        calls = [call for who, call, _ in town.calls if who == number and not call.poll]
+        letters = [letter for call in calls if call.target == "/v1/letters" for letter in unbundle(call.body)]
+        assert (len(calls), len(letters), town.journeys[number].messages) == (20, 15 * (n - 1), 20)
+
+
+def test_letters_go_only_between_members_and_only_once(database: Database) -> None:
+    town, _, (first, second, third) = grouped(database)
+    while not town.journeys[first].waiting_calls or town.journeys[first].next_call().target != "/v1/letters":
+        town.step(first)
+    letter, other = unbundle(town.journeys[first].next_call().body)
+    who = {number: town.journeys[number].device.identity for number in (first, second, third)}
+    stranger = identity_of(seed("stranger"))
+    for identity, changed, kind in (
+        (stranger, letter, "not-entitled"),
+        (who[second], letter, "not-entitled"),
+        (who[first], letter[:6] + bytes(32) + letter[38:], "wrong-session"),
+        (who[first], letter[:39] + bytes((9,)) + letter[40:], "unknown-member"),
+        (who[first], letter[:39] + bytes((0,)) + letter[40:], "unknown-member"),
+        (who[first], letter[:40] + (64).to_bytes(4) + letter[44:], "too-many"),
+        (who[first], letter[:20], "bad-length"),
+        (who[first], b"x" + letter[1:], "bad-frame"),
+        (who[first], letter + bytes(1 << 25), "bad-length"),
+    ):
+        with pytest.raises(PeerError) as refused:
+            town.post.send(identity, framed(other, changed), town.now_s)
+        assert refused.value.kind == kind
+    assert database.rows("SELECT COUNT(*) FROM letter") == [(0,)], "all of a request or nothing"
+    assert town.post.send(who[first], framed(letter), town.now_s) == 1
+    assert town.post.send(who[first], framed(letter, other), town.now_s) == 1, (
+        "of what came in part before the rest is kept"
+    )
+    assert not town.post.send(who[first], framed(letter), town.now_s), "a replay has no effect"
+    with pytest.raises(PeerError, match="duplicate"):
+        town.post.send(who[first], framed(letter[:-1] + b"?"), town.now_s)
+    for body in (b"", bytes(4), framed(letter)[:-1], framed(letter) + b"x", framed(b"")):
+        with pytest.raises(PeerError, match="bad-length"):
+            town.post.send(who[first], body, town.now_s)
+    receiver = (first, second, third)[letter[39]]
+    mailbag = town.post.fetch(who[receiver], 0)
+    assert letter in mailbag
+    assert town.post.fetch(who[receiver], int.from_bytes(mailbag[:8])) == b""
+    assert not town.post.send(who[first], framed(letter), town.now_s), "not even when it has been fetched"
+    town.now_s += 25 * 3600
+    town.rounds.open_round(town.now_s)
+    assert database.rows("SELECT COUNT(*) FROM letter") == [(0,)], "letters live for a day"
+    with pytest.raises(PeerError, match="wrong-session"):
+        town.post.send(who[first], framed(letter), town.now_s)
+
+
+def test_releases_need_more_than_half_of_the_group(database: Database) -> None:
+    town, session, order = grouped(database)
+    who = [town.journeys[number].device.identity for number in order]
+    releases = [Release(seed(x)[:16], bytes(16), bytes(32), (Cylinder(5, 5, 0, 0, 9),)) for x in "ab"]
+    good, bad = (b"".join(encode_release(one, 1, Chance(seed(0)))) for one in releases)
+    assert town.post.deliver(who[0], session, bad, town.now_s)["stored"] is False
+    assert town.post.deliver(who[1], session, good, town.now_s)["stored"] is False
+    assert town.post.n_records == 0
+    with pytest.raises(PeerError, match="duplicate"):
+        town.post.deliver(who[0], session, good, town.now_s)
+    stored = town.post.deliver(who[2], session, good, town.now_s)
+    assert (stored["stored"], town.post.n_records) == (True, 1)
+    later = town.post.deliver(who[1], session, good, town.now_s + 20 * 3600)
+    assert later["receipts"] == stored["receipts"], "the same word, and the day on which it was stored"
+    assert town.post.deliver(who[0], session, bad, town.now_s)["stored"] is False
+    for body, kind in ((good[:-1], "bad-length"), (b"", "bad-length"), (good * 4, "bad-length")):
+        with pytest.raises(PeerError) as refused:
+            town.post.deliver(who[1], session, body, town.now_s)
+        assert refused.value.kind == kind
+    with pytest.raises(PeerError, match="not-entitled"):
+        town.post.deliver(identity_of(seed("stranger")), session, good, town.now_s)

@@ -1,0 +1,158 @@
+"""The proof of a shuffle: sound ones pass, every change of list, order, masks or proof is refused, and cheaters are named at their hop."""
+
+import dataclasses
+import random
+from collections.abc import Callable
+
+import pytest
+from gmpy2 import mpz
+
+from mix_runs import LIMIT_S, SMALL, Drop, Duplicate, Replace, Tag, build, records_of, seed, session_of
+from shoal.collect.crypto import elgamal
+from shoal.collect.crypto.chance import Chance
+from shoal.collect.crypto.elgamal import Ciphertext, remask_with
+from shoal.collect.crypto.group import Powers
+from shoal.collect.crypto.shuffle_proof import (
+    ROUNDS,
+    ShuffleProof,
+    check_shuffle,
+    largest_proof,
+    prove_shuffle,
+)
+from shoal.collect.faults import PeerError
+from shoal.collect.mix.member import Aborted, Member, Opened
+from shoal.collect.mix.messages import Kind, Session
+from shoal.collect.roles.network import Wires
+from shoal.errors import MisuseError
+
+SECRET = mpz(123_456_789)
+Y = SMALL.power(SMALL.g, SECRET)
+
+
+@pytest.mark.parametrize("bits", [1, 6, 7, 100])
+def test_powers_by_a_table_are_powers(bits: int) -> None:
+    powers, chance = Powers(SMALL, Y, bits), random.Random(bits)
+    for exponent in {
+        0,
+        1,
+        (1 << bits) - 1,
+        1 << (bits - 1),
+        *(chance.randrange(1 << bits) for _ in range(40)),
+    }:
+        assert powers.of(exponent) == pow(int(Y), exponent, int(SMALL.p))
+    for beyond in (-1, 1 << (6 * -(-bits // 6))):
+        with pytest.raises(MisuseError):
+            powers.of(beyond)
+
+
+Change = Callable[[list[Ciphertext]], list[Ciphertext]]
+
+
+def lists(size: int = 5) -> tuple[list[Ciphertext], list[Ciphertext], list[int], list[int]]:
+    """Before, after, order and masks."""
+    chance = Chance(seed("shuffle", size))
+    before = [elgamal.encrypt(SMALL, Y, SMALL.encode(bytes((i,)) * 8, 8), chance) for i in range(size)]
+    order, masks = chance.permutation(size), [SMALL.draw_secret(chance) for _ in range(size)]
+    return (
+        before,
+        [remask_with(SMALL, Y, before[place], masks[place]) for place in order],
+        order,
+        list(map(int, masks)),
+    )
+
+
+def test_a_sound_shuffle_passes_and_asks_both_questions() -> None:
+    before, after, order, masks = lists()
+    proof = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(bytes(32)))
+    check_shuffle(SMALL, Y, before, after, proof, b"c")
+    seeds = sum(len(way) == 32 for way in proof.ways)
+    assert 20 < seeds < ROUNDS - 20
+    assert len(proof.encode()) <= largest_proof(SMALL, 5)
+
+
+def tag(after: list[Ciphertext]) -> list[Ciphertext]:
+    return [Ciphertext(after[0].c1, SMALL.times(after[0].c2, SMALL.g)), *after[1:]]
+
+
+CHANGES: dict[str, Change] = {
+    "tagged": tag,
+    "copied": lambda after: [after[1], *after[1:]],
+    "dropped": lambda after: after[1:],
+    "replaced": lambda after: [
+        elgamal.encrypt(SMALL, Y, SMALL.encode(bytes(8), 8), Chance(bytes(32))),
+        *after[1:],
+    ],
+    "two that cancel": lambda after: [
+        Ciphertext(after[0].c1, SMALL.times(after[0].c2, SMALL.g)),
+        Ciphertext(after[1].c1, SMALL.over(after[1].c2, SMALL.g)),
+        *after[2:],
+    ],
+    "under another key": lambda after: [
+        remask_with(SMALL, SMALL.times(Y, SMALL.g), after[0], mpz(5)),
+        *after[1:],
+    ],
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_changed_list_is_refused_with_an_honest_or_a_new_proof(name: str) -> None:
+    before, after, order, masks = lists()
+    honest = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(bytes(32)))
+    changed = CHANGES[name](after)
+    with pytest.raises(PeerError):
+        check_shuffle(SMALL, Y, before, changed, honest, b"c")
+    anew = prove_shuffle(SMALL, Y, before, changed, order, masks, b"c", Chance(seed(1)))
+    with pytest.raises(PeerError):
+        check_shuffle(SMALL, Y, before, changed, anew, b"c")
+
+
+def test_a_proof_is_bound_to_its_place_and_no_part_can_change() -> None:
+    before, after, order, masks = lists(3)
+    proof = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(bytes(32)))
+    for context, first, key in (
+        (b"d", before, Y),
+        (b"c", before[::-1], Y),
+        (b"c", before, SMALL.times(Y, SMALL.g)),
+    ):
+        with pytest.raises(PeerError):
+            check_shuffle(SMALL, key, first, after, proof, context)
+    for at in range(0, ROUNDS, 9):
+        way, digest = proof.ways[at], proof.digests[at]
+        for wrong in (way[:-1] + bytes((way[-1] ^ 1,)), way[:-1], b"", bytes(len(way))):
+            with pytest.raises(PeerError):
+                check_shuffle(
+                    SMALL,
+                    Y,
+                    before,
+                    after,
+                    ShuffleProof(proof.digests, (*proof.ways[:at], wrong, *proof.ways[at + 1 :])),
+                    b"c",
+                )
+        digests = (*proof.digests[:at], digest[:-1] + bytes((digest[-1] ^ 1,)), *proof.digests[at + 1 :])
+        with pytest.raises(PeerError):
+            check_shuffle(SMALL, Y, before, after, ShuffleProof(digests, proof.ways), b"c")
+
+
+def proven(n: int) -> Session:
+    return dataclasses.replace(session_of(n, 1, name="proven"), proven=True)
+
+
+def test_a_proven_run_opens_the_same_records() -> None:
+    session = proven(3)
+    members = build(session)
+    outcomes = Wires(LIMIT_S).run(members)
+    expected = tuple(sorted(record for me in range(3) for record in records_of(session, me)))
+    assert [one.records for one in outcomes if isinstance(one, Opened)] == [expected] * 3
+
+
+@pytest.mark.parametrize("kind", [Duplicate, Replace, Tag, Drop], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("place", [0, 1])
+def test_cheaters_are_stopped_at_their_own_hop(kind: type[Member], place: int) -> None:
+    members = build(proven(3), {place: kind})
+    outcomes = Wires(LIMIT_S).run(members)
+    for me in set(range(3)) - {place}:
+        outcome = outcomes[me]
+        assert isinstance(outcome, Aborted)
+        assert outcome.findings.culprits == {place}
+        assert outcome.findings.reason == "a bad hop message"
+    assert (Kind.HOP, 2) not in members[2]._slots, "nobody went on with a bad list"

@@ -1,0 +1,303 @@
+"""Frontiers where the right answer is known, and a study of small releases: complete, resumable, readable."""
+
+import json
+import math
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browser import visit
+from command_line import Shoal
+from shoal.attacks import attack
+from shoal.comparison import compare as comparison
+from shoal.comparison.study import read_study
+from shoal.errors import InputError, MisuseError, OutputError
+from shoal.io import read
+from shoal.methods.glove.glove import Glove
+from shoal.model.release import Linkage, Release
+from shoal.runtime.run import Run
+from shoal.synthetic import write_synthetic
+from shoal.utility import measure
+from shoal.utility.frontier import Budget, Point, at_equal_risk, best_within, frontier, recommend
+
+STUDY = """
+knowledge = ["points:1", "top:2"]
+hold_out = 0.2
+tries = 200
+seed = 3
+[budget]
+at_most = 0.5
+[[runs]]
+method = "glove"
+k = [2, 4]
+[[runs]]
+method = "glove"
+k = 2
+suppress-time = "2h"
+"""
+
+
+def point(label: str, risk: float, utility: float, *, method: str = "a", spread: float = 0.0) -> Point:
+    return Point(
+        label=label,
+        method=method,
+        risk=risk,
+        risk_low=max(0.0, risk - spread),
+        risk_high=risk + spread,
+        utility=utility,
+    )
+
+
+PLANTED = [
+    point("safe", 0.01, 0.9),
+    point("dominated", 0.05, 0.95),
+    point("balanced", 0.05, 0.5),
+    point("sharp", 0.3, 0.1, method="b"),
+    point("twin", 0.3, 0.1),
+    point("unknown", 0.0, math.nan),
+]
+
+
+def test_the_frontier_is_what_no_other_beats() -> None:
+    assert [p.label for p in frontier(PLANTED, "lower")] == ["safe", "balanced", "sharp", "twin"]
+    assert [p.label for p in frontier(PLANTED, "higher")] == ["safe", "dominated"]
+
+
+@pytest.mark.parametrize(
+    ("at_most", "wanted"),
+    [(0.02, "safe"), (0.05, "balanced"), (0.2, "balanced"), (0.3, "sharp"), (1.0, "sharp")],
+)
+def test_the_recommendation_is_the_best_within_the_budget(at_most: float, wanted: str) -> None:
+    found = recommend(PLANTED, Budget(at_most=at_most), "lower")
+    assert found.label == wanted
+    assert any(f"{100 * at_most:g} %" in reason for reason in found.reasons)
+
+
+def test_an_interval_that_reaches_over_the_budget_does_not_keep_it() -> None:
+    unsure = [point("unsure", 0.04, 0.1, spread=0.02), point("sure", 0.02, 0.7, spread=0.02)]
+    assert recommend(unsure, Budget(at_most=0.05), "lower").label == "sure"
+    none = recommend(unsure[:1], Budget(at_most=0.05), "lower")
+    assert none.label is None
+    assert "more tries" in " ".join(none.reasons)
+    assert recommend([], Budget(), "lower").label is None
+
+
+def test_methods_meet_at_equal_risk() -> None:
+    rows = at_equal_risk(PLANTED, (0.001, 0.05, 0.3), "lower")
+    assert [
+        (level, {method: best and best.label for method, best in row.items()}) for level, row in rows
+    ] == [
+        (0.05, {"a": "balanced", "b": None}),
+        (0.3, {"a": "twin", "b": "sharp"}),
+    ]
+    assert best_within(PLANTED, 0.001, "lower") is None
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "city.parquet"
+    write_synthetic(path, 60, 2, 5)
+    return path
+
+
+@pytest.fixture(scope="module")
+def finished(city: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "study.toml").write_text(STUDY)
+    comparison.compare(read(city), read_study(folder / "study.toml"), folder / "out")
+    return folder
+
+
+def test_every_figure_is_that_of_the_public_functions(city: Path, finished: Path) -> None:
+    import numpy as np
+
+    from shoal.release_folder.folder import read_linkage, read_release
+
+    shown = json.loads((finished / "out/comparison.json").read_text())
+    study = read_study(finished / "study.toml")
+    published, control = comparison._held_out(read(city), study)
+    assert control is not None
+    assert (published.n_subjects, control.n_subjects) == (48, 12)
+    assert not set(published.ids) & set(control.ids)
+    for result in shown["releases"]:
+        folder = finished / "out" / result["folder"]
+        release, linkage = read_release(folder), read_linkage(folder.parent / "linkage.parquet")
+        assert set(linkage.uids) <= set(published.ids)
+        for text, entries in result["attacks"].items():
+            again = attack(
+                published, release, linkage, [text], np.random.default_rng(3), tries=200, control=control
+            )
+            assert [rate.to_json() for rate in again.rates] == entries
+        assert [one.to_json() for one in measure(published, release, linkage)] == result["measurements"]
+
+
+def test_what_is_written_says_all_and_stays_with_its_owner(finished: Path) -> None:
+    out = finished / "out"
+    shown = json.loads((out / "comparison.json").read_text())
+    labels = ["glove k=2", "glove k=4", "glove k=2 suppress-time=2h"]
+    assert [result["label"] for result in shown["releases"]] == labels
+    assert shown["recommendation"]["release"] in {*labels, None}
+    assert {entry["target"] for result in shown["releases"] for entry in result["attacks"]["points:4"]} == {
+        "raw",
+        "release",
+        "control",
+    }
+    assert stat.S_IMODE(out.stat().st_mode) == 0o700
+    assert stat.S_IMODE((out / "comparison.json").stat().st_mode) == 0o600
+    html = (out / "comparison.html").read_text()
+    assert all(label in html for label in labels)
+    assert "anonymous" not in html.split("<script>")[0]
+
+
+def test_a_study_goes_on_where_it_was(city: Path, finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (finished / "out/runs").rglob("*") if path.is_file()}
+    made = []
+    honest = Glove.anonymize
+
+    def counted(self: Glove, *rest: Any) -> tuple[Release, Linkage]:
+        made.append(self.k)
+        return honest(self, *rest)
+
+    monkeypatch.setattr(Glove, "anonymize", counted)
+    (finished / "more.toml").write_text(STUDY.replace("[2, 4]", "[2, 3, 4]"))
+    found = comparison.compare(read(city), read_study(finished / "more.toml"), finished / "out")
+    assert made == [3]
+    assert len(found.points) == 4
+    assert all(path.stat().st_mtime_ns == time for path, time in before.items())
+
+
+def test_an_interruption_loses_only_the_release_under_way(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "study.toml").write_text(STUDY)
+    study = read_study(tmp_path / "study.toml")
+    calls = []
+
+    def interrupted(*parts: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return measure(*parts)
+
+    monkeypatch.setattr(comparison, "measure", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        comparison.compare(read(city), study, tmp_path / "out")
+    assert not (tmp_path / "out/comparison.html").exists()
+    assert len(list((tmp_path / "out/runs").glob("*/result-*.json"))) == 1
+    assert len(comparison.compare(read(city), study, tmp_path / "out", Run()).points) == 3
+    assert len(calls) == 4
+    assert not [path for path in (tmp_path / "out").rglob("*") if "partial" in path.name]
+
+
+def test_settings_without_a_release_are_told(city: Path, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(
+        'hold_out = 0\ntries = 50\nknowledge = []\n[[runs]]\nmethod = "glove"\nk = [2, 61]\n'
+    )
+    found = comparison.compare(read(city), read_study(tmp_path / "study.toml"), tmp_path / "out")
+    assert list(found.failed) == ["glove k=61"]
+    assert "glove k=61" in (tmp_path / "out/comparison.html").read_text()
+
+
+def test_methods_of_points_are_judged_beside_those_of_boxes(
+    city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = '[[runs]]\nmethod = "swap-locations"\ntime-threshold = "4h"\n[[runs]]\nmethod = "static"\ngrid = "20km"\nslot = "8h"\n'
+    (tmp_path / "study.toml").write_text('knowledge = ["points:2"]\ntries = 20\n' + runs, encoding="utf-8")
+    shoal = Shoal(capsys)
+    shown = json.loads(
+        shoal(
+            "compare", city, "--config", tmp_path / "study.toml", "--output", tmp_path / "out", "--json"
+        ).out
+    )
+    assert not shown["failed"], shown["failed"]
+    by_method = {release["method"]: release for release in shown["releases"]}
+    assert set(by_method) == {"swap-locations", "static"}
+    (tried,) = (
+        e
+        for e in by_method["swap-locations"]["attacks"]["points:2"]
+        if (e["name"], e["target"]) == ("linkage", "release")
+    )
+    assert 0 <= tried["rate"] <= 1
+    assert tried["tries"] > 0
+
+
+def test_moved_points_are_judged_by_whoever_wins_most(
+    city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Points that were moved are in other cells: nobody is found by cells, nearly everybody by the record that passes nearest."""
+    runs = '[[runs]]\nmethod = "nwa"\ndelta = "20km"\nstep = "1h"\n[budget]\nknowledge = "points:4"\nat_most = 0.2\n'
+    (tmp_path / "study.toml").write_text(
+        'knowledge = ["points:4"]\ntries = 60\nhold_out = 0.2\n' + runs, encoding="utf-8"
+    )
+    shown = json.loads(
+        Shoal(capsys)(
+            "compare", city, "--config", tmp_path / "study.toml", "--output", tmp_path / "out", "--json"
+        ).out
+    )
+    assert not shown["failed"], shown["failed"]
+    rates = {(e["name"], e["target"]): e["rate"] for e in shown["releases"][0]["attacks"]["points:4"]}
+    assert {target for name, target in rates if name == "nearest-linkage"} == {"raw", "release", "control"}
+    assert rates["nearest-linkage", "release"] > rates["linkage", "release"]
+    assert shown["points"][0]["risk"] == max(
+        rates[name, "release"] for name in ("linkage", "triples-linkage", "nearest-linkage")
+    )
+    assert "the record that passes nearest" in (tmp_path / "out/comparison.html").read_text()
+
+
+def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, tmp_path: Path) -> None:
+    seen = visit(finished / "out/comparison.html", tmp_path)
+    assert (seen.requests, seen.complaints, seen.overflowing, seen.clashes) == ((), (), (), ())
+    assert seen.drawn == seen.plots == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "needs something to compare"),
+        ("x = 1", "sets 'x'"),
+        ("x = ", "not valid TOML"),
+        ('[[runs]]\nmethod = "magic"', "'magic' is no method"),
+        ('[[runs]]\nmethod = "glove"\nkk = 2', "'kk' is no setting of glove"),
+        ('[[runs]]\nmethod = "glove"\nk = 1', "k = 1 hides nobody"),
+        ('[budget]\nat_most = 5\n[[runs]]\nmethod = "glove"', "at_most"),
+        ('[budget]\nwish = 5\n[[runs]]\nmethod = "glove"', "wish"),
+        ('[budget]\nutility = "beauty"\n[[runs]]\nmethod = "glove"', "'beauty' is no metric"),
+        ('knowledge = ["magic"]\n[[runs]]\nmethod = "glove"', "'magic' is not a knowledge"),
+        ('knowledge = "points:4"\n[[runs]]\nmethod = "glove"', "knowledge = 'points:4' must be a list"),
+        ('knowledge = [4]\n[[runs]]\nmethod = "glove"', "an entry of knowledge = 4 must be text"),
+        ('budget = 5\n[[runs]]\nmethod = "glove"', "budget = 5 must be a table"),
+        ('tries = "many"\n[[runs]]\nmethod = "glove"', "tries = 'many' must be a whole number"),
+        ('[budget]\nknowledge = ["points:4"]\n[[runs]]\nmethod = "glove"', "must be text in quotes"),
+        ('[budget]\nat_most = "5 %"\n[[runs]]\nmethod = "glove"', "at_most = '5 %' must be a number"),
+        ('hold_out = 0.9\n[[runs]]\nmethod = "glove"', "hold_out"),
+    ],
+)
+def test_a_study_that_cannot_be_is_said(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_study(tmp_path / "study.toml")
+
+
+def test_a_folder_of_something_else_and_a_foreign_attack_are_refused(
+    city: Path, finished: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(OutputError, match="no earlier comparison"):
+        comparison.compare(read(city), read_study(finished / "study.toml"), tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY.replace("[budget]", '[budget]\nattack = "home"'))
+    with pytest.raises(MisuseError, match="choose unicity or linkage"):
+        comparison.compare(read(city), read_study(tmp_path / "study.toml"), finished / "out")
+
+
+def test_from_the_command_line(city: Path, finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shoal = Shoal(capsys)
+    words = ("compare", city, "--config", finished / "study.toml", "--output", finished / "out")
+    outcome = shoal(*words, "--json")
+    assert outcome.code == 0
+    assert {"recommendation", "frontier", "at_equal_risk", "releases", "report"} <= json.loads(
+        outcome.out
+    ).keys()
+    assert "recommended: " in shoal(*words, "--quiet").out
+    assert shoal("compare", city, "--config", finished / "none.toml", "--output", finished / "x").code == 2

@@ -1,0 +1,109 @@
+"""Open a page from a file in headless Chromium, without a network, and say what it did."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_FLAGS: Final = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visit:
+    """What a page did. requests: addresses other than the page itself. complaints: console errors and warnings, uncaught exceptions.
+
+    overflowing: widths in pixels at which the page scrolls sideways. plots, drawn: places for drawings, and those that hold one.
+    clashes: labels of a drawing that lie on one another or are cut off, at some width.
+    """
+
+    requests: tuple[str, ...]
+    complaints: tuple[str, ...]
+    overflowing: tuple[int, ...]
+    plots: int
+    drawn: int
+    clashes: tuple[str, ...]
+
+
+def chromium() -> str:
+    """The installed browser; the test is skipped, visibly, where there is none."""
+    path = next((found for name in _NAMES if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.skip(f"no Chromium on the path (looked for {', '.join(_NAMES)})")
+    return path
+
+
+def visit(
+    page_file: Path, folder: Path, widths: Sequence[int] = (1280, 390), *, screenshots: bool = False
+) -> Visit:
+    """Open ``page_file`` at each width with a fresh profile; with ``screenshots`` leave a picture of each in ``folder``."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    requests: list[str] = []
+    complaints: list[str] = []
+    overflowing: list[int] = []
+    clashes: list[str] = []
+    plots = drawn = 0
+    address = page_file.resolve().as_uri()
+    with playwright.sync_playwright() as session:
+        context = session.chromium.launch_persistent_context(
+            str(folder / "profile"),
+            executable_path=chromium(),
+            headless=True,
+            args=list(_FLAGS),
+            viewport={"width": widths[0], "height": 900},
+        )
+        page = context.pages[0]
+        page.on("request", lambda request: requests.append(request.url))
+        page.on(
+            "console",
+            lambda message: complaints.append(message.text) if message.type in {"error", "warning"} else None,
+        )
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.goto(address)
+            page.wait_for_timeout(300)
+            if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+                overflowing.append(width)
+            plots = page.locator(".plot").count()
+            drawn = page.evaluate(
+                "[...document.querySelectorAll('.plot')].filter(plot => plot.querySelector('svg.main-svg')).length"
+            )
+            clashes += [f"at {width}: {pair}" for pair in page.evaluate(_CLASHES)]
+            if screenshots:
+                page.screenshot(path=folder / f"{page_file.stem}-{width}.png", full_page=True)
+        context.close()
+    return Visit(
+        requests=tuple(url for url in requests if url != address and not url.startswith("data:")),
+        complaints=tuple(complaints),
+        overflowing=tuple(overflowing),
+        plots=plots,
+        drawn=drawn,
+        clashes=tuple(clashes),
+    )
+
+
+_CLASHES: Final = """
+[...document.querySelectorAll('.plot')].flatMap(plot => {
+  const frame = plot.getBoundingClientRect();
+  const texts = [...plot.querySelectorAll('.xtick text, .ytick text, .xtitle, .ytitle, .legendtext, .cbtitle text, .annotation-text')];
+  const boxes = texts.map(text => [text.textContent, text.getBoundingClientRect()]).filter(([, box]) => box.width > 0);
+  const beyond = p => p.left < frame.left - 1 || p.right > frame.right + 1 || p.top < frame.top - 1 || p.bottom > frame.bottom + 1;
+  const cut = boxes.filter(([, p]) => beyond(p));
+  const upon = boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) =>
+    p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 1 && q.top < p.bottom - 1
+  ).map(([b]) => plot.id + ': ' + a + ' / ' + b));
+  return [...upon, ...cut.map(([a]) => plot.id + ': ' + a + ' is cut off')];
+})
+"""

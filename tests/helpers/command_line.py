@@ -1,0 +1,30 @@
+"""Running the command line inside the test process: exit code, standard output, standard error."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from shoal.cli.main import main
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+class Shoal:
+    """Call with the words of a command line."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *words: object) -> Outcome:
+        self._capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main([str(word) for word in words])
+        shown = self._capsys.readouterr()
+        assert isinstance(left.value.code, int)
+        assert "Traceback" not in shown.err
+        return Outcome(left.value.code, shown.out, shown.err)

@@ -1,0 +1,181 @@
+"""What a reader sees of a record, mark by mark, and slow counts that its figures are compared with."""
+
+import json
+import math
+from collections import defaultdict
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+from plotly.offline import get_plotlyjs
+
+import shoal
+from shoal.model.trajectories import Trajectories
+from shoal.report.words.wording import exact
+
+TERMS = {
+    *("95 %", "5 %", "k − 1", "0", "1", "1 in", "2 km", "2 h", "2 hours", "ISO/IEC 20889:2018"),  # noqa: RUF001 (the minus sign of the page)
+    "Article 29 Working Party's Opinion 05/2014",
+    *(
+        "original position kept (one cell)",
+        "original time kept (one slot)",
+        "area within 2 km",
+        "interval within 2 h",
+        "within 2 km and 2 h",
+    ),
+    *("median extent in place", "mean extent in place", "median extent in time", "mean extent in time"),
+}
+RECORD = """
+publisher = "Office of roads, room 12"
+purpose = "Plan 3 bus lines"
+recipients = "Two universities"
+reassess_on = 2027-11-01
+contact = "roads@example.org"
+[[earlier_releases]]
+name = "Pilot of 2025"
+published_on = 2025-05-01
+overlap = "about 40 % of the people"
+"""
+
+
+class Marks(HTMLParser):
+    """What a reader sees of a page, by its mark, and the digits that carry none; what programs draw apart."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.facts: dict[str, tuple[str, str]] = {}
+        self.quotes: dict[str, list[str]] = defaultdict(list)
+        self.terms: set[str] = set()
+        self.unmarked: list[str] = []
+        self.figures: dict[str, dict[str, Any]] = {}
+        self.text = self.title = ""
+        self._open: list[tuple[str, dict[str, str]]] = []
+        self._held = ""
+        self.feed(html.replace(get_plotlyjs(), ""))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        for name in ("aria-label", "title", "alt", "placeholder"):
+            assert not any(c.isdigit() for c in given.get(name, "")), (
+                "people who do not see the page read these, too"
+            )
+        if tag not in {"meta", "link", "br"}:
+            self._open.append((tag, given))
+            if self._kind(given, tag):
+                self._held = ""
+
+    def handle_endtag(self, tag: str) -> None:
+        open_tag, given = self._open.pop()
+        assert open_tag == tag
+        kind = self._kind(given, tag)
+        if kind == "fact":
+            name = given["id"].removeprefix("fact-")
+            assert name not in self.facts, f"{name} stands twice"
+            self.facts[name] = (given["value"], self._held)
+        elif kind == "quote":
+            self.quotes[given["data-quote"]].append(self._held)
+        elif kind == "term":
+            self.terms.add(self._held)
+
+    def handle_data(self, data: str) -> None:
+        tags = [tag for tag, _ in self._open]
+        if "title" in tags:
+            self.title += data
+        elif self._open and "data-figure" in self._open[-1][1]:
+            self.figures[self._open[-1][1]["data-figure"].removeprefix("plot-")] = json.loads(data)
+        elif not {"script", "style"} & set(tags):
+            self.text += data
+            self._held += data
+            if any(c.isdigit() for c in data) and not any(
+                self._kind(given, tag) for tag, given in self._open
+            ):
+                self.unmarked.append(data.strip())
+
+    @staticmethod
+    def _kind(given: dict[str, str], tag: str) -> str:
+        return (
+            "fact"
+            if tag == "data"
+            else "quote"
+            if "data-quote" in given
+            else "term"
+            if "data-term" in given
+            else ""
+        )
+
+
+def same(shown: str, value: float) -> bool:
+    """To the four digits that a page shows; counts to the last."""
+    return shown == exact(value) or (
+        math.isclose(float(shown), value, rel_tol=6e-4) and not isinstance(value, int)
+    )
+
+
+def vanished_of(
+    rows: list[tuple[int, int, int, int, bool]], cell_m: float, *, private: bool = False
+) -> dict[str, float]:
+    """The figures of who vanished, from (subject, slot, cell east, cell north, lost) of every raw sample."""
+    if not any(row[4] for row in rows):
+        return {}
+    side = math.ceil((max(max(r[i] for r in rows) - min(r[i] for r in rows) for i in (2, 3)) + 1) / 8)
+    of_zone = defaultdict(list)
+    for row in rows:
+        of_zone[row[3] // side, row[2] // side].append(row)
+    enough = {zone: own for zone, own in of_zone.items() if len({r[0] for r in own}) >= 10}
+    share = {zone: round(20 * sum(r[4] for r in own) / len(own)) / 20 for zone, own in enough.items()}
+    found: dict[str, float] = {"hidden-places": len(of_zone) - len(enough)}
+    ordered = sorted((zone for zone in share if share[zone] > 0), key=lambda zone: (-share[zone], zone))
+    for place, (north, east) in enumerate(ordered[:8], start=1):
+        own = of_zone[north, east]
+        found |= {
+            f"vanished-east-{place}": (east + 0.5) * side * cell_m,
+            f"vanished-north-{place}": (north + 0.5) * side * cell_m,
+            f"vanished-share-{place}": share[north, east],
+        }
+        if private:
+            found |= {f"vanished-lost-{place}": sum(r[4] for r in own), f"vanished-samples-{place}": len(own)}
+            found |= {
+                f"vanished-losers-{place}": len({r[0] for r in own if r[4]}),
+                f"vanished-people-{place}": len({r[0] for r in own}),
+            }
+    return found
+
+
+def gaps_of(original: Trajectories, ks: set[int]) -> dict[str, float]:
+    """The k-gap at each k: its median, who is hidden already, and its parts for the ten people in the middle."""
+    found: dict[str, float] = {}
+    for k in ks:
+        gap = shoal.k_gap(original, k)
+        middle = np.argsort(gap.gap, kind="stable")[(original.n_subjects - 10) // 2 :][:10]
+        found |= {
+            f"gap-k-{k}": k,
+            f"gap-median-{k}": float(np.median(gap.gap)),
+            f"gap-hidden-{k}": float((gap.gap == 0).mean()),
+            f"gap-space-{k}": float(gap.space[middle].mean()) * 2 * gap.space_cap_m,
+            f"gap-time-{k}": float(gap.time[middle].mean()) * 2 * gap.time_cap_s,
+        }
+    return found
+
+
+def check_vanished_drawings(
+    drawn: dict[str, Any], rows: list[tuple[int, int, int, int, bool]], cell_m: float
+) -> None:
+    """Bars of hours and squares of areas, each from the rows that lie in it; blank with fewer than ten people."""
+
+    def share(own: list[tuple[int, int, int, int, bool]]) -> float | None:
+        return round(20 * sum(r[4] for r in own) / len(own)) / 20 if len({r[0] for r in own}) >= 10 else None
+
+    bars, squares = drawn["vanished-hour"][0], drawn["vanished-place"][0]
+    assert bars["x"] == list(range(24))
+    assert bars["y"] == [
+        share([row for row in rows if row[1] * 60 // 3600 % 24 == hour]) for hour in range(24)
+    ]
+    east, north = (np.round(np.array(squares[axis]) * 1000 / cell_m).astype(int).tolist() for axis in "xy")
+    found = [
+        [
+            share([r for r in rows if east[i] <= r[2] < east[i + 1] and north[j] <= r[3] < north[j + 1]])
+            for i in range(len(east) - 1)
+        ]
+        for j in range(len(north) - 1)
+    ]
+    assert squares["z"] == found

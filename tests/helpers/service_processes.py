@@ -1,0 +1,181 @@
+"""The service as real processes on loopback: a collector, an authority, devices; each can be killed and started again."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+PROFILE = """k = {k}
+
+[blur]
+radius = "500m"
+gap = "30min"
+"""
+LIMITS = (
+    "--real",
+    "3",
+    "--fake",
+    "1",
+    "--longest",
+    "2",
+    "--pieces",
+    "1",
+    "--group-size",
+    "4",
+    "--round-size",
+    "4",
+    "--phase-limit",
+    "10min",
+    "--quiet",
+)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "shoal", "collect", *arguments]
+
+
+def write_data(file: Path, number: int, minutes: int) -> None:
+    """Three points on the common way, an hour apart, so that blurring keeps their order; others are seconds away."""
+    rows = [
+        f"me,{minutes * 60 + number + 3600 * i},{39.9 + 0.01 * i:.4f},{116.3 + 0.01 * i:.4f}"
+        for i in range(3)
+    ]
+    file.write_text("\n".join(["uid,t,lat,lon", *rows]) + "\n")
+
+
+@dataclass
+class Site:
+    """folder: for everybody's files. Ports are the same after a new start."""
+
+    folder: Path
+    database: str
+    ks: tuple[int, ...]
+    minutes: int
+    collector: str = ""
+    authority: str = ""
+    more: tuple[str, ...] = ()  # options of the server
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def __enter__(self) -> "Site":
+        (self.folder / "places.csv").write_text("lat,lon,weight\n39.9,116.3,2\n39.95,116.4,1\n")
+        self.ports = free_port(), free_port()
+        self.server = self.start_server()
+        key = self.collector.rsplit(" ", 1)[1]
+        options = (
+            "--database",
+            f"sqlite:///{self.folder / 'authority.sqlite'}",
+            "--key",
+            str(self.folder / "authority.key"),
+        )
+        _, self.authority = self._serve(
+            "authority", *options, "--collector-key", key, "--port", str(self.ports[1]), "--quiet"
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self.started:
+            process.kill()
+        for process in self.started:
+            process.wait()
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+
+    def start_server(self) -> subprocess.Popen[str]:
+        places, key = str(self.folder / "places.csv"), str(self.folder / "collector.key")
+        options = (
+            "--database",
+            self.database,
+            "--key",
+            key,
+            "--places",
+            places,
+            "--port",
+            str(self.ports[0]),
+        )
+        self.server, self.collector = self._serve("server", *options, *LIMITS, *self.more)
+        return self.server
+
+    def _serve(self, *arguments: str) -> tuple[subprocess.Popen[str], str]:
+        process = self.start(*arguments)
+        assert process.stdout is not None
+        said = process.stdout.readline().strip()
+        assert said, process.stderr.read() if process.stderr else ""
+        return process, said
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.started.append(process)
+        return process
+
+    def join(self, number: int) -> subprocess.Popen[str]:
+        """A device; the same again goes on where it was."""
+        data, profile = self.folder / f"{number}.csv", self.folder / f"{number}.toml"
+        if not data.exists():
+            write_data(data, number, self.minutes)
+            profile.write_text(PROFILE.format(k=self.ks[number]))
+        urls = (
+            "--server",
+            f"http://127.0.0.1:{self.ports[0]}",
+            "--authority",
+            f"http://127.0.0.1:{self.ports[1]}",
+        )
+        files = (
+            "--data",
+            str(data),
+            "--profile",
+            str(profile),
+            "--state",
+            str(self.state(number)),
+            "--user",
+            f"user {number}",
+        )
+        return self.start(
+            "join",
+            *urls,
+            *files,
+            "--time-unit",
+            "s",
+            "--max-gap",
+            "2h",
+            "--yes",
+            "--poll",
+            "0.1s",
+            "--patience",
+            "8min",
+        )
+
+    def state(self, number: int) -> Path:
+        return self.folder / f"state {number}"
+
+    def noted(self, number: int) -> dict[str, Any]:
+        """What became of a device's first round."""
+        found: dict[str, Any] = json.loads((self.state(number) / "round-1.json").read_text())
+        return found
+
+    def kill(self, process: subprocess.Popen[str]) -> None:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def finish(processes: list[subprocess.Popen[str]], limit_s: float = 500) -> list[str]:
+    """What each says at its end; all must end well."""
+    until = time.monotonic() + limit_s
+    said = []
+    for process in processes:
+        out, err = process.communicate(timeout=max(1.0, until - time.monotonic()))
+        assert process.returncode == 0, err
+        said.append(out)
+    return said

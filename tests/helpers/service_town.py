@@ -1,0 +1,221 @@
+"""A collector, an authority and devices in one process, on a clock that the test moves; every device goes through its bytes on disk."""
+
+import hashlib
+import io
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any
+
+from fastapi import FastAPI
+from nacl.bindings import crypto_sign_seed_keypair
+
+from shoal.collect.crypto.chance import Chance
+from shoal.collect.device.disk import Kept, _OwnTypes
+from shoal.collect.faults import PeerError
+from shoal.collect.matching.cylinders import Blur, Cylinder, Point
+from shoal.collect.matching.records import Release
+from shoal.collect.roles.collection import Participant, blur
+from shoal.collect.roles.participant_round import Device, Ending, Journey
+from shoal.collect.roles.wire import DAY_S, OTHER_STATUS, STATUS, Call, PublicPlaces, Reply, Terms
+from shoal.collect.server.http import bound
+from shoal.collect.server.http_authority import ClaimBook
+from shoal.collect.server.http_witness import Witness
+from shoal.collect.server.mailbox import Post
+from shoal.collect.server.rounds import Rounds
+from shoal.collect.storage.database import Database
+from shoal.collect.storage.migrations import AUTHORITY
+from shoal.collect.storage.phi import PhiStore
+
+START_S = 1_800_000_000.0
+TODAY = int(START_S // DAY_S)
+WAY = [Point(39.9 + 0.01 * i, 116.3 + 0.01 * i, 29_000_000.0 + 60 * i) for i in range(3)]
+PLACES = PublicPlaces(
+    lat_deg=(39.9, 39.95), lon_deg=(116.3, 116.4), weights=(2, 1), first_min=29_000_000, last_min=29_001_440
+)
+TERMS = Terms(group_size=3, n_real=2, n_fake=1, longest=2, n_pieces=1, phase_limit_s=100)
+
+
+def seed(*parts: object) -> bytes:
+    """Reproducible bytes."""
+    return hashlib.blake2b(repr(parts).encode(), digest_size=32).digest()
+
+
+def identity_of(signing_seed: bytes) -> bytes:
+    return bytes(crypto_sign_seed_keypair(signing_seed)[0])
+
+
+def device_for(number: int, server_seed: bytes, book: ClaimBook) -> Device:
+    facts = book.facts
+    keys = bytes.fromhex(facts["authority_key"]), bytes.fromhex(facts["signing_key"])
+    return Device(
+        f"user {number}", seed("sign", number), seed("device", number), identity_of(server_seed), *keys
+    )
+
+
+def journey_for(
+    device: Device, k: int, points: list[Point] = WAY, name: object = 0, terms: Terms = TERMS
+) -> Journey:
+    member = Participant(
+        user=device.user,
+        signing_seed=device.signing_seed,
+        device_key=device.device_key,
+        points=points,
+        blur=Blur(radius_m=500, gap_min=30),
+        k=k,
+        sent=device.sent,
+    )
+    return Journey(
+        device, member, blur(member, 0), terms, PLACES.prior, Chance(seed("journey", device.user, name))
+    )
+
+
+def through_disk(journey: Journey) -> Journey:
+    """What a device that was killed now would go on with."""
+    kept = _OwnTypes(io.BytesIO(pickle.dumps(Kept(journey.device, journey)))).load()
+    assert isinstance(kept, Kept)
+    assert kept.journey is not None
+    assert kept.journey.device is kept.device
+    return kept.journey
+
+
+class Town:
+    """restart: whether the collector forgets everything but its database before each request."""
+
+    def __init__(
+        self,
+        database: Database,
+        n: int,
+        *,
+        terms: Terms = TERMS,
+        restart: bool = False,
+        k: int = 0,
+        quota: int = 1000,
+    ) -> None:
+        self.database, self.n, self.terms, self.restart, self.quota = database, n, terms, restart, quota
+        self.server_seed, self.now_s = seed("server"), START_S
+        self.book = ClaimBook(
+            Database(None, AUTHORITY), seed("authority"), frozenset({identity_of(self.server_seed)})
+        )
+        self.journeys = {
+            i: journey_for(device_for(i, self.server_seed, self.book), k, terms=terms) for i in range(n)
+        }
+        self.witnesses = [Witness(database, seed("witness", i)) for i in range(len(terms.witnesses))]
+        self.gone: set[int] = set()
+        self.calls: list[tuple[int, Call, Reply]] = []
+        self.tamper: Callable[[int, Call], Call | None] = lambda _, call: call
+        self._names = Chance(seed("names"))
+        self._open()
+
+    def _open(self) -> None:
+        self.rounds = Rounds(self.database, self.terms, self._names.take, round_size=self.n, join_s=300)
+        self.post = Post(self.database, self.server_seed, quota=self.quota)
+
+    def answer(self, identity: bytes, call: Call) -> Reply:
+        """What the collector or the authority says."""
+        if self.restart:
+            self._open()
+        try:
+            body = self._answer(identity, call)
+        except PeerError as error:
+            said = {"error": error.kind, "message": str(error)}
+            return Reply(STATUS.get(error.kind, OTHER_STATUS), json.dumps(said).encode())
+        return Reply(200, body if isinstance(body, bytes) else json.dumps(body).encode())
+
+    def _answer(self, identity: bytes, call: Call) -> Any:
+        parts = call.target.split("?")[0].strip("/").split("/")[1:]
+        if call.to.startswith("witness"):
+            return self.witnesses[int(call.to.split()[1]) - 1].ask(
+                identity, bytes.fromhex(parts[1]), call.body, int(call.target.split("=")[1])
+            )
+        if parts == ["claims"]:
+            return self.book.take(call.body)
+        if parts == ["rounds"]:
+            return self.rounds.open_round(self.now_s)
+        if parts == ["letters"]:
+            if call.method == "POST":
+                return {"new": self.post.send(identity, call.body, self.now_s)}
+            return self.post.fetch(identity, int(call.target.split("=")[1]))
+        name = bytes.fromhex(parts[1])
+        if len(parts) == 2:
+            return self.rounds.view(name, self.now_s)
+        if parts[0] == "rounds":
+            take = {"roster": self.rounds.join, "commits": self.rounds.commit, "reveals": self.rounds.reveal}[
+                parts[2]
+            ]
+            return take(name, identity, call.body, self.now_s)
+        return (self.post.ask if parts[2] == "questions" else self.post.deliver)(
+            identity, name, call.body, self.now_s
+        )
+
+    def step(self, number: int) -> bool:
+        """One request of one device; whether anything changed."""
+        journey = self.journeys[number]
+        call = self.tamper(number, journey.next_call())
+        if call is None:
+            return False
+        reply = self.answer(journey.device.identity, call)
+        self.calls.append((number, call, reply))
+        return journey.replied(call, reply, self.now_s)
+
+    def run_losing_every_first_reply(self) -> dict[int, Ending]:
+        """The first try of every step is forgotten: the device is killed after it, goes on from what it kept before, and asks again."""
+        kept = {i: through_disk(journey) for i, journey in self.journeys.items()}
+        lost = dict.fromkeys(kept, False)
+
+        def lose(number: int) -> None:
+            lost[number] = not lost[number]
+            if lost[number]:
+                self.journeys[number] = through_disk(kept[number])
+            else:
+                kept[number] = through_disk(self.journeys[number])
+
+        return self.run(after_step=lose)
+
+    def run(
+        self, *, after_step: Callable[[int], None] = lambda _: None, most_s: float = 5_000
+    ) -> dict[int, Ending]:
+        """Until everybody who is not gone has ended; time passes only when nothing else happens."""
+        until_s = self.now_s + most_s
+        while self.now_s < until_s:
+            active = [i for i in self.journeys if i not in self.gone and self.journeys[i].ending is None]
+            if not active:
+                break
+            changed = False
+            for number in active:
+                changed |= self.step(number)
+                after_step(number)
+            if not changed:
+                self.now_s += 10
+        return {i: journey.ending for i, journey in self.journeys.items() if journey.ending is not None}
+
+
+def kinds(endings: dict[int, Ending]) -> set[str]:
+    """How the devices' rounds ended."""
+    return {one.kind for one in endings.values()}
+
+
+def volunteers(store: PhiStore, n: int, day: int, points: list[Point] = WAY) -> None:
+    """What ``n`` other people released on a day."""
+    for number in range(n):
+        tag = seed("volunteer", number)[:16]
+        way: tuple[Cylinder, ...] = tuple(
+            Cylinder(round(p.t_min), 10, round(p.lat_deg * 1e6), round(p.lon_deg * 1e6), 200) for p in points
+        )
+        store.add(Release(seed("release", number, day)[:16], tag, bytes(32), way), day)
+
+
+@contextmanager
+def running(app: FastAPI) -> Iterator[str]:
+    """A real web server in a thread; its address."""
+    server, listening, url = bound(app, "127.0.0.1", 0)
+    thread = Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield url
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()

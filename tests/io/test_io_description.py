@@ -1,0 +1,134 @@
+"""The description against plain counting, the cost of importing, progress, and the real data beside the project."""
+
+import json
+import statistics
+import subprocess
+import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.io import describe, read
+from shoal.runtime.run import Run
+
+rows = st.lists(
+    st.tuples(st.sampled_from("abc"), st.integers(0, 400_000), st.integers(0, 2000), st.integers(-900, 900)),
+    min_size=1,
+)
+
+
+def table(drawn: list[tuple[str, int, int, int]]) -> pa.Table:
+    who, t, x, y = zip(*drawn, strict=True)
+    return pa.table({"id": who, "t": t, "x": pa.array(x, pa.float64()), "y": pa.array(y, pa.float64())})
+
+
+@pytest.mark.parametrize("snap", [True, False])
+@given(drawn=rows)
+def test_figures_equal_plain_counting(snap: bool, drawn: list[tuple[str, int, int, int]]) -> None:
+    got = read(table(drawn), snap=snap, crs="local")
+    slot_s, cell_m = (60, 100) if snap else (1, 1)
+    samples = sorted({(who, t // slot_s, x // cell_m, y // cell_m) for who, t, x, y in drawn})
+    lengths = Counter(who for who, *_ in samples)
+    gaps = [b[1] - a[1] for a, b in pairwise(samples) if a[0] == b[0]]
+    times, xs = [t for _, t, _, _ in samples], [x for _, _, x, _ in samples]
+    places = Counter((x, y) for _, _, x, y in samples)
+    found = describe(got)
+    assert (found.subjects, found.samples, found.places) == (len(lengths), len(samples), len(places))
+    assert found.days == pytest.approx((max(times) - min(times)) * slot_s / 86400)
+    assert found.extent_east_km == pytest.approx((max(xs) - min(xs) + snap) * cell_m / 1000)
+    assert found.samples_per_subject == (
+        min(lengths.values()),
+        statistics.median(lengths.values()),
+        max(lengths.values()),
+    )
+    assert found.samples_per_subject_and_day == pytest.approx(
+        len(samples) / len(lengths) / max(found.days, 1)
+    )
+    assert found.share_in_top_places == pytest.approx(
+        sum(count for _, count in places.most_common(10)) / len(samples)
+    )
+    assert found.median_gap_s == (pytest.approx(statistics.median(gaps) * slot_s) if gaps else None)
+    assert found.rows_read == len(drawn) == found.samples + sum(found.rows_dropped.values())
+    assert json.loads(json.dumps(found.to_json()))["samples_per_subject"]["max"] == max(lengths.values())
+
+
+def test_lines_are_for_people() -> None:
+    got = read(
+        pa.table({
+            "user_id": ["ann", "ann", "bob", ""], "t": [1_714_564_800, 1_714_568_400, 1_714_564_800, 1],
+            "lat": [48.86, 48.87, 48.86, 1.0], "lon": [2.36] * 4,
+        })
+    )  # fmt: skip
+    assert describe(got).lines() == [
+        "subjects: 2 (each distinct value of column 'user_id')",
+        "samples: 3, from 4 rows",
+        "time: 2024-05-01T12:00:00Z to 2024-05-01T13:00:00Z (0.0417 days)",
+        "area: 0.1 km east-west, 1.2 km north-south",
+        "samples of one subject: 1 to 2, median 1.5; a day: 1.5",
+        "time between samples of one subject: 1 h in the middle (median)",
+        "places: 2 different; the 10 most frequent hold 100.0% of all samples",
+        "grid: cells of 100 m, slots of 1 min",
+        "plane: +proj=laea +lat_0=48.9 +lon_0=2.4 +datum=WGS84 +units=m +no_defs",
+        "rows dropped: 1:",
+        "  1 empty id",
+        "note: times are numbers, read as seconds since 1970 by their size; --time-unit overrides",
+    ]
+
+
+def test_importing_is_cheap() -> None:
+    code = "import sys, shoal.io; print([name for name in ('numpy', 'pyarrow', 'pyproj', 'duckdb', 'pandas', 'numba') if name in sys.modules])"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )
+
+
+def test_reading_needs_no_heavy_library_but_arrow(tmp_path: Path) -> None:
+    (tmp_path / "calls.csv").write_text("id,t,x,y\na,1,5000,5000\n")
+    seen = "print([name for name in ('duckdb', 'polars', 'numba') if name in sys.modules])"
+    code = f"import sys, shoal.io; shoal.io.read({str(tmp_path)!r}); {seen}"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )
+
+
+def test_progress_rises_to_its_end(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text("id,t,x,y\na,1,5000,5000\n")
+    seen: dict[str, list[tuple[int, int]]] = {}
+    read(
+        tmp_path,
+        run=Run(
+            progress=lambda label, done, total: seen.setdefault(label, []).append((done, total)), threads=1
+        ),
+    )
+    assert list(seen) == ["reading 2 files", "placing on the grid", "sorting"]
+    for steps in seen.values():
+        assert [done for done, _ in steps] == sorted(done for done, _ in steps)
+        assert steps[0][0] == 0
+        assert steps[-1][0] == steps[-1][1]
+
+
+@pytest.mark.parametrize(
+    ("name", "subjects", "rows"),
+    [
+        ("sf_cabs_day_20080603", 494, 471_630),
+        ("geolife_5min", 182, 325_724),
+        ("oldenburg_brinkhoff_1000", 1000, 46_508),
+    ],
+)
+def test_real_data_reads_without_options(shared_data: Path, name: str, subjects: int, rows: int) -> None:
+    got = read(shared_data / f"{name}.parquet")
+    assert got.n_subjects == subjects
+    assert got.intake.rows_read == rows == got.n_samples + sum(got.intake.dropped.values())
+    assert describe(got).lines()

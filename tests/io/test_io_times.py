@@ -1,0 +1,222 @@
+"""Times of every kind, against the standard library's datetime, one at a time."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.errors import MisuseError
+from shoal.io import read
+from shoal.io.times import Times
+from shoal.model.trajectories import Trajectories
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+moments = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(2200, 1, 1))
+zones = st.none() | st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+
+
+def micros(moment: datetime) -> int:
+    """Whole microseconds since 1970; no zone is UTC."""
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def got(column: pa.Array, unit: str | None = None) -> list[int | None]:
+    ticks, readable = Times(unit).microseconds(column, "column 't'")
+    return [tick if good else None for tick, good in zip(ticks.tolist(), readable.tolist(), strict=True)]
+
+
+def styles(moment: datetime) -> list[str]:
+    """The same moment as people and programs write it."""
+    iso = moment.isoformat()
+    written = [iso, iso.replace("T", " "), iso.replace("T", "t"), f"  {iso} "]
+    if moment.tzinfo is None:
+        written += [iso.replace("-", "/"), iso.replace("-", ".").replace("T", "  ")]
+        written.append(moment.strftime("%Y%m%dT%H%M%S") + f".{moment.microsecond:06d}")
+        written += [f"{iso}Z", f"{iso} UTC", iso.replace(".", ",")]
+    return written
+
+
+@given(st.lists(st.tuples(moments, zones, st.integers(0, 9)), min_size=1))
+def test_text_reads_as_datetime_does(drawn: list[tuple[datetime, timezone | None, int]]) -> None:
+    texts, expected = [], []
+    for moment, zone, style in drawn:
+        zoned = moment.replace(tzinfo=zone)
+        written = styles(zoned)
+        texts.append(written[style % len(written)])
+        expected.append(micros(zoned))
+    assert got(pa.array(texts)) == expected
+    assert got(pa.array([*texts, "no time"])) == [
+        *expected,
+        None,
+    ]  # the way through the patterns, not the fast one
+    assert got(pa.array([*texts, None, ""]).dictionary_encode()) == [*expected, None, None]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2024-02-30", "2024-13-01", "2024-00-10", "2023-02-29T10:00", "2024-05-01T24:00", "2024-05-01T10:60", "2024-05-01 10:00+25:00",
+     "01/05/2024", "May 1 2024", "10:00", "2024", "2024-05", "2024-05-01T", "-", "nan", "12 monkeys", "2024-05-01T10:00 Europe/Paris"],
+)  # fmt: skip
+def test_text_that_is_no_time(text: str) -> None:
+    values = got(pa.array([text, "2024-05-01T10:00:00Z"]))
+    assert values[1] == micros(datetime(2024, 5, 1, 10, tzinfo=UTC))
+    assert values[0] is None or text == "2024"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2024-05-01", datetime(2024, 5, 1)),
+        ("2024-5-1 7:05", datetime(2024, 5, 1, 7, 5)),
+        ("2024-05-01 10", datetime(2024, 5, 1, 10)),
+        ("2024-05-01T10:00:00.123456789Z", datetime(2024, 5, 1, 10, 0, 0, 123456)),
+        ("2024-05-01T10:00:00.5", datetime(2024, 5, 1, 10, 0, 0, 500000)),
+        ("20240501T101530Z", datetime(2024, 5, 1, 10, 15, 30)),
+        ("20240501T1015", datetime(2024, 5, 1, 10, 15)),
+        ("2024-05-01T10:00:00+0530", datetime(2024, 5, 1, 4, 30)),
+        ("2024-05-01T10:00:00-08", datetime(2024, 5, 1, 18)),
+        ("2024-05-01 10:00:00 +02:00", datetime(2024, 5, 1, 8)),
+        ("2024-02-29 23:59:60", datetime(2024, 3, 1)),
+        ("0001-01-01", datetime(1, 1, 1)),
+        ("9999-12-31T23:59:59Z", datetime(9999, 12, 31, 23, 59, 59)),
+    ],
+)
+@pytest.mark.parametrize("beside", [None, "unreadable"])
+def test_text_layouts(text: str, expected: datetime, beside: str | None) -> None:
+    assert got(pa.array([text, beside]))[0] == micros(expected)
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Tokyo", "+05:30"])
+@given(st.lists(st.integers(0, 4_000_000_000) | st.none()))
+def test_arrow_timestamps(unit: str, zone: str | None, seconds: list[int | None]) -> None:
+    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    column = pa.array([None if value is None else value * per_second for value in seconds], pa.int64()).cast(
+        pa.timestamp(unit, zone)
+    )
+    assert got(column) == [None if value is None else value * 10**6 for value in seconds]
+
+
+@given(
+    st.lists(st.integers(1_000_000_000_000_000, 4_000_000_000_000_000), min_size=1),
+    st.sampled_from(["s", "ms", "us", "ns"]),
+)
+def test_numbers_are_exact_whatever_their_unit(micros_since: list[int], unit: str) -> None:
+    per_unit = {"s": 10**6, "ms": 10**3, "us": 1}
+    whole = [value - value % per_unit.get(unit, 1) for value in micros_since]
+    numbers = [value * 1000 if unit == "ns" else value // per_unit[unit] for value in whole]
+    for column in (
+        pa.array(numbers, pa.int64()),
+        pa.array(numbers, pa.uint64()),
+        pa.array([str(number) for number in numbers]),
+    ):
+        assert got(column) == got(column, unit) == whole
+    if unit != "ns":  # whole numbers of up to 53 bits are exact as floating numbers too
+        assert got(pa.array([float(number) for number in numbers])) == whole
+
+
+def test_parts_of_seconds_and_numbers_among_dates() -> None:
+    assert got(pa.array([1_212_476_400.1, 1_212_476_400.999_999])) == [
+        1_212_476_400_100_000,
+        1_212_476_400_999_999,
+    ]
+    assert got(pa.array(["1212476400", "1212476400.5", "2008-06-03T07:00:00Z", "never", None])) == [
+        1_212_476_400_000_000, 1_212_476_400_500_000, 1_212_476_400_000_000, None, None,
+    ]  # fmt: skip
+
+
+def test_far_numbers_stay_far_without_overflow() -> None:
+    values = got(pa.array([-(2**63), 2**63 - 1, 5], pa.int64()), "s")
+    assert values[0] is not None
+    assert values[1] is not None
+    assert values[0] < 0
+    assert values[1] > micros(datetime(9999, 12, 31))
+    assert values[2] == 5_000_000
+    assert got(pa.array([1e308, -1e308, 5.0]), "1min")[2] == 300_000_000
+    assert got(pa.array([2**64 - 1], pa.uint64()), "ns")[0] is not None
+
+
+def test_dates_decimals_and_empty_columns() -> None:
+    assert got(pa.array([date(2024, 5, 1), None])) == [micros(datetime(2024, 5, 1)), None]
+    assert got(pa.array([1714521600], pa.decimal128(20, 0))) == [1_714_521_600_000_000]
+    assert got(pa.nulls(2)) == [None, None]
+
+
+def test_the_unit_is_decided_once_for_the_input() -> None:
+    times = Times(None)
+    times.microseconds(pa.array([1_714_564_800_000]), "t")
+    ticks, _ = times.microseconds(pa.array([5, 6]), "t")
+    assert times.unit == "ms"
+    assert ticks.tolist() == [5000, 6000]
+
+
+def trajectories(t: pa.Array, **settings: Any) -> Trajectories:
+    """One person, a slot a second."""
+    n = len(t)
+    return read(pa.table({"id": ["a"] * n, "t": t, "x": [1e3] * n, "y": [1e3] * n}), slot_s=1, **settings)
+
+
+def test_what_was_assumed_is_said() -> None:
+    small = trajectories(pa.array([1, 2]))
+    assert small.intake.notes == (
+        "times are small numbers, read as steps of one second; --time-unit gives another length",
+    )
+    assert small.intake.reading.time_unit == "s"
+    milliseconds = trajectories(pa.array([1_714_564_800_000]))
+    assert "read as milliseconds since 1970 by their size" in milliseconds.intake.notes[0]
+    assert milliseconds.intake.reading.time_unit == "ms"
+    steps = trajectories(pa.array([1, 2]), time_unit="1min")
+    assert steps.t.tolist() == [60, 120]
+    assert steps.intake.notes == ()
+    naive = trajectories(pa.array(["2024-05-01 10:00", "2024-05-01 11:00"]))
+    assert naive.intake.notes == ("times without a zone are taken as UTC",)
+    assert naive.intake.repaired == {}
+    assert naive.intake.reading.time_unit is None
+
+
+@pytest.mark.parametrize("extra", [[], ["unreadable"]])
+def test_mixed_zones_are_counted_as_repaired(extra: list[str]) -> None:
+    got = trajectories(
+        pa.array(
+            [
+                "2024-05-01 10:00",
+                "2024-05-01T10:00:01Z",
+                "2024-05-01T12:00:02+02:00",
+                "2024/05/01 10:00:03",
+                *extra,
+            ]
+        )
+    )
+    assert (got.t - got.t[0]).tolist() == [0, 1, 2, 3]
+    assert dict(got.intake.repaired) == {"time without a zone taken as UTC": 2}
+    assert got.intake.notes == ()
+
+
+def test_without_a_limit_the_future_begins_after_today() -> None:
+    now = np.datetime64("now", "s").astype(np.int64)
+    got = trajectories(pa.array([int(now), int(now) + 2 * 86400]))
+    limit = got.intake.reading.not_after_s
+    assert limit is not None
+    assert limit % 86400 == 0
+    assert 0 < limit - now <= 86400
+    assert dict(got.intake.dropped) == {"time in the future": 1}
+
+
+def test_slots_are_exact_for_whole_seconds() -> None:
+    seconds = [59, 60, 61, 119, 120, 2**31, 10**9 + 1]
+    got = trajectories(pa.array(seconds), time_unit="s", not_after_s=3e9)
+    assert got.t.tolist() == sorted(seconds)
+    table = pa.table({"id": ["a"] * 7, "t": seconds, "x": np.arange(7) * 1e3, "y": [0.0] * 7})
+    for slot_s in (60.0, 7.0, 0.5, 1.1):
+        slots = sorted(int(second * 10 // (slot_s * 10)) for second in seconds)
+        assert read(table, slot_s=slot_s, not_after_s=3e9).t.tolist() == slots
+
+
+def test_a_unit_that_is_none() -> None:
+    with pytest.raises(MisuseError, match="'fortnight' is not a duration"):
+        Times("fortnight")

@@ -1,0 +1,90 @@
+"""k-gap, its parts and the Tail Weight Index: against the naive definition and the known answers of the paper."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import oracles
+import shoal
+from shoal.errors import MisuseError
+from shoal.measures.k_gap import k_gaps, tail_weight_index
+from shoal.model.trajectories import Trajectories
+from small_data import population, populations
+
+pytestmark = pytest.mark.kernels
+
+
+@given(populations(least=3, most=7), st.integers(2, 3))
+def test_k_gap_is_the_mean_effort_to_the_nearest_others(original: Trajectories, k: int) -> None:
+    groups = oracles.singles(original)
+    measured = shoal.k_gap(original, k)
+    for i, group in enumerate(groups):
+        others = sorted(oracles.effort(group, other) for j, other in enumerate(groups) if j != i)
+        assert measured.gap[i] == pytest.approx(float(sum(others[: k - 1]) / (k - 1)), abs=1e-12)
+    assert measured.space + measured.time == pytest.approx(measured.gap)
+
+
+@given(populations(least=4, most=8))
+def test_one_search_for_several_k_gives_what_each_alone_gives(original: Trajectories) -> None:
+    """Ties are common here, so the nearest others of a small k must be the first of those of a larger one."""
+    for together in k_gaps(original, [2, 4, 3]):
+        alone = shoal.k_gap(original, together.k)
+        for name in ("gap", "space", "time", "tail_weight", "tail_weight_space", "tail_weight_time"):
+            assert np.array_equal(getattr(together, name), getattr(alone, name), equal_nan=True)
+
+
+def test_parts_separate_space_from_time() -> None:
+    here, there, later = [[0, 0, 0]], [[0, 3000, 0]], [[5400, 0, 0]]
+    in_space, in_time = shoal.k_gap([here, there], 2), shoal.k_gap([here, later], 2)
+    assert (in_space.space[0], in_space.time[0]) == (pytest.approx(3000 / 20_000 / 2), 0)
+    assert (in_time.space[0], in_time.time[0]) == (0, pytest.approx(1.5 / 8 / 2))
+
+
+def test_identical_people_are_hidden_and_isolated_people_are_not() -> None:
+    crowd = [[[0, 0, 0], [600, 500, 0]]] * 2
+    hermit = [[10**7, 10**6, 10**6]]
+    assert shoal.k_gap([*crowd, hermit], 2).gap.tolist() == [0, 0, 1]
+
+
+def test_k_gap_grows_with_k() -> None:
+    original = population([6] * 20, seed=5)
+    gaps = [shoal.k_gap(original, k).gap for k in (2, 3, 5, 10)]
+    assert all((smaller <= larger + 1e-12).all() for smaller, larger in pairwise(gaps))
+
+
+def test_known_tail_weights_of_the_paper() -> None:
+    """Footnote 5: exponential 1.6, Pareto of shape one 14; and 1 for a normal distribution, by definition."""
+    u = (np.arange(1_000_000) + 0.5) / 1_000_000
+    assert round(tail_weight_index(-np.log1p(-u)), 1) == 1.6
+    assert round(tail_weight_index(1 / (1 - u))) == 14
+    assert tail_weight_index(np.random.default_rng(0).normal(size=1_000_000)) == pytest.approx(1, abs=0.02)
+
+
+@given(st.lists(st.floats(0, 1, allow_nan=False), min_size=5, max_size=60))
+@example([0.0, 0.0, 0.0, 1.0, 5e-324])
+def test_tail_weight_equals_its_definition(values: list[float]) -> None:
+    measured = tail_weight_index(values)
+    if np.quantile(values, 0.75) == np.quantile(values, 0.5):
+        assert np.isnan(measured)
+    elif np.quantile(values, 0.75) - np.quantile(values, 0.5) > 1e-6:
+        assert measured == pytest.approx(oracles.tail_weight_index(values), rel=1e-6)
+
+
+def test_per_subject_tails_are_those_of_the_sample_stretches() -> None:
+    original = population([40, 40], seed=8, slots=9000)
+    measured = shoal.k_gap(original, 2)
+    a, b = oracles.singles(original)
+    longer, shorter = (a, b) if oracles.directed_effort(a, b) >= oracles.directed_effort(b, a) else (b, a)
+    least = [float(min(oracles.stretch(p, 1, q, 1) for q in shorter.boxes)) for p in longer.boxes]
+    assert measured.tail_weight[0] == pytest.approx(oracles.tail_weight_index(least))
+
+
+def test_too_few_people_or_too_small_k() -> None:
+    original = population([2, 2], seed=0)
+    with pytest.raises(MisuseError, match="k = 1 hides nobody"):
+        shoal.k_gap(original, 1)
+    with pytest.raises(MisuseError, match="needs at least 5 people, and the data has 2"):
+        shoal.k_gap(original, 5)

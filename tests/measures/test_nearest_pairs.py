@@ -1,0 +1,203 @@
+"""Bounds and bands against the full matrix: the same nearest others and the same merges, on easy and on hostile populations."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+import shoal
+from effort_matrix import EffortMatrix, all_efforts
+from shoal.kernels.stretch import box_effort
+from shoal.measures.nearest_pairs import NearPairs
+from shoal.measures.stretch import Caps, samples_of_boxes
+from shoal.methods.assembly import Crowd
+from shoal.methods.glove import closest_pairs as banded_pairs
+from shoal.methods.glove.closest_pairs import BandedPairs
+from shoal.methods.glove.greedy import ClosestPairs, Merging, merge_greedily
+from shoal.methods.glove.merging import merge
+from shoal.model.release import Boxes
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.run import Run
+from small_data import population, populations
+
+EVERYTHING = 1e12
+
+
+def merging(original: Trajectories, pairs: ClosestPairs, k: int, caps: Caps | None = None) -> Merging:
+    scale = (caps or Caps()).scale_on(original.snapped_grid())
+    every = [Crowd(members=np.array([i]), boxes=Boxes.of_samples(*own)) for i, own in enumerate(original)]
+    return merge_greedily(every, pairs, k, lambda a, b: merge(a, b, scale), Run())
+
+
+def assert_same_merges(original: Trajectories, k: int, caps: Caps | None = None) -> None:
+    caps = caps or Caps()
+    banded = merging(original, BandedPairs(original, caps, Run(threads=2)), k, caps)
+    full = merging(original, EffortMatrix(original, caps), k, caps)
+    assert banded.sequence == full.sequence
+    for mine, theirs in zip(banded.finished, full.finished, strict=True):
+        assert np.array_equal(mine.members, theirs.members)
+        for column, same in zip(mine.boxes.columns(), theirs.boxes.columns(), strict=True):
+            assert np.array_equal(column, same)
+
+
+def trajectories(rows: list[tuple[int, Any, Any, Any]]) -> Trajectories:
+    """Of (person, t, x, y); each may be an array."""
+    own = [np.broadcast_arrays(*np.atleast_1d(*row[1:])) for row in rows]
+    ids = [f"p{row[0]:04d}" for row, columns in zip(rows, own, strict=True) for _ in columns[0]]
+    return Trajectories.from_rows(ids, *np.concatenate(own, axis=1), grid=Grid())
+
+
+def identical_people() -> Trajectories:
+    own = np.arange(6)
+    return trajectories([(i, own * 700, own % 3 * 40, own % 2 * 50) for i in range(70)])
+
+
+def one_place() -> Trajectories:
+    rng = np.random.default_rng(0)
+    return trajectories([(i, np.unique(rng.integers(0, 2000, rng.integers(1, 9))), 5, 5) for i in range(70)])
+
+
+def one_sample_people_beside_a_long_one() -> Trajectories:
+    rng = np.random.default_rng(1)
+    few = [(i, rng.integers(0, 3000), *rng.integers(0, 4, 2) * 30) for i in range(60)]
+    return trajectories([*few, (60, np.arange(0, 3000, 2), np.arange(1500) % 90, 0)])
+
+
+def far_outliers() -> Trajectories:
+    """Beyond both caps from everybody, in space, in time, and in both, at distances that a 32-bit product would not hold."""
+    rng = np.random.default_rng(2)
+    crowd = [(i, rng.integers(0, 900, 4), *rng.integers(0, 30, (2, 4))) for i in range(40)]
+    far = [
+        (40, 3, 10**9, 0),
+        (41, 10**11, 3, 3),
+        (42, -(10**11), -(10**9), 10**9),
+        (43, [1, 10**11], [2, 10**9], [2, -(10**9)]),
+    ]
+    return trajectories([*crowd, *far])
+
+
+def all_out_of_reach() -> Trajectories:
+    """Everybody costs everybody the most there is: only the tie rule decides."""
+    return trajectories([(i, i * 10_000, i * 10_000, 0) for i in range(45)])
+
+
+def walkers() -> Trajectories:
+    """Places that hardly repeat: more cells than a table holds, so that squares stand for them."""
+    rng = np.random.default_rng(3)
+    steps = [
+        (i, np.arange(400), *rng.integers(-9, 10, (2, 400)).cumsum(axis=1) + rng.integers(0, 60, (2, 1)))
+        for i in range(36)
+    ]
+    original = trajectories(steps)
+    assert NearPairs(original, Caps(), Run()).people.places.side > 1
+    return original
+
+
+def equal_lengths() -> Trajectories:
+    return population([5] * 70, seed=6, places=9, slots=9000)
+
+
+HOSTILE = [
+    identical_people,
+    one_place,
+    one_sample_people_beside_a_long_one,
+    far_outliers,
+    all_out_of_reach,
+    equal_lengths,
+]
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("make", [*HOSTILE, walkers])
+def test_merges_of_hostile_populations(make: Any, k: int) -> None:
+    assert_same_merges(make(), k)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_lists_that_run_out_are_searched_again(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(banded_pairs, "_LIST", 1)
+    for make in (identical_people, one_place, all_out_of_reach, equal_lengths):
+        assert_same_merges(make(), k)
+
+
+def test_all_threads_search_for_one_crowd(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(banded_pairs, "_MANY", 1)
+    for make in (identical_people, one_place, all_out_of_reach, equal_lengths):
+        assert_same_merges(make(), 4)
+
+
+@pytest.mark.kernels
+@given(populations(most=9), st.integers(2, 5))
+def test_merges_of_small_populations(original: Trajectories, k: int) -> None:
+    assert_same_merges(original, k)
+
+
+@pytest.mark.parametrize(("k", "seed"), [(2, 0), (3, 1), (5, 2)])
+def test_merges_of_synthetic_call_records(k: int, seed: int) -> None:
+    assert_same_merges(shoal.read(shoal.synthesize(250, 3, seed)), k)
+
+
+@pytest.mark.parametrize(
+    "caps", [Caps(space_cap_m=3000, time_cap_s=600), Caps(space_cap_m=7000, time_cap_s=33 * 60)]
+)
+def test_other_caps_and_wider_integers(caps: Caps) -> None:
+    """The second has no small common unit: costs outgrow 16 bits."""
+    assert_same_merges(population([1, 4, 9, 4, 30] * 12, seed=7, slots=4000), 3, caps)
+
+
+@pytest.mark.kernels
+@given(populations(), st.integers(1, 6), st.sampled_from([30.0, 700.0, 2400.0, EVERYTHING]))
+def test_nearest_others_are_those_of_the_matrix(original: Trajectories, count: int, threshold: float) -> None:
+    assert_nearest(original, count, threshold)
+
+
+@pytest.mark.parametrize("make", [*HOSTILE, walkers])
+@pytest.mark.parametrize("threshold", [400.0, EVERYTHING])
+def test_nearest_others_of_hostile_populations(make: Any, threshold: float) -> None:
+    assert_nearest(make(), 7, threshold)
+
+
+def assert_nearest(original: Trajectories, count: int, threshold: float) -> None:
+    efforts = all_efforts(original)
+    found = NearPairs(original, Caps(), Run(threads=2)).nearest(
+        np.arange(original.n_subjects), count, threshold
+    )
+    for i, row in enumerate(efforts):
+        order = [j for j in np.lexsort((np.arange(len(row)), row)) if row[j] < threshold][:count]
+        assert found.partner[i, : found.known[i]].tolist() == order
+        assert found.effort[i, : found.known[i]].tolist() == row[order].tolist()
+
+
+@pytest.mark.kernels
+@given(populations())
+def test_efforts_found_are_exact(original: Trajectories) -> None:
+    groups = oracles.singles(original)
+    found = NearPairs(original, Caps(), Run(threads=1)).nearest(
+        np.arange(len(groups)), len(groups), EVERYTHING
+    )
+    for i, group in enumerate(groups):
+        for j, effort in zip(found.partner[i, : len(groups) - 1], found.effort[i], strict=False):
+            assert effort == float(oracles.effort(group, groups[j]) * 4800)
+
+
+def test_certificate_where_a_matrix_is_impossible() -> None:
+    """At k = 2, no two people have an effort below the smaller match value of the two: else they would have been merged first.
+
+    Sampled among 6,000 people, each sampled one against all others, with a kernel that knows no bounds between people.
+    """
+    original = shoal.read(shoal.synthesize(6000, 2, 3))
+    sequence = merging(original, BandedPairs(original, Caps(), Run()), 2).sequence
+    scale = Caps().scale_on(Grid())
+    samples = [samples_of_boxes(Boxes.of_samples(*own)) for own in original]
+    match = np.full(original.n_subjects, np.inf)
+    for a, b in sequence:
+        match[[a, b]] = box_effort(samples[a], 1, samples[b], 1, scale, np.inf)
+    values = [match[a] for a, _ in sequence]
+    assert values == sorted(values)
+    for i in np.random.default_rng(0).choice(original.n_subjects, 20, replace=False).tolist():
+        for j in range(original.n_subjects):
+            if i != j:
+                assert box_effort(samples[i], 1, samples[j], 1, scale, np.inf) >= min(match[i], match[j])

@@ -1,0 +1,97 @@
+"""The distance between trajectories against the literal one, its paths against Floyd-Warshall, and what has no distance."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import shoal
+from shoal.errors import MisuseError
+from shoal.measures.trajectory_distance import shortest_paths
+from shoal.model.trajectories import Trajectories
+from small_points import crowd, small_crowds
+from swap_oracles import floyd_warshall, synchronised_distance
+
+pytestmark = pytest.mark.kernels
+
+
+def literal(original: Trajectories) -> np.ndarray:
+    n = original.n_subjects
+    return np.array(
+        [[0.0 if i == j else synchronised_distance(original, i, j) for j in range(n)] for i in range(n)]
+    )
+
+
+@given(small_crowds())
+def test_distances_are_those_of_the_synchronised_trajectories(original: Trajectories) -> None:
+    np.testing.assert_allclose(
+        shoal.trajectory_distances(original).matrix, literal(original), rtol=1e-9, atol=1e-12
+    )
+
+
+def test_distances_with_fractions_of_seconds_and_late_epochs() -> None:
+    whole = crowd(8, 12, seed=3)
+    late = Trajectories.from_rows(
+        np.repeat(np.array(whole.ids), whole.lengths).tolist(), 1.7e9 + whole.t / 8, whole.x / 3, whole.y / 7
+    )
+    np.testing.assert_allclose(shoal.trajectory_distances(late).matrix, literal(late), rtol=1e-6)
+
+
+def test_sums_over_years_of_milliseconds_do_not_overflow() -> None:
+    """Two walkers meet at the ends of five years, in which a third one is seen 4,000 times: prefix sums of squares leave 63 bits."""
+    year_s = 365.25 * 86_400
+    t = np.concatenate(
+        [[0.001, 5 * year_s], [0.0, 5 * year_s], np.linspace(10, 5 * year_s - 10, 4000).round(3)]
+    )
+    x = np.concatenate([[0, 8000], [100, 0], np.zeros(4000)])
+    ids = ["a"] * 2 + ["b"] * 2 + ["c"] * 4000
+    original = Trajectories.from_rows(ids, t, x, np.zeros(len(t)))
+    found = shoal.trajectory_distances(original).matrix
+    assert found[0, 1] == pytest.approx(synchronised_distance(original, 0, 1), rel=1e-6)
+
+
+@given(small_crowds(least=3))
+def test_paths_are_shortest_paths(original: Trajectories) -> None:
+    direct = shoal.trajectory_distances(original).matrix
+    shortest = floyd_warshall(direct)
+    np.testing.assert_allclose(shoal.trajectory_distances(original, paths="all").matrix, shortest, rtol=1e-9)
+    kept = shoal.trajectory_distances(original, paths="disjoint").matrix
+    np.testing.assert_allclose(kept, np.where(np.isfinite(direct), direct, shortest), rtol=1e-9)
+
+
+def test_shortest_paths_over_several_blocks() -> None:
+    draw = np.random.default_rng(5)
+    lengths = np.full((150, 150), np.inf)
+    for a, b in draw.integers(0, 150, (260, 2)):
+        lengths[a, b] = lengths[b, a] = draw.random()
+    np.fill_diagonal(lengths, 0)
+    np.testing.assert_allclose(shortest_paths(lengths), floyd_warshall(lengths), rtol=1e-12)
+
+
+def test_components_by_size_and_lone_samples_apart() -> None:
+    rows = [
+        ("a", 0),
+        ("a", 9),
+        ("b", 100),
+        ("b", 109),
+        ("c", 105),
+        ("c", 120),
+        ("d", 50),
+        ("e", 110),
+        ("e", 130),
+    ]
+    ids, t = zip(*rows, strict=True)
+    found = shoal.trajectory_distances(Trajectories.from_rows(ids, t, np.zeros(9), np.zeros(9)))
+    assert found.component.tolist() == [1, 0, 0, -1, 0]
+    assert found.kept.tolist() == [1, 2, 4]
+    assert (found.not_comparable, found.elsewhere) == (1, 1)
+    assert np.isinf(found.matrix[3, [0, 1, 2, 4]]).all()
+
+
+def test_touching_ends_are_no_overlap() -> None:
+    original = Trajectories.from_rows(["a", "a", "b", "b"], [0, 5, 5, 9], np.zeros(4), np.zeros(4))
+    assert np.isinf(shoal.trajectory_distances(original).matrix[0, 1])
+
+
+def test_an_unknown_way_of_paths_is_refused() -> None:
+    with pytest.raises(MisuseError, match="choose one of none, disjoint, all"):
+        shoal.trajectory_distances(crowd(3), paths="some")  # type: ignore[arg-type]

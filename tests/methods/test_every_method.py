@@ -1,0 +1,133 @@
+"""The same promises for every method: what it publishes verifies, every damage to it is found, a folder round-trips, nothing leaks."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, reject, settings
+
+import shoal
+from damages import DAMAGES, Damage
+from naive_release import small_city
+from shoal.errors import NothingLeftError
+from shoal.methods import METHODS, Method
+from shoal.methods.glove.reshaping import GENERALIZE
+from shoal.model.release import BOX_COLUMNS
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.randomness import Randomness
+from small_data import population, populations
+
+pytestmark = pytest.mark.kernels
+
+VARIANTS: dict[str, Callable[[], Method]] = {
+    **{name: method for name, method in METHODS.items() if not method.takes_points},
+    "kte-hide": partial(
+        shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600
+    ),  # the small city has no crowd in any half hour
+    "kte-hide, clusters": partial(shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600, hiding="clusters"),
+    "kte-hide, whole span": partial(shoal.KteHide, k=3, tau_s=24 * 3600, epsilon_s=12 * 3600),
+    **{f"glove, {reading}": partial(shoal.Glove, generalize=reading) for reading in GENERALIZE},
+    "static": partial(
+        shoal.StaticGeneralisation, grid_m=100_000, slot_s=104 * 3600
+    ),  # this slot ends within the small city
+    "glove, k = 3": lambda: shoal.Glove(k=3),
+    "glove, with suppression": lambda: shoal.Glove(k=2, suppress_space_m=9_000, suppress_time_s=4 * 3600),
+    "glove, leftover suppressed": lambda: shoal.Glove(k=3, leftover="suppress"),
+}
+PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
+
+variants = pytest.mark.parametrize("name", VARIANTS)
+
+
+def anonymized(name: str, original: Trajectories) -> tuple[Trajectories, shoal.Release, shoal.Linkage]:
+    release, linkage = VARIANTS[name]().anonymize(original, Randomness.from_system())
+    assert isinstance(release, shoal.Release)
+    return original, release, linkage
+
+
+@variants
+@settings(max_examples=25)
+@given(original=populations(least=3, most=8))
+def test_what_is_published_keeps_its_claim(name: str, original: Trajectories) -> None:
+    try:
+        case = anonymized(name, original)
+    except NothingLeftError:
+        reject()
+    verdict = shoal.verify(*case)
+    assert verdict.holds, verdict.findings
+
+
+@variants
+def test_longer_fingerprints_keep_their_claim(name: str) -> None:
+    original = population([50, 80, 30, 30, 65, 44, 51, 50, 20], seed=6, places=9, slots=12_000)
+    verdict = shoal.verify(*anonymized(name, original))
+    assert verdict.holds, verdict.findings
+
+
+@variants
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
+def test_every_damage_is_found(name: str, damage: Damage) -> None:
+    case = anonymized(name, small_city())
+    if not damage.concerns(case[1].claim):
+        pytest.skip(f"this claim does not promise what '{damage.name}' breaks")
+    verdict = shoal.verify(*damage.applied_to(*case))
+    assert damage.expected_kind in verdict.kinds, verdict.findings
+
+
+@variants
+def test_counts_of_losses_are_true(name: str) -> None:
+    original, release, linkage = anonymized(name, small_city(11))
+    record_of = dict(zip(linkage.uids, linkage.trajectory_ids, strict=True))
+    lost = 0
+    for uid, samples in zip(original.ids, original, strict=True):
+        boxes = (
+            []
+            if uid not in record_of
+            else list(
+                zip(*release.record(release.trajectory_ids.index(record_of[uid])).columns(), strict=True)
+            )
+        )
+        for t, x, y in zip(*samples, strict=True):
+            lost += not any(b[0] <= t < b[1] and b[2] <= x < b[4] and b[3] <= y < b[5] for b in boxes)
+    assert release.losses.samples_suppressed == lost
+    assert release.losses.subjects_suppressed == original.n_subjects - len(linkage.uids)
+
+
+@variants
+def test_folder_round_trips(name: str, tmp_path: Path) -> None:
+    original = small_city(crs=PLANE)
+    published = shoal.publish(
+        original,
+        VARIANTS[name](),
+        tmp_path / "release",
+        rng=Randomness.from_system(),
+        linkage_file=tmp_path / "l.parquet",
+    )
+    assert isinstance(published.release, shoal.Release)
+    read = shoal.read_release(tmp_path / "release")
+    assert read.trajectory_ids == published.release.trajectory_ids
+    for column in BOX_COLUMNS:
+        assert np.array_equal(getattr(read.boxes, column), getattr(published.release.boxes, column))
+    assert (read.claim, read.losses, read.grid, read.crs) == tuple(
+        getattr(published.release, field) for field in ("claim", "losses", "grid", "crs")
+    )
+    verdict = shoal.verify_folder(original, tmp_path / "release", shoal.read_linkage(tmp_path / "l.parquet"))
+    assert verdict.holds, verdict.findings
+
+
+@variants
+def test_no_identifier_in_any_file(name: str, tmp_path: Path) -> None:
+    original = small_city(crs=PLANE)
+    shoal.publish(original, VARIANTS[name](), tmp_path / "release", rng=Randomness.from_system())
+    for path in (tmp_path / "release").iterdir():
+        assert not any(uid.encode() in path.read_bytes() for uid in original.ids)
+
+
+def test_every_method_says_its_parameters_with_units() -> None:
+    for method in METHODS.values():
+        parameters: dict[str, Any] = method().parameters()
+        assert parameters
+        assert not any("seed" in name for name in parameters)

@@ -1,0 +1,138 @@
+"""k-merge against brute force over all partitions: ties in time, unequal lengths, one trajectory far longer than the others."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.errors import MisuseError
+from small_data import population
+
+pytestmark = pytest.mark.kernels
+
+Sample = tuple[int, int, int]
+
+
+def brute_force_cost(trajectories: list[list[Sample]]) -> int:
+    """The least cost over every way to cut the distinct times into runs that hold a sample of each trajectory."""
+    tagged = sorted((*sample, owner) for owner, samples in enumerate(trajectories) for sample in set(samples))
+    times = sorted({sample[0] for sample in tagged})
+    best: int | None = None
+    for choice in range(2 ** (len(times) - 1)):
+        cuts = [0, *(i + 1 for i in range(len(times) - 1) if choice >> i & 1), len(times)]
+        total = 0
+        for low, high in pairwise(cuts):
+            run = [sample for sample in tagged if times[low] <= sample[0] <= times[high - 1]]
+            if len({sample[3] for sample in run}) < len(trajectories):
+                break
+            t, x, y, _ = zip(*run, strict=True)
+            total += (max(t) - min(t) + 1) * (max(x) - min(x) + 1 + max(y) - min(y) + 1)
+        else:
+            best = total if best is None else min(best, total)
+    assert best is not None
+    return best
+
+
+samples = st.tuples(st.integers(0, 12), st.integers(-4, 4), st.integers(-4, 4))
+
+
+def arrays(trajectories: list[list[Sample]]) -> list[np.ndarray]:
+    return [np.array(rows) * [60, 100, 100] for rows in trajectories]
+
+
+def assert_optimal(trajectories: list[list[Sample]]) -> None:
+    boxes, cost = shoal.k_merge(arrays(trajectories))
+    assert cost == brute_force_cost(trajectories)
+    cells = boxes / [60, 60, 100, 100, 100, 100]
+    assert sum((b[1] - b[0]) * (b[4] - b[2] + b[5] - b[3]) for b in cells) == cost
+    assert all(a[1] <= b[0] for a, b in pairwise(cells))
+    for rows in trajectories:
+        for box in cells:
+            assert any(
+                box[0] <= t < box[1] and box[2] <= x < box[4] and box[3] <= y < box[5] for t, x, y in rows
+            )
+        for t, x, y in rows:
+            assert any(
+                box[0] <= t < box[1] and box[2] <= x < box[4] and box[3] <= y < box[5] for box in cells
+            )
+
+
+@settings(max_examples=300)
+@given(st.lists(st.lists(samples, min_size=1, max_size=4), min_size=2, max_size=4))
+def test_no_partition_is_cheaper(trajectories: list[list[Sample]]) -> None:
+    assert_optimal(trajectories)
+
+
+@given(st.lists(samples, min_size=6, max_size=10), st.lists(samples, min_size=1, max_size=1))
+def test_one_far_longer_than_the_other(long: list[Sample], short: list[Sample]) -> None:
+    assert_optimal([long, short])
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=4),
+        min_size=2,
+        max_size=3,
+    )
+)
+def test_with_ties_in_time(trajectories: list[list[Sample]]) -> None:
+    assert_optimal(trajectories)
+
+
+def quadratic_cost(trajectories: list[list[Sample]]) -> int:
+    """The least cost by trying every last run for every time: slow, but without a range, levels or a stop."""
+    tagged = sorted((*sample, owner) for owner, own in enumerate(trajectories) for sample in own)
+    times = sorted({sample[0] for sample in tagged})
+    best: dict[int, int] = {-1: 0}
+    for h, last in enumerate(times):
+        for g, first in enumerate(times[: h + 1]):
+            run = [sample for sample in tagged if first <= sample[0] <= last]
+            if g - 1 in best and len({sample[3] for sample in run}) == len(trajectories):
+                _, x, y, _ = zip(*run, strict=True)
+                whole = best[g - 1] + (last - first + 1) * (max(x) - min(x) + max(y) - min(y) + 2)
+                best[h] = min(best.get(h, whole), whole)
+    return best[len(times) - 1]
+
+
+@settings(max_examples=15)
+@given(
+    long=st.lists(
+        st.tuples(st.integers(0, 80), st.integers(0, 9), st.integers(0, 9)),
+        min_size=40,
+        max_size=60,
+        unique=True,
+    ),
+    short=st.lists(
+        st.lists(st.tuples(st.integers(0, 80), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=3),
+        max_size=2,
+    ),
+)
+def test_long_ranges_are_searched_as_exactly_as_short_ones(
+    long: list[Sample], short: list[list[Sample]]
+) -> None:
+    """Far more stamps between the short trajectories' samples than are looked at one by one."""
+    assert shoal.k_merge(arrays([long, *short]))[1] == quadratic_cost([long, *short])
+
+
+def test_one_raw_sample_costs_two() -> None:
+    boxes, cost = shoal.k_merge([[[600, 500, 700]]])
+    assert cost == 2
+    assert boxes.tolist() == [[600, 660, 500, 500 + 200, 600, 800]]
+
+
+def test_a_trajectory_without_samples_is_an_error() -> None:
+    with pytest.raises(MisuseError, match="at least one row"):
+        shoal.k_merge([[[0, 0, 0]], []])
+
+
+def test_subjects_of_trajectories_are_merged_like_their_arrays() -> None:
+    together = population([4, 3, 5], seed=3)
+    units = np.array(
+        [together.snapped_grid().slot_s, together.snapped_grid().cell_m, together.snapped_grid().cell_m]
+    )
+    boxes, cost = shoal.k_merge(together)
+    same, equal = shoal.k_merge([np.stack(own, axis=1) * units for own in together])
+    assert (boxes.tolist(), cost) == (same.tolist(), equal)

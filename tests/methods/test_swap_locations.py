@@ -1,0 +1,175 @@
+"""SwapLocations: clusters, swap sets against the literal algorithm, what is published, and bad input."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from shoal.errors import MisuseError, NothingLeftError
+from shoal.kernels.swap_sets import form_swap_sets
+from shoal.methods.swapping.microaggregation import distances_within, microaggregate
+from shoal.methods.swapping.swap_locations import SwapLocations
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.utility.points import calibrated_threshold
+from small_points import crowd, small_crowds
+from swap_oracles import swap_sets
+
+pytestmark = pytest.mark.kernels
+
+ways = pytest.mark.parametrize("clustering", ["greedy", "mdav"])
+
+
+@ways
+@given(n=st.integers(2, 23), k=st.integers(2, 5), seed=st.integers(0, 99))
+def test_clusters_take_everybody_in_groups_of_k_and_little_more(
+    clustering: str, n: int, k: int, seed: int
+) -> None:
+    if n < k:
+        return
+    place = np.random.default_rng(seed).random((n, 2))
+    distances = np.hypot(*(place[:, None] - place[None]).transpose(2, 0, 1))
+    groups = microaggregate(distances, k, clustering)  # type: ignore[arg-type]
+    assert sorted(np.concatenate(groups).tolist()) == list(range(n))
+    assert len(groups) == n // k
+    assert all(k <= len(group) < 2 * k for group in groups)
+
+
+@ways
+def test_clusters_find_what_is_plainly_together(clustering: str) -> None:
+    place = np.array([0.0, 0.1, 0.2, 10, 10.1, 10.2, 20, 20.1, 20.2])
+    order = np.random.default_rng(1).permutation(9)
+    distances = np.abs(place[order][:, None] - place[order][None])
+    groups = microaggregate(distances, 3, clustering)  # type: ignore[arg-type]
+    assert sorted(sorted((order[group] // 3).tolist()) for group in groups) == [
+        [0, 0, 0],
+        [1, 1, 1],
+        [2, 2, 2],
+    ]
+    assert distances_within(distances, groups) == pytest.approx(3 * 0.4)
+
+
+@given(
+    original=small_crowds(least=3),
+    seed=st.integers(0, 9),
+    time_threshold=st.sampled_from([2.0, 5.0, 40.0]),
+    space=st.sampled_from([4.0, 30.0]),
+)
+def test_swap_sets_are_those_of_the_algorithm(
+    original: Trajectories, seed: int, time_threshold: float, space: float
+) -> None:
+    members = np.random.default_rng(seed).permutation(original.n_subjects)
+    room = np.empty((int(original.lengths[members[0]]), len(members)), dtype=np.int64)
+    used = np.zeros(original.n_samples, dtype=np.bool_)
+    n = form_swap_sets(
+        original.offsets, original.t, original.x, original.y, members, time_threshold, space, used, room
+    )
+    expected = swap_sets(original, members.tolist(), time_threshold, space)
+    assert room[:n].tolist() == expected
+    assert np.flatnonzero(used).tolist() == sorted(row for chosen in expected for row in chosen)
+
+
+@ways
+def test_every_published_triple_is_true_and_nobody_has_two_of_one_set(clustering: str) -> None:
+    original = crowd()
+    release, linkage = SwapLocations(k=3, clustering=clustering).anonymize(original, Randomness.from_system())  # type: ignore[arg-type]
+    raw = sorted(zip(original.t, original.x, original.y, strict=True))
+    shown = sorted(zip(release.points.t, release.points.x, release.points.y, strict=True))
+    assert set(shown) <= set(raw)
+    assert linkage.trace is not None
+    assert len(set(linkage.trace.place_from.tolist())) == release.n_samples
+    record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
+    assert len(set(zip(record.tolist(), linkage.trace.swap_set.tolist(), strict=True))) == release.n_samples
+    assert shoal.verify(original, release, linkage).holds
+    assert release.losses.samples_suppressed == original.n_samples - release.n_samples
+
+
+def test_degrees_are_published_to_the_last_digit() -> None:
+    plain = crowd()
+    draw = np.random.default_rng(1)
+    original = replace(plain, lat=37 + draw.random(plain.n_samples), lon=-122 + draw.random(plain.n_samples))
+    release, linkage = SwapLocations(k=2).anonymize(original, Randomness.from_system())
+    assert linkage.trace is not None
+    assert release.points.lat is not None
+    assert original.lat is not None
+    assert np.array_equal(release.points.lat, original.lat[linkage.trace.place_from])
+    assert shoal.verify(original, release, linkage).holds
+
+
+def test_the_order_of_the_input_changes_nothing_but_chance() -> None:
+    original = crowd()
+    rows = np.random.default_rng(2).permutation(original.n_samples)
+    ids = np.repeat(np.array(original.ids), original.lengths)
+    other = Trajectories.from_rows(ids[rows].tolist(), original.t[rows], original.x[rows], original.y[rows])
+    method = SwapLocations(k=3)
+    first, second = (method.anonymize(data, Randomness.for_research(5))[0] for data in (original, other))
+    assert sorted(first.points.t.tolist()) == sorted(second.points.t.tolist())
+
+
+def test_lone_and_distant_trajectories_are_counted_by_reason() -> None:
+    near = crowd(6)
+    ids = [*np.repeat(np.array(near.ids), near.lengths).tolist(), "lone", "late", "late"]
+    original = Trajectories.from_rows(ids, [*near.t, 5, 1e6, 2e6], [*near.x, 1, 2, 3], [*near.y, 1, 2, 3])
+    release, linkage = SwapLocations(k=2).anonymize(original, Randomness.from_system())
+    reasons = release.losses.subjects_by_reason
+    assert reasons["fewer than two different times"] == 1
+    assert reasons["no overlap in time with the largest group"] == 1
+    assert sum(reasons.values()) == release.losses.subjects_suppressed
+    assert shoal.verify(original, release, linkage).holds
+
+
+def test_too_few_that_overlap_is_an_error_with_the_count() -> None:
+    with pytest.raises(MisuseError, match="largest group here has 3 of 3"):
+        SwapLocations(k=4).anonymize(crowd(3), Randomness.from_system())
+
+
+def test_nobody_near_enough_leaves_nothing() -> None:
+    original = Trajectories.from_rows(["a", "a", "b", "b"], [0, 9, 0, 9], [0, 0, 500, 500], [0, 1, 2, 3])
+    with pytest.raises(NothingLeftError, match="relax the thresholds"):
+        SwapLocations(k=2, space_threshold_m=10).anonymize(original, Randomness.from_system())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"k": 1},
+        {"time_threshold_s": 0},
+        {"space_threshold_m": 0},
+        {"space_threshold_m": np.inf},
+        {"clustering": "x"},
+    ],
+)
+def test_parameters_that_cannot_work_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(MisuseError):
+        SwapLocations(**wrong)  # type: ignore[arg-type]
+
+
+def test_snapped_samples_are_refused() -> None:
+    with pytest.raises(MisuseError, match="as given"):
+        SwapLocations().clusters(crowd().snapped_to(shoal.Grid()), Run())
+
+
+def test_draws_are_uniform() -> None:
+    """chi-squared of 6 orders in 6,000 draws (5 degrees of freedom) and of 7 numbers in 7,000 (6) pass 35 about once in 500,000 tries."""
+    rng = Randomness.for_research(11)
+    orders = rng.permutations(6000, 3)
+    code = orders @ np.array([9, 3, 1])
+    assert ((np.unique(code, return_counts=True)[1] - 1000) ** 2 / 1000).sum() < 35
+    assert len(np.unique(code)) == 6
+    assert ((np.bincount(rng.below(7, 7000), minlength=7) - 1000) ** 2 / 1000).sum() < 35
+
+
+@pytest.mark.parametrize(("wished", "wanted"), [(50.0, 50.0), (0.5, 1.0), (5e6, 1e6), (777.0, 777.0)])
+def test_a_threshold_is_found_for_a_wished_distortion(wished: float, wanted: float) -> None:
+    assert calibrated_threshold(lambda threshold: threshold, wished, 1.0, 1e6) == pytest.approx(
+        wanted, rel=1e-3
+    )
+
+
+def test_no_bounds_no_search() -> None:
+    with pytest.raises(MisuseError, match="0 < least < most"):
+        calibrated_threshold(lambda threshold: threshold, 5, 3, 3)

@@ -1,0 +1,72 @@
+"""Examples in README and docs run as they stand, and every command they show exists with the options they give."""
+
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from shoal.cli import main as cli
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    return [
+        (f"{page.name}:{number}", block)
+        for page in PAGES
+        for number, block in enumerate(
+            re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("place", "code"), blocks("python"), ids=lambda value: value if ":" in value and "\n" not in value else ""
+)
+def test_python_blocks_run(
+    place: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, place, "exec"), {})
+    if place.startswith("README"):
+        assert "holds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_examples_run(
+    example: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", [example.name])
+    runpy.run_path(str(example), run_name="__main__")
+    assert "it is refused: ['box-not-tight'" in capsys.readouterr().out
+
+
+def commands() -> list[str]:
+    shown = [line for page in PAGES for line in page.read_text().replace("`", "\n").splitlines()]
+    found = [re.sub(r"^(\./dev |\.venv/bin/)", "", line.strip()) for line in shown]
+    return sorted({line for line in found if re.match(r"shoal [a-z]+ ", line)})
+
+
+@pytest.mark.parametrize("line", commands())
+def test_commands_in_the_docs_exist(line: str) -> None:
+    _, name, *words = shlex.split(line)
+    command = cli.shoal.commands[name]
+    if isinstance(command, click.Group):
+        command = command.commands[words[0]]
+    known = {
+        option
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for option in parameter.opts
+    }
+    assert {word for word in words if word.startswith("--")} <= known | {"--help"}
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -1,0 +1,401 @@
+"""The release record: every number in it is marked, and is what public functions give for folder, raw data and linkage."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shoal
+from command_line import Shoal
+from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of, same, vanished_of
+from shoal.attacks import Rate, attack
+from shoal.attacks.questions import DRAW, QUESTIONS
+from shoal.errors import InputError
+from shoal.methods import METHODS
+from shoal.model.trajectories import Trajectories
+from shoal.release_folder.folder import read_manifest
+from shoal.release_folder.statement import Statement, read_statement
+from shoal.report.facts.curves import curve_of_extents, curve_of_people
+from shoal.report.facts.evidence import UTILITY
+from shoal.report.facts.release import days_of
+from shoal.report.words.terms import METHODS_CLASSIFIED, model_of, techniques_of
+from shoal.report.words.wording import claim_in_words, claim_name, exact, method_name, settings_of
+from shoal.runtime.randomness import Randomness
+from shoal.utility import measure
+from shoal.utility.accuracy import measure_accuracy
+from small_releases import random_people
+
+LAEA = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
+
+
+def with_loners() -> Trajectories:
+    """A crowd around a centre and a few people elsewhere, in the order of a file that is not that of their names."""
+    return random_people(80, 14, seed=2, days=3, cells=60, crs=LAEA)
+
+
+CASES: dict[str, Callable[[], Any]] = {
+    "glove": lambda: shoal.Glove(k=3),
+    "glove, suppressing": lambda: shoal.Glove(k=2, suppress_space_m=4_000, suppress_time_s=6 * 3600),
+    "kte-hide": lambda: shoal.KteHide(k=2, tau_s=12 * 3600, epsilon_s=12 * 3600),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def published(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Trajectories, Path]:
+    folder, original = tmp_path_factory.mktemp("record"), with_loners()
+    (folder / "record.toml").write_text(RECORD)
+    shoal.publish(
+        original,
+        CASES[request.param](),
+        folder / "release",
+        rng=Randomness.from_system(),
+        linkage_file=folder / "linkage.parquet",
+        private_report=folder / "private.html",
+        statement=read_statement(folder / "record.toml"),
+        tries=40,
+    )
+    return original, folder
+
+
+def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
+    """Every figure of the public record, from the files and the raw data."""
+    release, linkage = shoal.read_release(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
+    manifest, k = read_manifest(folder / "release"), release.claim.k
+    records = [release.record(r) for r in range(release.n_records)]
+    sizes = Counter(Counter(np.column_stack(boxes.columns()).tobytes() for boxes in records).values())
+    losses, n, m = manifest.losses, original.n_subjects, original.n_samples
+    grid = release.grid
+    found: dict[str, float] = {
+        **dict.fromkeys(("records", "records-to-check"), manifest.n_records),
+        **dict.fromkeys(("boxes", "boxes-in-all", "map-boxes"), manifest.n_samples),
+        **dict.fromkeys(("k-protects", "k-limits"), k),
+        **dict.fromkeys(("suppressed-share", "samples-suppressed-share"), losses.samples_suppressed / m),
+        **dict.fromkeys(("samples", "samples-in-all"), m),
+        **dict.fromkeys(("subjects", "subjects-in-all"), n),
+        "samples-suppressed": losses.samples_suppressed,
+        "subjects-suppressed": losses.subjects_suppressed,
+        "subjects-suppressed-share": losses.subjects_suppressed / n,
+        "rows-read": original.intake.rows_read,
+        "median-samples": float(np.median(original.lengths)),
+        "samples-per-day": m / n / days_of(original),
+        "span": int(release.boxes.t_end.max() - release.boxes.t_start.min()) * grid.slot_s,
+        "cell": grid.cell_m,
+        **dict.fromkeys(("slot", "least-time"), grid.slot_s),
+        "least-space": 2 * grid.cell_m,
+        "risk-tries": 40,
+    }
+    for what, rows in (("dropped", losses.rows), ("repaired", manifest.rows_repaired)):
+        for place, count in enumerate(sorted(rows.values(), reverse=True), start=1):
+            found |= {f"{what}-{place}": count, f"{what}-share-{place}": count / original.intake.rows_read}
+    if isinstance(release.claim, shoal.KAnonymity):
+        found |= {"twins": k - 1, "k-chance": k, "k-crowds": k, "crowds": sum(sizes.values())}
+        for size in sorted(sizes)[:12]:
+            found |= {
+                f"crowd-size-{size}": size,
+                f"crowds-of-{size}": sizes[size],
+                f"crowd-share-{size}": size * sizes[size] / release.n_records,
+            }
+        if len(sizes) > 12:
+            found["larger-sizes"] = len(sizes) - 12
+    else:
+        found |= {"k-in-verdict": k, "tau": release.claim.tau_s, "epsilon": release.claim.epsilon_s}
+    found |= gaps_of(original, {2, 5, k})
+    accuracy = measure_accuracy(original, release, linkage)
+    found["raw-covered"] = accuracy.raw.n_samples
+    for reading, extents in (("raw", accuracy.raw), ("published", accuracy.published)):
+        found |= {
+            f"position-kept-{reading}": extents.share_within(space_m=2 * grid.cell_m),
+            f"time-kept-{reading}": extents.share_within(time_s=grid.slot_s),
+            f"within-2km-{reading}": extents.share_within(space_m=2000),
+            f"within-2h-{reading}": extents.share_within(time_s=7200),
+            f"within-both-{reading}": extents.share_within(space_m=2000, time_s=7200),
+            f"median-space-{reading}": extents.median_space_m,
+            f"mean-space-{reading}": extents.mean_space_m,
+            f"median-time-{reading}": extents.median_time_s,
+            f"mean-time-{reading}": extents.mean_time_s,
+        }
+    for one in measure(original, release, linkage, UTILITY):
+        found[f"utility-{one.name}"] = one.found.value
+        if one.found.low is not None and one.found.high is not None:
+            found |= {f"utility-low-{one.name}": one.found.low, f"utility-high-{one.name}": one.found.high}
+    return (
+        found
+        | rates_recomputed(original, release, linkage)
+        | vanished_recomputed(original, release, linkage, private=False)
+    )
+
+
+def knowledge_of(release: shoal.Release) -> list[str]:
+    followers = [f"tau:{release.claim.tau_s:.0f}s"] if isinstance(release.claim, shoal.KteAnonymity) else []
+    return ["points:4", "top:2", "attribution:2", "home-work", *followers]
+
+
+def rates_recomputed(
+    original: Trajectories, release: shoal.Release, linkage: shoal.Linkage
+) -> dict[str, float]:
+    """The three questions, asked again one by one."""
+    rates: list[Rate] = []
+    for knowledge in knowledge_of(release):
+        rates += attack(original, release, linkage, [knowledge], np.random.default_rng(DRAW), tries=40).rates
+    found: dict[str, float] = {}
+    for number, question in enumerate(QUESTIONS, start=1):
+        own = [rate for rate in rates if rate.name in question.attacks]
+        for place, rate in enumerate((rate for rate in own if rate.target == "release"), start=1):
+            raw = next(
+                r for r in own if (r.name, r.knowledge, r.target) == (rate.name, rate.knowledge, "raw")
+            )
+            assert rate.worst is not None
+            slug = f"risk-{number}-{place}"
+            found |= {
+                f"{slug}-tries": rate.tries,
+                f"{slug}-worst": rate.worst,
+                f"{slug}-guess": rate.baseline,
+            }
+            found |= {f"{slug}-rate": rate.rate, f"{slug}-low": rate.low, f"{slug}-high": rate.high}
+            found |= {f"{slug}-raw-rate": raw.rate, f"{slug}-raw-low": raw.low, f"{slug}-raw-high": raw.high}
+    return found
+
+
+def lost_rows(
+    original: Trajectories, release: shoal.Release, linkage: shoal.Linkage
+) -> list[tuple[int, int, int, int, bool]]:
+    """(subject, t, x, y, lost) of every raw sample, by looking at every box of its own record."""
+    own = dict(zip(linkage.uids, linkage.trajectory_ids, strict=True))
+    rows = []
+    for subject, (uid, samples) in enumerate(zip(original.ids, original, strict=True)):
+        name = own.get(uid)
+        boxes = (
+            []
+            if name is None
+            else list(zip(*release.record(release.trajectory_ids.index(name)).columns(), strict=True))
+        )
+        for t, x, y in zip(*(column.tolist() for column in samples), strict=True):
+            held = any(b[0] <= t < b[1] and b[2] <= x < b[4] and b[3] <= y < b[5] for b in boxes)
+            rows.append((subject, t, x, y, not held))
+    return rows
+
+
+def vanished_recomputed(
+    original: Trajectories, release: shoal.Release, linkage: shoal.Linkage, *, private: bool
+) -> dict[str, float]:
+    return vanished_of(lost_rows(original, release, linkage), release.grid.cell_m, private=private)
+
+
+ONLY_DRAWN = {
+    "map-width",
+    "map-height",
+    "map-outlines",
+    "map-outside",
+}  # about the drawing itself: compared with it below
+
+
+def test_every_number_is_marked_and_is_what_public_functions_give(
+    published: tuple[Trajectories, Path],
+) -> None:
+    original, folder = published
+    page = Marks((folder / "release/report.html").read_text())
+    assert page.unmarked == []
+    assert page.terms <= TERMS
+    expected = recomputed(original, folder)
+    assert page.facts.keys() - ONLY_DRAWN == expected.keys()
+    wrong = {
+        name: (page.facts[name], value)
+        for name, value in expected.items()
+        if not same(page.facts[name][0], value)
+    }
+    assert wrong == {}
+
+
+def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Trajectories, Path]) -> None:
+    original, folder = published
+    page = Marks((folder / "release/report.html").read_text())
+    manifest, release = read_manifest(folder / "release"), shoal.read_release(folder / "release")
+    settings = settings_of(release)
+    rates = [
+        rate
+        for text in knowledge_of(release)
+        for rate in attack(
+            original,
+            release,
+            shoal.read_linkage(folder / "linkage.parquet"),
+            [text],
+            np.random.default_rng(1),
+        ).rates
+    ]
+    days = [
+        int(moment) * 60 // 86_400 for moment in (release.boxes.t_start.min(), release.boxes.t_end.max() - 1)
+    ]
+    expected = {
+        "claim": [claim_in_words(release.claim)],
+        "claim-name": [claim_name(release.claim)],
+        "method": [method_name(release.method)],
+        "unit_of_protection": [manifest.unit_of_protection],
+        "crs": [manifest.crs],
+        "verdict.notes[]": manifest.verdict["notes"],
+        "losses.rows[]": list(manifest.losses.rows),
+        "rows_repaired[]": list(manifest.rows_repaired),
+        "setting-name[]": [setting.name for setting in settings],
+        "setting[]": [setting.value for setting in settings],
+        "setting-meaning[]": [setting.meaning for setting in settings],
+        "knowledge[]": [rate.knowledge for rate in rates],
+        "attacker[]": [rate.attacker for rate in rates],
+        "first-day": [str(np.datetime64(days[0], "D"))],
+        "last-day": [str(np.datetime64(days[1], "D"))],
+        **{f"record.{name}": [text] for name, text in manifest.record.items() if name != "earlier_releases"},
+        **{
+            f"record.earlier_releases[].{name}": [
+                earlier[name] for earlier in manifest.record["earlier_releases"]
+            ]
+            for name in ("name", "published_on", "overlap")
+        },
+    }
+    assert {path: set(texts) for path, texts in page.quotes.items()} == {
+        path: set(texts) for path, texts in expected.items() if texts
+    }
+    assert page.title == f"Record of a release: {claim_name(release.claim)} ({method_name(release.method)})"
+
+
+def test_every_drawing_is_of_these_numbers(published: tuple[Trajectories, Path]) -> None:
+    original, folder = published
+    page = Marks((folder / "release/report.html").read_text())
+    release, linkage = shoal.read_release(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
+    accuracy = measure_accuracy(original, release, linkage)
+    drawn = {name: figure["data"] for name, figure in page.figures.items()}
+    seen = set()
+
+    def line(name: str, place: int, x: object, y: object) -> None:
+        seen.add(name)
+        assert (drawn[name][place]["x"], drawn[name][place]["y"]) == (x, y), name
+
+    for name, spatial in (("spatial-accuracy", True), ("temporal-accuracy", False)):
+        for place, extents in enumerate((accuracy.raw, accuracy.published)):
+            curve = curve_of_extents(extents, spatial=spatial)
+            line(name, place, list(curve.value), list(curve.share))
+    for place, k in enumerate(sorted({2, 5, release.claim.k})):
+        curve = curve_of_people(shoal.k_gap(original, k).gap)
+        line("k-gap", place, list(curve.value), list(curve.share))
+    if isinstance(release.claim, shoal.KAnonymity):
+        records = [np.column_stack(release.record(r).columns()).tobytes() for r in range(release.n_records)]
+        sizes = Counter(Counter(records).values())
+        line("crowd-sizes", 0, sorted(sizes), [sizes[size] for size in sorted(sizes)])
+    if release.losses.samples_suppressed:
+        check_vanished_drawings(drawn, lost_rows(original, release, linkage), release.grid.cell_m)
+        seen |= {"vanished-hour", "vanished-place"}
+    heat = drawn["map"][0]
+    step_km = heat["dx"]
+    inside = sum(10**z * step_km**2 for row in heat["z"] for z in row if z is not None)
+    assert inside == pytest.approx(
+        release.n_samples, rel=0.02
+    )  # densities are drawn to two decimals of their logarithm
+    assert float(page.facts["map-width"][0]) == pytest.approx(1000 * step_km * len(heat["z"][0]), rel=1e-3)
+    assert float(page.facts["map-height"][0]) == pytest.approx(1000 * step_km * len(heat["z"]), rel=1e-3)
+    assert int(page.facts["map-outlines"][0]) == sum(value is None for value in drawn["map"][1]["x"])
+    assert drawn.keys() == seen | {"map"}
+
+
+def test_the_private_page_adds_counts_and_nothing_unmarked(published: tuple[Trajectories, Path]) -> None:
+    original, folder = published
+    public, private = (Marks((folder / name).read_text()) for name in ("release/report.html", "private.html"))
+    release, linkage = shoal.read_release(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
+    assert private.unmarked == []
+    more = private.facts.keys() - public.facts.keys()
+    counts = vanished_recomputed(original, release, linkage, private=True)
+    assert {name for name in more if name.startswith("vanished")} == {
+        name for name in counts if name not in public.facts
+    }
+    assert all(private.facts[name][0] == exact(value) for name, value in counts.items() if name in more)
+    assert {name for name in more if not name.startswith("vanished")} == (
+        {name for name in more if name.startswith(("member", "example"))}
+    )
+
+
+def test_it_never_says_anonymous_and_has_a_place_to_sign(published: tuple[Trajectories, Path]) -> None:
+    _, folder = published
+    page = Marks((folder / "release/report.html").read_text())
+    assert "anonymous" not in (page.text + page.title).lower()
+    assert all(
+        word in page.text
+        for word in ("signature", "place and date", "singled out", "not stated", "Two universities")
+    )
+
+
+def test_a_report_without_a_statement_or_attacks_says_so(tmp_path: Path) -> None:
+    original = random_people(30, 8, seed=1)
+    shoal.publish(original, shoal.Glove(k=2), tmp_path / "release", rng=Randomness.from_system(), tries=0)
+    page = Marks((tmp_path / "release/report.html").read_text())
+    assert page.text.count("not stated") == 9
+    assert "no attack was played" in page.text
+    assert page.unmarked == []
+
+
+def test_rates_of_hardly_anybody_are_not_shown(tmp_path: Path) -> None:
+    original = random_people(8, 6, seed=1)
+    shoal.publish(original, shoal.Glove(k=2), tmp_path / "release", rng=Randomness.from_system())
+    page = Marks((tmp_path / "release/report.html").read_text())
+    assert "fewer than ten people; not shown" in page.text
+    assert not any(name.startswith("risk-") and name != "risk-tries" for name in page.facts)
+    assert "Fewer than ten people are in this release" in page.text
+    assert not any(name.startswith("utility-") for name in page.facts)
+
+
+def test_a_statement_round_trips_and_its_faults_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "record.toml"
+    file.write_text(RECORD)
+    statement = read_statement(file)
+    assert Statement.model_validate(statement.to_json()) == statement
+    assert statement.earlier_releases is not None
+    for text, message in [
+        ("purpos = 'x'", "purpos.*known: publisher, purpose"),
+        ("reassess_on = 'soon'", "reassess_on"),
+        ("purpose = ", "not valid TOML"),
+        ("purpose = ''", "purpose"),
+        ("[[earlier_releases]]\npublished_on = 2025-01-01", r"earlier_releases\.0\.name"),
+    ]:
+        file.write_text(text)
+        with pytest.raises(InputError, match=message):
+            read_statement(file)
+    with pytest.raises(InputError, match="cannot read"):
+        read_statement(tmp_path / "none.toml")
+
+
+def test_a_statement_that_names_somebody_is_refused(tmp_path: Path) -> None:
+    original = random_people(30, 8, seed=1)
+    with pytest.raises(shoal.errors.ClaimError, match="raw-identifier"):
+        shoal.publish(
+            original,
+            shoal.Glove(k=2),
+            tmp_path / "release",
+            rng=Randomness.from_system(),
+            statement=Statement(purpose=f"find {original.ids[3]}"),
+        )
+    assert not (tmp_path / "release").exists()
+
+
+def test_every_method_is_classified() -> None:
+    assert set(METHODS) <= METHODS_CLASSIFIED
+    release, _ = shoal.Glove(k=2).anonymize(random_people(10, 5), Randomness.from_system())
+    assert [t.name for t in techniques_of(release)] == [
+        "pseudonymization",
+        "rounding",
+        "local generalization",
+    ]
+    assert model_of(shoal.KteAnonymity(k=2, tau_s=60, epsilon_s=60)).startswith("none")
+
+
+def test_the_command_takes_the_statement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = Shoal(capsys)
+    (tmp_path / "record.toml").write_text(RECORD)
+    assert call("synthesize", tmp_path / "city.parquet", "--subjects", 30, "--days", 1).code == 0
+    words = ("anonymize", tmp_path / "city.parquet", "--quiet", "--risk-tries", 20)
+    assert call(*words, "--record", tmp_path / "record.toml", "--output", tmp_path / "r").code == 0
+    assert read_manifest(tmp_path / "r").record["purpose"] == "Plan 3 bus lines"
+    (tmp_path / "record.toml").write_text("purpos = 'x'")
+    refused = call(*words, "--record", tmp_path / "record.toml", "--output", tmp_path / "s")
+    assert refused.code == 2
+    assert "purpos" in refused.err
+    assert not (tmp_path / "s").exists()

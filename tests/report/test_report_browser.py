@@ -1,0 +1,84 @@
+"""Every page in a real browser, at desk and phone width: nothing asked of a network, nothing complained about, nothing cut off."""
+
+from pathlib import Path
+
+import pytest
+
+import shoal
+from browser import visit
+from shoal.model.verdicts import Verdict
+from shoal.release_folder.statement import Statement
+from shoal.report import assessment_report, gather_evidence, points_report, release_report
+from small_points import crowd
+from small_releases import naive_release, plausible_gap, random_people
+
+LAEA = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
+
+
+@pytest.mark.parametrize("kind", ["public", "private", "tiny", "points", "assessment"])
+def test_a_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path) -> None:
+    html = page_of_points() if kind == "points" else page_of(kind)
+    file = tmp_path / f"{kind}.html"
+    file.write_text(html, encoding="utf-8")
+    seen = visit(file, tmp_path)
+    assert seen.requests == ()
+    assert seen.complaints == ()
+    assert seen.overflowing == ()
+    assert seen.clashes == ()
+    assert (
+        seen.drawn == seen.plots == {"public": 7, "private": 7, "tiny": 4, "points": 4, "assessment": 3}[kind]
+    )
+
+
+def page_of(kind: str) -> str:
+    original = random_people(
+        3 if kind == "tiny" else 302, 4 if kind == "tiny" else 30, crs=None if kind == "tiny" else LAEA
+    )
+    release, linkage = naive_release(original, k=3, publishable=kind != "private", suppress=kind == "public")
+    gaps = [plausible_gap(original.n_subjects, k) for k in (2, 5)]
+    return (
+        assessment_report(original, gaps)
+        if kind == "assessment"
+        else release_report(
+            original,
+            release,
+            linkage,
+            Verdict.of([], checked=release.n_records),
+            gaps,
+            evidence=gather_evidence(original, release, linkage, tries=20 if kind == "tiny" else 1000),
+            statement=Statement(
+                purpose="To see whether long words of a purpose leave their place on a phone " * 3
+            ),
+            private=kind == "private",
+        )
+    )
+
+
+def page_of_points() -> str:
+    original = crowd(60)
+    release, linkage = shoal.W4m(k=3).anonymize(original, shoal.Randomness.from_system())
+    return points_report(
+        original,
+        release,
+        shoal.verify(original, release, linkage),
+        [plausible_gap(original.n_subjects, k) for k in (2, 5)],
+        original.snapped_to(shoal.Grid()),
+        evidence=gather_evidence(original, release, linkage, tries=1000),
+        statement=Statement(
+            purpose="To see whether long words of a purpose leave their place on a phone " * 3
+        ),
+    )
+
+
+def test_the_visit_itself_notices_what_it_is_for(tmp_path: Path) -> None:
+    file = tmp_path / "bad.html"
+    file.write_text(
+        '<!DOCTYPE html><div class="plot" style="width: 3000px">wide</div>'
+        '<img src="http://127.0.0.1:9/absent.png"><script>throw new Error("broken")</script>',
+        encoding="utf-8",
+    )
+    seen = visit(file, tmp_path)
+    assert seen.requests
+    assert any("broken" in complaint for complaint in seen.complaints)
+    assert seen.overflowing == (1280, 390)
+    assert (seen.plots, seen.drawn) == (1, 0)

@@ -1,0 +1,83 @@
+"""A stopped job continues from its finished parts, and never from those of another job or from a broken file."""
+
+import errno
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shoal.errors import InputError
+from shoal.runtime.checkpoint import Checkpoint, fingerprint
+from shoal.runtime.run import Run
+
+
+def refuse() -> dict[str, np.ndarray]:
+    raise AssertionError("this part was finished; it must not be made again")
+
+
+def test_a_finished_part_is_read_back_and_not_made_again(tmp_path: Path) -> None:
+    made = {"t": np.arange(5), "share": np.array([0.5, np.nan])}
+    first = Run(checkpoint=Checkpoint.open(tmp_path / "job", {"k": 2})).kept("block-1", lambda: made)
+    again = Run(checkpoint=Checkpoint.open(tmp_path / "job", {"k": 2})).kept("block-1", refuse)
+    for name, column in made.items():
+        np.testing.assert_array_equal(again[name], column)
+        np.testing.assert_array_equal(first[name], column)
+
+
+def test_without_a_checkpoint_every_part_is_made() -> None:
+    assert Run().kept("block-1", lambda: {"t": np.arange(2)})["t"].tolist() == [0, 1]
+
+
+def test_parts_of_another_job_are_refused(tmp_path: Path) -> None:
+    Checkpoint.open(tmp_path / "job", {"k": 2})
+    with pytest.raises(InputError, match="other data, parameters or version"):
+        Checkpoint.open(tmp_path / "job", {"k": 3})
+    (tmp_path / "job" / "job.json").write_bytes(b"\xff")
+    with pytest.raises(InputError, match="other data, parameters or version"):
+        Checkpoint.open(tmp_path / "job", {"k": 2})
+
+
+@pytest.mark.parametrize("length", [0, 1, 60])
+def test_a_truncated_part_is_made_again(tmp_path: Path, length: int) -> None:
+    checkpoint = Checkpoint.open(tmp_path / "job", {})
+    checkpoint.kept("part", lambda: {"t": np.arange(100)})
+    path = tmp_path / "job" / "part.npz"
+    path.write_bytes(path.read_bytes()[:length])
+    assert checkpoint.kept("part", lambda: {"t": np.arange(7)})["t"].tolist() == list(range(7))
+    assert checkpoint.kept("part", refuse)["t"].tolist() == list(range(7))
+
+
+def test_an_interrupted_part_leaves_nothing_that_could_be_taken_for_finished(tmp_path: Path) -> None:
+    checkpoint = Checkpoint.open(tmp_path / "job", {})
+    with pytest.raises(KeyboardInterrupt):
+        checkpoint.kept("part", interrupted)
+    assert [path.name for path in (tmp_path / "job").iterdir()] == ["job.json"]
+
+
+def interrupted() -> dict[str, np.ndarray]:
+    raise KeyboardInterrupt
+
+
+def test_a_full_disk_is_not_filled_with_what_each_try_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_file: int) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    checkpoint = Checkpoint.open(tmp_path / "job", {})
+    monkeypatch.setattr("shoal.runtime.checkpoint.os.fsync", full)
+    with pytest.raises(OSError, match="no space left"):
+        checkpoint.kept("part", lambda: {"t": np.arange(7)})
+    assert [path.name for path in (tmp_path / "job").iterdir()] == ["job.json"]
+
+
+def test_only_the_owner_may_read_the_parts(tmp_path: Path) -> None:
+    Checkpoint.open(tmp_path / "job", {})
+    assert (tmp_path / "job").stat().st_mode & 0o077 == 0
+
+
+def test_fingerprints_tell_data_apart() -> None:
+    column = np.arange(6)
+    assert fingerprint(column) == fingerprint(column.copy())
+    others: list[np.ndarray] = [column[::-1], column.astype(np.int32), column.reshape(2, 3), column[:5]]
+    assert len({fingerprint(column), *(fingerprint(other) for other in others)}) == 5

@@ -1,0 +1,362 @@
+"""Blocks: who goes where, and releases made in them: hostile populations, interruptions, full disks."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from shoal.errors import InputError, MisuseError, NothingLeftError, OutputError
+from shoal.methods.glove.glove import Glove
+from shoal.model.intake import Reading
+from shoal.model.trajectories import Trajectories
+from shoal.publishing import in_blocks as publishing
+from shoal.publishing.in_blocks import BlockPublication, publish_in_blocks
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.scale import anonymizing
+from shoal.scale.blocks import split_into_blocks
+from shoal.scale.engines import Threads
+from shoal.synthetic import write_synthetic
+
+LOCAL = Reading(crs="local", time_unit="1min", not_after_s=4e9)
+
+
+def in_blocks(
+    source: Path,
+    output: Path,
+    size: int,
+    *,
+    method: Glove | None = None,
+    reading: Reading | None = None,
+    seed: int = 5,
+    run: Run | None = None,
+) -> BlockPublication:
+    return publish_in_blocks(
+        source,
+        reading or Reading(),
+        method or Glove(),
+        output,
+        rng=Randomness.for_research(seed),
+        size=size,
+        engine=Threads(),
+        run=run,
+        linkage_file=output.with_suffix(".linkage"),
+    )
+
+
+def written(path: Path, rows: Sequence[tuple[str, Any, Any, Any]]) -> Path:
+    """A file of people: id, steps of a minute, x and y in metres."""
+    ids = [name for name, t, _, _ in rows for _ in t]
+    columns = [
+        np.concatenate([np.asarray(row[place], dtype=np.float64) for row in rows]) for place in (1, 2, 3)
+    ]
+    pq.write_table(
+        pa.table({"uid": ids, "t": columns[0].astype(np.int64), "x": columns[1], "y": columns[2]}), path
+    )
+    return path
+
+
+def assert_holds(source: Path, published: BlockPublication, reading: Reading | None = None) -> None:
+    original: Trajectories = shoal.io.read_with(source, reading or published.release.reading)
+    verdict = shoal.verify_folder(
+        original, published.folder, shoal.read_linkage(published.folder.with_suffix(".linkage"))
+    )
+    assert verdict.holds, verdict.findings
+    assert published.manifest.verdict["checked"] == published.release.n_records
+    assert not published.folder.with_name(f"{published.folder.name}.parts").exists()
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "city.parquet"
+    write_synthetic(path, 120, 2, 5)
+    return path
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(-5, 5)] * 3), min_size=4, max_size=200),
+    st.integers(2, 5),
+    st.integers(0, 60),
+)
+def test_everybody_is_in_one_block_of_almost_equal_size(
+    middles: list[tuple[int, int, int]], k: int, more: int
+) -> None:
+    size = 2 * k + more
+    if len(middles) < k:
+        return
+    blocks = split_into_blocks(np.array(middles), (480, 200, 200), size, k)
+    assert sorted(np.concatenate(blocks).tolist()) == list(range(len(middles)))
+    sizes = [len(block) for block in blocks]
+    assert len(blocks) == -(-len(middles) // size)
+    assert max(sizes) - min(sizes) <= 1
+    assert max(sizes) <= size
+    assert min(sizes) >= min(k, len(middles))
+    assert all((np.diff(block) > 0).all() for block in blocks)
+
+
+def test_blocks_follow_place_and_time() -> None:
+    """Four towns, or four weeks, far apart: each becomes a block."""
+    rng = np.random.default_rng(0)
+    group = rng.permutation(np.repeat(np.arange(4), 25))
+    for axis in range(3):
+        middles = rng.integers(0, 50, (100, 3))
+        middles[:, axis] += 100_000 * group
+        blocks = split_into_blocks(middles, (480, 200, 200), 25, 2)
+        assert [np.unique(group[block]).size for block in blocks] == [1] * 4
+
+
+def test_sizes_that_cannot_hide_anybody_are_refused(city: Path, tmp_path: Path) -> None:
+    with pytest.raises(MisuseError, match="make them of 10 people at least"):
+        in_blocks(city, tmp_path / "release", 9, method=Glove(k=5))
+    with pytest.raises(MisuseError, match="needs at least 300 people, and the data has 120"):
+        in_blocks(city, tmp_path / "other", 1000, method=Glove(k=300))
+    assert not list(tmp_path.iterdir())  # the next attempt, with other settings, finds nothing of this one
+
+
+def test_one_block_is_the_release_in_memory_byte_for_byte(city: Path, tmp_path: Path) -> None:
+    published = in_blocks(city, tmp_path / "one", 120)
+    shoal.publish(
+        shoal.read(city),
+        Glove(),
+        tmp_path / "memory",
+        rng=Randomness.for_research(5),
+        linkage_file=tmp_path / "memory.linkage",
+    )
+    assert published.blocks == (120,)
+    for name in ("one/release.parquet", "one/manifest.json", "one.linkage"):
+        assert (tmp_path / name).read_bytes() == (tmp_path / name.replace("one", "memory")).read_bytes(), name
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_many_blocks_keep_the_claim(
+    city: Path, tmp_path: Path, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publishing, "_BOXES_AT_ONCE", 300)  # records are written in several parts
+    published = in_blocks(city, tmp_path / "release", 25, method=Glove(k=k))
+    assert published.blocks == (24,) * 5
+    assert_holds(city, published)
+    report = (tmp_path / "release" / "report.html").read_text()
+    assert "The claim holds" in report
+
+
+def test_the_facts_of_the_report_are_those_of_the_whole_release(city: Path, tmp_path: Path) -> None:
+    published = in_blocks(city, tmp_path / "release", 25)
+    original, linkage = shoal.read(city), shoal.read_linkage(tmp_path / "release.linkage")
+    release = shoal.read_release(tmp_path / "release")
+    from shoal.utility.accuracy import measure_accuracy
+
+    whole = measure_accuracy(original, release, linkage)
+    for mine, theirs in (
+        (published.accuracy.raw, whole.raw),
+        (published.accuracy.published, whole.published),
+    ):
+        for name in ("space_cells", "time_slots", "count"):
+            assert np.array_equal(getattr(mine, name), getattr(theirs, name))
+    assert (
+        published.accuracy.samples_suppressed
+        == whole.samples_suppressed
+        == published.manifest.losses.samples_suppressed
+    )
+    assert (published.manifest.n_records, published.manifest.n_samples) == (
+        release.n_records,
+        release.n_samples,
+    )
+
+
+def test_the_order_of_records_does_not_show_the_blocks(city: Path, tmp_path: Path) -> None:
+    """In a release ordered by block, neighbours in the file would share it nearly always; in a random order, one time in four here."""
+    published = in_blocks(city, tmp_path / "release", 30, seed=11)
+    people = shoal.read(city)
+    block_of = np.empty(120, dtype=np.int64)
+    from shoal.kernels.places import middles
+
+    for number, block in enumerate(
+        split_into_blocks(middles(people.offsets, people.t, people.x, people.y), (480, 200, 200), 30, 2)
+    ):
+        block_of[block] = number
+    linkage = shoal.read_linkage(tmp_path / "release.linkage")
+    subject = {
+        name: people.ids.index(uid) for uid, name in zip(linkage.uids, linkage.trajectory_ids, strict=True)
+    }
+    order = block_of[[subject[name] for name in shoal.read_release(published.folder).trajectory_ids]]
+    assert 0.1 < np.mean(order[1:] == order[:-1]) < 0.45
+
+
+def long_beside_short(path: Path) -> Path:
+    """Two people with 100,000 samples beside forty with one."""
+    rng = np.random.default_rng(2)
+    long = [
+        (f"long{i}", np.arange(100_000), rng.integers(0, 40, 100_000) * 300, np.full(100_000, 50))
+        for i in range(2)
+    ]
+    short = [
+        (f"short{i}", rng.integers(0, 100_000, 1), rng.integers(0, 40, 1) * 300, [50]) for i in range(40)
+    ]
+    return written(path, [*long, *short])
+
+
+def identical(path: Path) -> Path:
+    own = np.arange(6)
+    return written(path, [(f"p{i:03d}", own * 700, own % 3 * 4000, own % 2 * 5000) for i in range(50)])
+
+
+@pytest.mark.parametrize("make", [long_beside_short, identical])
+def test_hostile_populations_keep_the_claim(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    source = make(tmp_path / "people.parquet")
+    published = in_blocks(source, tmp_path / "release", 12, method=Glove(k=3), reading=LOCAL)
+    assert len(published.blocks) >= 4
+    assert published.release.n_records == sum(published.blocks)
+    assert_holds(source, published, LOCAL)
+
+
+def test_everybody_at_one_station(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    times = [np.unique(rng.integers(0, 2000, rng.integers(1, 9))) for _ in range(50)]
+    source = written(
+        tmp_path / "people.parquet",
+        [(f"p{i:03d}", t, np.full(len(t), 70), np.full(len(t), 70)) for i, t in enumerate(times)],
+    )
+    assert_holds(source, in_blocks(source, tmp_path / "release", 12, reading=LOCAL), LOCAL)
+
+
+def test_a_block_that_keeps_nobody_is_counted_and_the_others_are_published(tmp_path: Path) -> None:
+    """People of one town are together; those of the other never are, and their boxes are all too wide to keep."""
+    own = np.arange(6) * 700
+    near = [(f"near{i}", own, np.full(6, 50), np.full(6, 50)) for i in range(10)]
+    far = [(f"far{i}", [9000 + 5000 * i], [500_000 + 50_000 * i], [50]) for i in range(10)]
+    source = written(tmp_path / "people.parquet", [*near, *far])
+    published = in_blocks(
+        source, tmp_path / "release", 10, reading=LOCAL, method=Glove(suppress_space_m=5000)
+    )
+    assert published.manifest.losses.subjects_suppressed == 10
+    assert published.manifest.losses.samples_suppressed == 10
+    assert_holds(source, published, LOCAL)
+    with pytest.raises(NothingLeftError, match="relax the suppression"):
+        in_blocks(
+            written(tmp_path / "far.parquet", far),
+            tmp_path / "other",
+            10,
+            reading=LOCAL,
+            method=Glove(suppress_space_m=5000),
+        )
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from typing import Any
+sys.path.insert(0, sys.argv[3])
+from test_blocks import in_blocks
+print("ready", flush=True)
+in_blocks(Path(sys.argv[1]), Path(sys.argv[2]), 8)
+"""
+
+
+def test_killed_at_any_moment_the_same_call_ends_with_the_same_bytes(city: Path, tmp_path: Path) -> None:
+    in_blocks(city, tmp_path / "whole", 8)
+    output, rng, kills = tmp_path / "release", np.random.default_rng(1), 0
+    while not output.exists() and kills < 2:
+        with subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(city), str(output), str(Path(__file__).parent)],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as worker:
+            assert worker.stdout is not None
+            assert worker.stdout.readline() == "ready\n"
+            wanted = len(list((tmp_path / "release.parts").glob("block-*.npz"))) + 2
+            until = time.monotonic() + 120
+            while worker.poll() is None and time.monotonic() < until:
+                if len(list((tmp_path / "release.parts").glob("block-*.npz"))) >= wanted:
+                    break
+                time.sleep(0.005)
+            time.sleep(float(rng.uniform(0, 0.05)))
+            worker.send_signal(signal.SIGKILL)
+            kills += 1
+    (tmp_path / ".release.partial-0123").mkdir(exist_ok=True)  # as a kill while writing leaves it
+    finished = len(list((tmp_path / "release.parts").glob("block-*.npz")))
+    assert output.exists() or finished >= 2
+    if not output.exists():
+        in_blocks(city, output, 8)
+        assert not list(tmp_path.glob(".*"))
+    for name in ("release.parquet", "manifest.json"):
+        assert (output / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert (tmp_path / "release.linkage").read_bytes() == (tmp_path / "whole.linkage").read_bytes()
+
+
+def test_finished_blocks_are_not_made_again(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    make = anonymizing.crowds_of
+
+    def counted(task: anonymizing.BlockTask) -> object:
+        if len(made) == 3:
+            raise KeyboardInterrupt
+        made.append(task.block)
+        return make(task)
+
+    class OneByOne:
+        def map(self, fn, parts):  # type: ignore[no-untyped-def]
+            return map(fn, parts)
+
+    def attempt() -> BlockPublication:
+        rng = Randomness.for_research(1)
+        return publish_in_blocks(
+            city, Reading(), Glove(), tmp_path / "release", rng=rng, size=20, engine=OneByOne(), run=Run()
+        )
+
+    monkeypatch.setattr(anonymizing, "crowds_of", counted)
+    with pytest.raises(KeyboardInterrupt):
+        attempt()
+    assert stat_of(tmp_path / "release.parts") == 0o700
+    with pytest.raises(InputError, match="other data, parameters or version"):
+        in_blocks(city, tmp_path / "release", 20, method=Glove(k=3))
+    made[:] = made[:0]
+    attempt()
+    assert made == [3, 4, 5]
+
+
+def stat_of(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize("place", ["spill", "block", "release"])
+def test_a_full_disk_loses_nothing_that_is_finished(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        if place == "spill":
+            patched.setattr("shoal.io.storing._write_all", full)
+        elif place == "block":
+            patched.setattr("shoal.runtime.checkpoint.np.savez", full)
+        else:
+            patched.setattr(publishing, "write_boxes_in_parts", full)
+        with pytest.raises(OutputError, match="the disk is full; free some space"):
+            in_blocks(city, tmp_path / "release", 40)
+    assert not (tmp_path / "release").exists()
+    assert not list(tmp_path.glob(".*"))
+    published = in_blocks(city, tmp_path / "release", 40)
+    assert_holds(city, published)
+
+
+def test_an_output_that_exists_is_refused_before_any_work(city: Path, tmp_path: Path) -> None:
+    (tmp_path / "release").mkdir()
+    with pytest.raises(OutputError, match="exists; choose another --output"):
+        in_blocks(city, tmp_path / "release", 40)
+    assert os.listdir(tmp_path) == ["release"]  # noqa: PTH208  (names are what is asked)

@@ -1,0 +1,161 @@
+"""The same promises for every engine: same results in order, same release, errors as they are, a killed worker costs its task only."""
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+import shoal
+from shoal.errors import EngineError, InputError, MisuseError
+from shoal.model.intake import Reading
+from shoal.publishing.in_blocks import publish_in_blocks
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.scale.engines import Engine, engine_of
+from shoal.synthetic import write_synthetic
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning:distributed.*")
+
+ENGINES = ("threads", "local:2", "dask")
+OTHER_PROCESSES = ENGINES[1:]
+ANY_PORT = {"dashboard_address": "127.0.0.1:0"}
+
+
+def squared(number: int) -> int:
+    return number * number
+
+
+def refused(number: int) -> int:
+    if number == 3:
+        raise InputError("part 3 cannot be used")
+    return number
+
+
+def killed_once(task: tuple[str, int]) -> int:
+    """Kills its own process at the first try of task 2, as a machine that fails would."""
+    folder, number = task
+    mark = Path(folder) / str(number)
+    if number == 2 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def killed_always(_: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    if request.param == "dask":
+        pytest.importorskip("distributed")
+    return engine_of(request.param)
+
+
+@pytest.fixture(params=OTHER_PROCESSES)
+def with_processes(request: pytest.FixtureRequest) -> Engine:
+    if request.param == "dask":
+        pytest.importorskip("distributed")
+    return engine_of(request.param)
+
+
+def test_results_come_in_the_order_of_the_parts(engine: Engine) -> None:
+    assert list(engine.map(squared, range(20))) == [number * number for number in range(20)]
+    assert list(engine.map(squared, [])) == []
+
+
+def test_an_error_of_a_task_is_raised_as_it_is(engine: Engine) -> None:
+    with pytest.raises(InputError, match="part 3 cannot be used"):
+        list(engine.map(refused, range(6)))
+
+
+def test_a_killed_worker_costs_its_task_only(with_processes: Engine, tmp_path: Path) -> None:
+    assert list(with_processes.map(killed_once, [(str(tmp_path), number) for number in range(6)])) == list(
+        range(6)
+    )
+    assert (tmp_path / "2").exists()
+
+
+def test_a_task_that_always_kills_its_worker_is_given_up() -> None:
+    with pytest.raises(EngineError, match=r"ended its process 3 times \(by SIGKILL"):
+        list(engine_of("local:1").map(killed_always, [1]))
+
+
+def test_who_stops_asking_leaves_no_worker_behind() -> None:
+    before = threading.active_count()
+    results = engine_of("local:2").map(squared, range(50))
+    assert next(results) == 0
+    results.close()  # type: ignore[attr-defined]
+    assert threading.active_count() == before
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "city.parquet"
+    write_synthetic(path, 90, 2, 5)
+    return path
+
+
+def test_the_release_is_the_same_and_holds(engine: Engine, city: Path, tmp_path: Path) -> None:
+    def publish(name: str, on: Engine) -> Path:
+        rng = Randomness.for_research(9)
+        linkage = tmp_path / f"{name}.linkage"
+        publish_in_blocks(
+            city,
+            Reading(),
+            shoal.Glove(),
+            tmp_path / name,
+            rng=rng,
+            size=30,
+            engine=on,
+            run=Run(),
+            linkage_file=linkage,
+        )
+        return tmp_path / name
+
+    here, there = publish("threads", engine_of("threads")), publish("other", engine)
+    for name in ("release.parquet", "manifest.json", "report.html"):
+        assert (here / name).read_bytes() == (there / name).read_bytes()
+    verdict = shoal.verify_folder(shoal.read(city), there, shoal.read_linkage(tmp_path / "other.linkage"))
+    assert verdict.holds, verdict.findings
+
+
+def test_a_cluster_is_found_by_its_address(city: Path, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, scheduler_kwargs=ANY_PORT
+    ) as cluster:
+        engine = engine_of(f"dask:{cluster.scheduler_address}")
+        assert list(engine.map(squared, range(5))) == [0, 1, 4, 9, 16]
+        rng = Randomness.for_research(9)
+        publish_in_blocks(
+            city, Reading(), shoal.Glove(), tmp_path / "release", rng=rng, size=30, engine=engine, run=Run()
+        )
+    assert (tmp_path / "release" / "manifest.json").exists()
+
+
+def test_clusters_of_one_machine_do_not_ask_for_the_same_port() -> None:
+    pytest.importorskip("distributed")
+    with socket.socket() as taken:
+        with contextlib.suppress(OSError):  # somebody else has it: as good
+            taken.bind(("", 8787))
+            taken.listen()
+        assert list(engine_of("dask").map(squared, range(3))) == [0, 1, 4]
+
+
+@pytest.mark.parametrize("name", ["spark", "local:0", "local:many", "threads:2", ""])
+def test_unknown_engines_are_named(name: str) -> None:
+    with pytest.raises(MisuseError, match="is no engine; choose one of threads, local"):
+        engine_of(name)
+
+
+def test_a_missing_cluster_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("shoal.scale.engine_dask._PATIENCE_S", 1)
+    with pytest.raises(EngineError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:1"):
+        list(engine_of("dask:tcp://127.0.0.1:1").map(squared, [1]))

@@ -1,0 +1,164 @@
+"""Space distortion and range queries against slow ones; adversaries with exact triples and times; the folder with its origins."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from shoal.attacks import Rate, attack
+from shoal.errors import InputError, MisuseError
+from shoal.kernels.range_queries import stays_near
+from shoal.methods.swapping.reach_locations import ReachLocations
+from shoal.methods.swapping.swap_locations import SwapLocations
+from shoal.model.trace import Trace
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.randomness import Randomness
+from shoal.utility.points import draw_queries, lines_of, measure_points, range_distortion
+from small_points import crowd, drivers, small_crowds, town
+from swap_oracles import inside_by_stepping
+
+pytestmark = pytest.mark.kernels
+
+
+@given(
+    original=small_crowds(), radius=st.integers(0, 15), begin=st.integers(-2, 32), length=st.integers(0, 12)
+)
+def test_inside_sometime_and_always(original: Trajectories, radius: int, begin: int, length: int) -> None:
+    lines = lines_of(original)
+    found = stays_near(lines, 0, lines, 1, radius + 0.3, float(begin), float(begin + length))
+    least, most = inside_by_stepping(
+        original.samples_of(0), original.samples_of(1), begin, begin + length, 401
+    )
+    assert not found[1] or found[0]
+    if abs(least - radius - 0.3) > 0.1:
+        assert found[0] == (least <= radius + 0.3)
+    if abs(most - radius - 0.3) > 0.1:
+        assert found[1] == (most <= radius + 0.3)
+
+
+def swapped(k: int = 3) -> tuple[Trajectories, shoal.PointRelease, shoal.Linkage]:
+    original = crowd()
+    return original, *SwapLocations(k=k).anonymize(original, Randomness.for_research(2))
+
+
+def test_space_distortion_follows_the_definition() -> None:
+    original, release, linkage = swapped()
+    total, undefined = 0.0, 0
+    record_of = dict(zip(linkage.uids, linkage.trajectory_ids, strict=True))
+    for uid, (t, x, y) in zip(original.ids, original, strict=True):
+        if uid not in record_of:
+            undefined += len(t)
+            continue
+        points = release.record(release.trajectory_ids.index(record_of[uid]))
+        for i in range(len(t)):
+            if not points.t[0] <= t[i] <= points.t[-1]:
+                undefined += 1
+                continue
+            at = int(np.flatnonzero(points.t <= t[i])[-1])
+            share = 0.0 if points.t[at] == t[i] else (t[i] - points.t[at]) / (points.t[at + 1] - points.t[at])
+            other = min(at + 1, len(points) - 1)
+            total += float(
+                np.hypot(
+                    points.x[at] + share * (points.x[other] - points.x[at]) - x[i],
+                    points.y[at] + share * (points.y[other] - points.y[at]) - y[i],
+                )
+            )
+    found = measure_points(original, release, linkage)
+    assert found.total_distortion_m == pytest.approx(total)
+    assert found.defined == original.n_samples - undefined
+    assert measure_points(original, release, linkage, omega_m=1000).total_distortion_m == pytest.approx(
+        total + 1000 * undefined
+    )
+    assert found.removed_locations == release.losses.samples_suppressed / original.n_samples
+    assert found.removed_trajectories == release.losses.subjects_suppressed / original.n_subjects
+    with pytest.raises(MisuseError, match="omega"):
+        measure_points(original, release, linkage, omega_m=-1)
+
+
+def test_range_distortion_is_zero_for_the_same_points_and_one_for_none_of_them() -> None:
+    original, release, _ = swapped()
+    queries = draw_queries(original, 500, 60, 200, np.random.default_rng(1))
+    same = range_distortion(original, original, queries)
+    assert (same.sid, same.aid, same.asked) == (0, 0, 500)
+    assert same.empty == 0  # the region's own trajectory is always inside
+    away = replace(original, x=original.x + 1e9)
+    assert range_distortion(original, away, queries).sid == 1
+    changed = range_distortion(original, release, queries)
+    assert 0 < changed.sid <= changed.aid < 1
+
+
+def rates_of(
+    original: Trajectories, release: shoal.PointRelease, linkage: shoal.Linkage, knowledge: str
+) -> dict[tuple[str, str], Rate]:
+    found = attack(original, release, linkage, [knowledge], np.random.default_rng(1))
+    return {(rate.name, rate.target): rate for rate in found.rates}
+
+
+def test_exact_triples_link_one_in_k_and_exact_times_link_where_times_stay() -> None:
+    """With k = 4 a quarter of the victims' triples stay; on ReachLocations times that nobody shares find every record."""
+    original = crowd(60, 60, spread_s=20)
+    release, linkage = SwapLocations(k=4).anonymize(original, Randomness.for_research(1))
+    rates = rates_of(original, release, linkage, "triples:1")
+    assert rates["triples-linkage", "raw"].rate == 1
+    assert rates["triples-disclosure", "raw"].rate == 1
+    assert rates["triples-linkage", "release"].low < 1 / 4
+    assert rates["triples-disclosure", "release"].low < 1 / 4
+    streets = town()
+    walks = drivers(streets, 30, 20)
+    walks = replace(walks, t=walks.t + np.repeat(np.arange(30), walks.lengths) / 100)  # nobody shares a time
+    case = ReachLocations(k=4, streets=streets, space_threshold_m=1000).anonymize(
+        walks, Randomness.for_research(1)
+    )
+    known = rates_of(walks, *case, "times:4")
+    assert known["times-linkage", "release"].rate > 0.95
+    assert known["times-disclosure", "release"].low < 1 / 4
+
+
+def test_origins_survive_the_file_and_verify(tmp_path: Path) -> None:
+    original = crowd()
+    link = tmp_path / "secret" / "linkage.parquet"
+    published = shoal.publish(
+        original, SwapLocations(k=3), tmp_path / "release", rng=Randomness.from_system(), linkage_file=link
+    )
+    assert (link.parent / "origin.parquet").stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in (tmp_path / "release").iterdir()) == [
+        "manifest.json",
+        "release.parquet",
+        "report.html",
+    ]
+    read = shoal.read_linkage(link)
+    kept = published.linkage.trace
+    assert read.trace is not None
+    assert kept is not None
+    for name in ("time_from", "place_from"):
+        assert np.array_equal(getattr(read.trace, name), getattr(kept, name))
+    verdict = shoal.verify_folder(original, tmp_path / "release", read)
+    assert verdict.holds, verdict.findings
+    assert any("shuffle was fair" in note for note in verdict.notes)
+    manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
+    assert manifest["claim"] == {
+        "type": "trajectory-p-privacy",
+        "k": 3,
+        "time_threshold_s": 100.0,
+        "space_threshold_m": 1e6,
+    }
+    page = (tmp_path / "release" / "report.html").read_text()
+    assert "trajectory p-privacy, p = 1/3" in page
+    assert "Untangling was not tested" in page
+
+
+def test_broken_origins_are_refused_and_nothing_is_shown() -> None:
+    _, release, linkage = swapped()
+    trace = linkage.trace
+    assert trace is not None
+    table = trace.table(release.trajectory_ids, release.offsets)
+    assert np.array_equal(Trace.of_table(table, "here").set_rows, trace.set_rows)
+    with pytest.raises(InputError, match="cannot be read as the origins"):
+        Trace.of_table(table.drop_columns(["place_from"]), "here")
+    assert "walker" not in repr(trace)
+    assert "walker" not in repr(linkage)

@@ -1,0 +1,286 @@
+"""The compiled check of the criterion agrees with a slow, obvious one on sound and on randomly broken releases."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from damages import Box, rows_of, with_records
+from naive_release import Sample, hull, naive_release, samples_of
+from shoal.model.claims import CLAIMS, KAnonymity
+from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.randomness import Randomness
+from shoal.verification import verify
+from shoal.verification.boxes.k_anonymity import check_k_anonymity
+from shoal.verification.checks import CHECKS
+
+pytestmark = pytest.mark.kernels
+
+Case = tuple[Trajectories, Release, Linkage]
+
+THE_CLAIM = {
+    *(
+        "class-below-k",
+        "malformed-box",
+        "empty-record",
+        "duplicate-pseudonym",
+        "overlap-in-time",
+        "sample-without-own-point",
+    ),
+    *(
+        "box-not-tight",
+        "record-without-subject",
+        "record-with-two-subjects",
+        "subject-in-two-classes",
+        "unknown-record",
+    ),
+    *("unknown-subject", "lost-samples-not-counted", "lost-subjects-not-counted"),
+}
+
+
+def lies_in(sample: Sample, box: Box) -> bool:
+    t, x, y = sample
+    return box[0] <= t < box[1] and box[2] <= x < box[4] and box[3] <= y < box[5]
+
+
+def kinds_by_hand(original: Trajectories, release: Release, linkage: Linkage) -> set[str]:
+    """The criterion in plain Python, one question after the other."""
+    records = [sorted(record) for record in rows_of(release)]
+    subject, found = subjects_by_hand(original, release, linkage)
+    return found | shapes_by_hand(records, release) | matches_by_hand(original, records, subject, release)
+
+
+def shapes_by_hand(records: list[list[Box]], release: Release) -> set[str]:
+    """What the records alone break."""
+    checks = {
+        "duplicate-pseudonym": len(set(release.trajectory_ids)) < release.n_records,
+        "empty-record": any(not record for record in records),
+        "malformed-box": any(
+            b[1] <= b[0] or b[4] <= b[2] or b[5] <= b[3] for record in records for b in record
+        ),
+        "class-below-k": any(records.count(record) < release.claim.k for record in records),
+        "overlap-in-time": release.claim.disjoint_in_time
+        and any(earlier[1] > later[0] for record in records for earlier, later in combinations(record, 2)),
+    }
+    return {kind for kind, broken in checks.items() if broken}
+
+
+def subjects_by_hand(
+    original: Trajectories, release: Release, linkage: Linkage
+) -> tuple[list[int | None], set[str]]:
+    """The subject of each record, None where there is not exactly one; and what the linkage breaks."""
+    names = release.trajectory_ids
+    pairs = set(zip(linkage.uids, linkage.trajectory_ids, strict=True))
+    links = [(uid, name) for uid, name in pairs if name in names and uid in original.ids]
+    uids_of = [[uid for uid, linked in links if linked == name] for name in names]
+    checks = {
+        "unknown-record": any(name not in names for _, name in pairs),
+        "unknown-subject": any(uid not in original.ids for uid, name in pairs if name in names),
+        "subject-in-two-classes": max(Counter(uid for uid, _ in links).values(), default=0) > 1,
+        "record-without-subject": any(not uids for uids in uids_of),
+        "record-with-two-subjects": any(len(uids) > 1 for uids in uids_of),
+        "lost-subjects-not-counted": original.n_subjects - len({uid for uid, _ in links})
+        != release.losses.subjects_suppressed,
+    }
+    subject = [original.ids.index(uids[0]) if len(uids) == 1 else None for uids in uids_of]
+    return subject, {kind for kind, broken in checks.items() if broken}
+
+
+def matches_by_hand(
+    original: Trajectories, records: list[list[Box]], subject: list[int | None], release: Release
+) -> set[str]:
+    """What the boxes break against the raw samples of their subjects."""
+    found: set[str] = set()
+    lost = sum(
+        not any(
+            lies_in(sample, box)
+            for record, owner in zip(records, subject, strict=True)
+            if owner == person
+            for box in record
+        )
+        for person in range(original.n_subjects)
+        for sample in samples_of(original, person)
+    )
+    if lost != release.losses.samples_suppressed:
+        found.add("lost-samples-not-counted")
+    for record in records if release.claim.truthful else []:
+        people = [owner for each, owner in zip(records, subject, strict=True) if each == record]
+        for box in record:
+            inside = [
+                [s for s in samples_of(original, person) if lies_in(s, box)]
+                for person in people
+                if person is not None
+            ]
+            together = [sample for own in inside for sample in own]
+            if not all(inside):
+                found.add("sample-without-own-point")
+            if None not in people and (not together or hull(together) != box):
+                found.add("box-not-tight")
+    return found
+
+
+@st.composite
+def cities(draw: st.DrawFn, most_subjects: int = 8) -> Trajectories:
+    """A few people in a small space, so that boxes touch, coincide and hold others' samples too."""
+    n = draw(st.integers(2, most_subjects))
+    place = st.tuples(st.integers(0, 12), st.integers(-3, 3), st.integers(-3, 3))
+    people = [draw(st.lists(place, min_size=1, max_size=6)) for _ in range(n)]
+    rows = draw(
+        st.permutations(
+            [(f"person-{number:05d}", *sample) for number, own in enumerate(people) for sample in own]
+        )
+    )
+    ids, t, x, y = zip(*rows, strict=True)
+    return Trajectories.from_rows(ids, t, x, y, grid=Grid())
+
+
+@st.composite
+def releases(draw: st.DrawFn) -> Case:
+    original = draw(cities())
+    k = draw(st.integers(2, min(3, original.n_subjects)))
+    spare = original.n_subjects - k
+    suppressed = draw(st.lists(st.integers(0, original.n_subjects - 1), max_size=spare, unique=True))
+    rng = Randomness.for_research(draw(st.integers(0, 2**32)))
+    return original, *naive_release(
+        original, k=k, n_boxes=draw(st.integers(1, 4)), suppressed=suppressed, rng=rng
+    )
+
+
+@st.composite
+def broken_releases(draw: st.DrawFn) -> Case:
+    """One to three random changes of any kind, most of them in the smallest possible step."""
+    original, release, linkage = draw(releases())
+    for _ in range(draw(st.integers(1, 3))):
+        records = rows_of(release)
+        record = draw(st.integers(0, len(records) - 1))
+        alike = draw(st.booleans())
+        touched = [p for p in range(len(records)) if p == record or (alike and records[p] == records[record])]
+        what = draw(
+            st.sampled_from(
+                ["bound", "drop", "double", "claim", "losses", "uids", "names", "links", "same name"]
+            )
+        )
+        if what in {"bound", "drop", "double"} and records[record]:
+            at, bound, step = (
+                draw(st.integers(0, len(records[record]) - 1)),
+                draw(st.integers(0, 5)),
+                draw(st.sampled_from([-1, 1, 2, -9])),
+            )
+            box = list(records[record][at])
+            box[bound] += step
+            after: list[Box] = {
+                "bound": [tuple(box)],
+                "drop": [],
+                "double": [records[record][at], tuple(box)],
+            }[what]
+            for position in touched:
+                records[position] = [*records[position][:at], *after, *records[position][at + 1 :]]
+            release = with_records(release, records)
+        elif what == "claim":
+            changes: dict[str, Any] = draw(
+                st.sampled_from(
+                    [{"truthful": False}, {"disjoint_in_time": False}, {"k": release.claim.k + 1}]
+                )
+            )
+            release = replace(release, claim=replace(release.claim, **changes))
+        elif what == "losses":
+            name = draw(st.sampled_from(["samples_suppressed", "subjects_suppressed"]))
+            release = replace(
+                release,
+                losses=replace(
+                    release.losses, **{name: getattr(release.losses, name) + draw(st.sampled_from([-1, 1]))}
+                ),
+            )
+        elif what == "same name":
+            release = replace(
+                release, trajectory_ids=(release.trajectory_ids[record], *release.trajectory_ids[1:])
+            )
+        elif linkage.uids:
+            uids, names = list(linkage.uids), list(linkage.trajectory_ids)
+            at, other = draw(st.integers(0, len(uids) - 1)), draw(st.integers(0, len(uids) - 1))
+            if what == "uids":
+                uids[at] = draw(st.sampled_from([uids[other], "nobody"]))
+            elif what == "names":
+                names[at] = draw(st.sampled_from([names[other], "0" * 16]))
+            else:
+                del uids[at], names[at]
+            linkage = Linkage(tuple(uids), tuple(names))
+    return original, release, linkage
+
+
+@settings(max_examples=150)
+@given(case=releases())
+def test_a_sound_release_always_holds(case: Case) -> None:
+    original, release, linkage = case
+    assert kinds_by_hand(original, release, linkage) == set()
+    assert verify(original, release, linkage).findings == ()
+    assert verify(original, release).findings == ()
+
+
+@settings(max_examples=400)
+@given(case=broken_releases())
+def test_the_check_agrees_with_the_slow_one_on_broken_releases(case: Case) -> None:
+    original, release, linkage = case
+    found, expected = (
+        check_k_anonymity(original, release, linkage).kinds,
+        kinds_by_hand(original, release, linkage),
+    )
+    assert expected <= THE_CLAIM
+    if "duplicate-pseudonym" in expected:  # the linkage is ambiguous then, and so is what follows from it
+        assert "duplicate-pseudonym" in found
+    else:
+        assert found == expected
+
+
+@settings(max_examples=200)
+@given(case=broken_releases())
+def test_without_linkage_nothing_is_found_that_the_linkage_would_clear(case: Case) -> None:
+    original, release, linkage = case
+    with_it = check_k_anonymity(original, release, linkage)
+    if with_it.holds:
+        assert check_k_anonymity(original, release, None).holds
+
+
+def test_a_class_needs_as_many_possible_members_as_records() -> None:
+    original = Trajectories.from_rows(["a", "b", "c"], [0, 0, 5], [0, 1, 9], [0, 0, 9], grid=Grid())
+    release, _ = naive_release(original, k=3, n_boxes=1)
+    two = with_records(release, [[hull([(0, 0, 0), (0, 1, 0)])]] * 3)
+    (finding,) = [
+        each
+        for each in check_k_anonymity(original, two, None).findings
+        if each.kind == "class-without-subjects"
+    ]
+    assert (
+        finding.message
+        == "2 subjects have a raw sample in every box of this record; expected at least 3, one for each member"
+    )
+
+
+def test_records_in_any_order_of_boxes_are_one_class() -> None:
+    original = Trajectories.from_rows(
+        ["a", "b"] * 3, [0, 0, 5, 5, 9, 9], [0, 1, 2, 3, 4, 5], [0] * 6, grid=Grid()
+    )
+    release, linkage = naive_release(original, k=2, n_boxes=3)
+    first, second = rows_of(release)
+    assert len(first) == 3
+    shuffled = np.array([*first, *reversed(second)], dtype=np.int64)
+    boxes = Boxes(**dict(zip(BOX_COLUMNS, shuffled.T, strict=True)))
+    assert verify(original, replace(release, boxes=boxes), linkage).holds
+
+
+def test_an_untruthful_claim_is_held_to_nothing_about_raw_samples() -> None:
+    original = Trajectories.from_rows(["a", "b"], [0, 0], [0, 1], [0, 0], grid=Grid())
+    release, linkage = naive_release(original, k=2)
+    wide = with_records(release, [[(0, 9, -5, -5, 5, 5)]] * 2)
+    assert check_k_anonymity(original, wide, linkage).kinds == {"box-not-tight"}
+    assert check_k_anonymity(original, replace(wide, claim=KAnonymity(k=2, truthful=False)), linkage).holds
+
+
+def test_every_claim_has_a_check() -> None:
+    assert set(CHECKS) == set(CLAIMS.values())

@@ -1,0 +1,113 @@
+"""The streamed check finds what the check in memory finds: nothing in sound folders, the same kinds in damaged ones."""
+
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from damages import DAMAGES, Damage
+from folder_damages import FOLDER_DAMAGES, FolderDamage
+from naive_release import naive_release, small_city
+from shoal.errors import InputError, MisuseError
+from shoal.model.release import Linkage, Release
+from shoal.model.trajectories import Trajectories
+from shoal.model.verdicts import Verdict
+from shoal.release_folder.box_table import write_boxes
+from shoal.release_folder.folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, manifest_of, write_manifest
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.verification import verify, verify_folder
+from shoal.verification.files import streamed
+from shoal.verification.files.streamed import verify_streamed_folder
+from stored import stored
+
+PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
+
+
+@pytest.fixture(autouse=True, params=["one bucket", "many buckets"])
+def small_steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records that straddle batches, and more buckets than records."""
+    if request.param == "many buckets":
+        monkeypatch.setattr(streamed, "_BUCKET_ROWS", 5)
+        monkeypatch.setattr(streamed, "_ROWS_AT_ONCE", 7)
+
+
+def written(folder: Path, release: Release, verdict: Verdict) -> Path:
+    folder.mkdir()
+    write_boxes(release, folder / RELEASE_FILE)
+    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    (folder / REPORT_FILE).write_text("<!doctype html><html><body><h1>A release for k = 2</h1></body></html>")
+    return folder
+
+
+def streamed_verdict(original: Trajectories, folder: Path, linkage: Linkage) -> Verdict:
+    scratch = folder.parent / "scratch"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    people = folder.parent / "people"
+    shutil.rmtree(people, ignore_errors=True)
+    return verify_streamed_folder(stored(original, people), folder, linkage, scratch, Run())
+
+
+@pytest.mark.parametrize("suppressed", [(), (0, 5)])
+def test_a_sound_folder_holds(tmp_path: Path, suppressed: tuple[int, ...]) -> None:
+    original = small_city(crs=PLANE)
+    release, linkage = naive_release(original, n_boxes=4, suppressed=suppressed)
+    verdict = verify(original, release, linkage)
+    assert streamed_verdict(original, written(tmp_path / "release", release, verdict), linkage) == verdict
+    assert verdict.holds
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
+def test_a_damage_is_found(damage: Damage, tmp_path: Path) -> None:
+    original = small_city(crs=PLANE)
+    case = original, *naive_release(original, n_boxes=4)
+    if not damage.concerns(case[1].claim):
+        pytest.skip(f"this claim does not promise what '{damage.name}' breaks")
+    original, release, linkage = damage.applied_to(*case)
+    in_memory = verify(original, release, linkage)
+    if not len(release.boxes):
+        pytest.skip("a file holds rows")
+    folder = written(tmp_path / "release", release, in_memory)
+    told = verify_folder(original, folder, linkage)
+    verdict = streamed_verdict(original, folder, linkage)
+    assert not verdict.holds
+    assert verdict.kinds >= told.kinds & {damage.expected_kind} or damage.expected_kind not in told.kinds
+    if (
+        "duplicate-pseudonym" not in in_memory.kinds
+    ):  # records of one name are one record when a file is read whole
+        assert verdict.kinds == told.kinds
+
+
+@pytest.mark.parametrize("damage", FOLDER_DAMAGES, ids=lambda damage: damage.name)
+def test_a_damaged_folder_is_found(damage: FolderDamage, tmp_path: Path) -> None:
+    original = small_city(crs=PLANE)
+    release, linkage = naive_release(original, n_boxes=4)
+    folder = written(tmp_path / "release", release, verify(original, release, linkage))
+    damage.applied_to(folder, original, linkage)
+    verdict = streamed_verdict(original, folder, linkage)
+    assert not verdict.holds
+    assert damage.expected_kind in verdict.kinds, verdict.findings
+
+
+def test_what_cannot_be_streamed_is_refused(tmp_path: Path) -> None:
+    original = small_city(crs=PLANE)
+    hide = shoal.KteHide(tau_s=4 * 3600, epsilon_s=4 * 3600)
+    published = shoal.publish(original, hide, tmp_path / "release", rng=Randomness.from_system())
+    with pytest.raises(MisuseError, match="leave out --streamed"):
+        streamed_verdict(original, tmp_path / "release", published.linkage)
+
+
+def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
+    original = small_city(crs=PLANE)
+    release, linkage = naive_release(original)
+    folder = written(tmp_path / "release", release, verify(original, release, linkage))
+    table = pq.read_table(folder / RELEASE_FILE)
+    pq.write_table(table.drop_columns(["trajectory_id"]), folder / RELEASE_FILE)
+    with pytest.raises(InputError, match="lacks the column trajectory_id"):
+        streamed_verdict(original, folder, linkage)
+    (folder / RELEASE_FILE).write_bytes(b"PAR1 cut")
+    with pytest.raises(InputError, match="not a readable Parquet file"):
+        streamed_verdict(original, folder, linkage)
