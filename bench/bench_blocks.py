@@ -138,15 +138,18 @@ def main() -> None:
         for size in asked.sizes:
             rows.append(row := measured(source, folder, size, asked.k))
             print(
-                f"{row['people_in_block']:>6,} in a block: {row['mean_space_m'] / 1000:.2f} km, {row['mean_time_s'] / 60:.1f} min of raw, "
-                f"{row['published_mean_space_m'] / 1000:.2f} km, {row['published_mean_time_s'] / 60:.1f} min of published samples; "
+                f"{row['people_in_block']:>6,} in a block: {row['mean_space_m'] / 1000:.2f} km, "
+                f"{row['mean_time_s'] / 60:.1f} min of raw, "
+                f"{row['published_mean_space_m'] / 1000:.2f} km, {row['published_mean_time_s'] / 60:.1f} "
+                "min of published samples; "
                 f"a block {row['block_cpu_s']:.1f} CPU s, everything around {row['around_cpu_s']:.1f} CPU s",
                 flush=True,
             )
     engines = {name: overhead(name) for name in asked.engines}
     for name, cost in engines.items():
         print(
-            f"engine {name}: {cost['start_s']:.2f} s to the first result, {1000 * cost['task_s']:.2f} ms a task"
+            f"engine {name}: {cost['start_s']:.2f} s to the first result, {1000 * cost['task_s']:.2f} ms a "
+            "task"
         )
         for row in rows:
             times = ", ".join(

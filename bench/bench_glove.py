@@ -1,11 +1,14 @@
 """How long GLOVE takes, how many pairs it looks at, and what its pruning and its kernel are worth.
 
-    python bench/bench_glove.py [--subjects 5000 20000] [--days 14] [--layout nation] [--k 2 5] [--matrix 1000] [--output FOLDER]
+    python bench/bench_glove.py [--subjects 5000 20000] [--days 14] [--layout nation] [--k 2 5] [--matrix
+    1000] [--output FOLDER]
 
-Seconds by the clock, CPU seconds of all threads, and the peak memory of the process so far. Kernels are compiled and data is made and read
-beforehand, which is reported, too. The ratios are taken in this one process, one after the other: merging with the full matrix of literal
-efforts against bands, which must merge the same pairs in the same order; and pairs evaluated in full, by NumPy, by the literal equation and
-by the field, among people who have 250 samples each, 25 more or fewer. With --output also writes glove.json and glove.html, a plot.
+Seconds by the clock, CPU seconds of all threads, and the peak memory of the process so far. Kernels are
+compiled and data is made and read beforehand, which is reported, too. The ratios are taken in this one
+process, one after the other: merging with the full matrix of literal efforts against bands, which must merge
+the same pairs in the same order; and pairs evaluated in full, by NumPy, by the literal equation and by the
+field, among people who have 250 samples each, 25 more or fewer. With --output also writes glove.json and
+glove.html, a plot.
 """
 
 import argparse
@@ -75,7 +78,10 @@ def numpy_efforts(original: Trajectories, scale: Scale, pairs: int) -> None:
 
 @compiled
 def every_sum(people: People, order: Integers, room: Field, scale: Scale) -> Any:
-    """Eq. 10 before division of all pairs by the field, none ended early or left out by a bound; returns their total."""
+    """Eq. 10 before division of all pairs by the field, none ended early or left out by a bound.
+
+    Returns their total.
+    """
     places, total = people.places, np.int64(0)
     least = np.empty(len(places.costs), dtype=places.costs.dtype)
     nothing = np.zeros(people.hours.n_bins, dtype=places.costs.dtype)
@@ -138,7 +144,10 @@ def pairs_a_second(original: Trajectories) -> dict[str, float]:
 
 
 def against_matrix(original: Trajectories, k: int) -> dict[str, Any]:
-    """Merging by the full matrix and by bands, on one thread; raises AssertionError unless they merge alike."""
+    """Merging by the full matrix and by bands, on one thread.
+
+    Raises AssertionError unless they merge alike.
+    """
     caps, row, outcomes = Caps(), {"people": original.n_subjects, "k": k}, []
     makers: dict[str, Callable[[Trajectories], ClosestPairs]] = {
         "matrix": lambda people: EffortMatrix(people, caps),
@@ -175,17 +184,20 @@ def compared(original: Trajectories, ks: list[int], n_matrix: int) -> dict[str, 
     speed = pairs_a_second(original)
     print(f"compile: {speed['compile_s']:.2f} s (0.1 s or less when cached)")
     print(
-        f"pairs a CPU second, in full: NumPy {speed['numpy']:,.0f}; literal {speed['literal']:,.0f}; field {speed['field']:,.0f}"
+        f"pairs a CPU second, in full: NumPy {speed['numpy']:,.0f}; literal {speed['literal']:,.0f}; field "
+        f"{speed['field']:,.0f}"
     )
     print(
-        f"ratio: {speed['field'] / speed['literal']:.1f} x the literal kernel, {speed['field'] / speed['numpy']:.1f} x NumPy"
+        f"ratio: {speed['field'] / speed['literal']:.1f} x the literal kernel, "
+        f"{speed['field'] / speed['numpy']:.1f} x NumPy"
     )
     few = original.keep(np.arange(min(n_matrix, original.n_subjects)))
     rows = [against_matrix(few, k) for k in ks] if n_matrix else []
     for row in rows:
         both = f"matrix {row['matrix_cpu_s']:.1f}, bands {row['bands_cpu_s']:.2f} CPU s"
         print(
-            f"{row['people']:,} people, k = {row['k']}: {both}: {row['matrix_cpu_s'] / row['bands_cpu_s']:.0f} x",
+            f"{row['people']:,} people, k = {row['k']}: {both}: "
+            f"{row['matrix_cpu_s'] / row['bands_cpu_s']:.0f} x",
             flush=True,
         )
     return {"pairs_a_cpu_s": speed, "matrix": rows}

@@ -1,10 +1,12 @@
 """How long kte-hide and its verifier take, what they lose, and how fast k-merge is.
 
-    python bench/bench_kte.py [--subjects 5000] [--days 14] [--layout city] [--k 2] [--tau 30 60] [--input FILE] [--hiding clusters]
+    python bench/bench_kte.py [--subjects 5000] [--days 14] [--layout city] [--k 2] [--tau 30 60] [--input
+    FILE] [--hiding clusters]
 
-tau = epsilon, in minutes; several values of k and tau are combined. Prints seconds by the clock and CPU seconds of all threads for each
-piece of work, peak memory, losses, extents, and the verdict with its notes; then the samples that one core merges in a second for k = 2,
-5 and 8 trajectories of 250 samples, and for one long one beside short ones.
+tau = epsilon, in minutes; several values of k and tau are combined. Prints seconds by the clock and CPU
+seconds of all threads for each piece of work, peak memory, losses, extents, and the verdict with its notes;
+then the samples that one core merges in a second for k = 2, 5 and 8 trajectories of 250 samples, and for one
+long one beside short ones.
 """
 
 import argparse
@@ -96,7 +98,8 @@ def main() -> None:
             clock.tell("made and verified")
             raw = measure_accuracy(original, release, linkage).raw
             print(
-                f"  suppressed {release.losses.samples_suppressed / original.n_samples:.3%} of samples, {release.n_samples} boxes"
+                f"  suppressed {release.losses.samples_suppressed / original.n_samples:.3%} of samples, "
+                f"{release.n_samples} boxes"
             )
             print(f"  dx + dy: median {raw.median_space_m:.0f} m, mean {raw.mean_space_m:.0f} m")
             print(f"  duration: median {raw.median_time_s / 60:.0f} min, mean {raw.mean_time_s / 60:.1f} min")
@@ -109,7 +112,8 @@ def main() -> None:
             )
     for lengths in ([250] * 2, [250] * 5, [250] * 8, [100_000, 50]):
         print(
-            f"k-merge of {lengths} samples: {merged_a_second(lengths, 200) / 1e6:.1f} million samples a second"
+            f"k-merge of {lengths} samples: {merged_a_second(lengths, 200) / 1e6:.1f} million samples a "
+            "second"
         )
 
 

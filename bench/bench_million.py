@@ -1,9 +1,12 @@
-"""From nothing to a verified release of very many people: each step as the command that a user would run, with its time and memory.
+"""From nothing to a verified release of very many people.
+
+Each step as the command that a user would run, with its time and memory.
 
     python bench/bench_million.py --subjects 1000000 [--blocks 20000] [--engine local] [--folder FOLDER]
 
-A million people over 14 days are 250 million samples: about 30 GB of disk in FOLDER (removed at the end, unless it is named), and hours
-on a slow machine; the default is smaller. Prints a table and, with --output, writes million.json.
+A million people over 14 days are 250 million samples: about 30 GB of disk in FOLDER (removed at the end,
+unless it is named), and hours on a slow machine; the default is smaller. Prints a table and, with --output,
+writes million.json.
 """
 
 import argparse
@@ -28,7 +31,8 @@ def step(name: str, *arguments: str) -> dict[str, float | str]:
         "peak_gib": after.ru_maxrss * unit / 2**30,
     }
     print(
-        f"{name:>12}: {row['wall_s']:.0f} s, {row['cpu_s']:.0f} CPU s, largest process so far {row['peak_gib']:.2f} GiB",
+        f"{name:>12}: {row['wall_s']:.0f} s, {row['cpu_s']:.0f} CPU s, largest process so far "
+        f"{row['peak_gib']:.2f} GiB",
         flush=True,
     )
     return row

@@ -54,7 +54,10 @@ def city(chance: Chance, n: int, contributors: int, years: float) -> list[Releas
 
 
 def fill(store: PhiStore, releases: list[Release]) -> None:
-    """Everything in one go; a PostgreSQL gets its rows by COPY and its index afterwards, as an operator would restore one."""
+    """Everything in one go.
+
+    A PostgreSQL gets its rows by COPY and its index afterwards, as an operator would restore one.
+    """
     database = store.database
     if not database.postgres:
         store.add_all(releases, day=0)
@@ -127,7 +130,10 @@ def started_postgres(keep: str | None) -> Iterator[str]:
 
 
 def backend_cpu_s(store: PhiStore) -> float:
-    """CPU seconds so far of the process that answers us in PostgreSQL; 0 for SQLite, which answers in ours."""
+    """CPU seconds so far of the process that answers us in PostgreSQL.
+
+    0 for SQLite, which answers in ours.
+    """
     if not store.database.postgres:
         return 0.0
     process = store.database.rows("SELECT pg_backend_pid()")[0][0]

@@ -1,4 +1,7 @@
-"""The collector over HTTP on loopback: phi queries a second, and what a whole round of one group costs the server and its members."""
+"""The collector over HTTP on loopback.
+
+Phi queries a second, and what a whole round of one group costs the server and its members.
+"""
 
 import argparse
 import http.client

@@ -1,9 +1,10 @@
 """How long the distances of all trajectories, clustering, swapping and trading places take.
 
-    python bench/bench_swap.py --points FILE [--trajectories 4547] [--k 5] [--nodes FILE --edges FILE --reach-points FILE]
+    python bench/bench_swap.py --points FILE [--trajectories 4547] [--k 5] [--nodes FILE --edges FILE
+    --reach-points FILE]
 
-points: taxis as in tables_swap.py, of which the trips with most points are taken, each cut to 93. Prints seconds by the clock and CPU
-seconds of all threads; every kernel is compiled beforehand on a few trips.
+points: taxis as in tables_swap.py, of which the trips with most points are taken, each cut to 93. Prints
+seconds by the clock and CPU seconds of all threads; every kernel is compiled beforehand on a few trips.
 """
 
 import argparse
@@ -32,7 +33,8 @@ def timed(words: str, work: Callable[[], Any]) -> Any:
     began, began_wall = time.process_time(), time.perf_counter()
     result = work()
     print(
-        f"{words}: {time.perf_counter() - began_wall:.1f} s by the clock, {time.process_time() - began:.1f} CPU s",
+        f"{words}: {time.perf_counter() - began_wall:.1f} s by the clock, {time.process_time() - began:.1f} "
+        "CPU s",
         flush=True,
     )
     return result

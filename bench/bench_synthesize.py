@@ -1,6 +1,7 @@
 """How fast synthetic people are made and written, and in how much memory.
 
-    python bench/bench_synthesize.py [--subjects 5000 --subjects 82000] [--days 14] [--layout city] [--threads 2]
+    python bench/bench_synthesize.py [--subjects 5000 --subjects 82000] [--days 14] [--layout city] [--threads
+    2]
 
 Each size runs in a process of its own, so that the peak memory is its own.
 """
@@ -29,7 +30,8 @@ def report(subjects: int, days: int, layout: Layout, run: Run) -> None:
     per_unit = 1 if sys.platform == "darwin" else 1024
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * per_unit / 1e6
     print(
-        f"{layout}: {subjects:,} people x {days} days, {run.threads} threads: {seconds:.1f} s, {counts.rows:,} rows, "
+        f"{layout}: {subjects:,} people x {days} days, {run.threads} threads: {seconds:.1f} s, "
+        f"{counts.rows:,} rows, "
         f"{counts.rows / seconds / 1e6:.2f} M rows/s, file {size_mb:,.0f} MB, peak memory {peak_mb:,.0f} MB",
         flush=True,
     )

@@ -1,9 +1,12 @@
-"""Certify GLOVE's merges at k = 2 where no matrix of efforts fits: no two people are closer than the closer of their two matches.
+"""Certify GLOVE's merges at k = 2 where no matrix of efforts fits.
+
+No two people are closer than the closer of their two matches.
 
     python bench/certify_glove.py [--subjects 20000] [--days 14] [--layout nation]
 
-Every pair is looked at, by other means than those that found the merges: no bands, no lists, no blocks, no field and no bound in time.
-A pair is dismissed when its places alone cost more than both people's matches, and evaluated sample by sample otherwise.
+Every pair is looked at, by other means than those that found the merges: no bands, no lists, no blocks, no
+field and no bound in time. A pair is dismissed when its places alone cost more than both people's matches,
+and evaluated sample by sample otherwise.
 """
 
 import argparse
@@ -42,7 +45,10 @@ def count_closer(
     most_places: int,
     scale: Scale,
 ) -> tuple[Any, Any]:
-    """How many pairs are closer than both matches, and how many were evaluated; of every step-th rank and those behind it."""
+    """How many pairs are closer than both matches, and how many were evaluated.
+
+    Of every step-th rank and those behind it.
+    """
     least = np.empty(len(places.costs), dtype=places.costs.dtype)
     room = np.empty(most_places, dtype=np.int64)
     closer = evaluated = 0
@@ -96,7 +102,8 @@ def main() -> None:
     closer, evaluated = np.sum(counts, axis=0)
     possible = original.n_subjects * (original.n_subjects - 1) // 2
     print(
-        f"of {possible} pairs {evaluated} were evaluated; {closer} are closer than both matches, in {time.perf_counter() - began:.1f} s"
+        f"of {possible} pairs {evaluated} were evaluated; {closer} are closer than both matches, in "
+        f"{time.perf_counter() - began:.1f} s"
     )
     sys.exit(int(closer > 0))
 

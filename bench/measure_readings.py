@@ -34,7 +34,8 @@ def main() -> None:
     original = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
     print(f"{original.n_subjects} people, {original.n_samples} samples\n")
     print(
-        "| k | reading | counted over | position kept | within 2 km | within 2 h | mean extent | mean duration | boxes a record |"
+        "| k | reading | counted over | position kept | within 2 km | within 2 h | mean extent | mean "
+        "duration | boxes a record |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for k in asked.k:

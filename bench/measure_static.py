@@ -1,6 +1,9 @@
-"""How many people one grid for all hides: GLOVE's Fig. 4 and Table II of the kte paper, as the tables in docs/static.md.
+"""How many people one grid for all hides.
 
-python bench/measure_static.py [--input FILE | --subjects 5000 --days 14 --layout nation] [--k 2 5 8] [--gap] [--seed 0]
+GLOVE's Fig. 4 and Table II of the kte paper, as the tables in docs/static.md.
+
+python bench/measure_static.py [--input FILE | --subjects 5000 --days 14 --layout nation] [--k 2 5 8] [--gap]
+[--seed 0]
 """
 
 import argparse
@@ -65,7 +68,8 @@ def main() -> None:
     rng = np.random.default_rng(asked.seed)
     print(f"{original.n_subjects} people, {original.n_samples} samples\n")
     print(
-        "| grid, slot | k | people hidden | random k-tuples alike | samples they share | k-gap, 25 / 50 / 75 % |\n|---|---|---|---|---|---|"
+        "| grid, slot | k | people hidden | random k-tuples alike | samples they share | k-gap, 25 / 50 / "
+        "75 % |\n|---|---|---|---|---|---|"
     )
     for cell_m, slot_s in STEPS:
         coarse = coarsened(original, Grid(cell_m=cell_m, slot_s=slot_s))
@@ -81,7 +85,8 @@ def main() -> None:
             )
             name = f"{cell_m / 1000:g} km, {slot_s / 60:g} min"
             print(
-                f"| {name} | {k} | {100 * hidden:.1f} % | {100 * alike:.0f} % | {100 * shared:.1f} % | {quartiles} |",
+                f"| {name} | {k} | {100 * hidden:.1f} % | {100 * alike:.0f} % | {100 * shared:.1f} % | "
+                f"{quartiles} |",
                 flush=True,
             )
 

@@ -1,6 +1,7 @@
 """What the synthetic data look like: the figures of docs/synthetic.md, measured on the rows alone.
 
-python bench/measure_synthetic.py [--subjects 5000] [--days 14] [--seed 1] [--layout city --layout nation] [--stations FILE]
+python bench/measure_synthetic.py [--subjects 5000] [--days 14] [--seed 1] [--layout city --layout nation]
+[--stations FILE]
 """
 
 import argparse
@@ -41,9 +42,11 @@ def figures(table: Any, days: int, rng: np.random.Generator) -> dict[str, str]:
         ),
         "share of rows at the person's first and second place": _top_two(person, place),
         "share of rows from 00:00 to 05:00 UTC": f"{(minute % 1440 < 300).mean():.3f}",
-        "share of them at the person's most frequent place in these hours": f"{night_share(person, place, minute):.3f}",
+        "share of them at the person's most frequent place in these "
+        "hours": f"{night_share(person, place, minute):.3f}",
         "fewest / most rows in an hour of the day, per cent": _hours(minute),
-        f"unique by {N_POINTS} random rows, to the station and hour": f"{unicity(person, place, minute // 60, rng):.3f}",
+        f"unique by {N_POINTS} random rows, to the station and "
+        "hour": f"{unicity(person, place, minute // 60, rng):.3f}",
     }
 
 
@@ -108,7 +111,10 @@ def _top_two(person: Numbers, place: Numbers) -> str:
 
 def _hours(minute: Numbers) -> str:
     share = np.bincount(minute % 1440 // 60, minlength=24) / minute.size
-    return f"{100 * share.min():.2f} (at {share.argmin():02d}) / {100 * share.max():.2f} (at {share.argmax():02d})"
+    return (
+        f"{100 * share.min():.2f} (at {share.argmin():02d}) / {100 * share.max():.2f} (at "
+        f"{share.argmax():02d})"
+    )
 
 
 def main() -> None:

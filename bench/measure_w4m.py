@@ -1,11 +1,15 @@
-"""GLOVE against W4M-LC, as Table 2 of the GLOVE paper: what is discarded, created and deleted, and how far the rest is off.
+"""GLOVE against W4M-LC, as Table 2 of the GLOVE paper.
 
-python bench/measure_w4m.py [--input FILE | --subjects 5000 --days 14 --layout nation] [--k 2 5] [--delta 2000] [--distance lst edr]
+What is discarded, created and deleted, and how far the rest is off.
 
-W4M with 10 % trash; GLOVE with suppression above 15 km and 6 h. Deleted: raw samples of published people that are not published.
-Errors: W4M, how far published samples were moved; GLOVE, how far samples are from the middle of their box. Linked: victims whose record
-is named by somebody who knows four of their samples to about 500 m and 15 min; not above 1/k if records were k-anonymous.
-Nearest: the same for somebody who knows four true samples and names the record of W4M that passes nearest to them.
+python bench/measure_w4m.py [--input FILE | --subjects 5000 --days 14 --layout nation] [--k 2 5] [--delta
+2000] [--distance lst edr]
+
+W4M with 10 % trash; GLOVE with suppression above 15 km and 6 h. Deleted: raw samples of published people that
+are not published. Errors: W4M, how far published samples were moved; GLOVE, how far samples are from the
+middle of their box. Linked: victims whose record is named by somebody who knows four of their samples to
+about 500 m and 15 min; not above 1/k if records were k-anonymous. Nearest: the same for somebody who knows
+four true samples and names the record of W4M that passes nearest to them.
 """
 
 import argparse
@@ -74,7 +78,8 @@ def row(
         str(k),
         f"{losses.subjects_suppressed:,} ({100 * losses.subjects_suppressed / n:.1f} %)",
         f"{losses.samples_created:,} ({100 * losses.samples_created / snapped.n_samples:.1f} %)",
-        f"{losses.samples_suppressed - whole:,} ({100 * (losses.samples_suppressed - whole) / snapped.n_samples:.1f} %)",
+        f"{losses.samples_suppressed - whole:,} "
+        f"({100 * (losses.samples_suppressed - whole) / snapped.n_samples:.1f} %)",
         *more,
         f"{100 * linked.rate:.1f} % ({100 * linked.low:.1f} to {100 * linked.high:.1f})",
     ]
@@ -99,10 +104,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     snapped = given.snapped_to(Grid())
     rng = shoal.Randomness.from_system()
     print(
-        f"{given.n_subjects} people, {given.n_samples} samples as given, {snapped.n_samples} in cells and slots\n"
+        f"{given.n_subjects} people, {given.n_samples} samples as given, {snapped.n_samples} in cells and "
+        "slots\n"
     )
     print(
-        "| method | k | discarded | created | deleted | position error | time error | linked | nearest | wall, CPU |"
+        "| method | k | discarded | created | deleted | position error | time error | linked | nearest | "
+        "wall, CPU |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|")
     for k in asked.k:

@@ -1,4 +1,7 @@
-"""The long campaigns of the user-centric protocol with their counts: random bytes to parsers, cheaters, bad networks, whole rounds."""
+"""The long campaigns of the user-centric protocol with their counts.
+
+Random bytes to parsers, cheaters, bad networks, whole rounds.
+"""
 
 import argparse
 import sys
@@ -13,7 +16,10 @@ from collect_campaigns import cheat, fuzz, parsers, schedule, whole_round
 
 
 def campaign(name: str, run: Callable[[int], str], first: int, runs: int) -> bool:
-    """All runs, with their verdicts counted; whether none of them is a fault (faults are written in capitals)."""
+    """All runs, with their verdicts counted.
+
+    Whether none of them is a fault (faults are written in capitals).
+    """
     began = time.process_time()
     verdicts = Counter(run(number) for number in range(first, first + runs))
     print(f"{name}: {runs} runs, {time.process_time() - began:.0f} s of CPU", flush=True)
@@ -39,7 +45,8 @@ def main() -> None:
         began = time.process_time()
         counts = fuzz(parse, good, given.messages)
         print(
-            f"parser {name}: {counts.total():,} messages, {time.process_time() - began:.0f} s of CPU, {dict(counts)}",
+            f"parser {name}: {counts.total():,} messages, {time.process_time() - began:.0f} s of CPU, "
+            f"{dict(counts)}",
             flush=True,
         )
     sound = [

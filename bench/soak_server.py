@@ -1,4 +1,7 @@
-"""Kill the collector during writes over HTTP, again and again: no acknowledged letter or release may be lost, none half-written."""
+"""Kill the collector during writes over HTTP, again and again.
+
+No acknowledged letter or release may be lost, none half-written.
+"""
 
 import argparse
 import http.client
@@ -48,13 +51,17 @@ def prepare(url: str, groups: int) -> None:
             for place in range(3):
                 ticket = (1, identity_of(member(group, place)), bytes(64), channel(group), place)
                 database.change(
-                    "INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, 0, ?, ?)",
+                    "INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, "
+                    "0, ?, ?)",
                     ticket,
                 )
 
 
 def start(url: str) -> tuple[int, str]:
-    """The collector in a process of its own (forked, so that a thousand starts are affordable); its id and address."""
+    """The collector in a process of its own (forked, so that a thousand starts are affordable).
+
+    Its id and address.
+    """
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

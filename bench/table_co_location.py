@@ -1,12 +1,15 @@
-"""Table 1 of the SwapLocations paper: total space distortion of (k, delta)-anonymity by NWA, beside the paper's numbers.
+"""Table 1 of the SwapLocations paper.
+
+Total space distortion of (k, delta)-anonymity by NWA, beside the paper's numbers.
 
 python bench/table_co_location.py FILE [--pi 3] [--least-class 5]
 
-FILE: the network data of Sec. 7.1 (user_id, t = steps of 1 s, x, y in map units). Distortion: the distances between what was published
-and the raw locations of the same person and time, removed locations counting 0 (Omega = 0). A class is left out below the larger of k
-and --least-class, as the paper left out those of at most 4. Delta is the diameter of the cylinder; the second column is with twice
-that, as if delta were its radius. Linked: who knows four true points of a person and names the record that
-passes nearest to them; 1/k is what k-anonymity would leave.
+FILE: the network data of Sec. 7.1 (user_id, t = steps of 1 s, x, y in map units). Distortion: the distances
+between what was published and the raw locations of the same person and time, removed locations counting 0
+(Omega = 0). A class is left out below the larger of k and --least-class, as the paper left out those of at
+most 4. Delta is the diameter of the cylinder; the second column is with twice that, as if delta were its
+radius. Linked: who knows four true points of a person and names the record that passes nearest to them; 1/k
+is what k-anonymity would leave.
 """
 
 import argparse
@@ -52,15 +55,18 @@ def in_classes(original: Trajectories, method: Nwa, least: int) -> Trajectories:
     sizes = [len(members) for members in classes.values() if len(members) >= least]
     ended = original.n_subjects - sum(len(members) for members in classes.values())
     print(
-        f"{original.n_subjects} trajectories, {original.n_samples} locations; {ended} end before they begin (paper: 40), ",
+        f"{original.n_subjects} trajectories, {original.n_samples} locations; {ended} end before they begin "
+        "(paper: 40), ",
         end="",
     )
     print(
-        f"{original.n_subjects - ended - len(kept)} in classes below {least} (paper: 187); left: {len(kept)} in {len(sizes)} classes ",
+        f"{original.n_subjects - ended - len(kept)} in classes below {least} (paper: 187); left: "
+        f"{len(kept)} in {len(sizes)} classes ",
         end="",
     )
     print(
-        f"of {min(sizes)} or more, {np.mean(sizes):.0f} on average (paper: 773 in 32 of 15 or more, 24 on average)\n"
+        f"of {min(sizes)} or more, {np.mean(sizes):.0f} on average (paper: 773 in 32 of 15 or more, 24 on "
+        "average)\n"
     )
     return original.keep(kept)
 
@@ -77,7 +83,8 @@ def main() -> None:
     original = shoal.read(table, crs="local", time_unit="1s", snap=False)
     original = in_classes(original, Nwa(pi_s=asked.pi, step_s=1), asked.least_class)
     print(
-        "| delta | k | TotalSD, millions | delta as radius | paper | people left out | linked |\n|---|---|---|---|---|---|---|"
+        "| delta | k | TotalSD, millions | delta as radius | paper | people left out | linked "
+        "|\n|---|---|---|---|---|---|---|"
     )
     for delta, told in zip(DELTAS, PAPER, strict=True):
         for k, paper in zip(KS, told, strict=True):
@@ -91,7 +98,8 @@ def main() -> None:
             wider = total_distortion(original, replace(method, delta_m=2 * delta)) / 1e6
             lost = release.losses.subjects_suppressed
             print(
-                f"| {delta:,} | {k} | {total:.3g} | {wider:.3g} | {paper:g} | {lost} | {100 * linked.rate:.1f} % |",
+                f"| {delta:,} | {k} | {total:.3g} | {wider:.3g} | {paper:g} | {lost} | "
+                f"{100 * linked.rate:.1f} % |",
                 flush=True,
             )
 

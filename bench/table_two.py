@@ -1,9 +1,13 @@
-"""Table II of kte-anonymity.txt on synthetic data: merging random people by k-merge, by GLOVE, and by one coarse grid for all.
+"""Table II of kte-anonymity.txt on synthetic data.
 
-    python bench/table_two.py [--subjects 3000] [--days 14] [--layout city] [--tuples 100] [--k 2 5 8] [--input FILE]
+Merging random people by k-merge, by GLOVE, and by one coarse grid for all.
 
-For k-merge and GLOVE the median and the mean duration and dx + dy of the published boxes of all tuples. For static generalisation two
-shares: tuples whose members become identical, and samples whose coarse cell and slot all members visit.
+    python bench/table_two.py [--subjects 3000] [--days 14] [--layout city] [--tuples 100] [--k 2 5 8]
+    [--input FILE]
+
+For k-merge and GLOVE the median and the mean duration and dx + dy of the published boxes of all tuples. For
+static generalisation two shares: tuples whose members become identical, and samples whose coarse cell and
+slot all members visit.
 """
 
 import argparse
@@ -88,7 +92,8 @@ def main() -> None:
             minutes = (boxes.t_end - boxes.t_start) * grid.slot_s / 60
             km = (boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min) * grid.cell_m / 1000
             print(
-                f"k = {k}, {name}: median {np.median(minutes):.0f} min, {np.median(km):.1f} km; mean {minutes.mean():.0f} min, "
+                f"k = {k}, {name}: median {np.median(minutes):.0f} min, {np.median(km):.1f} km; mean "
+                f"{minutes.mean():.0f} min, "
                 f"{km.mean():.1f} km; {len(boxes) / asked.tuples:.0f} boxes a tuple; {seconds:.1f} CPU s",
                 flush=True,
             )

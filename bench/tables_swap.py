@@ -1,17 +1,18 @@
 """Tables 4 to 9 of the SwapLocations paper on data of your own, beside the paper's numbers.
 
-    python bench/tables_swap.py oldenburg --points FILE --nodes FILE --edges FILE [--thresholds 57 749 4780 ...] [--clustering greedy]
-    python bench/tables_swap.py taxis --points FILE [--time-threshold 86400] [--thresholds 1 2 4 8 16 32 64 128]
-    python bench/tables_swap.py cause --points FILE
-    python bench/tables_swap.py calibrated --points FILE [--k 2 4 6] [--deltas 0 1000 2000]
-    python bench/tables_swap.py attacks --points FILE --nodes FILE --edges FILE [--k 4]
+    python bench/tables_swap.py oldenburg --points FILE --nodes FILE --edges FILE [--thresholds 57 749 4780
+    ...] [--clustering greedy] python bench/tables_swap.py taxis --points FILE [--time-threshold 86400]
+    [--thresholds 1 2 4 8 16 32 64 128] python bench/tables_swap.py cause --points FILE python
+    bench/tables_swap.py calibrated --points FILE [--k 2 4 6] [--deltas 0 1000 2000] python
+    bench/tables_swap.py attacks --points FILE --nodes FILE --edges FILE [--k 4]
 
-oldenburg: both methods at R^t = 100 with the settings of Sec. 7.1, for R^s = 10^6 and the thresholds given, in map units: removed
-trajectories and locations (tables 4, 5), TotalSD, SID and AID (tables 6, 7). taxis: one day, split at gaps over 3 minutes, trips with a
-speed over 240 km/h left out: tables 8 and 9, R^s in km. cause: which clusterings remove how much, against the paper's 34 to 84 %.
-calibrated: SwapLocations with the R^s whose TotalSD comes nearest to that of NWA's (k, delta)-co-location on the same data (Sec. 7.1.3),
-side by side. attacks: how often exact triples and exact times find the record, and what they disclose, in both methods.
-Every release is verified. Research seeds: nothing here is for publication.
+oldenburg: both methods at R^t = 100 with the settings of Sec. 7.1, for R^s = 10^6 and the thresholds given,
+in map units: removed trajectories and locations (tables 4, 5), TotalSD, SID and AID (tables 6, 7). taxis: one
+day, split at gaps over 3 minutes, trips with a speed over 240 km/h left out: tables 8 and 9, R^s in km.
+cause: which clusterings remove how much, against the paper's 34 to 84 %. calibrated: SwapLocations with the
+R^s whose TotalSD comes nearest to that of NWA's (k, delta)-co-location on the same data (Sec. 7.1.3), side by
+side. attacks: how often exact triples and exact times find the record, and what they disclose, in both
+methods. Every release is verified. Research seeds: nothing here is for publication.
 """
 
 import argparse
@@ -65,7 +66,10 @@ PAPER_TAXIS_QUERIES = {  # Table 9, SID and AID
 
 
 def read_taxis(file: str) -> Trajectories:
-    """Trips: cut where two fixes of a cab are more than 3 minutes apart; those with a step faster than 240 km/h are left out."""
+    """Trips: cut where two fixes of a cab are more than 3 minutes apart.
+
+    Those with a step faster than 240 km/h are left out.
+    """
     table = pq.read_table(file, columns=["user_id", "t", "lat", "lon"])
     whole = shoal.read(table, snap=False)
     assert whole.lat is not None
@@ -137,7 +141,8 @@ def oldenburg(asked: argparse.Namespace) -> None:
             clusters = clusters or swap.clusters(original, Run())
             paper = f"   paper L {PAPER_SWAP[KS.index(k)]} %" if space == 1e6 and k in KS else ""
             print(
-                f"swap  k {k:2} R^s {space:9,.0f}  {one_row(original, swap, clusters, asked, (10, 750))}{paper}",
+                f"swap  k {k:2} R^s {space:9,.0f}  "
+                f"{one_row(original, swap, clusters, asked, (10, 750))}{paper}",
                 flush=True,
             )
             if streets is not None:
@@ -151,7 +156,8 @@ def oldenburg(asked: argparse.Namespace) -> None:
                 )
                 paper = f"   paper L {PAPER_REACH[KS.index(k)]} %" if space == 1e6 and k in KS else ""
                 print(
-                    f"reach k {k:2} R^s {space:9,.0f}  {one_row(original, reach, None, asked, (10, 750))}{paper}",
+                    f"reach k {k:2} R^s {space:9,.0f}  "
+                    f"{one_row(original, reach, None, asked, (10, 750))}{paper}",
                     flush=True,
                 )
 
@@ -234,7 +240,8 @@ def taxis(asked: argparse.Namespace) -> None:
     print(
         f"distances: {direct:.1f} CPU s, {direct_wall:.1f} s by the clock; again, with paths: "
         f"{time.process_time() - began - direct:.1f} CPU s, "
-        f"{time.perf_counter() - began_wall - direct_wall:.1f} s; kept {len(found.kept)}, {found.not_comparable} not comparable, "
+        f"{time.perf_counter() - began_wall - direct_wall:.1f} s; kept {len(found.kept)}, "
+        f"{found.not_comparable} not comparable, "
         f"{found.elsewhere} elsewhere",
         flush=True,
     )
@@ -246,7 +253,8 @@ def taxis(asked: argparse.Namespace) -> None:
         groups = microaggregate(distances, k, asked.clustering)
         clustered = time.process_time() - began
         print(
-            f"k {k}: {len(groups)} clusters in {clustered:.1f} CPU s, within them {distances_within(distances, groups):,.0f}"
+            f"k {k}: {len(groups)} clusters in {clustered:.1f} CPU s, within them "
+            f"{distances_within(distances, groups):,.0f}"
         )
         clusters: Clusters = ([kept[group] for group in groups], lost, {})
         for space in asked.thresholds:
@@ -262,13 +270,17 @@ def taxis(asked: argparse.Namespace) -> None:
                 sid, aid = PAPER_TAXIS_QUERIES[int(space)][KS.index(k)]
                 paper = f"   paper L {told[KS.index(k)]} SID {sid} AID {aid}"
             print(
-                f"swap  k {k:2} R^s {space:5g} km  {one_row(original, method, clusters, asked, (1200, 7000))}{paper}",
+                f"swap  k {k:2} R^s {space:5g} km  "
+                f"{one_row(original, method, clusters, asked, (1200, 7000))}{paper}",
                 flush=True,
             )
 
 
 def cause(asked: argparse.Namespace) -> None:
-    """Locations removed at R^s = 10^6, R^t = 100, by what the clustering looks at: only lengths of trajectories decide how many."""
+    """Locations removed at R^s = 10^6, R^t = 100, by what the clustering looks at.
+
+    Only lengths of trajectories decide how many.
+    """
     original = shoal.read(
         pq.read_table(asked.points, columns=["user_id", "t", "x", "y"]),
         snap=False,

@@ -1,4 +1,7 @@
-"""Settings shared by all tests: hypothesis without deadlines (the first call of a kernel compiles it), the real data, databases."""
+"""Settings shared by all tests.
+
+Hypothesis without deadlines (the first call of a kernel compiles it), the real data, databases.
+"""
 
 import itertools
 import os

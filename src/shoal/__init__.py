@@ -1,4 +1,7 @@
-"""shoal: hide each traveller in the crowd. The public names, nothing else; each is loaded when it is first used."""
+"""shoal: hide each traveller in the crowd.
+
+The public names, nothing else; each is loaded when it is first used.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final

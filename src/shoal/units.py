@@ -1,6 +1,7 @@
 """Lengths and durations with units: text such as ``2km`` or ``30min`` to metres and seconds, and back.
 
-Inside shoal every length is in metres and every duration in seconds, and the name says so (``cell_m``, ``tau_s``).
+Inside shoal every length is in metres and every duration in seconds, and the name says so (``cell_m``,
+``tau_s``).
 """
 
 import math
@@ -18,12 +19,18 @@ _QUANTITY: Final = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-z
 
 
 def length_m(text: str | float) -> float:
-    """Metres in ``500m``, ``2km``, ``1.5 km``; raises MisuseError on a missing or unknown unit, or when not > 0."""
+    """Metres in ``500m``, ``2km``, ``1.5 km``.
+
+    Raises MisuseError on a missing or unknown unit, or when not > 0.
+    """
     return _quantity(text, METRES, "length", "500m or 2km")
 
 
 def duration_s(text: str | float) -> float:
-    """Seconds in ``100s``, ``30min``, ``1h``, ``2d``; raises MisuseError on a missing or unknown unit, or when not > 0."""
+    """Seconds in ``100s``, ``30min``, ``1h``, ``2d``.
+
+    Raises MisuseError on a missing or unknown unit, or when not > 0.
+    """
     return _quantity(text, SECONDS, "duration", "100s, 30min or 1h")
 
 

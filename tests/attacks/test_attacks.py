@@ -124,7 +124,10 @@ def test_wilson_known_values() -> None:
 
 
 def planted(n_alone: int, n_pairs: int) -> Trajectories:
-    """People who are alone everywhere, and pairs who do everything together: five samples each, all in different cells."""
+    """People who are alone everywhere, and pairs who do everything together.
+
+    Five samples each, all in different cells.
+    """
     ids, t, x = [], [], []
     for i in range(n_alone + n_pairs):
         for who in ("",) if i < n_alone else ("a", "b"):
@@ -233,7 +236,10 @@ def test_the_anonymity_set_of_top_places_is_exact(people: Trajectories, most: in
 
 
 def test_the_control_group_shows_the_baseline() -> None:
-    """A 95 % interval misses now and then: more than twice in 8 with a chance of 0.6 %; the seeds are fixed."""
+    """A 95 % interval misses now and then: more than twice in 8 with a chance of 0.6 %.
+
+    The seeds are fixed.
+    """
     people = random_people(300, 10, seed=3, cells=40)
     missed = Counter[str]()
     release, linkage = naive_release(people, k=3, suppress=40, publishable=False)

@@ -36,7 +36,10 @@ def scene_of(known: Trajectories, shown: Trajectories, seed: int) -> GivenScene:
 
 
 def places_at(record: list[tuple[float, float, float]], t: float) -> list[tuple[float, float]]:
-    """Where a broken line is at a time: several places where it has several points; none before its first and after its last."""
+    """Where a broken line is at a time: several places where it has several points.
+
+    None before its first and after its last.
+    """
     before, after = [p for p in record if p[0] < t], [p for p in record if p[0] > t]
     now = [p[1:] for p in record if p[0] == t]
     if now or not (before and after):
@@ -126,7 +129,10 @@ def test_most_of_everything_known_is_that_of_brute_force(
 
 
 def test_raw_points_single_out_and_strangers_show_luck() -> None:
-    """On raw data everybody is found; of 20 people who were never in the release nobody is, except by luck."""
+    """On raw data everybody is found.
+
+    Of 20 people who were never in the release nobody is, except by luck.
+    """
     everybody = crowd(60, 40, spread_s=20)
     original, strangers = everybody.keep(np.arange(40)), everybody.keep(np.arange(40, 60))
     release, linkage = shoal.W4m(k=2, trash=0).anonymize(original, Randomness.for_research(3))

@@ -1,4 +1,7 @@
-"""swap-locations and reach-locations on the command line: from file to verified release, what they refuse, attack and measure on points."""
+"""swap-locations and reach-locations on the command line.
+
+From file to verified release, what they refuse, attack and measure on points.
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""The bootstrapping phase over the service: records of nobody that count in no crowd, cannot be claimed, and are gone on their day."""
+"""The bootstrapping phase over the service.
+
+Records of nobody that count in no crowd, cannot be claimed, and are gone on their day.
+"""
 
 import hashlib
 import json
@@ -125,7 +128,10 @@ def test_only_what_is_over_goes_and_counts_stay_as_brute_force_has_them(database
 
 
 def test_no_phase_is_joined_unseen(database: Database) -> None:
-    """The phase ends between her consent and the round: she is asked again; and rounds that nobody could join any more are given up."""
+    """The phase ends between her consent and the round: she is asked again.
+
+    And rounds that nobody could join any more are given up.
+    """
     town = Town(database, 3, terms=FILLING)
     for number in (0, 1):
         for _ in range(2):
@@ -185,7 +191,8 @@ def test_older_records_of_nobody_lose_identifier_and_key(database_url: str) -> N
         for who, expires in ((0, 9), (1, None)):
             row = (bytes((who,)) * 16, who, 2, expires, bytes(32), points, f"identifier {who}")
             old.change(
-                "INSERT INTO record (name, who, day, expires, claim_key, points, identifier) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO record (name, who, day, expires, claim_key, points, identifier) VALUES (?, ?, "
+                "?, ?, ?, ?, ?)",
                 row,
             )
     with PhiStore(Database(database_url)) as store:

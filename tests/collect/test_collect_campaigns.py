@@ -37,7 +37,10 @@ def test_whole_rounds_over_bad_wires_end_and_count_nobody_twice(number: int) -> 
 
 
 class Unheard(BadWires):
-    """Some never reach the server; in which attempt, and whether with a commitment or a reveal, is said by number."""
+    """Some never reach the server.
+
+    In which attempt, and whether with a commitment or a reveal, is said by number.
+    """
 
     def __init__(self, lost: dict[bytes, tuple[int, ...]]) -> None:
         super().__init__(0)

@@ -67,8 +67,8 @@ def test_the_prime_is_the_one_of_rfc_7919() -> None:
 def test_a_hand_worked_run_modulo_23(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shares 4^3 = 18, 4^5 = 12, y = 18 * 12 = 9. 13 under phi = 2 is (4^2 = 16, 13 * 9^2 = 18).
 
-    Stripped of 3: 18 / 16^3 = 18 / 2 = 9. Re-masked for the second with phi = 3: (16 * 4^3 = 12, 9 * 12^3 = 4). Stripped of 5:
-    4 / 12^5 = 4 / 18 = 13; and without re-masking 9 / 16^5 = 9 / 6 = 13.
+    Stripped of 3: 18 / 16^3 = 18 / 2 = 9. Re-masked for the second with phi = 3: (16 * 4^3 = 12, 9 * 12^3 =
+    4). Stripped of 5: 4 / 12^5 = 4 / 18 = 13; and without re-masking 9 / 16^5 = 9 / 6 = 13.
     """
     toy, masks = Group(mpz(23), mpz(4)), [mpz(2), mpz(3)]
     monkeypatch.setattr(Group, "draw_secret", lambda _group, _chance: masks.pop(0))
@@ -392,7 +392,10 @@ def test_no_rare_checked_one_is_left(phi: dict[tuple[int, ...], int], least: int
 
 
 def test_the_two_utilities_of_the_paper() -> None:
-    """Sec. 4.2, with the minutes of its time stamps; from the hours as it rounds them the second would be 0.946."""
+    """Sec. 4.2, with the minutes of its time stamps.
+
+    From the hours as it rounds them the second would be 0.946.
+    """
     assert round(utility([0.3, 0.8, 0.4], [64 / 60, 56 / 60, 102 / 60], 5), 2) == 0.18
     assert round(utility([0.1, 0.3, 0.2], [29 / 60, 28 / 60, 29 / 60], 5), 2) == 0.94
     assert utility([], [], 5) == 0.0

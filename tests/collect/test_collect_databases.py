@@ -1,4 +1,7 @@
-"""SQLite and PostgreSQL alike: counts as brute force gives them, old files brought up to date, transactions whole or not at all."""
+"""SQLite and PostgreSQL alike.
+
+Counts as brute force gives them, old files brought up to date, transactions whole or not at all.
+"""
 
 import sqlite3
 import threading

@@ -1,4 +1,7 @@
-"""The collector over a real socket: named errors, limits, logs and metrics without content, TLS, signed replies."""
+"""The collector over a real socket.
+
+Named errors, limits, logs and metrics without content, TLS, signed replies.
+"""
 
 import hashlib
 import http.client
@@ -45,7 +48,8 @@ class Site:
         for place in range(3):
             row = (1, identity_of(seed("sign", place)), bytes(64), self.group, place)
             database.change(
-                "INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, 0, ?, ?)",
+                "INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, 0, "
+                "?, ?)",
                 row,
             )
         values = (bytes(32), TERMS.model_dump_json(), time.time() + 1000)
@@ -279,7 +283,10 @@ def test_terms_and_mailbags_that_make_no_sense_are_refused() -> None:
 
 def test_tls_by_configuration(tmp_path: Path) -> None:
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost -addext"
+    command = (
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "
+        "/CN=localhost -addext"
+    )
     subprocess.run(
         [*command.split(), "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)],
         check=True,

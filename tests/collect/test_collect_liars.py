@@ -91,7 +91,10 @@ def test_the_word_of_a_proxy_ends_no_round(status: int, body: bytes, monkeypatch
 
 
 def test_a_signature_has_one_length_and_a_key_too() -> None:
-    """What is signed for one purpose could end with what another purpose signs; a longer signature would hide the beginning."""
+    """What is signed for one purpose could end with what another purpose signs.
+
+    A longer signature would hide the beginning.
+    """
     inner = b"the text of another purpose"
     other = hashlib.blake2b(b"receipt", digest_size=32, person=b"shoal purpose").digest() + inner
     signed = signature(seed("signer"), b"reply", b"first part" + other)
@@ -276,7 +279,10 @@ def torsion() -> bytes:
 
 
 def test_an_identity_that_nobody_can_write_to_is_refused_at_the_roster(database: Database) -> None:
-    """Its signatures hold (one in eight tries), but no letter can be sealed to it: it would stop every group that it falls into."""
+    """Its signatures hold (one in eight tries), but no letter can be sealed to it.
+
+    It would stop every group that it falls into.
+    """
     town = Town(database, 3)
     view = town.rounds.open_round(town.now_s)
     name = bytes.fromhex(view["round"])
@@ -337,7 +343,10 @@ def with_a_letter(database: Database) -> tuple[Town, bytes, bytes]:
 def test_a_mailbag_is_never_longer_than_its_receiver_reads(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two letters that fill it to the byte would stop their receiver for ever: the lengths before them count, too."""
+    """Two letters that fill it to the byte would stop their receiver for ever.
+
+    The lengths before them count, too.
+    """
     town, first, letter = with_a_letter(database)
     again = letter[:43] + bytes((1,)) + letter[44:]
     monkeypatch.setattr("shoal.collect.server.mailbox.MAILBAG_BYTES", 2 * len(letter))

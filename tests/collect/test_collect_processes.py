@@ -25,7 +25,10 @@ def place_of(folder: Path, database_url: str, ks: tuple[int, ...], *more: str) -
 
 
 def check_everything(site: Site, least: int) -> None:
-    """Each stored release against the database's own history; at least so many checked sub-trajectories in all."""
+    """Each stored release against the database's own history.
+
+    At least so many checked sub-trajectories in all.
+    """
     n = 0
     with Database(site.database) as database:
         assert PhiStore(database).n_records == 3 + len(site.ks)
@@ -70,7 +73,10 @@ PHASES = (
 
 
 def test_a_device_and_the_collector_are_killed(tmp_path: Path) -> None:
-    """SIGKILL to one device as it enters each phase, and to the collector; both start again and the round goes on."""
+    """SIGKILL to one device as it enters each phase, and to the collector.
+
+    Both start again and the round goes on.
+    """
     with place_of(tmp_path, f"sqlite:///{tmp_path / 'collect.sqlite'}", (3, 3, 3, 3)) as site:
         others = [site.join(number) for number in (1, 2, 3)]
         killed = []

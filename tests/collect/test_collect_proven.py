@@ -25,7 +25,8 @@ def build_with(cheater: type[Member], cheaters: list[int], sessions: list[Sessio
 
     def build(session: Session, me: int, *rest: object) -> Member:
         sessions.append(session)
-        return (cheater if me in cheaters else Member)(session, me, *rest)  # type: ignore[arg-type]  # as the circle gives them
+        # as the circle gives them
+        return (cheater if me in cheaters else Member)(session, me, *rest)  # type: ignore[arg-type]
 
     return build
 
@@ -78,7 +79,10 @@ def test_the_same_tag_without_proofs_is_found_by_replay(monkeypatch: pytest.Monk
 
 
 def test_a_collector_that_shows_members_different_terms_makes_nobody_a_culprit() -> None:
-    """One is told of proofs and the others are not: they find out at the roster, before anybody can be blamed for a missing proof."""
+    """One is told of proofs and the others are not.
+
+    They find out at the roster, before anybody can be blamed for a missing proof.
+    """
     with Database() as database:
         town = Town(database, 3)
         other_terms = TERMS.model_copy(update={"proven_shuffle": True})

@@ -1,4 +1,7 @@
-"""A whole round in one process: counts as brute force gives them, releases that keep k, liars found; and the database behind it."""
+"""A whole round in one process: counts as brute force gives them, releases that keep k, liars found.
+
+And the database behind it.
+"""
 
 import itertools
 import math
@@ -94,7 +97,10 @@ def test_counts_are_those_of_brute_force(
 
 
 def test_ten_thousand_random_queries_are_counted_as_by_brute_force() -> None:
-    """Around both poles, the antimeridian and a city; points come from a pool, so that the slow way judges each pair once."""
+    """Around both poles, the antimeridian and a city.
+
+    Points come from a pool, so that the slow way judges each pair once.
+    """
     dice, likeness = random.Random(7), Likeness(theta_m=500.0, theta_min=5)
     centres = [(90e6, 0.0), (-89.999e6, 120e6), (0.0, 179.999e6), (0.0, -179.999e6), (39.9e6, 116.4e6)]
     pool = []

@@ -1,4 +1,7 @@
-"""Sealed letters: what goes in comes out once, in turn, for its receiver; everything else has a name and leaves no trace."""
+"""Sealed letters: what goes in comes out once, in turn, for its receiver.
+
+Everything else has a name and leaves no trace.
+"""
 
 import itertools
 from collections.abc import Callable

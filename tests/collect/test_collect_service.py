@@ -1,4 +1,7 @@
-"""Whole rounds over the service's own parts, in one process: restarts, lost replies, people who vanish, servers that lie."""
+"""Whole rounds over the service's own parts, in one process.
+
+Restarts, lost replies, people who vanish, servers that lie.
+"""
 
 import json
 import pickle
@@ -54,7 +57,10 @@ def test_everybody_shares_though_servers_and_devices_start_anew_before_every_req
 
 
 def test_every_request_may_be_lost_after_it_was_carried_out(database: Database) -> None:
-    """As after a kill between request and reply: the device goes on from what it kept before, and asks again."""
+    """As after a kill between request and reply.
+
+    The device goes on from what it kept before, and asks again.
+    """
     town = Town(database, 3)
     endings = town.run_losing_every_first_reply()
     assert kinds(endings) == {"shared"}, endings

@@ -218,7 +218,10 @@ def test_the_papers_tables_run_on_the_real_data(
 
 
 def test_the_settings_of_the_paper_give_as_many_trips_and_pairs_as_it_has(shared_data: Path) -> None:
-    """17,621 trips and 242,581 pairs; and by its own figures, phi >= 1 for k = 2 cannot be what it counted (docs/collect.md)."""
+    """17,621 trips and 242,581 pairs.
+
+    And by its own figures, phi >= 1 for k = 2 cannot be what it counted (docs/collect.md).
+    """
     people = trips_of(
         read(shared_data / "geolife_5min.parquet", snap=False),
         182,

@@ -144,7 +144,10 @@ def test_ed25519_is_that_of_rfc_8032() -> None:
 def test_chacha20_poly1305_is_that_of_rfc_8439() -> None:
     """Sec. 2.8.2."""
     key, nonce, head = bytes(range(0x80, 0xA0)), h("070000004041424344454647"), h("50515253c0c1c2c3c4c5c6c7")
-    text = b"Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, sunscreen would be it."
+    text = (
+        b"Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, "
+        b"sunscreen would be it."
+    )
     sealed = h(
         "d31a8d34648e60db7b86afbc53ef7ec2a4aded51296e08fea9e2b5a736ee62d63dbea45e8ca9671282fafb69da92728b1a71de0a9e060b2905d6a5b67ecd3b36"
         "92ddbd7f2d778b8c9803aee328091b58fab324e4fad675945585808b4831d7bc3ff4def08e4b7a9de576d26586cec64b6116"

@@ -203,7 +203,10 @@ def test_settings_without_a_release_are_told(city: Path, tmp_path: Path) -> None
 def test_methods_of_points_are_judged_beside_those_of_boxes(
     city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    runs = '[[runs]]\nmethod = "swap-locations"\ntime-threshold = "4h"\n[[runs]]\nmethod = "static"\ngrid = "20km"\nslot = "8h"\n'
+    runs = (
+        '[[runs]]\nmethod = "swap-locations"\ntime-threshold = "4h"\n[[runs]]\nmethod = "static"\ngrid = '
+        '"20km"\nslot = "8h"\n'
+    )
     (tmp_path / "study.toml").write_text('knowledge = ["points:2"]\ntries = 20\n' + runs, encoding="utf-8")
     shoal = Shoal(capsys)
     shown = json.loads(
@@ -226,8 +229,14 @@ def test_methods_of_points_are_judged_beside_those_of_boxes(
 def test_moved_points_are_judged_by_whoever_wins_most(
     city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Points that were moved are in other cells: nobody is found by cells, nearly everybody by the record that passes nearest."""
-    runs = '[[runs]]\nmethod = "nwa"\ndelta = "20km"\nstep = "1h"\n[budget]\nknowledge = "points:4"\nat_most = 0.2\n'
+    """Points that were moved are in other cells.
+
+    Nobody is found by cells, nearly everybody by the record that passes nearest.
+    """
+    runs = (
+        '[[runs]]\nmethod = "nwa"\ndelta = "20km"\nstep = "1h"\n[budget]\nknowledge = '
+        '"points:4"\nat_most = 0.2\n'
+    )
     (tmp_path / "study.toml").write_text(
         'knowledge = ["points:4"]\ntries = 60\nhold_out = 0.2\n' + runs, encoding="utf-8"
     )

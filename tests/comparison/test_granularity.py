@@ -1,4 +1,7 @@
-"""What remains for several tau: figures against a plain count over the release, a page that works offline, errors in words."""
+"""What remains for several tau.
+
+Figures against a plain count over the release, a page that works offline, errors in words.
+"""
 
 import json
 from itertools import pairwise

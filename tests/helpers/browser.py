@@ -22,10 +22,12 @@ _FLAGS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Visit:
-    """What a page did. requests: addresses other than the page itself. complaints: console errors and warnings, uncaught exceptions.
+    """What a page did. requests: addresses other than the page itself.
 
-    overflowing: widths in pixels at which the page scrolls sideways. plots, drawn: places for drawings, and those that hold one.
-    clashes: labels of a drawing that lie on one another or are cut off, at some width.
+    complaints: console errors and warnings, uncaught exceptions.
+
+    overflowing: widths in pixels at which the page scrolls sideways. plots, drawn: places for drawings, and
+    those that hold one. clashes: labels of a drawing that lie on one another or are cut off, at some width.
     """
 
     requests: tuple[str, ...]
@@ -47,7 +49,10 @@ def chromium() -> str:
 def visit(
     page_file: Path, folder: Path, widths: Sequence[int] = (1280, 390), *, screenshots: bool = False
 ) -> Visit:
-    """Open ``page_file`` at each width with a fresh profile; with ``screenshots`` leave a picture of each in ``folder``."""
+    """Open ``page_file`` at each width with a fresh profile.
+
+    With ``screenshots`` leave a picture of each in ``folder``.
+    """
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     requests: list[str] = []
     complaints: list[str] = []
@@ -78,7 +83,8 @@ def visit(
                 overflowing.append(width)
             plots = page.locator(".plot").count()
             drawn = page.evaluate(
-                "[...document.querySelectorAll('.plot')].filter(plot => plot.querySelector('svg.main-svg')).length"
+                "[...document.querySelectorAll('.plot')].filter(plot => "
+                "plot.querySelector('svg.main-svg')).length"
             )
             clashes += [f"at {width}: {pair}" for pair in page.evaluate(_CLASHES)]
             if screenshots:

@@ -1,4 +1,6 @@
-"""The campaigns of the user-centric protocol: cheaters, bad networks, whole rounds over bad networks, and random bytes to every parser.
+"""The campaigns of the user-centric protocol.
+
+Cheaters, bad networks, whole rounds over bad networks, and random bytes to every parser.
 
 Each run has a number, and the same number gives the same run. ``./dev soak`` runs many, the tests a few.
 """
@@ -45,9 +47,12 @@ from shoal.collect.storage.phi import PhiStore
 
 
 class BadWires(Wires):
-    """Seeded wires: every message takes its time, so that none keeps its place; some are lost, copied, damaged or late.
+    """Seeded wires: every message takes its time, so that none keeps its place.
 
-    crash_after: how many messages a party sends before it vanishes, in the middle of telling all others perhaps.
+    Some are lost, copied, damaged or late.
+
+    crash_after: how many messages a party sends before it vanishes, in the middle of telling all others
+    perhaps.
     """
 
     def __init__(
@@ -100,7 +105,10 @@ class BadWires(Wires):
 
 
 def longest_s(n: int) -> float:
-    """Every phase of a mix run, each waited for to the end: keys 2, inputs 2, n hops, votes, openings, and one NO-GO."""
+    """Every phase of a mix run, each waited for to the end.
+
+    Keys 2, inputs 2, n hops, votes, openings, and one NO-GO.
+    """
     return (n + 7) * (LIMIT_S + 1)
 
 
@@ -201,7 +209,10 @@ def people(n: int) -> list[Participant]:
 
 
 def whole_round(number: int) -> str:
-    """Two whole rounds over bad wires, lots, questions, releases and claims included; the verdict in a word."""
+    """Two whole rounds over bad wires, lots, questions, releases and claims included.
+
+    The verdict in a word.
+    """
     draw = random.Random(number)
     n = draw.randint(3, 6)
     vanishing = draw.randrange(n) if draw.random() < 0.5 else None

@@ -1,4 +1,7 @@
-"""A checker over the database's own history: what a device says it checked is counted again, slowly, from the stored records alone."""
+"""A checker over the database's own history.
+
+What a device says it checked is counted again, slowly, from the stored records alone.
+"""
 
 import hashlib
 from collections.abc import Mapping
@@ -14,7 +17,8 @@ from test_collect_round import naive_count
 def stored_before(database: Database, day: int) -> list[Release]:
     """All records of people that were there before a day; the index is not looked at."""
     rows = database.rows(
-        "SELECT record.name, contributor.tag, record.claim_key, record.points FROM record JOIN contributor USING (who) WHERE day < ?",
+        "SELECT record.name, contributor.tag, record.claim_key, record.points FROM record JOIN contributor "
+        "USING (who) WHERE day < ?",
         (day,),
     )
     return [
@@ -26,7 +30,9 @@ def stored_before(database: Database, day: int) -> list[Release]:
 def check_round(
     database: Database, noted: Mapping[str, Any], device_key: bytes, k: int, likeness: Likeness
 ) -> int:
-    """How many checked sub-trajectories are whole in the stored release; raises AssertionError when one had a smaller crowd than k.
+    """How many checked sub-trajectories are whole in the stored release.
+
+    Raises AssertionError when one had a smaller crowd than k.
 
     noted: what the device wrote down of its round.
     """

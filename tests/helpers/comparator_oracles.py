@@ -66,7 +66,10 @@ def clusters_within(distances: Sequence[Sequence[float]], k: int, radius: float)
 
 
 def has_company(records: Sequence[Sequence[Sample]], own: int, k: int, delta: float) -> bool:
-    """Whether k - 1 others stay, at the same times, within delta of this record and of each other: by trying all."""
+    """Whether k - 1 others stay, at the same times, within delta of this record and of each other.
+
+    By trying all.
+    """
 
     def together(a: Sequence[Sample], b: Sequence[Sample]) -> bool:
         return [p[0] for p in a] == [q[0] for q in b] and all(

@@ -1,8 +1,11 @@
-"""Ways to break a sound release in memory, in one literal table; those of a written folder stand in folder_damages.py.
+"""Ways to break a sound release in memory, in one literal table.
 
-Each row says which kind of finding must be among those of the verdict. Damages touch all members of a class alike where a single
-one would only make the class smaller, and an attacker's bookkeeping (counts, hash) is done where it would be done. They work on
-the release of any method with at least two classes, four records and a linkage.
+Those of a written folder stand in folder_damages.py.
+
+Each row says which kind of finding must be among those of the verdict. Damages touch all members of a class
+alike where a single one would only make the class smaller, and an attacker's bookkeeping (counts, hash) is
+done where it would be done. They work on the release of any method with at least two classes, four records
+and a linkage.
 """
 
 import hashlib
@@ -42,7 +45,7 @@ class Damage:
         return self.break_it(original, release, linkage)
 
 
-# --- a release as plain lists, and back ---------------------------------------------------------------------------------------------
+# --- a release as plain lists, and back ---------------------------------------------------------------------
 
 
 def rows_of(release: Release) -> list[list[Box]]:
@@ -136,7 +139,7 @@ def renamed(release: Release, linkage: Linkage, new: dict[str, str]) -> tuple[Re
     )
 
 
-# --- damages in memory --------------------------------------------------------------------------------------------------------------
+# --- damages in memory --------------------------------------------------------------------------------------
 
 
 def widened(record: list[Box], original: Trajectories) -> list[Box]:
@@ -157,7 +160,10 @@ def beyond(original: Trajectories) -> Box:
 
 
 def both_first(record: list[Box]) -> Box:
-    """The hull of the first two boxes (or of the only one): tight and truthful, but at the same time as they are."""
+    """The hull of the first two boxes (or of the only one).
+
+    Tight and truthful, but at the same time as they are.
+    """
     pair = np.array(record[:2])
     return (
         *pair.min(axis=0)[[0]].tolist(),
@@ -217,13 +223,19 @@ def _corners(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, int, int, int
 
 
 def one_cover_gone(original: Trajectories, release: Release, linkage: Linkage) -> Case:
-    """No record but the first two holds anybody else's samples: those who were hidden there have lost their cover."""
+    """No record but the first two holds anybody else's samples.
+
+    Those who were hidden there have lost their cover.
+    """
     records = own_hulls(original, release, linkage, list(range(2, release.n_records)))
     return original, with_records(release, records), linkage
 
 
 def giant_boxes(original: Trajectories, release: Release, linkage: Linkage) -> Case:
-    """Boxes as wide as the data, each at one subject's own times: everybody is covered, and silence gives them away."""
+    """Boxes as wide as the data, each at one subject's own times.
+
+    Everybody is covered, and silence gives them away.
+    """
     west, east = int(original.x.min()), int(original.x.max()) + 1
     south, north = int(original.y.min()), int(original.y.max()) + 1
     records: list[list[Box]] = []

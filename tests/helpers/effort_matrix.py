@@ -1,7 +1,9 @@
-"""The closest pairs by a full matrix of efforts: the slow, obvious answer that the bands of `methods/banded_pairs.py` must give too.
+"""The closest pairs by a full matrix of efforts.
 
-Efforts come from the kernel for boxes, which tests/test_stretch.py holds against the paper's equations; the bands take theirs from
-other kernels.
+The slow, obvious answer that the bands of `methods/banded_pairs.py` must give too.
+
+Efforts come from the kernel for boxes, which tests/test_stretch.py holds against the paper's equations; the
+bands take theirs from other kernels.
 """
 
 import numpy as np

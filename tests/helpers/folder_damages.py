@@ -1,7 +1,10 @@
-"""Ways to break a written release folder, in one literal table; those of a release in memory stand in damages.py.
+"""Ways to break a written release folder, in one literal table.
 
-An attacker's bookkeeping (hash and number of rows in the manifest) is done where it would be done, so that the damage itself is
-what must be found. They work on any folder of boxes with a plane, four records and a linkage.
+Those of a release in memory stand in damages.py.
+
+An attacker's bookkeeping (hash and number of rows in the manifest) is done where it would be done, so that
+the damage itself is what must be found. They work on any folder of boxes with a plane, four records and a
+linkage.
 """
 
 import getpass

@@ -1,4 +1,7 @@
-"""A slow and obvious reader: plain Python over rows, its own call of pyproj. Shares only the meaning of the account."""
+"""A slow and obvious reader: plain Python over rows, its own call of pyproj.
+
+Shares only the meaning of the account.
+"""
 
 import csv
 import gzip

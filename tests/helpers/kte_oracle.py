@@ -1,4 +1,7 @@
-"""k^(tau,epsilon)-anonymity by brute force: every interval that begins at any slot, every record, in plain Python (semantics 2)."""
+"""k^(tau,epsilon)-anonymity by brute force.
+
+Every interval that begins at any slot, every record, in plain Python (semantics 2).
+"""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -28,7 +31,10 @@ def is_candidate(record: list[Box], known: list[Sample], start: int, tau: int) -
 
 @dataclass(frozen=True)
 class Shortfalls:
-    """Sets of samples with too few candidates; with suppressed samples and too few covers; with them and too few strict candidates."""
+    """Sets of samples with too few candidates; with suppressed samples and too few covers.
+
+    With them and too few strict candidates.
+    """
 
     candidates: set[tuple[int, tuple[Sample, ...]]]
     covers: set[tuple[int, tuple[Sample, ...]]]

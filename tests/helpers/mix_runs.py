@@ -1,4 +1,7 @@
-"""Mix runs inside one process: a small group for speed, a network with seeded schedules, and cheaters at every place."""
+"""Mix runs inside one process.
+
+A small group for speed, a network with seeded schedules, and cheaters at every place.
+"""
 
 import hashlib
 import random
@@ -53,7 +56,10 @@ def build(session: Session, cheaters: dict[int, type[Member]] | None = None) -> 
 
 
 class Network:
-    """Delivers in a seeded order, each sender's messages to one receiver in sequence; can lose, copy and damage what ``faulty`` send."""
+    """Delivers in a seeded order, each sender's messages to one receiver in sequence.
+
+    Can lose, copy and damage what ``faulty`` send.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,7 @@
-"""A tiny naive anonymiser, obvious enough to be sound by inspection: the verifier's tests damage what it makes."""
+"""A tiny naive anonymiser, obvious enough to be sound by inspection.
+
+The verifier's tests damage what it makes.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""Slow, obvious versions of what the paper says, sharing only the data model with the product. All arithmetic is exact."""
+"""Slow, obvious versions of what the paper says, sharing only the data model with the product.
+
+All arithmetic is exact.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -127,7 +130,10 @@ def unite_overlaps(boxes: tuple[Box, ...]) -> tuple[Box, ...]:
 def glove(
     original: Trajectories, k: int, *, reshape_each: bool = False
 ) -> tuple[list[tuple[int, int]], list[Group]]:
-    """The greedy loop of Alg. 1 with the leftover merged: the sequence of merges, and the finished groups, reshaped."""
+    """The greedy loop of Alg. 1 with the leftover merged.
+
+    The sequence of merges, and the finished groups, reshaped.
+    """
     alive = {group.members[0]: group for group in singles(original)}
     efforts = {(a, b): effort(alive[a], alive[b]) for a in alive for b in alive if a < b}
     sequence: list[tuple[int, int]] = []

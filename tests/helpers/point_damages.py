@@ -1,4 +1,7 @@
-"""Ways to break a sound release of points in memory, in one literal table; what needs no boxes is shared with damages.py."""
+"""Ways to break a sound release of points in memory, in one literal table.
+
+What needs no boxes is shared with damages.py.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,7 +20,10 @@ Record = list[tuple[float, float, float]]
 
 @dataclass(frozen=True)
 class PointDamage:
-    """A way to break a release of points. claims: the types of claim that speak of what it breaks, none = all."""
+    """A way to break a release of points.
+
+    claims: the types of claim that speak of what it breaks, none = all.
+    """
 
     name: str
     break_it: Callable[..., Any]

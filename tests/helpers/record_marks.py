@@ -14,7 +14,8 @@ from shoal.model.trajectories import Trajectories
 from shoal.report.words.wording import exact
 
 TERMS = {
-    *("95 %", "5 %", "k − 1", "0", "1", "1 in", "2 km", "2 h", "2 hours", "ISO/IEC 20889:2018"),  # noqa: RUF001 (the minus sign of the page)
+    # the minus sign of the page
+    *("95 %", "5 %", "k − 1", "0", "1", "1 in", "2 km", "2 h", "2 hours", "ISO/IEC 20889:2018"),  # noqa: RUF001
     "Article 29 Working Party's Opinion 05/2014",
     *(
         "original position kept (one cell)",
@@ -160,7 +161,10 @@ def gaps_of(original: Trajectories, ks: set[int]) -> dict[str, float]:
 def check_vanished_drawings(
     drawn: dict[str, Any], rows: list[tuple[int, int, int, int, bool]], cell_m: float
 ) -> None:
-    """Bars of hours and squares of areas, each from the rows that lie in it; blank with fewer than ten people."""
+    """Bars of hours and squares of areas, each from the rows that lie in it.
+
+    Blank with fewer than ten people.
+    """
 
     def share(own: list[tuple[int, int, int, int, bool]]) -> float | None:
         return round(20 * sum(r[4] for r in own) / len(own)) / 20 if len({r[0] for r in own}) >= 10 else None

@@ -1,4 +1,7 @@
-"""The service as real processes on loopback: a collector, an authority, devices; each can be killed and started again."""
+"""The service as real processes on loopback: a collector, an authority, devices.
+
+Each can be killed and started again.
+"""
 
 import json
 import signal
@@ -45,7 +48,10 @@ def command(*arguments: str) -> list[str]:
 
 
 def write_data(file: Path, number: int, minutes: int) -> None:
-    """Three points on the common way, an hour apart, so that blurring keeps their order; others are seconds away."""
+    """Three points on the common way, an hour apart, so that blurring keeps their order.
+
+    Others are seconds away.
+    """
     rows = [
         f"me,{minutes * 60 + number + 3600 * i},{39.9 + 0.01 * i:.4f},{116.3 + 0.01 * i:.4f}"
         for i in range(3)

@@ -1,4 +1,7 @@
-"""A collector, an authority and devices in one process, on a clock that the test moves; every device goes through its bytes on disk."""
+"""A collector, an authority and devices in one process, on a clock that the test moves.
+
+Every device goes through its bytes on disk.
+"""
 
 import hashlib
 import io
@@ -161,7 +164,10 @@ class Town:
         return journey.replied(call, reply, self.now_s)
 
     def run_losing_every_first_reply(self) -> dict[int, Ending]:
-        """The first try of every step is forgotten: the device is killed after it, goes on from what it kept before, and asks again."""
+        """The first try of every step is forgotten.
+
+        The device is killed after it, goes on from what it kept before, and asks again.
+        """
         kept = {i: through_disk(journey) for i, journey in self.journeys.items()}
         lost = dict.fromkeys(kept, False)
 

@@ -1,4 +1,7 @@
-"""Random small populations for property tests: few values, so that ties, equal lengths and identical people come up often."""
+"""Random small populations for property tests.
+
+Few values, so that ties, equal lengths and identical people come up often.
+"""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -19,7 +22,10 @@ def population(
 
 @st.composite
 def populations(draw: st.DrawFn, *, least: int = 2, most: int = 7, longest: int = 6) -> Trajectories:
-    """A population in which everything is small: ties in effort, equal lengths and identical people are common."""
+    """A population in which everything is small.
+
+    Ties in effort, equal lengths and identical people are common.
+    """
     n = draw(st.integers(least, most))
     far = draw(st.sampled_from([3, 40, 300]))
     late = draw(st.sampled_from([4, 90, 2000]))

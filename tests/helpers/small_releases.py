@@ -1,4 +1,7 @@
-"""Random people and a naive release of them, for tests that need one but no method: crowds of neighbours, a few hull boxes each."""
+"""Random people and a naive release of them, for tests that need one but no method.
+
+Crowds of neighbours, a few hull boxes each.
+"""
 
 import numpy as np
 
@@ -56,7 +59,10 @@ def naive_release(
     truthful: bool = True,
     suppress: int = 0,
 ) -> tuple[Release, Linkage]:
-    """Crowds of ``k`` (the last one larger), each cut into time intervals and one hull box per interval; the last crowds are suppressed."""
+    """Crowds of ``k`` (the last one larger), each cut into time intervals and one hull box per interval.
+
+    The last crowds are suppressed.
+    """
     crowds = []
     bounds = list(range(0, original.n_subjects - k + 1, k))
     for position, start in enumerate(bounds):

@@ -8,7 +8,10 @@ from shoal.model.trajectories import Floats, Trajectories
 
 
 def synchronised_distance(original: Trajectories, i: int, j: int) -> float:
-    """Def. 10 and 12 after Alg. 1: interpolate both at every stamp of the data set in the overlap, and sum. inf without an overlap."""
+    """Def. 10 and 12 after Alg. 1: interpolate both at every stamp of the data set in the overlap, and sum.
+
+    inf without an overlap.
+    """
     (ti, xi, yi), (tj, xj, yj) = original.samples_of(i), original.samples_of(j)
     begin, end = max(ti[0], tj[0]), min(ti[-1], tj[-1])
     if not (ti[0] < ti[-1] and tj[0] < tj[-1] and begin < end):
@@ -70,7 +73,10 @@ def inside_by_stepping(
     end: float,
     steps: int = 4001,
 ) -> tuple[float, float]:
-    """The least and the greatest distance on a fine grid of moments of the interval; inf at moments when one is not defined."""
+    """The least and the greatest distance on a fine grid of moments of the interval.
+
+    Inf at moments when one is not defined.
+    """
     moments = np.unique(np.concatenate([np.linspace(begin, end, steps), line[0], region[0]]))
     moments = moments[(moments >= begin) & (moments <= end)]
     both = (moments >= max(line[0][0], region[0][0])) & (moments <= min(line[0][-1], region[0][-1]))
@@ -87,7 +93,10 @@ def inside_by_stepping(
 def lengths_by_relaxing(
     n_nodes: int, edges: list[tuple[int, int, float]], places: list[tuple[int, float]]
 ) -> Floats:
-    """Path lengths between places (edge, metres from its end u): every place becomes a node of its own, and every edge is cut there."""
+    """Path lengths between places (edge, metres from its end u).
+
+    Every place becomes a node of its own, and every edge is cut there.
+    """
     n = n_nodes + len(places)
     matrix = np.full((n, n), np.inf)
     np.fill_diagonal(matrix, 0)

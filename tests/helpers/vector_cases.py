@@ -1,4 +1,7 @@
-"""How a vector in tests/vectors is judged: each names what is parsed, by whom, and what must come of it. Bytes are hexadecimal."""
+"""How a vector in tests/vectors is judged: each names what is parsed, by whom, and what must come of it.
+
+Bytes are hexadecimal.
+"""
 
 import json
 from collections.abc import Callable, Mapping

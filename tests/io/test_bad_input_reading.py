@@ -1,4 +1,7 @@
-"""Every bad input that a newcomer can bring: one line that says what happened, where, and what to do; nothing lost in silence."""
+"""Every bad input that a newcomer can bring: one line that says what happened, where, and what to do.
+
+Nothing lost in silence.
+"""
 
 import gzip
 import tempfile
@@ -47,15 +50,19 @@ def as_parquet(tmp_path: Path, size: int | None = None) -> Path:
 
 
 COLUMN_ERRORS = {
-    "msisdn,ts,cell": "no latitude column in calls.csv (found: msisdn, ts, cell); name it with --lat, or give planar --x and --y",
-    "id,t,lat": "no longitude column in calls.csv (found: id, t, lat); name it with --lon, or give planar --x and --y",
-    "id,t,lng": "no latitude column in calls.csv (found: id, t, lng); name it with --lat, or give planar --x and --y",
+    "msisdn,ts,cell": "no latitude column in calls.csv (found: msisdn, ts, cell); name it with --lat, or "
+    "give planar --x and --y",
+    "id,t,lat": "no longitude column in calls.csv (found: id, t, lat); name it with --lon, or give planar "
+    "--x and --y",
+    "id,t,lng": "no latitude column in calls.csv (found: id, t, lng); name it with --lat, or give planar "
+    "--x and --y",
     "id,t,x": "no y column in calls.csv (found: id, t, x); name it with --y",
     "who,t,lat,lon": "no id column in calls.csv (found: who, t, lat, lon); name it with --id",
     "id,when,lat,lon": "no time column in calls.csv (found: id, when, lat, lon); name it with --time",
     "id,user_id,t,lat,lon": "2 columns of calls.csv could be the id: id, user_id; name one with --id",
     "id,t,Timestamp,lat,lon": "2 columns of calls.csv could be the time: t, Timestamp; name one with --time",
-    "id,t,lat,latitude,lon": "2 columns of calls.csv could be the latitude: lat, latitude; name one with --lat",
+    "id,t,lat,latitude,lon": "2 columns of calls.csv could be the latitude: lat, latitude; name one with "
+    "--lat",
     "id,t,lat,lon,lng": "2 columns of calls.csv could be the longitude: lon, lng; name one with --lon",
     "id,t,x,y,easting": "2 columns of calls.csv could be the x: x, easting; name one with --x",
     "id,t,lat,lon,lat": "2 columns of calls.csv could be the latitude: lat, lat; name one with --lat",
@@ -95,7 +102,10 @@ def test_a_named_column_of_two_that_differ_only_in_case(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("settings", [{"colour": 1}, {"cellm": 100}])
 def test_an_unknown_setting(tmp_path: Path, settings: dict[str, Any]) -> None:
-    expected = f"'{next(iter(settings))}' is not a setting of read; the settings are id, time, lat, .*, min_samples_per_day"
+    expected = (
+        f"'{next(iter(settings))}' is not a setting of read; the settings are id, time, lat, .*, "
+        "min_samples_per_day"
+    )
     with pytest.raises(MisuseError, match=expected):
         read(text_file(tmp_path, GOOD), **settings)
 
@@ -120,7 +130,8 @@ UNUSABLE_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "no header": (
         lambda place: text_file(place, "secret,1714564800,48.85,2.35\n" * 3),
-        "the first line of calls.csv holds values, not column names; add a header line, for example id,t,lat,lon",
+        "the first line of calls.csv holds values, not column names; add a header line, for example "
+        "id,t,lat,lon",
     ),
     "not UTF-8": (
         lambda place: text_file(place, GOOD.encode() + b"\xe9\xe8,2024-05-01,48,2\n"),

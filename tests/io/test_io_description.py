@@ -81,7 +81,10 @@ def test_lines_are_for_people() -> None:
 
 
 def test_importing_is_cheap() -> None:
-    code = "import sys, shoal.io; print([name for name in ('numpy', 'pyarrow', 'pyproj', 'duckdb', 'pandas', 'numba') if name in sys.modules])"
+    code = (
+        "import sys, shoal.io; print([name for name in ('numpy', 'pyarrow', 'pyproj', 'duckdb', "
+        "'pandas', 'numba') if name in sys.modules])"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

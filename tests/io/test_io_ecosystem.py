@@ -1,4 +1,7 @@
-"""PLT and GPX files, and the frames of GeoPandas, trackintel and scikit-mobility: there and back, and no box becomes a point unasked."""
+"""PLT and GPX files, and the frames of GeoPandas, trackintel and scikit-mobility.
+
+There and back, and no box becomes a point unasked.
+"""
 
 from pathlib import Path
 
@@ -211,6 +214,9 @@ def test_importing_shoal_loads_none_of_it() -> None:
     import subprocess
     import sys
 
-    code = "import sys, shoal, shoal.io.reading; sys.exit('geopandas' in sys.modules or 'shapely' in sys.modules)"
+    code = (
+        "import sys, shoal, shoal.io.reading; sys.exit('geopandas' in sys.modules or 'shapely' in "
+        "sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert shoal.read is not None

@@ -1,4 +1,7 @@
-"""Columns, systems and geometry: what is recognised, what is preferred, and where positions come out, against pyproj directly."""
+"""Columns, systems and geometry.
+
+What is recognised, what is preferred, and where positions come out, against pyproj directly.
+"""
 
 import json
 import math
@@ -233,7 +236,8 @@ def test_geometry_in_another_encoding_is_refused() -> None:
     metadata = {"primary_column": "geometry", "columns": {"geometry": {"encoding": "point"}}}
     with pytest.raises(
         InputError,
-        match="the geometry of the data frame is encoded as point; write it as WKB, or give lat and lon columns",
+        match="the geometry of the data frame is encoded as point; write it as WKB, or give lat and lon "
+        "columns",
     ):
         read(geometry_table([wkb(*PARIS)], metadata))
 

@@ -60,7 +60,8 @@ def test_text_reads_as_datetime_does(drawn: list[tuple[datetime, timezone | None
 @pytest.mark.parametrize(
     "text",
     ["2024-02-30", "2024-13-01", "2024-00-10", "2023-02-29T10:00", "2024-05-01T24:00", "2024-05-01T10:60", "2024-05-01 10:00+25:00",
-     "01/05/2024", "May 1 2024", "10:00", "2024", "2024-05", "2024-05-01T", "-", "nan", "12 monkeys", "2024-05-01T10:00 Europe/Paris"],
+     "01/05/2024", "May 1 2024", "10:00", "2024", "2024-05", "2024-05-01T", "-", "nan", "12 "
+                                                                                        "monkeys", "2024-05-01T10:00 Europe/Paris"],
 )  # fmt: skip
 def test_text_that_is_no_time(text: str) -> None:
     values = got(pa.array([text, "2024-05-01T10:00:00Z"]))

@@ -1,4 +1,7 @@
-"""The main job on real movement: releases of the taxi day hold at k = 2 and k = 5, and damages to them are found."""
+"""The main job on real movement.
+
+Releases of the taxi day hold at k = 2 and k = 5, and damages to them are found.
+"""
 
 from pathlib import Path
 

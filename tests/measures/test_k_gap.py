@@ -1,4 +1,7 @@
-"""k-gap, its parts and the Tail Weight Index: against the naive definition and the known answers of the paper."""
+"""k-gap, its parts and the Tail Weight Index.
+
+Against the naive definition and the known answers of the paper.
+"""
 
 from itertools import pairwise
 

@@ -1,4 +1,7 @@
-"""Bounds and bands against the full matrix: the same nearest others and the same merges, on easy and on hostile populations."""
+"""Bounds and bands against the full matrix.
+
+The same nearest others and the same merges, on easy and on hostile populations.
+"""
 
 from typing import Any
 
@@ -184,9 +187,12 @@ def test_efforts_found_are_exact(original: Trajectories) -> None:
 
 
 def test_certificate_where_a_matrix_is_impossible() -> None:
-    """At k = 2, no two people have an effort below the smaller match value of the two: else they would have been merged first.
+    """At k = 2, no two people have an effort below the smaller match value of the two.
 
-    Sampled among 6,000 people, each sampled one against all others, with a kernel that knows no bounds between people.
+    Else they would have been merged first.
+
+    Sampled among 6,000 people, each sampled one against all others, with a kernel that knows no bounds
+    between people.
     """
     original = shoal.read(shoal.synthesize(6000, 2, 3))
     sequence = merging(original, BandedPairs(original, Caps(), Run()), 2).sequence

@@ -1,4 +1,7 @@
-"""Sample and fingerprint stretch: the closed form, the kernels and their bounds against the paper's equations, exactly."""
+"""Sample and fingerprint stretch.
+
+The closed form, the kernels and their bounds against the paper's equations, exactly.
+"""
 
 from fractions import Fraction
 
@@ -80,7 +83,10 @@ def test_efforts_of_all_pairs_are_exact(original: Trajectories) -> None:
 
 
 def test_efforts_of_long_fingerprints_are_exact() -> None:
-    """Long enough for every bound of the search to come into play: far places, far times, many samples at one place."""
+    """Long enough for every bound of the search to come into play.
+
+    Far places, far times, many samples at one place.
+    """
     original = population([60, 60, 35, 80, 1], seed=3, places=12, step_cells=25, slots=20000)
     found = NearPairs(original, Caps(), Run()).nearest(np.arange(5), 4, np.inf)
     by_boxes = all_efforts(original)

@@ -37,7 +37,10 @@ def test_distances_with_fractions_of_seconds_and_late_epochs() -> None:
 
 
 def test_sums_over_years_of_milliseconds_do_not_overflow() -> None:
-    """Two walkers meet at the ends of five years, in which a third one is seen 4,000 times: prefix sums of squares leave 63 bits."""
+    """Two walkers meet at the ends of five years, in which a third one is seen 4,000 times.
+
+    Prefix sums of squares leave 63 bits.
+    """
     year_s = 365.25 * 86_400
     t = np.concatenate(
         [[0.001, 5 * year_s], [0.0, 5 * year_s], np.linspace(10, 5 * year_s - 10, 4000).round(3)]

@@ -141,7 +141,10 @@ def records(release: PointRelease, linkage: Linkage) -> dict[str, list[Sample]]:
 
 
 def test_nwa_by_hand() -> None:
-    """Clock of 1 s, pi of 2 s: a is cut to 2..4, where b is; c has no other with its span, d ends before it begins."""
+    """Clock of 1 s, pi of 2 s: a is cut to 2..4, where b is.
+
+    C has no other with its span, d ends before it begins.
+    """
     original = people(
         [(1, 0, 0), (2, 0, 0), (3, 0, 0), (4, 0, 8)],
         [(2, 6, 0), (4, 10, 0), (5, 9, 9)],
@@ -178,7 +181,10 @@ def test_nwa_with_delta_0_publishes_the_average() -> None:
 
 
 def test_the_nearest_record_is_named_and_ties_are_shared() -> None:
-    """With delta = 0 both members are equal; with 2 each is nearest to where it was, although both were moved."""
+    """With delta = 0 both members are equal.
+
+    With 2 each is nearest to where it was, although both were moved.
+    """
     original = people(
         [(0, 0, 0), (1, 0, 0)],
         [(0, 10, 0), (1, 10, 0)],
@@ -196,7 +202,10 @@ def test_the_nearest_record_is_named_and_ties_are_shared() -> None:
 
 @pytest.mark.parametrize("distance", ["lst", "edr"])
 def test_w4m_by_hand(distance: str) -> None:
-    """a and b go together, c and d as well. Who is the pivot loses nothing; the other's samples move to its times, or go, or are made."""
+    """a and b go together, c and d as well.
+
+    Who is the pivot loses nothing; the other's samples move to its times, or go, or are made.
+    """
     original = people(
         [(0, 0, 0), (10, 10, 0), (20, 20, 0)],
         [(1, 0, 2), (21, 20, 2)],

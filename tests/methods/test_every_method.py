@@ -1,4 +1,7 @@
-"""The same promises for every method: what it publishes verifies, every damage to it is found, a folder round-trips, nothing leaks."""
+"""The same promises for every method.
+
+What it publishes verifies, every damage to it is found, a folder round-trips, nothing leaks.
+"""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,7 @@
-"""The same promises for every method that publishes points: it verifies, every damage is found, a folder round-trips, nothing leaks."""
+"""The same promises for every method that publishes points.
+
+It verifies, every damage is found, a folder round-trips, nothing leaks.
+"""
 
 import json
 from collections.abc import Callable
@@ -216,8 +219,9 @@ def test_others_who_change_or_do_not_keep_together_are_no_company() -> None:
         [(0, 9, 1), (1, 9, 1)],
     ]
     verdict = check_company(
-        *points_only([[tuple(map(float, p)) for p in record] for record in changing], 2, 2.0), None
-    )  # type: ignore[misc]
+        *points_only([[(float(t), float(x), float(y)) for t, x, y in record] for record in changing], 2, 2.0),
+        None,
+    )
     assert [finding.kind for finding in verdict.findings] == ["company-changes"] * 4
     between = [
         [(0.0, 0.0, 0.0)],
@@ -232,7 +236,10 @@ def test_others_who_change_or_do_not_keep_together_are_no_company() -> None:
 
 
 def test_co_location_does_not_keep_anybody_from_being_linked() -> None:
-    """Trujillo-Rasua and Domingo-Ferrer 2013: who are near each other already are published as they are, and one point tells them apart."""
+    """Trujillo-Rasua and Domingo-Ferrer 2013.
+
+    Who are near each other already are published as they are, and one point tells them apart.
+    """
     rng = np.random.default_rng(1)
     fixes = np.arange(20.0)
     walks = [

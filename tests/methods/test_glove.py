@@ -26,7 +26,8 @@ pytestmark = pytest.mark.kernels
 
 
 def rows(boxes: Boxes) -> tuple[oracles.Box, ...]:
-    return tuple(tuple(int(value) for value in row) for row in zip(*boxes.columns(), strict=True))  # type: ignore[misc]  # six columns
+    # six columns
+    return tuple(tuple(int(value) for value in row) for row in zip(*boxes.columns(), strict=True))  # type: ignore[misc]
 
 
 def as_boxes(boxes: tuple[oracles.Box, ...]) -> Boxes:

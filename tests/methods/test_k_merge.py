@@ -1,4 +1,7 @@
-"""k-merge against brute force over all partitions: ties in time, unequal lengths, one trajectory far longer than the others."""
+"""k-merge against brute force over all partitions.
+
+Ties in time, unequal lengths, one trajectory far longer than the others.
+"""
 
 from itertools import pairwise
 

@@ -1,4 +1,7 @@
-"""kte-hide against what it must keep: assignments, planted sparse data where every weakening shows, bad input, the special case."""
+"""kte-hide against what it must keep.
+
+Assignments, planted sparse data where every weakening shows, bad input, the special case.
+"""
 
 import re
 from dataclasses import replace
@@ -30,7 +33,10 @@ EPOCH = 10  # slots; tau = epsilon = 10 min in all planted data
 
 
 def planted(n_subjects: int, n_epochs: int, *, seed: int = 0, activity: float = 0.6) -> Trajectories:
-    """People far from each other, each at a place of their own in every epoch in which they are active: nobody covers by accident."""
+    """People far from each other, each at a place of their own in every epoch in which they are active.
+
+    Nobody covers by accident.
+    """
     draw = np.random.default_rng(seed)
     rows = [
         (
@@ -236,7 +242,10 @@ def test_one_giant_box_for_each_epoch_is_found() -> None:
 
 
 def test_a_hider_with_other_silence_is_found() -> None:
-    """Four pairs at four places at the end of epoch 0; one of each pair goes on and hides the other, who is silent in epoch 1."""
+    """Four pairs at four places at the end of epoch 0.
+
+    One of each pair goes on and hides the other, who is silent in epoch 1.
+    """
     names = "abcdefgh"
     rows = [(name, t, place % 4 * 500) for place, name in enumerate(names) for t in (0, EPOCH - 1)]
     rows += [(name, EPOCH, 9000) for name in names[4:]] + [(name, 50, 0) for name in names]

@@ -1,4 +1,7 @@
-"""kte-hide goes on from its finished windows: killed, interrupted or suppressed on the way, it ends where an undisturbed run ends."""
+"""kte-hide goes on from its finished windows.
+
+Killed, interrupted or suppressed on the way, it ends where an undisturbed run ends.
+"""
 
 import signal
 import subprocess

@@ -1,4 +1,7 @@
-"""ReachLocations and street graphs: paths and places against slow ones, the rules of every set, files, and bad input."""
+"""ReachLocations and street graphs.
+
+Paths and places against slow ones, the rules of every set, files, and bad input.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -94,7 +97,10 @@ def walked(
 @pytest.mark.parametrize("both_sides", [True, False])
 @pytest.mark.parametrize("seed", range(4))
 def test_every_set_obeys_the_algorithm_step_by_step(seed: int, both_sides: bool) -> None:
-    """A replay with all path lengths from the slow oracle: (1) to (3) of Alg. 4, and that the members are the nearest that qualify."""
+    """A replay with all path lengths from the slow oracle.
+
+    (1) to (3) of Alg. 4, and that the members are the nearest that qualify.
+    """
     original, method, streets = walked(seed, both_sides=both_sides)
     release, linkage = method.anonymize(original, Randomness.for_research(seed))
     trace = linkage.trace

@@ -19,7 +19,10 @@ pytestmark = pytest.mark.kernels
 
 
 def worked_example() -> Trajectories:
-    """On a grid of 1 km and 1 h, anna and bert agree on both of their cells; carl misses one, dora has one more."""
+    """On a grid of 1 km and 1 h, anna and bert agree on both of their cells.
+
+    Carl misses one, dora has one more.
+    """
     rows = [
         ("anna", 3, 1, 2), ("anna", 50, 9, 0), ("anna", 70, 12, 4),
         ("bert", 59, 4, 4), ("bert", 61, 19, 9),

@@ -1,4 +1,7 @@
-"""The paper's Table 4 on real data: what explains its removed locations, and that our clusters lose far fewer."""
+"""The paper's Table 4 on real data.
+
+What explains its removed locations, and that our clusters lose far fewer.
+"""
 
 from pathlib import Path
 

@@ -124,7 +124,10 @@ def test_points_as_given_are_refused_where_boxes_are_made() -> None:
 
 
 def test_permutations_are_uniform() -> None:
-    """Each of the six orders of three, in 6,000 draws: a chi-squared statistic with 5 degrees of freedom passes 30 once in 70,000 tries."""
+    """Each of the six orders of three, in 6,000 draws.
+
+    A chi-squared statistic with 5 degrees of freedom passes 30 once in 70,000 tries.
+    """
     rng = Randomness.for_research(3)
     orders = [tuple(rng.permutation(3)) for _ in range(6000)]
     counts = [orders.count(order) for order in sorted(set(orders))]

@@ -1,4 +1,7 @@
-"""Outlines of boxes in degrees: every corner as pyproj gives it on its own, however near or far apart the boxes lie."""
+"""Outlines of boxes in degrees.
+
+Every corner as pyproj gives it on its own, however near or far apart the boxes lie.
+"""
 
 import numpy as np
 import pytest

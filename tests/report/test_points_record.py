@@ -1,4 +1,7 @@
-"""The record of a release of points: every number marked, and what public functions give for folder, raw data and linkage."""
+"""The record of a release of points.
+
+Every number marked, and what public functions give for folder, raw data and linkage.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -179,7 +182,8 @@ def lost_rows(
 ) -> list[tuple[int, int, int, int, bool]]:
     """(subject, slot, cell east, cell north, lost) of every raw sample, without what the methods told.
 
-    Swapped triples are looked for among all that are published, times in the own record; which samples W4M keeps only it can say.
+    Swapped triples are looked for among all that are published, times in the own record; which samples W4M
+    keeps only it can say.
     """
     own = dict(zip(linkage.uids, linkage.trajectory_ids, strict=True))
     published = Counter(

@@ -1,4 +1,7 @@
-"""Every page in a real browser, at desk and phone width: nothing asked of a network, nothing complained about, nothing cut off."""
+"""Every page in a real browser, at desk and phone width.
+
+Nothing asked of a network, nothing complained about, nothing cut off.
+"""
 
 from pathlib import Path
 

@@ -177,7 +177,10 @@ def test_the_facts_of_the_report_are_those_of_the_whole_release(city: Path, tmp_
 
 
 def test_the_order_of_records_does_not_show_the_blocks(city: Path, tmp_path: Path) -> None:
-    """In a release ordered by block, neighbours in the file would share it nearly always; in a random order, one time in four here."""
+    """In a release ordered by block, neighbours in the file would share it nearly always.
+
+    In a random order, one time in four here.
+    """
     published = in_blocks(city, tmp_path / "release", 30, seed=11)
     people = shoal.read(city)
     block_of = np.empty(120, dtype=np.int64)
@@ -233,7 +236,10 @@ def test_everybody_at_one_station(tmp_path: Path) -> None:
 
 
 def test_a_block_that_keeps_nobody_is_counted_and_the_others_are_published(tmp_path: Path) -> None:
-    """People of one town are together; those of the other never are, and their boxes are all too wide to keep."""
+    """People of one town are together.
+
+    Those of the other never are, and their boxes are all too wide to keep.
+    """
     own = np.arange(6) * 700
     near = [(f"near{i}", own, np.full(6, 50), np.full(6, 50)) for i in range(10)]
     far = [(f"far{i}", [9000 + 5000 * i], [500_000 + 50_000 * i], [50]) for i in range(10)]

@@ -1,4 +1,7 @@
-"""The same promises for every engine: same results in order, same release, errors as they are, a killed worker costs its task only."""
+"""The same promises for every engine.
+
+Same results in order, same release, errors as they are, a killed worker costs its task only.
+"""
 
 import contextlib
 import os

@@ -246,7 +246,10 @@ class EndlessNewPlaces:
 
 
 def test_outings_explore_and_return_as_in_song_et_al() -> None:
-    """Replayed person by person: deviations from the stated chances add up to no more than four standard deviations."""
+    """Replayed person by person.
+
+    Deviations from the stated chances add up to no more than four standard deviations.
+    """
     n, days = 300, 30
     nowhere = np.zeros((n, days), dtype=np.int64)
     everywhere = np.ones((n, days, 3), dtype=np.bool_)
@@ -343,7 +346,8 @@ def test_impossible_numbers_are_refused(
 def test_an_unknown_layout_is_refused(given_stations: bool) -> None:
     stations = lay_out_stations("city", np.random.default_rng(0)) if given_stations else None
     with pytest.raises(MisuseError, match="layout 'village' is not known; choose nation or city"):
-        synthesize(10, 1, 1, layout="village", stations=stations)  # type: ignore[arg-type]  # the point of the test
+        # the point of the test
+        synthesize(10, 1, 1, layout="village", stations=stations)  # type: ignore[arg-type]
 
 
 def test_an_existing_file_is_left_alone(tmp_path: Path) -> None:

@@ -23,7 +23,10 @@ Pair = tuple[int, int]
 
 @st.composite
 def released(draw: st.DrawFn) -> tuple[Trajectories, Release, Linkage]:
-    """A few people and records of arbitrary, overlapping boxes that need not fit them; some people have no record."""
+    """A few people and records of arbitrary, overlapping boxes that need not fit them.
+
+    Some people have no record.
+    """
     numbers = st.integers(-3, 6)
     people = draw(
         st.lists(

@@ -1,4 +1,7 @@
-"""Space distortion and range queries against slow ones; adversaries with exact triples and times; the folder with its origins."""
+"""Space distortion and range queries against slow ones; adversaries with exact triples and times.
+
+The folder with its origins.
+"""
 
 import json
 from dataclasses import replace
@@ -100,7 +103,10 @@ def rates_of(
 
 
 def test_exact_triples_link_one_in_k_and_exact_times_link_where_times_stay() -> None:
-    """With k = 4 a quarter of the victims' triples stay; on ReachLocations times that nobody shares find every record."""
+    """With k = 4 a quarter of the victims' triples stay.
+
+    On ReachLocations times that nobody shares find every record.
+    """
     original = crowd(60, 60, spread_s=20)
     release, linkage = SwapLocations(k=4).anonymize(original, Randomness.for_research(1))
     rates = rates_of(original, release, linkage, "triples:1")

@@ -110,14 +110,20 @@ def test_by_hand_gyration_trips_and_hours() -> None:
 
 
 def in_a_square_of_two_cells(days: list[tuple[int, int]]) -> Trajectories:
-    """A person for each pair: at cell ``a`` in slot 0 and at cell ``b`` in slot 5 of a grid of hours; cells 0 and 1 side by side."""
+    """A person for each pair: at cell ``a`` in slot 0 and at cell ``b`` in slot 5 of a grid of hours.
+
+    Cells 0 and 1 side by side.
+    """
     rows = [(f"p{i}", 5 * j, cell) for i, pair in enumerate(days) for j, cell in enumerate(pair)]
     ids, t, x = zip(*rows, strict=True)
     return Trajectories.from_rows(ids, t, x, np.zeros(len(t)), grid=Grid(cell_m=1, slot_s=3600))
 
 
 def test_bounds_of_trips_and_hours_hold_every_world_and_are_reached() -> None:
-    """Two people, each box of two cells and two hours: all worlds are made, and their distance from the raw data is the oracle."""
+    """Two people, each box of two cells and two hours.
+
+    All worlds are made, and their distance from the raw data is the oracle.
+    """
     people = in_a_square_of_two_cells([(0, 1), (1, 1)])
     boxes = Boxes(
         **dict(zip(BOX_COLUMNS, np.array([[0, 2, 0, 0, 2, 1], [5, 7, 0, 0, 2, 1]] * 2).T, strict=True))
@@ -145,7 +151,10 @@ def test_bounds_of_trips_and_hours_hold_every_world_and_are_reached() -> None:
 
 @given(populations(most=6))
 def test_bounds_of_trips_and_hours_hold_the_truth(people: Trajectories) -> None:
-    """The raw samples are one of the worlds of boxes that hold one sample each: its distance, nothing, must lie within the bounds."""
+    """The raw samples are one of the worlds of boxes that hold one sample each.
+
+    Its distance, nothing, must lie within the bounds.
+    """
     crowds = []
     rng = np.random.default_rng(people.n_samples)
     for i in range(people.n_subjects):

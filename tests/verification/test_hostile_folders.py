@@ -1,4 +1,7 @@
-"""Release folders and inputs that nobody honest would make: one clear line and exit code, never a figure or a wait without end."""
+"""Release folders and inputs that nobody honest would make.
+
+One clear line and exit code, never a figure or a wait without end.
+"""
 
 import hashlib
 import json

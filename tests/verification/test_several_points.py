@@ -1,4 +1,7 @@
-"""Several releases of which some hold points: who could be whom against plain sets, mixed kinds, and claims that name nobody."""
+"""Several releases of which some hold points.
+
+Who could be whom against plain sets, mixed kinds, and claims that name nobody.
+"""
 
 import json
 from collections.abc import Callable
@@ -233,7 +236,10 @@ def test_the_same_release_twice_reveals_nothing_more_and_delta_is_said() -> None
 
 
 def averaged(people: Trajectories, crowds: list[list[int]], *, k: int) -> Case:
-    """A release in which each of these crowds is published as its average; all people have samples at the same times."""
+    """A release in which each of these crowds is published as its average.
+
+    All people have samples at the same times.
+    """
     members = [person for own in crowds for person in own]
     t = people.samples_of(0)[0]
     x, y = (
@@ -271,7 +277,10 @@ def test_planted_crowds_have_the_intersections_that_were_planted() -> None:
 
 
 def test_followers_are_asked_for_beside_points() -> None:
-    """kte-hide before a release of points, and after it: in each interval those who fit, intersected with who keeps company."""
+    """kte-hide before a release of points, and after it.
+
+    In each interval those who fit, intersected with who keeps company.
+    """
     people = shoal.read(table_of_fleet(16), snap=False)
     snapped = people.snapped_to(Grid())
     hidden: Case = shoal.KteHide(k=2, tau_s=600, epsilon_s=600).anonymize(snapped, Randomness.from_system())

@@ -258,7 +258,8 @@ def test_a_class_needs_as_many_possible_members_as_records() -> None:
     ]
     assert (
         finding.message
-        == "2 subjects have a raw sample in every box of this record; expected at least 3, one for each member"
+        == "2 subjects have a raw sample in every box of this record; expected at least 3, one for each "
+        "member"
     )
 
 

@@ -142,7 +142,10 @@ def test_the_index_finds_every_box_that_holds_a_sample_once(
 
 
 def test_a_search_without_end_stops_and_counts_as_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everybody shares one giant box and is told apart by another: each sample lies in the boxes of all, and nobody fits."""
+    """Everybody shares one giant box and is told apart by another.
+
+    Each sample lies in the boxes of all, and nobody fits.
+    """
     people = 60
     rows = [
         (f"p{person:02d}", t, x)

@@ -34,8 +34,10 @@ from shoal.verification.leaks.identifiers import (
 from shoal.verification.leaks.order import order_findings, spearman_z
 
 REPORT = (
-    "<!doctype html><html><head><style>:root { --ink: #1f77b4 } .u17 { margin: 0.5rem }</style></head><body><h1>Released with glove</h1>"
-    "<p>k = 2, 12 people, each subject, 2008-06-03, day 10. The median is 0.123456789 km; 37.774929123 degrees.</p>"
+    "<!doctype html><html><head><style>:root { --ink: #1f77b4 } .u17 { margin: 0.5rem "
+    "}</style></head><body><h1>Released with glove</h1>"
+    "<p>k = 2, 12 people, each subject, 2008-06-03, day 10. The median is 0.123456789 km; 37.774929123 "
+    "degrees.</p>"
     "<script>var curve = [0.1234567890123456, 27000000, 1212451200];</script></body></html>"
 )
 
@@ -65,7 +67,7 @@ def written(original: Trajectories, folder: Path, report: str = REPORT) -> tuple
     return folder, linkage
 
 
-# --- identifiers --------------------------------------------------------------------------------------------------------------------
+# --- identifiers --------------------------------------------------------------------------------------------
 
 HARMLESS = {
     "short numbers": [str(number) for number in range(1, 41)],
@@ -233,7 +235,7 @@ def test_a_raw_identifier_as_part_of_a_pseudonym_is_found_and_never_shown() -> N
     assert linkage.uids[0] not in str(verdict)
 
 
-# --- the machine and its user -------------------------------------------------------------------------------------------------------
+# --- the machine and its user -------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -301,7 +303,7 @@ def test_the_folders_own_place_in_the_report_is_found(tmp_path: Path) -> None:
     assert verify_folder(original, folder, linkage).kinds == {"metadata"}
 
 
-# --- order --------------------------------------------------------------------------------------------------------------------------
+# --- order --------------------------------------------------------------------------------------------------
 
 
 def test_z_is_spearmans_rho_scaled_to_mean_0_and_variance_1() -> None:
@@ -362,7 +364,7 @@ def test_a_record_without_known_subject_has_no_place_in_an_order() -> None:
     assert kinds_for(np.full(4, -1), list("abcd")) == []
 
 
-# --- folders that cannot be read ----------------------------------------------------------------------------------------------------
+# --- folders that cannot be read ----------------------------------------------------------------------------
 
 
 def test_a_folder_without_manifest_or_boxes_is_bad_input(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""The streamed check finds what the check in memory finds: nothing in sound folders, the same kinds in damaged ones."""
+"""The streamed check finds what the check in memory finds.
+
+Nothing in sound folders, the same kinds in damaged ones.
+"""
 
 import shutil
 from pathlib import Path

@@ -106,7 +106,10 @@ def widest(case: Case, name: str) -> float:
 
 
 def handed_on(case: Case) -> Case:
-    """Two records change their first points' places in the trace and the release: each gets what was not exchanged with it."""
+    """Two records change their first points' places in the trace and the release.
+
+    Each gets what was not exchanged with it.
+    """
     original, release, linkage = case
     trace = trace_of(case)
     a, b = (
@@ -266,7 +269,10 @@ def test_reach_leaders_that_stay_too_often_do_not_hold() -> None:
 
 
 def test_p_values_of_fair_shuffles_are_spread_evenly() -> None:
-    """40 fair releases, fixed: the smallest p above 1e-4, the middle between 0.2 and 0.8; a fair test fails in 1 of 200 streams."""
+    """40 fair releases, fixed: the smallest p above 1e-4, the middle between 0.2 and 0.8.
+
+    A fair test fails in 1 of 200 streams.
+    """
     original = crowd(30, 40, spread_s=20)
     found = []
     for seed in range(40):

@@ -1,8 +1,9 @@
 """Adversaries: each with what they know, what they do with it, and how often they win (semantics 5).
 
-Knowledge is drawn from raw data; what is attacked is the raw data itself (risk before), a release (risk after), and a release with the
-knowledge of people who are not in it (control: what luck, and what everybody's habits, give). Adversaries of boxes meet points as the cells
-and slots that hold them; those of points as given meet no boxes.
+Knowledge is drawn from raw data; what is attacked is the raw data itself (risk before), a release (risk
+after), and a release with the knowledge of people who are not in it (control: what luck, and what everybody's
+habits, give). Adversaries of boxes meet points as the cells and slots that hold them; those of points as
+given meet no boxes.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -48,7 +49,10 @@ GivenAttack = Callable[[GivenScene, np.random.Generator], list[Rate]]
 
 @dataclass(frozen=True, kw_only=True)
 class Adversary:
-    """A kind of knowledge. form: how it is written; words: for a help text; parse: what stands after its name, to an attack."""
+    """A kind of knowledge.
+
+    form: how it is written; words: for a help text; parse: what stands after its name, to an attack.
+    """
 
     form: str
     words: str
@@ -84,7 +88,8 @@ def _noisy(words: list[str], _original: Trajectories) -> Attack:
 def _home_work(words: list[str], _original: Trajectories) -> Attack:
     if len(words) > 1:
         raise MisuseError(
-            f"home-work:{':'.join(words)} is not a knowledge; write home-work, or home-work:+8h for local time 8 h after UTC"
+            f"home-work:{':'.join(words)} is not a knowledge; write home-work, or home-work:+8h for local "
+            "time 8 h after UTC"
         )
     text = words[0] if words else ""
     offset_s = (-1 if text.startswith("-") else 1) * duration_s(text.lstrip("+-")) if text else 0.0
@@ -94,7 +99,8 @@ def _home_work(words: list[str], _original: Trajectories) -> Attack:
 def _period(words: list[str], original: Trajectories) -> Attack:
     if len(words) > 1:
         raise MisuseError(
-            f"period:{':'.join(words)} is not a knowledge; write period, or period:3d to split 3 days after the start"
+            f"period:{':'.join(words)} is not a knowledge; write period, or period:3d to split 3 days after "
+            "the start"
         )
     split = int(original.t.min() + duration_s(words[0]) // original.snapped_grid().slot_s) if words else None
     return lambda scene, rng: attack_period(scene, split, rng)
@@ -146,7 +152,10 @@ DEFAULT_KNOWLEDGE: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class GivenAdversary:
-    """A kind of knowledge of points as they were given. parse: what stands after its name, to an attack; the rest as in Adversary."""
+    """A kind of knowledge of points as they were given.
+
+    parse: what stands after its name, to an attack; the rest as in Adversary.
+    """
 
     form: str
     words: str
@@ -177,7 +186,10 @@ OF_POINTS: Final[dict[str, GivenAdversary]] = {
 
 
 def default_knowledge(release: AnyRelease | None) -> tuple[str, ...]:
-    """What is played when nothing is asked for: of points also exact triples and times, and where they were moved the nearest record."""
+    """What is played when nothing is asked for.
+
+    Of points also exact triples and times, and where they were moved the nearest record.
+    """
     if not isinstance(release, PointRelease):
         return DEFAULT_KNOWLEDGE
     kinds = (
@@ -201,7 +213,8 @@ def parse_knowledge(text: str, original: Trajectories) -> Attack:
     name, *words = text.split(":")
     if name in OF_POINTS:
         raise MisuseError(
-            f"{text} is knowledge of points as they were given, and what is attacked holds boxes; leave it out"
+            f"{text} is knowledge of points as they were given, and what is attacked holds boxes; leave it "
+            "out"
         )
     if name not in ATTACKS:
         forms = [
@@ -226,12 +239,12 @@ def attack(
 ) -> Attacked:
     """Play each knowledge against the raw data, the release, and the release with people who are not in it.
 
-    original: on the release's grid; as given for a release of points, which adversaries of boxes meet on the grid of 100 m and 60 s.
-    release, linkage: None for raw data alone. knowledge: None plays the default, of which what this data does not allow is noted.
-    tries: victims for each attack, drawn at random where there are more; the same ones for every target. control: people who were never
-    in the release, on the same grid; None = the suppressed ones. targets: of the three, those
-    that are wanted.
-    Raises InputError when the parts do not belong together, MisuseError for a knowledge or a number of tries that cannot be.
+    original: on the release's grid; as given for a release of points, which adversaries of boxes meet on the
+    grid of 100 m and 60 s. release, linkage: None for raw data alone. knowledge: None plays the default, of
+    which what this data does not allow is noted. tries: victims for each attack, drawn at random where there
+    are more; the same ones for every target. control: people who were never in the release, on the same grid;
+    None = the suppressed ones. targets: of the three, those that are wanted. Raises InputError when the parts
+    do not belong together, MisuseError for a knowledge or a number of tries that cannot be.
     """
     if tries < 1:
         raise MisuseError(f"tries = {tries} measures nothing; choose at least 1")
@@ -242,7 +255,8 @@ def attack(
     casts = cast_of(original, release, linkage, tries, control, rng)
     if "control" in targets and release is not None and len(casts) < 3:
         notes.append(
-            "no control group: everybody of the raw data is in the release; give --control, or hold people out before publishing"
+            "no control group: everybody of the raw data is in the release; give --control, or hold people "
+            "out before publishing"
         )
     casts = [cast for cast in casts if cast.label in targets]
     seed = int(rng.integers(0, 2**63))
@@ -267,7 +281,10 @@ def _staged(
     casts: Sequence[Cast],
     run: Run,
 ) -> list[tuple[str, list[tuple[TargetName, Callable[[np.random.Generator], list[Rate]]]]]]:
-    """Each knowledge with its attack on every target, ready to be played; raises MisuseError for one that is none."""
+    """Each knowledge with its attack on every target, ready to be played.
+
+    Raises MisuseError for one that is none.
+    """
     given = {
         text: OF_POINTS[name].parse(words)
         for text in knowledge

@@ -17,7 +17,10 @@ Exact = Literal["triples", "times"]
 
 
 def attack_exact(scene: GivenScene, kind: Exact, p: int, rng: np.random.Generator) -> list[Rate]:
-    """Unicity, linkage and disclosure with p known triples, or their times; a tie counts the chance to be right at random."""
+    """Unicity, linkage and disclosure with p known triples, or their times.
+
+    A tie counts the chance to be right at random.
+    """
     raw_triples, shown_triples = scene.triples
     known, searched = scene.triples if kind == "triples" else scene.times
     by_code = np.argsort(searched, kind="stable")
@@ -55,7 +58,8 @@ def attack_exact(scene: GivenScene, kind: Exact, p: int, rng: np.random.Generato
         "linkage": (linked, f"{named}.", scene.guess),
         "disclosure": (
             told,
-            f"{named}, and says of another point of that record, drawn at random, that the person was there and then.",
+            f"{named}, and says of another point of that record, drawn at random, that the person was there "
+            "and then.",
             lucky / len(scene.victims),
         ),
     }
@@ -73,6 +77,9 @@ def attack_exact(scene: GivenScene, kind: Exact, p: int, rng: np.random.Generato
 
 
 def _share_true(points: Integers, known: Integers, mine: Integers) -> float:
-    """Of the points of a record that were not known before, the share that are the victim's own triples; 0 when there are none."""
+    """Of the points of a record that were not known before, the share that are the victim's own triples.
+
+    0 when there are none.
+    """
     fresh = points[~np.isin(points, known)]
     return float(np.isin(fresh, mine).mean()) if len(fresh) else 0.0

@@ -10,10 +10,12 @@ from shoal.measures.presence import Place, cells_of, holds, likeliest_area, shar
 
 
 def attack_home_work(scene: Scene, utc_offset_s: float, rng: np.random.Generator) -> list[Rate]:
-    """Home (20 to 6) and work (9 to 17, Monday to Friday): the record's likeliest cell is the person's most visited one at these hours.
+    """Home (20 to 6) and work (9 to 17, Monday to Friday).
 
-    Of a likeliest area of c cells one is named at random. Baseline: naming for everybody the cell that is most people's. People without
-    a sample at these hours are no victims; a place that nobody has is left out.
+    The record's likeliest cell is the person's most visited one at these hours.
+
+    Of a likeliest area of c cells one is named at random. Baseline: naming for everybody the cell that is
+    most people's. People without a sample at these hours are no victims; a place that nobody has is left out.
     """
     del rng
     raw = Target.of_trajectories(scene.known)
@@ -38,7 +40,8 @@ def attack_home_work(scene: Scene, utc_offset_s: float, rng: np.random.Generator
                 hits,
                 name=place,
                 knowledge="which record it is",
-                attacker=f"Someone who knows which record is a person's and names its likeliest cell between {hours} as {place}.",
+                attacker="Someone who knows which record is a person's and names its likeliest cell "
+                f"between {hours} as {place}.",
                 target=scene.label,
                 baseline=Counter(truth.values()).most_common(1)[0][1] / len(truth),
             )

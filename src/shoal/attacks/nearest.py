@@ -1,4 +1,7 @@
-"""The adversary who knows p true points of a person and names the record that passes nearest to them: for releases of moved points."""
+"""The adversary who knows p true points of a person and names the record that passes nearest to them.
+
+For releases of moved points.
+"""
 
 import numpy as np
 
@@ -39,14 +42,18 @@ def attack_nearest(scene: GivenScene, p: int, rng: np.random.Generator) -> Rate:
         np.where(np.isfinite(own) & (own == nearest), 1 / np.maximum(equally, 1), 0),
         name="nearest-linkage",
         knowledge=f"{p} true point{'s' * (p > 1)}",
-        attacker=f"Someone who knows {p} random point{'s' * (p > 1)} of a person exactly and names the record that passes nearest to them.",
+        attacker=f"Someone who knows {p} random point{'s' * (p > 1)} of a person exactly and names the "
+        "record that passes nearest to them.",
         target=scene.label,
         baseline=scene.guess,
     )
 
 
 def _distances(at: Floats, east: Floats, north: Floats, t: Floats, x: Floats, y: Floats) -> Floats:
-    """How far each (x, y) is from the broken line through (east, north) at its time t; inf before its first and after its last point."""
+    """How far each (x, y) is from the broken line through (east, north) at its time t.
+
+    Inf before its first and after its last point.
+    """
     beside_x, beside_y = (np.interp(t, at, column, left=np.inf, right=np.inf) for column in (east, north))
     away = np.hypot(beside_x - x, beside_y - y)
     first, end = np.searchsorted(at, t), np.searchsorted(at, t, side="right")

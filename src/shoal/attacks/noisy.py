@@ -1,4 +1,7 @@
-"""The adversary who knows p samples inexactly: Gaussian noise in space and time, and records ranked by likelihood."""
+"""The adversary who knows p samples inexactly.
+
+Gaussian noise in space and time, and records ranked by likelihood.
+"""
 
 from typing import Final
 
@@ -43,7 +46,8 @@ def attack_noisy(
             name="noisy-linkage",
             knowledge=f"{p} point{'s' * (p > 1)} with noise of {noise}",
             attacker=(
-                f"Someone who knows {p} random sample{'s' * (p > 1)} of a person with Gaussian errors of {noise} "
+                f"Someone who knows {p} random sample{'s' * (p > 1)} of a person with Gaussian errors of "
+                f"{noise} "
                 "(standard deviation on each axis) and names the record that makes them likeliest."
             ),
             target=scene.label,

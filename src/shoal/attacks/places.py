@@ -1,4 +1,7 @@
-"""Adversaries who know places without times: the N most visited (Zang and Bolot 2011), and those of another period."""
+"""Adversaries who know places without times.
+
+The N most visited (Zang and Bolot 2011), and those of another period.
+"""
 
 from collections import Counter
 from typing import Final
@@ -21,9 +24,10 @@ _MOST_PLACES: Final = 50
 def attack_top(scene: Scene, most: int, rng: np.random.Generator) -> list[Rate]:
     """Linkage by the N most visited cells; ties in visits go by the smaller cell.
 
-    On raw data the candidates are the people with the same set of N cells (exact). On a release two things are measured: the record that
-    expects most visits to these cells (the product of expected visits, over boxes taken as uniform inside) is named; and the anonymity
-    set, which is exact: the records whose boxes hold all of the cells, one of which is named at random.
+    On raw data the candidates are the people with the same set of N cells (exact). On a release two things
+    are measured: the record that expects most visits to these cells (the product of expected visits, over
+    boxes taken as uniform inside) is named; and the anonymity set, which is exact: the records whose boxes
+    hold all of the cells, one of which is named at random.
     """
     del rng
     places = [top_cells(scene, victim, most) for victim in scene.victims.tolist()]
@@ -55,9 +59,10 @@ def attack_top(scene: Scene, most: int, rng: np.random.Generator) -> list[Rate]:
 def attack_period(scene: Scene, split_slot: int | None, rng: np.random.Generator) -> list[Rate]:
     """Linkage of what a person did before a moment with what the records show from that moment on.
 
-    split_slot: the moment; None = the middle of the data. Score of a record: log-likelihood of the person's earlier visits (to their 50
-    most visited cells) under the record's expected share of visits. People without earlier samples, or without later ones where it can be
-    told, are no victims. Raises MisuseError when nobody is left.
+    split_slot: the moment; None = the middle of the data. Score of a record: log-likelihood of the person's
+    earlier visits (to their 50 most visited cells) under the record's expected share of visits. People
+    without earlier samples, or without later ones where it can be told, are no victims. Raises MisuseError
+    when nobody is left.
     """
     del rng
     t = scene.known.t
@@ -70,7 +75,8 @@ def attack_period(scene: Scene, split_slot: int | None, rng: np.random.Generator
     both = (split > starts[scene.victims]) & (split < ends[scene.victims])
     if not both.any():
         raise MisuseError(
-            "nobody has samples before and after the split; give another moment with period:DURATION after the start"
+            "nobody has samples before and after the split; give another moment with period:DURATION after "
+            "the start"
         )
     later = scene.target.with_boxes(scene.target.boxes[:, 0] >= moment)
     stage = Scene(
@@ -104,7 +110,8 @@ def attack_period(scene: Scene, split_slot: int | None, rng: np.random.Generator
             name="period-linkage",
             knowledge="an earlier period of the same people",
             attacker=(
-                "Someone who knows where a person was before a moment, and names the record whose places after it fit best "
+                "Someone who knows where a person was before a moment, and names the record whose places "
+                "after it fit best "
                 "(the two periods do not overlap)."
             ),
             target=scene.label,

@@ -1,4 +1,7 @@
-"""The adversary who knows p exact samples: unicity, record linkage, and what the linked record then tells (semantics 5)."""
+"""The adversary who knows p exact samples.
+
+Unicity, record linkage, and what the linked record then tells (semantics 5).
+"""
 
 from dataclasses import dataclass
 
@@ -111,7 +114,8 @@ def attack_attribution(scene: Scene, p: int, rng: np.random.Generator) -> list[R
             name="attribution",
             knowledge=f"{p} exact point{'s' * (p > 1)}",
             attacker=(
-                f"Someone who knows {p} random samples of a person exactly, takes one of the records that cover them, and says of "
+                f"Someone who knows {p} random samples of a person exactly, takes one of the records that "
+                "cover them, and says of "
                 "another sample of that record that the person was there and then."
             ),
             target=scene.label,

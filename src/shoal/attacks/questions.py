@@ -1,8 +1,10 @@
-"""The three questions of data protection: can a person be singled out of a release, linked to it, inferred about from it.
+"""The three questions of data protection.
 
-They are those of the Article 29 Working Party's Opinion 05/2014 on Anonymisation Techniques (WP 216). Each is answered by the
-attacks of this package that ask it, against the raw data and the release, always with the same people and knowledge, so that whoever has
-raw data, release and linkage gets the same figures again.
+Can a person be singled out of a release, linked to it, inferred about from it.
+
+They are those of the Article 29 Working Party's Opinion 05/2014 on Anonymisation Techniques (WP 216). Each is
+answered by the attacks of this package that ask it, against the raw data and the release, always with the
+same people and knowledge, so that whoever has raw data, release and linkage gets the same figures again.
 """
 
 from dataclasses import dataclass
@@ -66,7 +68,10 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """A question with every attack that asks it; of the attacks the one with the greatest rate is the measure."""
+    """A question with every attack that asks it.
+
+    Of the attacks the one with the greatest rate is the measure.
+    """
 
     question: Question
     answers: tuple[Answer, ...]
@@ -81,7 +86,10 @@ class Answered:
 
 @dataclass(frozen=True, kw_only=True)
 class Assessment:
-    """The three questions answered. tries: victims drawn at most for each attack; notes: what could not be tried."""
+    """The three questions answered.
+
+    tries: victims drawn at most for each attack; notes: what could not be tried.
+    """
 
     questions: tuple[Answered, ...]
     tries: int
@@ -96,10 +104,13 @@ def assess_release(
     tries: int = TRIES,
     run: Run | None = None,
 ) -> Assessment:
-    """Play the attacks that ask the three questions; from 1,000 tries on also with noisy knowledge, another period and 1 and 2 points.
+    """Play the attacks that ask the three questions.
 
-    original: as ``attack`` takes it, as given for a release of points. A claim about followers is asked with what they know, too; points
-    are asked with exact triples, times and, where they were moved, true points. Raises InputError when the parts do not belong together.
+    From 1,000 tries on also with noisy knowledge, another period and 1 and 2 points.
+
+    original: as ``attack`` takes it, as given for a release of points. A claim about followers is asked with
+    what they know, too; points are asked with exact triples, times and, where they were moved, true points.
+    Raises InputError when the parts do not belong together.
     """
     rates: list[Rate] = []
     notes: list[str] = []

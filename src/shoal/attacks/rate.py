@@ -17,9 +17,10 @@ Z_95: Final = 1.959963984540054
 class Rate:
     """Successes of an attack in a number of tries.
 
-    successes: expected ones, as a tie among c equally good answers counts 1/c when the right one is among them. baseline: the rate of
-    guessing without what is attacked. knowledge: in short; attacker: who knows what and does what, in one sentence. worst: the greatest
-    chance of success that any one of the victims had, None where it was not kept.
+    successes: expected ones, as a tie among c equally good answers counts 1/c when the right one is among
+    them. baseline: the rate of guessing without what is attacked. knowledge: in short; attacker: who knows
+    what and does what, in one sentence. worst: the greatest chance of success that any one of the victims
+    had, None where it was not kept.
     """
 
     name: str
@@ -58,7 +59,8 @@ class Rate:
     def __post_init__(self) -> None:
         if not (self.tries >= 1 and 0 <= self.successes <= self.tries * (1 + 1e-9)):
             raise MisuseError(
-                f"{self.successes} successes in {self.tries} tries are no rate; there must be a try, and no more successes"
+                f"{self.successes} successes in {self.tries} tries are no rate; there must be a try, and no "
+                "more successes"
             )
 
     @property

@@ -19,7 +19,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoxIndex:
-    """Boxes [b, 6] in classes of similar extent along one axis, sorted by their start within; record: whose box each one is."""
+    """Boxes [b, 6] in classes of similar extent along one axis, sorted by their start within.
+
+    Record: whose box each one is.
+    """
 
     class_offsets: Integers
     boxes: Integers
@@ -42,7 +45,10 @@ class BoxIndex:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Target:
-    """The records that are attacked: record r owns boxes [b, 6] offsets[r] to offsets[r + 1], in the order of BOX_COLUMNS."""
+    """The records that are attacked.
+
+    Record r owns boxes [b, 6] offsets[r] to offsets[r + 1], in the order of BOX_COLUMNS.
+    """
 
     offsets: Integers
     boxes: Integers
@@ -99,8 +105,9 @@ class Target:
 class Scene:
     """One attack's stage.
 
-    known: the raw data that knowledge comes from. victims: positions of subjects in it. own: the record of each victim in ``target``;
-    for the control group, who has none, a record drawn at random, so that its rate shows what luck alone gives.
+    known: the raw data that knowledge comes from. victims: positions of subjects in it. own: the record of
+    each victim in ``target``; for the control group, who has none, a record drawn at random, so that its rate
+    shows what luck alone gives.
     """
 
     known: Trajectories
@@ -119,7 +126,10 @@ class Scene:
 def draw_samples(
     known: Trajectories, victims: Integers, most: int, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """(offsets, rows [m, 3] of t, x, y): ``most`` different random samples of each victim, all of those who have fewer."""
+    """(offsets, rows [m, 3] of t, x, y).
+
+    ``most`` different random samples of each victim, all of those who have fewer.
+    """
     rows = [
         known.offsets[victim] + rng.choice(length, size=min(most, length), replace=False)
         for victim, length in zip(victims.tolist(), known.lengths[victims].tolist(), strict=True)

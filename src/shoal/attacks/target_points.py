@@ -1,4 +1,7 @@
-"""What an adversary meets in points as they were given: records of points to search in, people to look for, and their raw points."""
+"""What an adversary meets in points as they were given.
+
+Records of points to search in, people to look for, and their raw points.
+"""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +16,11 @@ from shoal.runtime.run import Run
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Shown:
-    """Records of points. Record r owns points offsets[r] to offsets[r + 1], in the order of time; t seconds, x and y metres, [m] each."""
+    """Records of points.
+
+    Record r owns points offsets[r] to offsets[r + 1], in the order of time; t seconds, x and y metres, [m]
+    each.
+    """
 
     offsets: Integers
     t: Floats
@@ -43,8 +50,8 @@ class Shown:
 class GivenScene:
     """One attack's stage, as a Scene is for boxes.
 
-    known: the raw points that knowledge comes from. victims: positions of subjects in it. own: the record of each victim in ``shown``;
-    for the control group a record drawn at random.
+    known: the raw points that knowledge comes from. victims: positions of subjects in it. own: the record of
+    each victim in ``shown``; for the control group a record drawn at random.
     """
 
     known: Trajectories

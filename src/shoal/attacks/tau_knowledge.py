@@ -27,7 +27,8 @@ def attack_tau(scene: Scene, tau_s: float, rng: np.random.Generator) -> list[Rat
     tau = int(tau_s / original.snapped_grid().slot_s)
     if tau < 1:
         raise MisuseError(
-            f"tau = {show_s(tau_s)} is shorter than a slot of {show_s(original.snapped_grid().slot_s)}; choose a longer one"
+            f"tau = {show_s(tau_s)} is shorter than a slot of {show_s(original.snapped_grid().slot_s)}; "
+            "choose a longer one"
         )
     known, asked = _draw(original, scene.victims, tau, rng)
     if not len(known):
@@ -83,7 +84,10 @@ def attack_tau(scene: Scene, tau_s: float, rng: np.random.Generator) -> list[Rat
 def _draw(
     original: Trajectories, victims: Integers, tau: int, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """A sample of each victim at which an interval begins, and another one outside the interval; nothing for those who have none."""
+    """A sample of each victim at which an interval begins, and another one outside the interval.
+
+    Nothing for those who have none.
+    """
     known, asked = [], []
     for victim in victims.tolist():
         first, t = original.offsets[victim], original.samples_of(victim)[0]

@@ -6,7 +6,10 @@ from shoal.verification.composition.several import Together
 
 
 def attack_together(together: Together) -> list[Rate]:
-    """Linkage by the intersection of candidate sets: of this release alone, and of all of them (exact: everybody is tried)."""
+    """Linkage by the intersection of candidate sets: of this release alone, and of all of them (exact.
+
+    Everybody is tried).
+    """
     seen = "" if together.tau_s is None else f", having followed the person for {show_s(together.tau_s)}"
     seen += (
         f", and tells no places apart that are within {show_m(together.within_m)}"

@@ -17,7 +17,10 @@ from shoal.runtime.run import Run
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cast:
-    """Who is looked for on a target. known: whose knowledge; victims: positions in it; own: the record of each victim."""
+    """Who is looked for on a target.
+
+    known: whose knowledge; victims: positions in it; own: the record of each victim.
+    """
 
     label: TargetName
     known: Trajectories
@@ -50,7 +53,8 @@ def cast_of(
     elsewhere = control is not None and (control.grid, control.crs) != (original.grid, original.crs)
     if control is not None and (elsewhere or set(control.ids) & set(linkage.uids)):
         raise InputError(
-            "the control group is on another grid or plane, or holds people of the release; give people who are not in it"
+            "the control group is on another grid or plane, or holds people of the release; give people who "
+            "are not in it"
         )
     if len(strangers):
         chosen = _some(strangers, tries, rng)
@@ -68,7 +72,10 @@ def cast_of(
 def scenes_of(
     original: Trajectories, on_grid: Trajectories, release: AnyRelease | None, casts: Sequence[Cast], run: Run
 ) -> list[Scene]:
-    """The stages of adversaries of boxes. on_grid: the raw data in cells and slots; raises MisuseError when it is not."""
+    """The stages of adversaries of boxes.
+
+    on_grid: the raw data in cells and slots; raises MisuseError when it is not.
+    """
     raw = Target.of_trajectories(on_grid)
     boxes = release.as_boxes(on_grid.snapped_grid()) if isinstance(release, PointRelease) else release
     published = raw if boxes is None else Target.of_release(boxes)

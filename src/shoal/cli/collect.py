@@ -8,7 +8,10 @@ import click
 from shoal.cli.options import DURATION, LENGTH, input_options, output_options, take_reading
 from shoal.errors import MissingExtraError, MisuseError
 
-_CRYPTO_OFF: Final = "CRYPTOGRAPHY OFF: questions went straight to what is stored; counts as with it, nobody would be protected"
+_CRYPTO_OFF: Final = (
+    "CRYPTOGRAPHY OFF: questions went straight to what is stored; counts as with it, "
+    "nobody would be protected"
+)
 _CRYPTO_ON: Final = "cryptography real: every question and release went through the mix"
 
 
@@ -76,12 +79,14 @@ def collect() -> None:
 @click.option(
     "--paper",
     is_flag=True,
-    help="All configurations of the paper's tables in its own readings, beside its numbers; as many trips and pairs as it has on GeoLife.",
+    help="All configurations of the paper's tables in its own readings, beside its numbers; as many trips "
+    "and pairs as it has on GeoLife.",
 )
 @click.option(
     "--reading",
     type=click.Choice(("others", "self-included")),
-    help="Whether k counts others only (phi >= k) or the asker, too (phi >= k - 1).  [default: others, with --paper self-included]",
+    help="Whether k counts others only (phi >= k) or the asker, too (phi >= k - 1).  [default: others, with "
+    "--paper self-included]",
 )
 @click.option(
     "--repeat", type=click.IntRange(1, 100), help="Simulations to average.  [default: 1, with --paper 3]"
@@ -134,7 +139,8 @@ def simulate(**options: Any) -> int:
         raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
     if real and (options["paper"] or options["group_size"] > options["participants"] - options["bootstrap"]):
         raise MisuseError(
-            f"{options['participants']} participants, {options['bootstrap']} of them bootstrappers: with --crypto real at least one "
+            f"{options['participants']} participants, {options['bootstrap']} of them bootstrappers: with "
+            "--crypto real at least one "
             f"group of {options['group_size']} must be left, and --paper needs --crypto off"
         )
     configurations = (
@@ -236,15 +242,18 @@ def _lines(document: dict[str, Any]) -> list[str]:
     """For people."""
     lines = [
         document["note"],
-        f"{document['participants']:,} participants, {document['trips']:,} trips, {document['pairs']:,} pairs; "
-        f"phi counts {document['phi_counts']}, k counts {document['k_counts']}; similar times: {document['similar_times']}; "
+        f"{document['participants']:,} participants, {document['trips']:,} trips, {document['pairs']:,} "
+        "pairs; "
+        f"phi counts {document['phi_counts']}, k counts {document['k_counts']}; similar times: "
+        f"{document['similar_times']}; "
         f"times: {document['times']}; simulations averaged: {document['simulations']}",
     ]
     for row in document["configurations"]:
         low_high = row.get("share_submitted_range")
         between = f" ({low_high[0]:.2%} to {low_high[1]:.2%})" if low_high else ""
         lines.append(
-            f"bootstrap {row['bootstrap']}, theta {row['theta_m'] / 1000:g} km / {row['theta_min']:g} min, k = {row['k']}: "
+            f"bootstrap {row['bootstrap']}, theta {row['theta_m'] / 1000:g} km / {row['theta_min']:g} min, "
+            f"k = {row['k']}: "
             f"{row['share_submitted']:.2%}{between} of {row['subtrajectories_asked']:,.0f} submitted; "
             f"{row['users_with_at_least_one']:.0f} of {row['people']:.0f} people with at least one, "
             f"{row['their_average_share']:.2%} of theirs on average; "
@@ -253,12 +262,14 @@ def _lines(document: dict[str, Any]) -> list[str]:
         if "paper" in row:
             said = row["paper"]
             lines.append(
-                f"    the paper: {said['share_submitted']:.2%} submitted; {said['users_with_at_least_one']} people; "
+                f"    the paper: {said['share_submitted']:.2%} submitted; {said['users_with_at_least_one']} "
+                "people; "
                 f"{said['their_average_share']:.2%}"
             )
         if "cpu_s_per_member" in row:
             lines.append(
-                f"    {row['cpu_s_per_member']} s of computation a member; {row['claims_at_the_authority']} claims at the authority; "
+                f"    {row['cpu_s_per_member']} s of computation a member; {row['claims_at_the_authority']} "
+                "claims at the authority; "
                 f"{row['groups_failed']} groups failed, {row['waiting_for_a_group']} people wait for a group"
             )
     return lines

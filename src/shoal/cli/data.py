@@ -1,4 +1,7 @@
-"""The commands that look at data or make some up: inspect, synthesize, assess. Heavy libraries load when a command runs."""
+"""The commands that look at data or make some up: inspect, synthesize, assess.
+
+Heavy libraries load when a command runs.
+"""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -77,7 +80,8 @@ def synthesize(
         )
     left_out = {} if places is None else dict(places.dropped)
     lines = [
-        f"{output}: {counts.rows:,} rows of {subjects:,} people over {days} days at {counts.stations:,} stations",
+        f"{output}: {counts.rows:,} rows of {subjects:,} people over {days} days at {counts.stations:,} "
+        "stations",
         *(f"stations left out: {count:,}: {reason}" for reason, count in left_out.items()),
     ]
     print_result(
@@ -103,7 +107,10 @@ def synthesize(
 def assess(
     source: str, ks: tuple[int, ...], output: Path | None, as_json: bool, quiet: bool, **options: Any
 ) -> int:
-    """Measure how exposed the people in INPUT are before anything is published: k-gap, its parts and its tail."""
+    """Measure how exposed the people in INPUT are before anything is published.
+
+    K-gap, its parts and its tail.
+    """
     from shoal.publishing.publish import assess as assess_people
     from shoal.report import gaps_in_numbers, gaps_in_words
     from shoal.runtime.run import Run

@@ -1,7 +1,7 @@
 """The command line: parse, call, print.
 
-Exit 0: done and holds; 1: a claim does not hold; 2: bad input or usage; 130: interrupted. Results go to standard output,
-progress and messages to standard error.
+Exit 0: done and holds; 1: a claim does not hold; 2: bad input or usage; 130: interrupted. Results go to
+standard output, progress and messages to standard error.
 """
 
 import os
@@ -77,7 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if os.environ.get("SHOAL_TRACEBACK"):
             traceback.print_exc()
         code = _complain(
-            f"unexpected {type(error).__name__}, a fault of shoal; run again with SHOAL_TRACEBACK=1 and report it",
+            f"unexpected {type(error).__name__}, a fault of shoal; run again with SHOAL_TRACEBACK=1 and "
+            "report it",
             BAD,
         )
     sys.exit(code if isinstance(code, int) else HOLDS)

@@ -1,6 +1,7 @@
 """The options of each method, in one literal table: what `shoal anonymize --method NAME` understands.
 
-Defaults are those of the methods themselves; an option that the chosen method does not know is a usage error, never passed over.
+Defaults are those of the methods themselves; an option that the chosen method does not know is a usage error,
+never passed over.
 """
 
 from typing import Any, Final
@@ -153,7 +154,8 @@ _OPTIONS: Final = {
         "space_threshold_m",
         type=LENGTH,
         metavar="LENGTH",
-        help="How far apart swapped points may be; along the streets in reach-locations. [default: 1000km; reach-locations: 5km]",
+        help="How far apart swapped points may be; along the streets in reach-locations. [default: 1000km; "
+        "reach-locations: 5km]",
     ),
     "clustering": click.option(
         "--clustering",
@@ -164,14 +166,16 @@ _OPTIONS: Final = {
         "--distance-paths",
         "paths",
         type=click.Choice(PATHS),
-        help="Where a shortest path stands in for a distance: between trajectories that never meet in time, or all. [default: disjoint]",
+        help="Where a shortest path stands in for a distance: between trajectories that never meet in time, "
+        "or all. [default: disjoint]",
     ),
     "both_sides": click.option(
         "--reach",
         "both_sides",
         type=click.Choice(SIDES),
         callback=lambda _ctx, _param, value: None if value is None else value == "both",
-        help="Whose neighbouring points must stay within reach: of both who trade places, or of the leading one. [default: both]",
+        help="Whose neighbouring points must stay within reach: of both who trade places, or of the leading "
+        "one. [default: both]",
     ),
     "most_off_street_m": click.option(
         "--most-off-street",
@@ -217,7 +221,8 @@ def method_options(command: Command) -> Command:
         command = option(command)
         knowing = [method for method, names in METHOD_OPTIONS.items() if _parameter(name) in names]
         if len(knowing) < len(METHOD_OPTIONS):
-            added = command.__click_params__[-1]  # type: ignore[attr-defined]  # where click keeps the options of a command in the making
+            # where click keeps the options of a command in the making
+            added = command.__click_params__[-1]  # type: ignore[attr-defined]
             added.help = f"{', '.join(knowing)}: {added.help}"
     return command
 

@@ -158,7 +158,8 @@ def earlier_option(command: Command) -> Command:
         "--earlier",
         multiple=True,
         metavar="FOLDER=LINKAGE.parquet",
-        help="An earlier release of the same people and its linkage: what do all reveal together? May be repeated.",
+        help="An earlier release of the same people and its linkage: what do all reveal together? May be "
+        "repeated.",
     )(command)
 
 
@@ -187,7 +188,10 @@ def config_option(command: Command) -> Command:
 
 
 def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[str, Any]:
-    """Remove the reading's options, but for those named, from all others; only those that were given are returned."""
+    """Remove the reading's options, but for those named, from all others.
+
+    Only those that were given are returned.
+    """
     given = {name: options.pop(name) for name in list(options) if name in _READING_FIELDS and name not in but}
     return {
         name: value for name, value in given.items() if value is not None and (name != "per_day" or value)

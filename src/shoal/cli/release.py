@@ -1,4 +1,7 @@
-"""The commands that make and check a release: anonymize, verify, demo. Heavy libraries load when a command runs."""
+"""The commands that make and check a release: anonymize, verify, demo.
+
+Heavy libraries load when a command runs.
+"""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -68,7 +71,8 @@ if TYPE_CHECKING:
     "--risk-tries",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Victims of each attack that the report shows; from 1000 on more attacks, 0 for none. [default: 200]",
+    help="Victims of each attack that the report shows; from 1000 on more attacks, 0 for none. [default: "
+    "200]",
 )
 @click.option(
     "--research-seed",
@@ -85,7 +89,8 @@ if TYPE_CHECKING:
     "--blocks",
     type=click.IntRange(min=4),
     metavar="N",
-    help="Work in blocks of at most N people, in little memory, and always as with --resume (glove). [default: all at once]",
+    help="Work in blocks of at most N people, in little memory, and always as with --resume (glove). "
+    "[default: all at once]",
 )
 @click.option(
     "--engine",
@@ -164,7 +169,8 @@ def anonymize(
                 statement=statement,
             )
             bars.say(
-                f"anonymised in {len(in_blocks.blocks)} blocks of {min(in_blocks.blocks):,} to {max(in_blocks.blocks):,} people"
+                f"anonymised in {len(in_blocks.blocks)} blocks of {min(in_blocks.blocks):,} to "
+                f"{max(in_blocks.blocks):,} people"
             )
             _print_publication(in_blocks, as_json, {"linkage": linkage})
             return 0
@@ -234,7 +240,8 @@ def verify(
             )
     if streamed and linkage is None:
         raise click.UsageError(
-            "--streamed finds each person's record by the linkage; give it with --linkage, or leave out --streamed"
+            "--streamed finds each person's record by the linkage; give it with --linkage, or leave out "
+            "--streamed"
         )
     others = take_earlier(earlier)
     if others and linkage is None:
@@ -262,8 +269,10 @@ def verify(
     if together is not None:
         told = facts["together"]
         lines.append(
-            f"  together, {told['releases']} releases, knowing {told['knowledge']}: fewer than {told['k']} people are left for "
-            f"{told['people_below_k']:,} of {told['people']:,} (the least: {told['least']}), where each release alone leaves {told['k']}"
+            f"  together, {told['releases']} releases, knowing {told['knowledge']}: fewer than {told['k']} "
+            "people are left for "
+            f"{told['people_below_k']:,} of {told['people']:,} (the least: {told['least']}), where each "
+            f"release alone leaves {told['k']}"
         )
     print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)])
     return 0 if verdict.holds else 1
@@ -280,7 +289,10 @@ def verify(
 )
 @output_options
 def demo(output: Path, as_json: bool, quiet: bool) -> int:
-    """Do the whole job on a synthetic city of 1,000 phones over 7 days, at k = 2. Takes less than a minute."""
+    """Do the whole job on a synthetic city of 1,000 phones over 7 days, at k = 2.
+
+    Takes less than a minute.
+    """
     from shoal.publishing.demo import demonstrate
     from shoal.runtime.run import Run
 
@@ -301,9 +313,15 @@ def _told_how_to_continue(output: Path, *, resume: bool) -> Iterator[None]:
     except KeyboardInterrupt as stopped:
         parts = parts_folder(output)
         if resume and parts.exists():
-            told = f"interrupted; finished parts are kept in {parts} (secret): run the same command again to continue, or remove them"
+            told = (
+                f"interrupted; finished parts are kept in {parts} (secret): run the same command again "
+                "to continue, or remove them"
+            )
         else:
-            told = "interrupted; nothing half-written is left; with --resume finished parts are kept, and the same command continues"
+            told = (
+                "interrupted; nothing half-written is left; with --resume finished parts are kept, and "
+                "the same command continues"
+            )
         raise KeyboardInterrupt(told) from stopped
 
 
@@ -353,7 +371,8 @@ def _print_publication(
             else []
         ),
         *(f"{name.replace('_', ' ')}: {value:,}" for name, value in run_facts.items()),
-        f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects suppressed{by_reason}; "
+        f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects "
+        f"suppressed{by_reason}; "
         f"rows dropped on input: {listed(lost.rows)}; repaired: {listed(manifest.rows_repaired)}",
         *(f"note: {note}" for note in manifest.verdict["notes"]),
         *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),

@@ -1,4 +1,7 @@
-"""The commands that judge and use a release: attack, measure, compare, convert. Heavy libraries load when a command runs."""
+"""The commands that judge and use a release: attack, measure, compare, convert.
+
+Heavy libraries load when a command runs.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +23,8 @@ from shoal.cli.terminal import Bars, print_result
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
 _KNOWLEDGE: Final = (
-    "points:P, top:N, home-work[:+8h], noisy:P:500m:30min, period[:3d], tau:30min, attribution:P; of points also triples:P, times:P, "
+    "points:P, top:N, home-work[:+8h], noisy:P:500m:30min, period[:3d], tau:30min, attribution:P; of points "
+    "also triples:P, times:P, "
     "nearest:P"
 )
 
@@ -80,7 +84,8 @@ def attack(
 ) -> int:
     """Play adversaries with knowledge from RAW against the folder RELEASE, and say how often they win.
 
-    Each is also played against RAW itself (what publishing it as it is would risk) and with people who are not in RELEASE (control).
+    Each is also played against RAW itself (what publishing it as it is would risk) and with people who are
+    not in RELEASE (control).
     """
     import numpy as np
 
@@ -103,7 +108,8 @@ def attack(
         if before:
             rates += attack_together(reveal(raw, release, linkage, before, run, **reading))
     lines = [
-        f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to {percent(rate.high)}; guessing "
+        f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to "
+        f"{percent(rate.high)}; guessing "
         f"{percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
         for rate in rates
     ]
@@ -122,7 +128,10 @@ def attack(
 @input_options
 @output_options
 def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, **options: Any) -> int:
-    """Say what the folder RELEASE is still good for, compared with RAW: each metric with its unit and the direction that is better."""
+    """Say what the folder RELEASE is still good for, compared with RAW.
+
+    Each metric with its unit and the direction that is better.
+    """
     from shoal.model.release import PointRelease
     from shoal.model.trajectories import Grid
     from shoal.release_folder.folder import read_linkage
@@ -139,7 +148,8 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
         found = compute(_on_grid(given), boxes, known)
     facts = [one.to_json() for one in found]
     lines = [
-        f"{fact['name']:20} {_shown(fact['value'], fact['unit']):>10}  {_bounds(fact)}({fact['words']}; {fact['better']} is better)"
+        f"{fact['name']:20} {_shown(fact['value'], fact['unit']):>10}  {_bounds(fact)}({fact['words']}; "
+        f"{fact['better']} is better)"
         for fact in facts
     ]
     lines = [*(f"{name.replace('_', '-'):20} {value:>10.6g}" for name, value in points.items()), *lines]
@@ -196,7 +206,8 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
     )
     lines = [
         *(
-            f"{point.label}: risk {_shown(point.risk, 'share')}, {study.budget.utility} {_shown(point.utility, unit)}"
+            f"{point.label}: risk {_shown(point.risk, 'share')}, {study.budget.utility} "
+            f"{_shown(point.utility, unit)}"
             for point in found.points
         ),
         *(f"{label}: no release: {reason}" for label, reason in found.failed.items()),
@@ -224,7 +235,8 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
     type=DURATION,
     multiple=True,
     metavar="DURATION",
-    help="How long an attacker may follow; may be repeated; epsilon is the same. [default: 10min, 30min, 1h, 2h and 4h]",
+    help="How long an attacker may follow; may be repeated; epsilon is the same. [default: 10min, 30min, "
+    "1h, 2h and 4h]",
 )
 @click.option(
     "--output",
@@ -244,9 +256,12 @@ def granularity(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Say what kte-hide leaves of INPUT for several tau: extents in place and time, suppression, and each by time of day.
+    """Say what kte-hide leaves of INPUT for several tau.
 
-    A release is made and verified for each tau; none is written. The figures help to choose the --tau of `shoal anonymize`.
+    Extents in place and time, suppression, and each by time of day.
+
+    A release is made and verified for each tau; none is written. The figures help to choose the --tau of
+    `shoal anonymize`.
     """
     from shoal.comparison.granularity import TAUS_S, study_granularity
     from shoal.io import read
@@ -259,7 +274,8 @@ def granularity(
         ).to_json()
     lines = [
         f"tau {_shown(one['tau_s'], 's'):>8}: suppressed {_shown(one['suppressed'], 'share')}; "
-        f"dx + dy median {_shown(one['space_m']['median'], 'm')}, mean {_shown(one['space_m']['mean'], 'm')}; "
+        f"dx + dy median {_shown(one['space_m']['median'], 'm')}, mean "
+        f"{_shown(one['space_m']['mean'], 'm')}; "
         f"duration median {_shown(one['time_s']['median'], 's')}, mean {_shown(one['time_s']['mean'], 's')}"
         for one in found["settings"]
     ]
@@ -289,8 +305,9 @@ def granularity(
 def convert(release: Path, output: Path, how: Any, box_as: Any, as_json: bool, quiet: bool) -> int:
     """Write the folder RELEASE as point files, one for each record, into a new folder DIR.
 
-    A release of areas and intervals is converted only when --box-as says which point stands for a box: points look exact where boxes were
-    honest. Tools that read GeoParquet (QGIS, GeoPandas, DuckDB) open release.parquet as it is.
+    A release of areas and intervals is converted only when --box-as says which point stands for a box: points
+    look exact where boxes were honest. Tools that read GeoParquet (QGIS, GeoPandas, DuckDB) open
+    release.parquet as it is.
     """
     from shoal.io.point_files import write_points
     from shoal.release_folder.folder import read_release
@@ -301,7 +318,8 @@ def convert(release: Path, output: Path, how: Any, box_as: Any, as_json: bool, q
     lines = [f"{files:,} {how.upper()} files in {output}"]
     if box_as:
         lines.append(
-            f"  note: each point stands for an area and an interval ({box_as}); say so wherever these files go"
+            f"  note: each point stands for an area and an interval ({box_as}); say so wherever these files "
+            "go"
         )
     print_result(as_json, {"output": str(output), "files": files, "to": how, "box_as": box_as}, lines)
     return 0
@@ -324,7 +342,10 @@ def _shown(value: float | None, unit: str) -> str:
 
 
 def _read_as_given(raw: str, release: Path, options: dict[str, Any], bars: Bars) -> Any:
-    """The raw data, read as the release's manifest says (points: as they are); names of columns may be given anew."""
+    """The raw data, read as the release's manifest says (points: as they are).
+
+    Names of columns may be given anew.
+    """
     from shoal.io import read_with
     from shoal.release_folder.folder import reading_of_raw
     from shoal.runtime.run import Run

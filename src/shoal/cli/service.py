@@ -1,4 +1,7 @@
-"""The commands that run the user-centric protocol as a service: server, authority, join. Everything heavy is imported inside them."""
+"""The commands that run the user-centric protocol as a service: server, authority, join.
+
+Everything heavy is imported inside them.
+"""
 
 import os
 import sys
@@ -62,7 +65,8 @@ def _extra(name: str) -> Iterator[None]:
 
 
 @click.command(
-    epilog="Everything that lasts is in the database and the key file: stop and start the server whenever you like."
+    epilog="Everything that lasts is in the database and the key file: stop and start the server whenever "
+    "you like."
 )
 @click.option(
     "--database",
@@ -172,7 +176,8 @@ def _extra(name: str) -> Iterator[None]:
     "--bootstrap-until",
     type=click.DateTime(["%Y-%m-%d"]),
     metavar="DATE",
-    help="Before this day (UTC) releases are records of nobody: no identifier, in nobody's crowd, deleted on it.",
+    help="Before this day (UTC) releases are records of nobody: no identifier, in nobody's crowd, deleted "
+    "on it.",
 )
 @click.option(
     "--witness",
@@ -191,7 +196,10 @@ def _extra(name: str) -> Iterator[None]:
 )
 @_listening(8440)
 def server(**options: Any) -> int:
-    """Run a collector: rosters, lots, sealed letters, signed answers, releases. It never sees raw data, nor who asks what."""
+    """Run a collector: rosters, lots, sealed letters, signed answers, releases.
+
+    It never sees raw data, nor who asks what.
+    """
     with _extra("server"):
         from shoal.collect.server.http import serve
         from shoal.collect.server.http_collector import collector_application
@@ -242,7 +250,8 @@ def server(**options: Any) -> int:
 
         if options["bootstrap_until"] is not None:
             click.echo(
-                f"before {options['bootstrap_until']:%Y-%m-%d} releases are records of nobody (bootstrapping)",
+                f"before {options['bootstrap_until']:%Y-%m-%d} releases are records of nobody "
+                "(bootstrapping)",
                 err=True,
             )
         serve(
@@ -257,7 +266,8 @@ def server(**options: Any) -> int:
 
 
 @click.command(
-    epilog="Name it to the collector with --witness URL KEY. It answers only what the collector has answered, and stores nothing."
+    epilog="Name it to the collector with --witness URL KEY. It answers only what the collector has "
+    "answered, and stores nothing."
 )
 @click.option("--database", required=True, metavar="URL", help="The collector's own database.")
 @click.option(
@@ -291,7 +301,8 @@ def witness(**options: Any) -> int:
 
 
 @click.command(
-    epilog="Nobody can ask over the network who owns what: that is --identifiers-of, on the authority's own machine."
+    epilog="Nobody can ask over the network who owns what: that is --identifiers-of, on the authority's own "
+    "machine."
 )
 @click.option(
     "--database",
@@ -319,7 +330,10 @@ def witness(**options: Any) -> int:
 )
 @_listening(8441)
 def authority(**options: Any) -> int:
-    """Run an authority: who owns which identifier, each proven by the key of its release. It never sees a trajectory."""
+    """Run an authority: who owns which identifier, each proven by the key of its release.
+
+    It never sees a trajectory.
+    """
     with _extra("server"):
         from shoal.collect.server.http import serve
         from shoal.collect.server.http_authority import ClaimBook, authority_application
@@ -340,7 +354,8 @@ def authority(**options: Any) -> int:
             return 0
         if not keys or any(len(key) != 32 for key in keys):
             raise click.UsageError(
-                "give each collector's key with --collector-key: 64 hexadecimal digits, printed when it starts"
+                "give each collector's key with --collector-key: 64 hexadecimal digits, printed when it "
+                "starts"
             )
         _check_listening(options)
         app = authority_application(book, quiet=options["quiet"])
@@ -354,7 +369,8 @@ def authority(**options: Any) -> int:
 
 
 @click.command(
-    epilog="Interrupted? Run the same command again: it goes on where it was. See docs/collect.md for profile.toml."
+    epilog="Interrupted? Run the same command again: it goes on where it was. See docs/collect.md for "
+    "profile.toml."
 )
 @click.option("--server", "server_url", required=True, metavar="URL", help="The collector.")
 @click.option(
@@ -458,7 +474,8 @@ def join(**options: Any) -> int:
             participation.begin(there, plan, os.urandom)
         else:
             say(
-                "going on with the round that is under way; what has changed in data and profile since is for the next one"
+                "going on with the round that is under way; what has changed in data and profile since is "
+                "for the next one"
             )
         ending, file = participation.finish(folder, there, say, options["poll_s"], options["patience_s"])
     click.echo(

@@ -1,4 +1,7 @@
-"""What a person at a terminal sees: results on standard output; messages on standard error, and bars when work takes over two seconds."""
+"""What a person at a terminal sees: results on standard output.
+
+Messages on standard error, and bars when work takes over two seconds.
+"""
 
 import json
 import sys
@@ -42,7 +45,8 @@ class Bars:
         if self._bars is not None:
             self._bars.console.print(message, markup=False, highlight=False)
         elif not self._quiet:
-            print(message, file=sys.stderr, flush=True)  # noqa: T201  (this is the place that prints messages)
+            # this is the place that prints messages
+            print(message, file=sys.stderr, flush=True)  # noqa: T201
 
     def __call__(self, label: str, done: int, total: int) -> None:
         """Show how far a piece of work has come."""
@@ -59,7 +63,8 @@ class Bars:
                 if done <= first
                 else f", about {show_s(round((now - began) * (total - done) / (done - first)))} left"
             )
-            print(f"{label}: {100 * done // max(total, 1)} %{left}", file=sys.stderr, flush=True)  # noqa: T201  (this is the place that prints progress)
+            # this is the place that prints progress
+            print(f"{label}: {100 * done // max(total, 1)} %{left}", file=sys.stderr, flush=True)  # noqa: T201
 
     def _show_bar(self, label: str, done: int, total: int) -> None:
         from rich.console import Console
@@ -87,7 +92,8 @@ def read_telling(source: str, reading: dict[str, Any], bars: Bars) -> Any:
     original = read(source, run=Run(progress=bars), **reading)
     intake = original.intake
     bars.say(
-        f"read {original.n_samples:,} samples of {original.n_subjects:,} subjects from {intake.rows_read:,} rows; "
+        f"read {original.n_samples:,} samples of {original.n_subjects:,} subjects from {intake.rows_read:,} "
+        "rows; "
         f"dropped: {listed(intake.dropped)}; repaired: {listed(intake.repaired)}"
     )
     for note in intake.notes:

@@ -1,5 +1,7 @@
-"""The user-centric protocol (user-centric.txt): people protect themselves before they send, and no table of raw data ever exists.
+"""The user-centric protocol (user-centric.txt).
 
-Everything here is sans-IO: bytes, time and randomness are arguments, bytes and events come out. docs/collect.md says what
-is promised and what is not.
+People protect themselves before they send, and no table of raw data ever exists.
+
+Everything here is sans-IO: bytes, time and randomness are arguments, bytes and events come out.
+docs/collect.md says what is promised and what is not.
 """

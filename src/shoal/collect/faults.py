@@ -1,4 +1,7 @@
-"""What a peer did wrong, by name: a peer's bad input is never our own misuse, and never ends in a traceback."""
+"""What a peer did wrong, by name.
+
+A peer's bad input is never our own misuse, and never ends in a traceback.
+"""
 
 from typing import Literal
 

@@ -1,1 +1,4 @@
-"""Several releases of one input held side by side: which study to run, what it measured, what each tau costs."""
+"""Several releases of one input held side by side.
+
+Which study to run, what it measured, what each tau costs.
+"""

@@ -1,7 +1,10 @@
-"""Several releases of the same data, each attacked and measured alike: the frontier, a table at equal risk, and a recommendation.
+"""Several releases of the same data, each attacked and measured alike.
 
-Finished releases and results stand in ``runs/`` of the output folder under names made from the data and the settings; a study that is
-interrupted, or extended, goes on where it was. The folder holds linkage tables and figures from raw data: it is as secret as these.
+The frontier, a table at equal risk, and a recommendation.
+
+Finished releases and results stand in ``runs/`` of the output folder under names made from the data and the
+settings; a study that is interrupted, or extended, goes on where it was. The folder holds linkage tables and
+figures from raw data: it is as secret as these.
 """
 
 import hashlib
@@ -33,8 +36,9 @@ from shoal.utility.frontier import LEVELS, Better, Point, Recommendation, at_equ
 REPORT_FILE: Final = "comparison.html"
 TABLE_FILE: Final = "comparison.json"
 RUNS_FOLDER: Final = "runs"
-# Whoever knows as many points as "points:P" says may also look for them to the last digit, or for the record that passes nearest. A release
-# of points is judged by the adversary who wins most: moved points are in other cells, which hides nobody from the other two.
+# Whoever knows as many points as "points:P" says may also look for them to the last digit, or for the record
+# that passes nearest. A release of points is judged by the adversary who wins most: moved points are in other
+# cells, which hides nobody from the other two.
 _OF_POINTS: Final = ("triples", "nearest")
 _ALIKE: Final[Mapping[str, tuple[str, ...]]] = {
     "linkage": ("linkage", "triples-linkage", "nearest-linkage"),
@@ -44,7 +48,10 @@ _ALIKE: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What a study found. results: one JSON document per release; failed: settings that gave no release, with the reason."""
+    """What a study found.
+
+    results: one JSON document per release; failed: settings that gave no release, with the reason.
+    """
 
     results: tuple[Mapping[str, Any], ...]
     failed: Mapping[str, str]
@@ -169,10 +176,12 @@ def _result_of(
     folder: Path,
     run: Run,
 ) -> Mapping[str, Any]:
-    """The release's attacks and measurements: from an earlier run where they are there, computed and kept where not.
+    """The release's attacks and measurements.
 
-    source: what the method is handed, points as given or ``published``, the snapped samples by which every release is judged; outside: the
-    control group in the same form.
+    From an earlier run where they are there, computed and kept where not.
+
+    source: what the method is handed, points as given or ``published``, the snapped samples by which every
+    release is judged; outside: the control group in the same form.
     """
     known = {
         text: [text, *_as_points(text)] if setting.method.takes_points else [text] for text in study.knowledge
@@ -255,7 +264,8 @@ def _point(result: Mapping[str, Any], study: Study) -> Point:
     names = [entry["name"] for entry in result["attacks"][budget.knowledge] if entry["target"] == "release"]
     if budget.attack not in names:
         raise MisuseError(
-            f"the budget's attack '{budget.attack}' does not belong to {budget.knowledge}; choose {' or '.join(names)}"
+            f"the budget's attack '{budget.attack}' does not belong to {budget.knowledge}; choose "
+            f"{' or '.join(names)}"
         )
     alike = _ALIKE.get(budget.attack, (budget.attack,))
     tried = [

@@ -1,4 +1,7 @@
-"""What remains of place and time as attackers follow for longer: kte-hide for several tau (kte-anonymity.txt, Fig. 6, 8 and 9)."""
+"""What remains of place and time as attackers follow for longer.
+
+Kte-hide for several tau (kte-anonymity.txt, Fig. 6, 8 and 9).
+"""
 
 import math
 from collections.abc import Sequence
@@ -37,7 +40,10 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Hour:
-    """One hour of the day (UTC): raw samples in it, the share that is suppressed, mean extents of the others; nan of too few."""
+    """One hour of the day (UTC): raw samples in it, the share that is suppressed, mean extents of the others.
+
+    Nan of too few.
+    """
 
     hour: int
     samples: int
@@ -77,7 +83,8 @@ def study_granularity(
 ) -> Study:
     """Make, verify and measure a release for each tau = epsilon; write them as a page when asked.
 
-    Raises OutputError when the page exists or cannot be written, ClaimError when a release does not hold, MisuseError when no tau works.
+    Raises OutputError when the page exists or cannot be written, ClaimError when a release does not hold,
+    MisuseError when no tau works.
     """
     if page is not None and page.exists():
         raise OutputError(f"{page} exists; choose another --output or remove it first")

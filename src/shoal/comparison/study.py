@@ -45,7 +45,10 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Everything to compare. hold_out: share of the people who are left out of every release, as control. seed: of who that is."""
+    """Everything to compare. hold_out: share of the people who are left out of every release, as control.
+
+    seed: of who that is.
+    """
 
     settings: tuple[Setting, ...]
     budget: Budget
@@ -61,7 +64,8 @@ class Study:
             )
         if not 0 <= self.hold_out <= 0.5:
             raise MisuseError(
-                f"hold_out = {self.hold_out} must be a share of 0 to 0.5; 0.1 leaves a tenth of the people out as control"
+                f"hold_out = {self.hold_out} must be a share of 0 to 0.5; 0.1 leaves a tenth of the people "
+                "out as control"
             )
         if self.budget.utility not in METRICS:
             raise MisuseError(
@@ -70,7 +74,8 @@ class Study:
         for text in (*self.knowledge, self.budget.knowledge):
             if text.split(":")[0] not in ATTACKS:
                 raise MisuseError(
-                    f"'{text}' is not a knowledge that shoal can play; choose from {', '.join(a.form for a in ATTACKS.values())}"
+                    f"'{text}' is not a knowledge that shoal can play; choose from "
+                    f"{', '.join(a.form for a in ATTACKS.values())}"
                 )
 
 

@@ -1,4 +1,7 @@
-"""Readers, one file per format, and the way from their rows to Trajectories. Each is loaded when it is first used."""
+"""Readers, one file per format, and the way from their rows to Trajectories.
+
+Each is loaded when it is first used.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final

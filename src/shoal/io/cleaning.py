@@ -1,4 +1,7 @@
-"""Which rows are fit for use. Every row that is not is counted once, under the first reason that holds, in plain words."""
+"""Which rows are fit for use.
+
+Every row that is not is counted once, under the first reason that holds, in plain words.
+"""
 
 from collections.abc import Mapping
 from typing import Final

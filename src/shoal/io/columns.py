@@ -35,9 +35,12 @@ RECOGNISED: Final = frozenset(name for names in NAMES.values() for name in names
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """The columns to read. person names the subject. first, second: longitude and latitude when ``angles``, else x and y.
+    """The columns to read. person names the subject.
 
-    With ``geometry`` the position comes from that column instead. beside: what else could have given the position.
+    first, second: longitude and latitude when ``angles``, else x and y.
+
+    With ``geometry`` the position comes from that column instead. beside: what else could have given the
+    position.
     """
 
     id: str
@@ -58,14 +61,16 @@ class Columns:
 def find_columns(table: Table, reading: Reading) -> Columns:
     """The columns that ``reading`` names, and the recognised ones for what it leaves open.
 
-    Raises InputError when one is missing or two could be meant, MisuseError when both kinds of position are named, or one column twice.
+    Raises InputError when one is missing or two could be meant, MisuseError when both kinds of position are
+    named, or one column twice.
     """
     found = _columns_of(table, reading)
     roles = [found.person, found.time, *([] if found.geometry else [found.first, found.second])]
     twice = next((name for name in roles if roles.count(name) > 1), None)
     if twice is not None:
         raise MisuseError(
-            f"the column '{twice}' is named for two things; who, when and each coordinate need a column of their own"
+            f"the column '{twice}' is named for two things; who, when and each coordinate need a column of "
+            "their own"
         )
     return found
 
@@ -115,7 +120,8 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
         _once(table, table.geometry.column)
         return Columns(id=own_id, person=person, time=time, geometry=table.geometry)
     raise InputError(
-        f"no latitude column in {table.name} ({_found(table)}); name it with --lat, or give planar --x and --y"
+        f"no latitude column in {table.name} ({_found(table)}); name it with --lat, or give planar --x and "
+        "--y"
     )
 
 
@@ -131,7 +137,8 @@ def _required(table: Table, role: str, given: str | None) -> str:
         )
     if len(candidates) > 1:
         raise InputError(
-            f"{len(candidates)} columns of {table.name} could be the {WORDS[role]}: {', '.join(candidates)}; name one with --{role}"
+            f"{len(candidates)} columns of {table.name} could be the {WORDS[role]}: "
+            f"{', '.join(candidates)}; name one with --{role}"
         )
     return candidates[0]
 
@@ -150,7 +157,8 @@ def _named(table: Table, given: str) -> str:
         raise InputError(f"no column '{given}' in {table.name} ({_found(table)})")
     if len(matches) > 1:
         raise InputError(
-            f"{len(matches)} columns of {table.name} are called '{given}': {', '.join(matches)}; write one name exactly"
+            f"{len(matches)} columns of {table.name} are called '{given}': {', '.join(matches)}; write one "
+            "name exactly"
         )
     return _once(table, matches[0])
 

@@ -1,4 +1,7 @@
-"""Delimited text: .csv, .tsv and .txt, plain or gzipped. Every column is read as text; what it means is decided later."""
+"""Delimited text: .csv, .tsv and .txt, plain or gzipped.
+
+Every column is read as text; what it means is decided later.
+"""
 
 import csv
 import io
@@ -24,8 +27,8 @@ BLOCK_BYTES: Final = 1 << 22
 def open_table(path: Path) -> Table:
     """The columns and rows of one file; the delimiter is the one that splits the header into most fields.
 
-    Lines with another number of fields than the header are counted and left out. Raises InputError for an empty file, one
-    that is not UTF-8, that has no header, or that is cut.
+    Lines with another number of fields than the header are counted and left out. Raises InputError for an
+    empty file, one that is not UTF-8, that has no header, or that is cut.
     """
     sample, whole = _beginning(path)
     header, delimiter, has_rows = _header(path.name, sample)
@@ -33,7 +36,8 @@ def open_table(path: Path) -> Table:
         name.strip().lower() for name in header
     }:
         raise InputError(
-            f"the first line of {path.name} holds values, not column names; add a header line, for example id,t,lat,lon"
+            f"the first line of {path.name} holds values, not column names; add a header line, for example "
+            "id,t,lat,lon"
         )
     unreadable: dict[str, int] = {}
     notes: list[str] = []
@@ -43,12 +47,16 @@ def open_table(path: Path) -> Table:
         unreadable[WRONG_FIELDS] = unreadable.get(WRONG_FIELDS, 0) + lines
         if lines > 1:
             notes.append(
-                f"a quotation mark in {path.name} is not closed; the {lines} lines after it count as one broken line each"
+                f"a quotation mark in {path.name} is not closed; the {lines} lines after it count as one "
+                "broken line each"
             )
         return "skip"
 
     def whole_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Without rows whose values hold line ends: an open quotation mark took the lines up to the next one for a value."""
+        """Without rows whose values hold line ends.
+
+        An open quotation mark took the lines up to the next one for a value.
+        """
         ends = sum(
             (pc.count_substring(column, "\n").to_numpy(zero_copy_only=False) for column in batch.columns),
             np.zeros(len(batch)),
@@ -70,7 +78,8 @@ def open_table(path: Path) -> Table:
         try:
             with pa.OSFile(str(path)) as file:
                 stream = pa.CompressedInputStream(file, "gzip") if path.name.lower().endswith(".gz") else file
-                # Named this way, the encoding is checked everywhere, and not only in the columns and lines that are kept.
+                # Named this way, the encoding is checked everywhere, and not only in the columns and lines
+                # that are kept.
                 rows = arrow_csv.open_csv(
                     stream,
                     read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES, encoding="utf-8-sig"),

@@ -16,11 +16,14 @@ DAY_S: Final = 86_400
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """first_time, last_time: ISO 8601, UTC. days: between them. extent: of the smallest upright rectangle around all samples.
+    """first_time, last_time: ISO 8601, UTC. days: between them.
 
-    samples_per_subject: least, median, most. samples_per_subject_and_day: mean over all subjects and the days of the data, at
-    least one. places: different cells, or positions as given. share_in_top_places: of all samples, in the ten most frequent ones.
-    median_gap_s: between consecutive samples of one subject, None where nobody has two. cell_m, slot_s: None for points as given.
+    extent: of the smallest upright rectangle around all samples.
+
+    samples_per_subject: least, median, most. samples_per_subject_and_day: mean over all subjects and the days
+    of the data, at least one. places: different cells, or positions as given. share_in_top_places: of all
+    samples, in the ten most frequent ones. median_gap_s: between consecutive samples of one subject, None
+    where nobody has two. cell_m, slot_s: None for points as given.
     """
 
     subjects: int
@@ -70,9 +73,11 @@ class Description:
             f"samples: {self.samples:,}, from {self.rows_read:,} rows",
             f"time: {self.first_time} to {self.last_time} ({self.days:,.3g} days)",
             f"area: {self.extent_east_km:,.4g} km east-west, {self.extent_north_km:,.4g} km north-south",
-            f"samples of one subject: {least:,} to {most:,}, median {median:,.4g}; a day: {self.samples_per_subject_and_day:,.3g}",
+            f"samples of one subject: {least:,} to {most:,}, median {median:,.4g}; a day: "
+            f"{self.samples_per_subject_and_day:,.3g}",
             f"time between samples of one subject: {gap}",
-            f"places: {self.places:,} different; the {TOP_PLACES} most frequent hold {self.share_in_top_places:.1%} of all samples",
+            f"places: {self.places:,} different; the {TOP_PLACES} most frequent hold "
+            f"{self.share_in_top_places:.1%} of all samples",
             f"grid: {grid}",
             f"plane: {self.crs or 'local metres'}",
             f"rows dropped: {dropped:,}" + ":" * bool(dropped),

@@ -1,6 +1,9 @@
-"""To the frames of other libraries, and from them where plain reading is not enough. The only file that imports GeoPandas and MovingPandas.
+"""To the frames of other libraries, and from them where plain reading is not enough.
 
-A release holds areas and intervals. Where a format knows only points, a box becomes one only when the caller says how.
+The only file that imports GeoPandas and MovingPandas.
+
+A release holds areas and intervals. Where a format knows only points, a box becomes one only when the caller
+says how.
 """
 
 import warnings
@@ -54,7 +57,10 @@ def to_geopandas(release: Release) -> "GeoDataFrame":
 
 
 def to_scikit_mobility(data: Release | Trajectories, *, box_as: BoxAs | None = None) -> "DataFrame":
-    """Columns uid, datetime (UTC, without a zone as that library has it), lat, lng. box_as: see ``points_of``."""
+    """Columns uid, datetime (UTC, without a zone as that library has it), lat, lng.
+
+    box_as: see ``points_of``.
+    """
     import pandas as pd
 
     names, t_s, lon, lat = degrees_of(data, box_as)
@@ -62,7 +68,10 @@ def to_scikit_mobility(data: Release | Trajectories, *, box_as: BoxAs | None = N
 
 
 def to_positionfixes(data: Release | Trajectories, *, box_as: BoxAs | None = None) -> "GeoDataFrame":
-    """Positionfixes as trackintel defines them: user_id, tracked_at (UTC), geom in WGS 84. box_as: see ``points_of``."""
+    """Positionfixes as trackintel defines them: user_id, tracked_at (UTC), geom in WGS 84.
+
+    box_as: see ``points_of``.
+    """
     geopandas = _geopandas()
     import pandas as pd
 
@@ -73,10 +82,12 @@ def to_positionfixes(data: Release | Trajectories, *, box_as: BoxAs | None = Non
 
 
 def to_movingpandas(data: Release | Trajectories, *, box_as: BoxAs | None = None) -> "TrajectoryCollection":
-    """A collection of MovingPandas: a trajectory for each person or record, times in UTC without a zone, points in WGS 84.
+    """A collection of MovingPandas.
 
-    That library keeps one point for each moment of a trajectory, and no trajectory of a single one; a warning counts what it leaves out.
-    box_as: see ``points_of``.
+    A trajectory for each person or record, times in UTC without a zone, points in WGS 84.
+
+    That library keeps one point for each moment of a trajectory, and no trajectory of a single one; a warning
+    counts what it leaves out. box_as: see ``points_of``.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of libraries that it would like to have
@@ -93,7 +104,8 @@ def to_movingpandas(data: Release | Trajectories, *, box_as: BoxAs | None = None
     kept = kept[kept.groupby("trajectory_id")["t"].transform("size") > 1]
     if len(kept) < len(fixes):
         warnings.warn(
-            f"MovingPandas holds {len(kept)} of {len(fixes)} points: only the first of one moment, and no trajectory of a single moment",
+            f"MovingPandas holds {len(kept)} of {len(fixes)} points: only the first of one moment, and no "
+            "trajectory of a single moment",
             stacklevel=2,
         )
     return TrajectoryCollection(kept.assign(t=kept["t"].dt.tz_localize(None)), "trajectory_id", t="t")
@@ -104,14 +116,16 @@ def points_of(
 ) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
     """(name of the subject or record, seconds, x and y in metres) of every sample.
 
-    Raw samples stand at the centre of their cell, at the beginning of their slot. box_as: "centre" of area and interval, or
-    "first-corner" (lower left, beginning). Raises MisuseError for a release without it: points look exact where a box was honest.
+    Raw samples stand at the centre of their cell, at the beginning of their slot. box_as: "centre" of area
+    and interval, or "first-corner" (lower left, beginning). Raises MisuseError for a release without it:
+    points look exact where a box was honest.
     """
     if isinstance(data, Trajectories) and data.grid is None:
         return np.repeat(np.array(data.ids, dtype=object), data.lengths), data.t, data.x, data.y
     if isinstance(data, Release) and box_as not in _WAYS:
         raise MisuseError(
-            "this release holds areas and intervals, and points would look exact where it is not; say how with box_as="
+            "this release holds areas and intervals, and points would look exact where it is not; say how "
+            "with box_as="
             f"{' or '.join(repr(way) for way in _WAYS)}, or use to_geopandas, which keeps the boxes"
         )
     names = data.trajectory_ids if isinstance(data, Release) else data.ids
@@ -128,11 +142,15 @@ def points_of(
 def degrees_of(
     data: Release | Trajectories, box_as: BoxAs | None
 ) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
-    """(name, seconds, longitude, latitude) of every sample, as ``points_of``; raises MisuseError for local metres as well."""
+    """(name, seconds, longitude, latitude) of every sample, as ``points_of``.
+
+    Raises MisuseError for local metres as well.
+    """
     names, t_s, x_m, y_m = points_of(data, box_as)
     if data.crs is None:
         raise MisuseError(
-            "these data are in local metres without a reference system, so they have no latitude and longitude; read with --crs"
+            "these data are in local metres without a reference system, so they have no latitude and "
+            "longitude; read with --crs"
         )
     lon, lat = transform(data.crs, WGS84, x_m, y_m)
     return names, t_s, lon, lat

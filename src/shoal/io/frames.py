@@ -25,7 +25,8 @@ def open_table(frame: ArrowStream) -> Table:
         reader = pa.RecordBatchReader.from_stream(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(
-            f"{NAME} cannot be turned into Arrow columns; give every column one type (a geopandas frame: its to_arrow())"
+            f"{NAME} cannot be turned into Arrow columns; give every column one type (a geopandas frame: "
+            "its to_arrow())"
         ) from error
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:

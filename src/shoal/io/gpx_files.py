@@ -1,7 +1,8 @@
 """GPX files: every track point of every track, with its position and time.
 
-A GPX file does not say whose it is: the person is the file, by its name; ``--person folder`` takes the folder that holds it instead, for
-people with several files. Way points and routes are plans, not movement, and are left out with a note.
+A GPX file does not say whose it is: the person is the file, by its name; ``--person folder`` takes the folder
+that holds it instead, for people with several files. Way points and routes are plans, not movement, and are
+left out with a note.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,10 @@ _NOT_MOVEMENT: Final = {"wpt", "rtept"}
 
 
 def open_table(path: Path) -> Table:
-    """The track points of one file; one without a time has an empty time. Raises InputError for a file that is no whole GPX."""
+    """The track points of one file; one without a time has an empty time.
+
+    Raises InputError for a file that is no whole GPX.
+    """
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     notes: list[str] = []
@@ -43,7 +47,8 @@ def open_table(path: Path) -> Table:
             ) from error
         if plans:
             notes.append(
-                f"{plans:,} way points and route points of {path.name} are plans, not movement, and were left out"
+                f"{plans:,} way points and route points of {path.name} are plans, not movement, and were "
+                "left out"
             )
         yield 1.0, _batch(path, points, columns)
 

@@ -22,7 +22,8 @@ def open_table(path: Path) -> Table:
         raise InputError(_why(path.name, error)) from error
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        # Text is kept as codes into a dictionary, as the file holds it: a person's id is then decoded once, not once a row.
+        # Text is kept as codes into a dictionary, as the file holds it: a person's id is then decoded once,
+        # not once a row.
         texts = [name for name in columns if is_text(schema.field(name).type)]
         done = 0
         try:
@@ -35,7 +36,8 @@ def open_table(path: Path) -> Table:
             raise InputError(_why(path.name, error)) from error
         if done != n_rows:
             raise InputError(
-                f"{path.name} says it holds {n_rows:,} rows, but has {done:,}; it is damaged: copy or write it again"
+                f"{path.name} says it holds {n_rows:,} rows, but has {done:,}; it is damaged: copy or write "
+                "it again"
             )
 
     return Table(

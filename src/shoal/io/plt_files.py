@@ -22,7 +22,10 @@ _LINES: Final = 1 << 16
 
 
 def open_table(path: Path) -> Table:
-    """The fixes of one file; lines with another number of fields are counted and left out. Raises InputError for a file that is no PLT."""
+    """The fixes of one file; lines with another number of fields are counted and left out.
+
+    Raises InputError for a file that is no PLT.
+    """
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     person = _person(path)
@@ -34,7 +37,8 @@ def open_table(path: Path) -> Table:
                 preamble = list(islice(file, _PREAMBLE_LINES))
                 if len(preamble) < _PREAMBLE_LINES or not preamble[0].startswith("Geolife trajectory"):
                     raise InputError(
-                        f"{path.name} does not begin like a PLT file ('Geolife trajectory' and five more lines); it may be cut off"
+                        f"{path.name} does not begin like a PLT file ('Geolife trajectory' and five more "
+                        "lines); it may be cut off"
                     )
                 while lines := list(islice(file, _LINES)):
                     rows = [fields for line in lines if line.strip() for fields in [line.strip().split(",")]]

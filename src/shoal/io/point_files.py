@@ -1,4 +1,7 @@
-"""Point files for other tools: a folder of GPX files, or of GeoLife's PLT files, one person or record each; complete or absent."""
+"""Point files for other tools: a folder of GPX files, or of GeoLife's PLT files, one person or record each.
+
+Complete or absent.
+"""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -23,8 +26,10 @@ _PREAMBLE: Final = (
     "Geolife trajectory\nWGS 84\nAltitude is in Feet\nReserved 3\n0,2,255,My Track,0,0,2,8421376\n0\n"
 )
 _HOW: Final = {
-    "centre": "Each point is the centre of an area and an interval in which the record was; nobody need have been there.",
-    "first-corner": "Each point is the corner and start of an area and an interval in which the record was; nobody need have been there.",
+    "centre": "Each point is the centre of an area and an interval in which the record was; nobody need "
+    "have been there.",
+    "first-corner": "Each point is the corner and start of an area and an interval in which the record was; "
+    "nobody need have been there.",
 }
 
 
@@ -33,8 +38,9 @@ def write_points(
 ) -> int:
     """Write a new folder with a file for each person or record, named after it; returns how many files.
 
-    gpx: NAME.gpx. plt: NAME/Trajectory/NAME.plt with whole seconds, as GeoLife lays them out. box_as: as for ``points_of``.
-    Raises MisuseError for a release without it, and for local metres; OutputError when the folder exists or cannot be written.
+    gpx: NAME.gpx. plt: NAME/Trajectory/NAME.plt with whole seconds, as GeoLife lays them out. box_as: as for
+    ``points_of``. Raises MisuseError for a release without it, and for local metres; OutputError when the
+    folder exists or cannot be written.
     """
     if how not in _WRITERS:
         raise MisuseError(f"'{how}' is no point format; choose from {', '.join(_WRITERS)}")
@@ -54,13 +60,19 @@ def write_points(
 
 
 def _gpx(name: str, note: str, t_s: Floats, lon: Floats, lat: Floats) -> Iterator[str]:
-    yield '<?xml version="1.0" encoding="UTF-8"?>\n<gpx version="1.1" creator="shoal" xmlns="http://www.topografix.com/GPX/1/1">\n'
+    yield (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<gpx version="1.1" creator="shoal" '
+        'xmlns="http://www.topografix.com/GPX/1/1">\n'
+    )
     if note:
         yield f"<metadata><desc>{escape(note)}</desc></metadata>\n"
     yield f"<trk><name>{escape(name)}</name><trkseg>\n"
     for moment, east, north in zip(t_s.tolist(), lon.tolist(), lat.tolist(), strict=True):
         when = _moment(moment).isoformat().replace("+00:00", "Z")
-        yield f"<trkpt lat={quoteattr(f'{north:.7f}')} lon={quoteattr(f'{east:.7f}')}><time>{when}</time></trkpt>\n"
+        yield (
+            f"<trkpt lat={quoteattr(f'{north:.7f}')} "
+            f"lon={quoteattr(f'{east:.7f}')}><time>{when}</time></trkpt>\n"
+        )
     yield "</trkseg></trk>\n</gpx>\n"
 
 

@@ -1,4 +1,7 @@
-"""From the coordinates of an input to one plane in metres: degrees, planar coordinates of a declared system, local metres."""
+"""From the coordinates of an input to one plane in metres.
+
+Degrees, planar coordinates of a declared system, local metres.
+"""
 
 from typing import Final
 
@@ -19,8 +22,8 @@ FINE: Final = 1 << 30
 class Positions:
     """Reads and checks the positions of one input, batch after batch, and knows the plane they belong on.
 
-    crs: of the input, None = local metres. keeps_degrees: what comes out of ``read`` is (longitude, latitude), still to be
-    projected into ``plane()``; otherwise it is metres of that plane already.
+    crs: of the input, None = local metres. keeps_degrees: what comes out of ``read`` is (longitude,
+    latitude), still to be projected into ``plane()``; otherwise it is metres of that plane already.
     """
 
     def __init__(self, columns: Columns, reading: Reading, name: str) -> None:
@@ -37,11 +40,13 @@ class Positions:
             )
         if self.crs is None and reading.working_crs is not None:
             raise MisuseError(
-                "local metres cannot be projected; leave out working_crs, or say with --crs which plane x and y are of"
+                "local metres cannot be projected; leave out working_crs, or say with --crs which plane x "
+                "and y are of"
             )
         if reading.working_crs is not None and is_geographic(reading.working_crs):
             raise MisuseError(
-                f"working_crs = '{reading.working_crs}' counts in degrees; give a plane in metres, for example EPSG:3035"
+                f"working_crs = '{reading.working_crs}' counts in degrees; give a plane in metres, for "
+                "example EPSG:3035"
             )
         self._name = name
         self._working_crs = reading.working_crs

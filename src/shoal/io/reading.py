@@ -30,8 +30,9 @@ LAST_S: Final = 253_402_300_799.0  # the end of the year 9999, the last that dat
 def read(source: object, *, run: Run | None = None, **settings: Any) -> Trajectories:
     """Trajectories from a file, a folder, a pattern, or a frame that speaks Arrow.
 
-    settings: fields of ``shoal.model.intake.Reading``, such as ``id="caller"``, ``cell_m=500`` or ``snap=False``.
-    Raises InputError when the source cannot be used, MisuseError for a setting that does not exist or cannot work.
+    settings: fields of ``shoal.model.intake.Reading``, such as ``id="caller"``, ``cell_m=500`` or
+    ``snap=False``. Raises InputError when the source cannot be used, MisuseError for a setting that does not
+    exist or cannot work.
     """
     known = [setting.name for setting in fields(Reading)]
     unknown = [name for name in settings if name not in known]
@@ -41,7 +42,10 @@ def read(source: object, *, run: Run | None = None, **settings: Any) -> Trajecto
 
 
 def read_with(source: object, reading: Reading, run: Run | None = None) -> Trajectories:
-    """The same, with the settings as one object: with ``trajectories.intake.reading`` the same rows give the same arrays."""
+    """The same, with the settings as one object.
+
+    With ``trajectories.intake.reading`` the same rows give the same arrays.
+    """
     run = run or Run()
     parts: list[Rows] = []
     taken = take_in(source, reading, run, parts.append)
@@ -90,7 +94,8 @@ def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], N
     check_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
     if not (np.isfinite(reading.min_samples_per_day) and reading.min_samples_per_day >= 0):
         raise MisuseError(
-            f"min_samples_per_day = {reading.min_samples_per_day} must be finite and at least 0; 0 leaves nobody out"
+            f"min_samples_per_day = {reading.min_samples_per_day} must be finite and at least 0; 0 leaves "
+            "nobody out"
         )
     if reading.not_after_s is None:
         reading = replace(reading, not_after_s=_end_of_today_s())
@@ -111,7 +116,10 @@ def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], N
 
 @dataclass(kw_only=True)
 class Taken:
-    """Everything that a source gave besides its rows. keep: takes these; plane: known once all have been read."""
+    """Everything that a source gave besides its rows.
+
+    keep: takes these; plane: known once all have been read.
+    """
 
     keep: Callable[[Rows], None]
     name: str
@@ -151,7 +159,10 @@ class Taken:
 
 
 def _take_tables(source: object, reading: Reading, run: Run, keep: Callable[[Rows], None]) -> Taken:
-    """Read and clean all tables of the source; the first decides the columns, the others must have them too."""
+    """Read and clean all tables of the source.
+
+    The first decides the columns, the others must have them too.
+    """
     name, waiting = openers(source)
     taken: Taken | None = None
     for place, opener in enumerate(waiting):
@@ -221,7 +232,8 @@ def _check_alike(table: Table, taken: Taken, reading: Reading) -> None:
     columns, before = find_columns(table, taken.reading), taken.columns
     if columns.angles != before.angles or (columns.geometry is None) != (before.geometry is None):
         raise InputError(
-            f"{table.name} gives positions in other columns than the files before it; name the columns, or read them apart"
+            f"{table.name} gives positions in other columns than the files before it; name the columns, or "
+            "read them apart"
         )
     if (
         columns.geometry is not None
@@ -229,7 +241,8 @@ def _check_alike(table: Table, taken: Taken, reading: Reading) -> None:
         and (columns.geometry.crs or "local") != taken.reading.crs
     ):
         raise InputError(
-            f"{table.name} is in another coordinate reference system than the files before it; give one for all with --crs"
+            f"{table.name} is in another coordinate reference system than the files before it; give one for "
+            "all with --crs"
         )
     taken.columns = columns
 
@@ -257,7 +270,10 @@ def _take_batch(taken: Taken, table: Table, batch: Any) -> None:
 
 
 def _person_days(taken: Taken, code: Codes, t: Micros) -> Codes:
-    """The code of each row's person-day, whose id is ``<id>@YYYY-MM-DD``; new ones in the order of their first rows."""
+    """The code of each row's person-day, whose id is ``<id>@YYYY-MM-DD``.
+
+    New ones in the order of their first rows.
+    """
     day = t // DAY
     low = int(day.min())
     key = code.astype(np.int64) * (int(day.max()) - low + 1) + (day - low)
@@ -293,7 +309,8 @@ def screen(lengths: Integers, days: float, intake: Intake) -> tuple[Integers, In
     lost = len(lengths) - len(kept)
     if not len(kept):
         raise InputError(
-            f"nobody has {least:g} samples a day, on average over {days:.3g} days; ask for fewer with --min-samples-per-day"
+            f"nobody has {least:g} samples a day, on average over {days:.3g} days; ask for fewer with "
+            "--min-samples-per-day"
         )
     if not lost:
         return kept, intake

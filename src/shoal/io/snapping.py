@@ -1,4 +1,7 @@
-"""From cleaned rows to the arrays of Trajectories: project, snap, sort, and leave out exact duplicates, in little memory."""
+"""From cleaned rows to the arrays of Trajectories.
+
+Project, snap, sort, and leave out exact duplicates, in little memory.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +25,9 @@ LONGEST_S: Final = 1000 * 365.25 * 86_400
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows in input order: code of the subject, time, position. First microseconds and degrees or metres, then the final units.
+    """Some rows in input order: code of the subject, time, position.
+
+    First microseconds and degrees or metres, then the final units.
 
     lat, lon: degrees exactly as given, where points stay as given and came in degrees.
     """
@@ -58,11 +63,13 @@ def check_grid(grid: Grid) -> None:
         raise MisuseError(f"slot_s = {grid.slot_s} is longer than a thousand years; choose a shorter slot")
     if grid.cell_m < FINEST_M:
         raise MisuseError(
-            f"cell_m = {grid.cell_m} is finer than a millimetre; choose at least {FINEST_M}, or keep points with --no-snap"
+            f"cell_m = {grid.cell_m} is finer than a millimetre; choose at least {FINEST_M}, or keep points "
+            "with --no-snap"
         )
     if grid.slot_s * SECOND < 1:
         raise MisuseError(
-            f"slot_s = {grid.slot_s} is finer than a microsecond; choose a longer slot, or keep points with --no-snap"
+            f"slot_s = {grid.slot_s} is finer than a microsecond; choose a longer slot, or keep points with "
+            "--no-snap"
         )
 
 
@@ -127,10 +134,12 @@ def cells(metres: Floats, cell_m: float) -> Integers:
 
 
 def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:
-    """Subjects by id, each one's samples by (t, x, y) without repeats. Empties ``parts``; needs at least one row.
+    """Subjects by id, each one's samples by (t, x, y) without repeats.
 
-    texts: the id of each code. Whole-number columns are packed with the subject into one 64-bit key where that fits, because
-    sorting one key takes a tenth of the time and memory of sorting four columns.
+    Empties ``parts``; needs at least one row.
+
+    texts: the id of each code. Whole-number columns are packed with the subject into one 64-bit key where
+    that fits, because sorting one key takes a tenth of the time and memory of sorting four columns.
     """
     first_row = np.full(len(texts), -1, dtype=np.int64)
     row = sum(len(part.code) for part in parts)
@@ -210,7 +219,10 @@ class Packing:
 
 
 def _sorted_rows(parts: list[Rows], subject_of_code: Integers) -> list[Any]:
-    """The same for rows that fit no 64-bit key: points as given (then latitude and longitude, too), or a very large area and time."""
+    """The same for rows that fit no 64-bit key.
+
+    Points as given (then latitude and longitude, too), or a very large area and time.
+    """
     given = any(part.lat is not None for part in parts)
     filled = [part for part in parts if part.code.size]
     names = ("t", "x", "y", "lat", "lon") if given else ("t", "x", "y")

@@ -30,7 +30,8 @@ FORMATS: Final[Mapping[str, Callable[[Path], Table]]] = {
 def openers(source: object) -> tuple[str, list[Opener]]:
     """A name for messages, and one call for each table of the source, in the order of the files' names.
 
-    Raises InputError when there is nothing to read, MisuseError when the source is neither a path nor a frame.
+    Raises InputError when there is nothing to read, MisuseError when the source is neither a path nor a
+    frame.
     """
     if isinstance(source, str | Path):
         paths = list(files(source))
@@ -40,12 +41,16 @@ def openers(source: object) -> tuple[str, list[Opener]]:
     if isinstance(source, frames.ArrowStream):
         return frames.NAME, [partial(frames.open_table, source)]
     raise MisuseError(
-        f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or a data frame"
+        f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or "
+        "a data frame"
     )
 
 
 def files(source: str | Path) -> Iterator[Path]:
-    """The files that a path, a folder or a pattern names, in the order of their names; raises InputError when there is none."""
+    """The files that a path, a folder or a pattern names, in the order of their names.
+
+    Raises InputError when there is none.
+    """
     source = str(source)
     if (
         not source.strip()
@@ -60,7 +65,8 @@ def files(source: str | Path) -> Iterator[Path]:
         ]
         if not found:
             raise InputError(
-                f"the folder {path.name or source} holds no file that shoal reads; it reads {', '.join(FORMATS)}"
+                f"the folder {path.name or source} holds no file that shoal reads; it reads "
+                f"{', '.join(FORMATS)}"
             )
         yield from sorted(found)
     elif path.exists():
@@ -68,7 +74,8 @@ def files(source: str | Path) -> Iterator[Path]:
             raise InputError(f"shoal does not know the format of {path.name}; it reads {', '.join(FORMATS)}")
         yield path
     elif glob.has_magic(source):
-        matches = sorted(Path(match) for match in glob.glob(source, recursive=True))  # noqa: PTH207  (Path.glob takes no absolute pattern)
+        # Path.glob takes no absolute pattern
+        matches = sorted(Path(match) for match in glob.glob(source, recursive=True))  # noqa: PTH207
         if not matches:
             raise InputError(f"no file matches {source}")
         for match in matches:

@@ -1,4 +1,6 @@
-"""Any source of positions to people on disk, in little memory: rows are spread over buckets by person, each sorted on its own.
+"""Any source of positions to people on disk, in little memory.
+
+Rows are spread over buckets by person, each sorted on its own.
 
 The account of rows is the same as that of reading into memory.
 """
@@ -29,7 +31,8 @@ _ROW: Final = np.dtype([("code", "<i4"), ("t", "<i8"), ("first", "<f8"), ("secon
 def store_people(source: object, reading: Reading, folder: Path, run: Run) -> StoredPeople:
     """Read everything once and keep it in ``folder``; what is already complete there is taken as it is.
 
-    Raises as ``read`` does, MisuseError for points that are not to be snapped, OutputError when the folder cannot be written.
+    Raises as ``read`` does, MisuseError for points that are not to be snapped, OutputError when the folder
+    cannot be written.
     """
     if not reading.snap:
         raise MisuseError("people on disk are snapped to a cell and a slot; leave out --no-snap")
@@ -47,7 +50,10 @@ def store_people(source: object, reading: Reading, folder: Path, run: Run) -> St
 
 
 class _Spill:
-    """Rows on disk, spread over buckets by their person. first_row: of each person, in the order of the input."""
+    """Rows on disk, spread over buckets by their person.
+
+    first_row: of each person, in the order of the input.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "spill"

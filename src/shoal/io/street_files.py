@@ -1,7 +1,10 @@
-"""Street graphs from files and frames: tables of nodes and edges (Parquet, CSV, GeoDataFrames) and GraphML as OSMnx writes it.
+"""Street graphs from files and frames.
 
-Nothing is downloaded. Columns are recognised by their usual names: nodes ``node_id``, ``osmid`` or ``id`` with ``lat, lon`` or ``x, y``;
-edges ``u, v`` with ``length_m`` or ``length`` and a shape in ``geometry`` (well-known binary or text) or ``geom_lon, geom_lat``, if any.
+Tables of nodes and edges (Parquet, CSV, GeoDataFrames) and GraphML as OSMnx writes it.
+
+Nothing is downloaded. Columns are recognised by their usual names: nodes ``node_id``, ``osmid`` or ``id``
+with ``lat, lon`` or ``x, y``; edges ``u, v`` with ``length_m`` or ``length`` and a shape in ``geometry``
+(well-known binary or text) or ``geom_lon, geom_lat``, if any.
 """
 
 import re
@@ -32,13 +35,15 @@ Shapes = list[tuple[Floats, Floats] | None]
 def read_streets(nodes: Any, edges: Any | None = None, *, crs: str | None = None) -> StreetGraph:
     """A street graph from a table of nodes and one of edges (paths, frames), or from one GraphML file.
 
-    crs: the system of x and y, where the input does not say it; None = the plane of the trajectories. Degrees in columns lat and lon
-    are WGS 84. Raises InputError for a missing column or file, an edge to an unknown node, a negative length.
+    crs: the system of x and y, where the input does not say it; None = the plane of the trajectories. Degrees
+    in columns lat and lon are WGS 84. Raises InputError for a missing column or file, an edge to an unknown
+    node, a negative length.
     """
     if edges is None:
         if not isinstance(nodes, str | Path) or Path(nodes).suffix.lower() != ".graphml":
             raise InputError(
-                "a street graph needs its nodes and its edges (--streets-nodes and --streets-edges), or one .graphml file"
+                "a street graph needs its nodes and its edges (--streets-nodes and --streets-edges), or one "
+                ".graphml file"
             )
         return _graphml(Path(nodes), crs)
     node_table, edge_table = _table(nodes, "nodes"), _table(edges, "edges")
@@ -80,7 +85,8 @@ def _graph(
     unknown = sum(str(end) not in place for end in (*u, *v))
     if unknown:
         raise InputError(
-            f"{unknown} ends of edges name a node that the street graph does not hold; give nodes and edges of one graph"
+            f"{unknown} ends of edges name a node that the street graph does not hold; give nodes and edges "
+            "of one graph"
         )
     first, last = (np.array([place[str(end)] for end in ends], dtype=np.int64) for ends in (u, v))
     parts = [
@@ -119,7 +125,8 @@ def _table(source: Any, what: str) -> pa.Table:
             raise InputError(f"{path} does not exist; give the table of the street graph's {what}") from error
         except (pa.ArrowException, OSError) as error:
             raise InputError(
-                f"{path} cannot be read as a table of the street graph's {what} (Parquet, or CSV with a header)"
+                f"{path} cannot be read as a table of the street graph's {what} (Parquet, or CSV with a "
+                "header)"
             ) from error
     if hasattr(source, "geometry") and hasattr(source, "reset_index"):
         crs = None if source.crs is None else source.crs.to_wkt()
@@ -141,7 +148,10 @@ def _table(source: Any, what: str) -> pa.Table:
 
 
 def _crs_of(table: pa.Table) -> str | None:
-    """The system that the table's metadata names: of a GeoDataFrame, or of GeoParquet (whose default is longitude and latitude)."""
+    """The system that the table's metadata names.
+
+    Of a GeoDataFrame, or of GeoParquet (whose default is longitude and latitude).
+    """
     metadata = table.schema.metadata or {}
     if b"streets_crs" in metadata:
         return str(metadata[b"streets_crs"].decode())
@@ -214,7 +224,10 @@ def _shape(value: Any) -> tuple[Floats, Floats] | None:
 
 
 def _graphml(path: Path, crs: str | None) -> StreetGraph:
-    """A GraphML file as OSMnx or networkx writes it: x and y of nodes, length and geometry (text) of edges, crs of the graph."""
+    """A GraphML file as OSMnx or networkx writes it.
+
+    X and y of nodes, length and geometry (text) of edges, crs of the graph.
+    """
     try:
         content = path.read_bytes()
         if b"<!DOCTYPE" in content or b"<!ENTITY" in content:

@@ -18,7 +18,10 @@ BATCH_ROWS: Final = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Geometry:
-    """A column of points as well-known binary. crs: text that pyproj reads; None = the file says it is unknown."""
+    """A column of points as well-known binary.
+
+    crs: text that pyproj reads; None = the file says it is unknown.
+    """
 
     column: str
     crs: str | None = DEFAULT_CRS
@@ -28,8 +31,9 @@ class Geometry:
 class Table:
     """One opened input, to be read once.
 
-    name: for messages. batches: given the columns wanted, (share of the input read so far, rows) pairs in file order.
-    unreadable: rows by reason that never reach a batch, and notes: both filled while batches are drawn.
+    name: for messages. batches: given the columns wanted, (share of the input read so far, rows) pairs in
+    file order. unreadable: rows by reason that never reach a batch, and notes: both filled while batches are
+    drawn.
     """
 
     name: str
@@ -41,7 +45,9 @@ class Table:
 
 
 def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:
-    """The point column of a GeoParquet file or a GeoArrow frame; a bare binary column named ``geometry`` counts as one.
+    """The point column of a GeoParquet file or a GeoArrow frame.
+
+    A bare binary column named ``geometry`` counts as one.
 
     Raises InputError when the column is encoded otherwise than as well-known binary.
     """
@@ -53,7 +59,8 @@ def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:
             return None
         if own.get("encoding", "WKB") != "WKB":
             raise InputError(
-                f"the geometry of {name} is encoded as {own['encoding']}; write it as WKB, or give lat and lon columns"
+                f"the geometry of {name} is encoded as {own['encoding']}; write it as WKB, or give lat and "
+                "lon columns"
             )
         return Geometry(column=column, crs=_crs_text(own["crs"]) if "crs" in own else DEFAULT_CRS)
     for index, column_field in enumerate(schema):

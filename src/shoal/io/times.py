@@ -1,7 +1,7 @@
 """Times of any common kind to whole microseconds since 1970-01-01 UTC, a whole column at a time.
 
-Understood: Arrow timestamps and dates, ISO 8601 text with or without a zone, and numbers, whose unit is given or
-recognised by their size. No zone means UTC.
+Understood: Arrow timestamps and dates, ISO 8601 text with or without a zone, and numbers, whose unit is given
+or recognised by their size. No zone means UTC.
 """
 
 from typing import Any, Final
@@ -42,10 +42,12 @@ LAYOUTS: Final = tuple(
 
 
 class Times:
-    """Turns the time columns of one input, batch after batch, into microseconds; the unit of numbers is decided once.
+    """Turns the time columns of one input, batch after batch, into microseconds.
 
-    unit: "s", "ms", "us", "ns", a duration such as "1min" for counted steps, or None = recognise. naive, zoned: rows read
-    from dates and times without and with a zone.
+    The unit of numbers is decided once.
+
+    unit: "s", "ms", "us", "ns", a duration such as "1min" for counted steps, or None = recognise. naive,
+    zoned: rows read from dates and times without and with a zone.
     """
 
     def __init__(self, unit: str | None) -> None:
@@ -58,7 +60,10 @@ class Times:
             duration_s(unit)
 
     def microseconds(self, column: pa.Array, where: str) -> tuple[Micros, Bools]:
-        """int64 [n] and whether each could be read. Raises InputError when the column's type holds no times."""
+        """int64 [n] and whether each could be read.
+
+        Raises InputError when the column's type holds no times.
+        """
         column = plain(column)
         kind = column.type
         if is_text(kind):
@@ -86,7 +91,8 @@ class Times:
                 )
             else:
                 said.append(
-                    f"times are numbers, read as {UNIT_WORDS[self.unit]} since 1970 by their size; --time-unit overrides"
+                    f"times are numbers, read as {UNIT_WORDS[self.unit]} since 1970 by their size; "
+                    "--time-unit overrides"
                 )
         if self.naive and not self.zoned:
             said.append("times without a zone are taken as UTC")
@@ -115,7 +121,10 @@ class Times:
         return _scaled(values, self.unit), readable
 
     def _from_text(self, text: pa.Array) -> tuple[Micros, Bools]:
-        """Numbers or dates written as text; the common whole-column cases first, because they are many times faster."""
+        """Numbers or dates written as text.
+
+        The common whole-column cases first, because they are many times faster.
+        """
         text = pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text)
         for kind in (pa.int64(), pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
             try:
@@ -140,7 +149,10 @@ class Times:
 
 
 def _scaled(values: npt.NDArray[Any], unit: str) -> Micros:
-    """Microseconds from numbers in a unit; far past and future stay far, without overflow. Integers stay exact."""
+    """Microseconds from numbers in a unit; far past and future stay far, without overflow.
+
+    Integers stay exact.
+    """
     if unit == "ns":
         scaled = np.clip(np.floor_divide(values, 1000), -LIMIT, LIMIT)
     else:

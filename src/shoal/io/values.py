@@ -1,4 +1,7 @@
-"""From Arrow columns to NumPy arrays, whole columns at a time: numbers (also written as text), ids as codes, WKB points."""
+"""From Arrow columns to NumPy arrays, whole columns at a time.
+
+Numbers (also written as text), ids as codes, WKB points.
+"""
 
 import math
 from decimal import Decimal
@@ -20,7 +23,10 @@ WKB_POINT_BYTES: Final = 21
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """The column without dictionary, extension or view around its values; bytes that hold text as text, trimmed."""
+    """The column without dictionary, extension or view around its values.
+
+    Bytes that hold text as text, trimmed.
+    """
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
     if pa.types.is_dictionary(column.type):
@@ -76,7 +82,9 @@ def filled(column: pa.Array) -> Bools:
 
 
 def points(column: pa.Array) -> tuple[Floats, Floats, Bools]:
-    """x, y and whether each is a point, from well-known binary; byte orders, Z and M, and an SRID are understood.
+    """x, y and whether each is a point, from well-known binary.
+
+    Byte orders, Z and M, and an SRID are understood.
 
     Anything else than a point counts as unreadable; an empty point comes out as nan.
     """
@@ -96,7 +104,8 @@ def points(column: pa.Array) -> tuple[Floats, Floats, Bools]:
         kind = _gather(data, offsets[rows] + 1, f"{order}u4")
         has_srid = (kind & 0x20000000) != 0
         start = offsets[rows] + 5 + 4 * has_srid
-        # Types 1, 1001, 2001, 3001 are points with or without Z and M; EWKB marks Z, M and an SRID in the top bits instead.
+        # Types 1, 1001, 2001, 3001 are points with or without Z and M; EWKB marks Z, M and an SRID in the top
+        # bits instead.
         is_point = np.isin(kind & 0x0FFFFFFF, (1, 1001, 2001, 3001)) & (
             start + 16 <= offsets[rows] + lengths[rows]
         )
@@ -127,7 +136,10 @@ class Names:
         self._code_of: dict[str, int] = {}
 
     def codes(self, column: pa.Array, where: str) -> Codes:
-        """int32 [n]: the code of each row's id, -1 where it is empty. Raises InputError for ids of an unusable type."""
+        """int32 [n]: the code of each row's id, -1 where it is empty.
+
+        Raises InputError for ids of an unusable type.
+        """
         if isinstance(column.type, pa.BaseExtensionType):
             column = column.storage
         if pa.types.is_nested(column.type):

@@ -14,9 +14,10 @@ _STEP = 8  # places or bins that are added before it is looked whether anybody i
 class Ranked(NamedTuple):
     """What the bounds need, by rank: so it is read from front to back, not here and there.
 
-    stratum: so many ranks have no one behind them who is shorter; within them, neighbours in rank are neighbours in space.
-    lengths: [n] samples of each rank. main_place, main_weight: [n] the place with most of its samples, and how many those are.
-    The rest: the places and bins of each rank, as in Places and Hours.
+    stratum: so many ranks have no one behind them who is shorter; within them, neighbours in rank are
+    neighbours in space. lengths: [n] samples of each rank. main_place, main_weight: [n] the place with most
+    of its samples, and how many those are. The rest: the places and bins of each rank, as in Places and
+    Hours.
     """
 
     stratum: int
@@ -35,7 +36,9 @@ class Ranked(NamedTuple):
 def add_least_costs(
     offsets: Integers, own: Numbers, weights: Numbers, r: int, table: Numbers, limit: Any, sums: Numbers
 ) -> Any:
-    """Add to sums[lane] the weighted least costs of a rank's places, or bins, to the subject of each lane. table: int16 [P, LANES].
+    """Add to sums[lane] the weighted least costs of a rank's places, or bins, to the subject of each lane.
+
+    table: int16 [P, LANES].
 
     Returns how many lanes stay below the limit; ends early once none does, since sums only grow.
     """

@@ -1,4 +1,7 @@
-"""Greedy clusters around pivots, within a largest radius (Abul, Bonchi and Nanni 2008, the clustering of NWA; as we know it)."""
+"""Greedy clusters around pivots, within a largest radius (Abul, Bonchi and Nanni 2008, the clustering of NWA.
+
+As we know it).
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +16,11 @@ Flags = npt.NDArray[np.bool_]
 def cluster_within(distances: Floats, k: int, radius: float) -> Integers:
     """The pivot of everybody's cluster: int64 [n], a pivot its own, -1 = in no cluster.
 
-    distances: [n, n], symmetric, zeros on the diagonal. The first pivot is farthest from the one with the least sum of distances, each
-    next one is farthest from the pivot before it, among those that no cluster holds and that have not failed. With its k - 1 nearest
-    in no cluster it makes one, unless the last of these lies beyond ``radius``. Whoever is left joins the nearest pivot within
-    ``radius``, of equally near ones the first made. Other ties: the first person.
+    distances: [n, n], symmetric, zeros on the diagonal. The first pivot is farthest from the one with the
+    least sum of distances, each next one is farthest from the pivot before it, among those that no cluster
+    holds and that have not failed. With its k - 1 nearest in no cluster it makes one, unless the last of
+    these lies beyond ``radius``. Whoever is left joins the nearest pivot within ``radius``, of equally near
+    ones the first made. Other ties: the first person.
     """
     n = len(distances)
     pivot_of = np.full(n, -1)

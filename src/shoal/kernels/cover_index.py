@@ -1,7 +1,7 @@
 """Who is covered: loops over boxes that are sorted by one axis, in classes of similar length.
 
-Class L holds the boxes whose extent along the axis is at most 2**L, sorted by their start, so the boxes that may hold a position
-start in a known range, and every box stands in the index once.
+Class L holds the boxes whose extent along the axis is at most 2**L, sorted by their start, so the boxes that
+may hold a position start in a known range, and every box stands in the index once.
 """
 
 import math
@@ -14,7 +14,10 @@ from shoal.runtime.compiled import compiled
 
 @compiled
 def first_not_below(values: Integers, low: int, high: int, wanted: int) -> int:
-    """Position of the first of values[low:high] (ascending) that is at least ``wanted``; ``high`` where there is none."""
+    """Position of the first of values[low:high] (ascending) that is at least ``wanted``.
+
+    ``high`` where there is none.
+    """
     while low < high:
         middle = (low + high) // 2
         if values[middle] < wanted:
@@ -38,7 +41,10 @@ def _advance(
     touched: Integers,
     n_touched: int,
 ) -> tuple[int, int]:
-    """Raise ``fits`` of the records that cover this sample and all ``point`` before it; how many those are, and how many were touched."""
+    """Raise ``fits`` of the records that cover this sample and all ``point`` before it.
+
+    How many those are, and how many were touched.
+    """
     left = 0
     for level in range(len(class_offsets) - 1):
         end = class_offsets[level + 1]
@@ -135,7 +141,10 @@ def expected_visits(
 
 @compiled
 def _density(low: float, high: float, seen: float, noise: float) -> float:
-    """Density of an observation ``seen`` of a position that is uniform in [low, high), with Gaussian noise; mean over the interval."""
+    """Density of an observation ``seen`` of a position that is uniform in [low, high), with Gaussian noise.
+
+    Mean over the interval.
+    """
     scale = noise * math.sqrt(2.0)
     return 0.5 * (math.erf((high - seen) / scale) - math.erf((low - seen) / scale)) / (high - low)
 

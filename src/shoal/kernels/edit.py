@@ -1,7 +1,8 @@
 """Edit distance on real sequences (EDR): how many samples separate two trajectories, and which become which.
 
-A sample is t seconds, x and y metres; each trajectory ascends by t. Two samples match when they differ by at most ``reach_m`` in x and
-in y and by at most ``reach_s`` in t. Inserting, deleting or replacing one counts 1 (Chen, Oezsu and Oria 2005, Def. 4).
+A sample is t seconds, x and y metres; each trajectory ascends by t. Two samples match when they differ by at
+most ``reach_m`` in x and in y and by at most ``reach_s`` in t. Inserting, deleting or replacing one counts 1
+(Chen, Oezsu and Oria 2005, Def. 4).
 """
 
 from typing import Final
@@ -29,7 +30,10 @@ def edit_distances(
     reach_s: float,
     distances: Integers,
 ) -> None:
-    """Set distances [n] from trajectory ``first`` to each later one; 62 cells of the table at once (Myers 1999; Hyyroe 2003, blocks)."""
+    """Set distances [n] from trajectory ``first`` to each later one.
+
+    62 cells of the table at once (Myers 1999; Hyyroe 2003, blocks).
+    """
     start, end = offsets[first], offsets[first + 1]
     words = (end - start + _BITS - 1) // _BITS
     plus, minus, equal = np.empty(words, np.int64), np.empty(words, np.int64), np.empty(words, np.int64)
@@ -84,10 +88,12 @@ def align(
     reach_s: float,
     speed_m_s: float,
 ) -> Integers:
-    """Which sample of (t, x, y) becomes each of (at_t, at_x, at_y): int64 [len(at_t)], -1 = none, so that one has to be created.
+    """Which sample of (t, x, y) becomes each of (at_t, at_x, at_y).
 
-    An optimal script of edits; among those with as few edits the one that moves the samples least, a second counting ``speed_m_s``
-    metres; then replacing before deleting before creating, from the end.
+    Int64 [len(at_t)], -1 = none, so that one has to be created.
+
+    An optimal script of edits; among those with as few edits the one that moves the samples least, a second
+    counting ``speed_m_s`` metres; then replacing before deleting before creating, from the end.
     """
     m, n = len(t), len(at_t)
     step = np.empty((m + 1, n + 1), np.uint8)

@@ -1,4 +1,7 @@
-"""Where the effort to somebody's nearest others comes from: its parts and the tail of its sample stretches (glove.txt, Sec. 5.3)."""
+"""Where the effort to somebody's nearest others comes from.
+
+Its parts and the tail of its sample stretches (glove.txt, Sec. 5.3).
+"""
 
 from typing import Any
 
@@ -26,7 +29,8 @@ def boxes_of(all_boxes: Samples, first: int, end: int) -> Samples:
 def pair_stretches(a: Samples, b: Samples, scale: Scale, space: Numbers, time: Numbers) -> int:
     """Fill in the spatial and temporal cost of each sample of the longer, and return how many there are.
 
-    a stands before b in canonical order. With equal lengths the longer is the one whose direction costs more, then a (semantics 1.2).
+    a stands before b in canonical order. With equal lengths the longer is the one whose direction costs more,
+    then a (semantics 1.2).
     """
     longer_is_b = len(b.t_start) > len(a.t_start)
     if len(a.t_start) == len(b.t_start):
@@ -43,7 +47,10 @@ def pair_stretches(a: Samples, b: Samples, scale: Scale, space: Numbers, time: N
 
 @compiled
 def tail_weight(values: Numbers) -> float:
-    """(Q99 - Q50) / (Q75 - Q50), each between its two neighbours in proportion; nan where the last two are equal. Sorts ``values``."""
+    """(Q99 - Q50) / (Q75 - Q50), each between its two neighbours in proportion.
+
+    Nan where the last two are equal. Sorts ``values``.
+    """
     values.sort()
     quantiles = np.empty(3)
     for place, share in enumerate((0.5, 0.75, 0.99)):
@@ -66,9 +73,12 @@ def gap_parts(
     tails: Floats,
     longest: int,
 ) -> Any:
-    """Fill parts [n, 2] and tails [n, 3] of these subjects: mean costs in space and time, and the tails of both together, space, time.
+    """Fill parts [n, 2] and tails [n, 3] of these subjects.
 
-    boxes, offsets: raw samples of all subjects as boxes of one cell and slot; neighbours: [n, c]; longest: most samples of one subject.
+    Mean costs in space and time, and the tails of both together, space, time.
+
+    boxes, offsets: raw samples of all subjects as boxes of one cell and slot; neighbours: [n, c]; longest:
+    most samples of one subject.
     """
     count = neighbours.shape[1]
     space, time = (

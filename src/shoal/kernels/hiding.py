@@ -1,4 +1,7 @@
-"""Who hides whom at the least cost: k-merge costs within a neighbourhood, and the assignment that gives everybody one hider each turn."""
+"""Who hides whom at the least cost.
+
+K-merge costs within a neighbourhood, and the assignment that gives everybody one hider each turn.
+"""
 
 from typing import Final, NamedTuple
 
@@ -13,7 +16,10 @@ _FORBIDDEN: Final = 1 << 48
 
 
 class Pieces(NamedTuple):
-    """What each subject did in each epoch: piece p owns the samples first[p] to end[p] of t, x, y, ascending by t."""
+    """What each subject did in each epoch.
+
+    Piece p owns the samples first[p] to end[p] of t, x, y, ascending by t.
+    """
 
     t: Integers
     x: Integers
@@ -23,7 +29,10 @@ class Pieces(NamedTuple):
 
 
 class Past(NamedTuple):
-    """hiders: int64 [subjects, most]; the first used[s] of row s have hidden subject s before and must not again."""
+    """hiders: int64 [subjects, most].
+
+    The first used[s] of row s have hidden subject s before and must not again.
+    """
 
     hiders: Integers
     used: Integers
@@ -31,7 +40,10 @@ class Past(NamedTuple):
 
 @compiled
 def _merged_cost(pieces: Pieces, a: int, b: int, merged: Integers, room: Integers) -> int:
-    """The k-merge cost of two pieces (Eq. 7). merged: int64 [4, m], room: [ROWS, m + 1], scratch for the m samples of both or more."""
+    """The k-merge cost of two pieces (Eq. 7).
+
+    merged: int64 [4, m], room: [ROWS, m + 1], scratch for the m samples of both or more.
+    """
     t = pieces.t
     i, j = pieces.first[a], pieces.first[b]
     end_a, end_b = pieces.end[a], pieces.end[b]
@@ -58,8 +70,8 @@ def _merged_cost(pieces: Pieces, a: int, b: int, merged: Integers, room: Integer
 def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
     """[n, n] costs between all pairs of these pieces, 0 on the diagonal.
 
-    A pair's cost is its k-merge cost and ``space_weight`` times the sides of its hull, dx + dy. The k-merge cost is that of the hull
-    when either piece has a single time.
+    A pair's cost is its k-merge cost and ``space_weight`` times the sides of its hull, dx + dy. The k-merge
+    cost is that of the hull when either piece has a single time.
     """
     n = len(chosen)
     hull = np.empty((6, n), dtype=np.int64)
@@ -195,8 +207,8 @@ def generalize_pieces(
 ) -> None:
     """k-merge of each chosen piece with its guests, the pieces of all that hide it there.
 
-    guests guest_starts[i] to guest_starts[i + 1] belong to chosen[i]. Boxes [., 6] of piece i stand from room[i] on, counts[i] of them;
-    there are at most as many as the piece has samples.
+    guests guest_starts[i] to guest_starts[i + 1] belong to chosen[i]. Boxes [., 6] of piece i stand from
+    room[i] on, counts[i] of them; there are at most as many as the piece has samples.
     """
     for i in range(len(chosen)):
         members = np.concatenate((chosen[i : i + 1], guests[guest_starts[i] : guest_starts[i + 1]]))

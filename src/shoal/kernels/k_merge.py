@@ -10,14 +10,18 @@ from shoal.runtime.compiled import compiled
 NONE: Final = -1
 IMPOSSIBLE: Final = 1 << 60
 ROWS: Final = 15  # of the room that a merge needs; many small merges share one
-_SHORT: Final = 8  # stamps that are looked at one by one sooner than sorted into levels; measured, any value gives the same result
+# stamps that are looked at one by one sooner than sorted into levels; measured, any value gives the same
+# result
+_SHORT: Final = 8
 
 
 class Stamps(NamedTuple):
-    """The distinct times of m samples and the hull of the cells at each: no cut may fall between samples of equal time.
+    """The distinct times of m samples and the hull of the cells at each.
 
-    starts: int64 [s + 1], where each begins; t, x_low, x_high, y_low, y_high: [s]. latest: [s], for each stamp h the greatest g for
-    which stamps g..h hold a sample of every owner, NONE where there is none.
+    No cut may fall between samples of equal time.
+
+    starts: int64 [s + 1], where each begins; t, x_low, x_high, y_low, y_high: [s]. latest: [s], for each
+    stamp h the greatest g for which stamps g..h hold a sample of every owner, NONE where there is none.
     """
 
     starts: Integers
@@ -31,7 +35,10 @@ class Stamps(NamedTuple):
 
 @compiled
 def stamps_of(t: Integers, x: Integers, y: Integers, owner: Integers, k: int, room: Integers) -> Stamps:
-    """t: [m] ascending; owner: [m] in 0..k-1, each present. room: int64 [ROWS, m + 1] or more, where all is written."""
+    """t: [m] ascending; owner: [m] in 0..k-1, each present.
+
+    room: int64 [ROWS, m + 1] or more, where all is written.
+    """
     starts, when, x_low, x_high, y_low, y_high, latest, met = (
         room[0],
         room[1],
@@ -81,13 +88,16 @@ def _one_by_one(stamps: Stamps, cost: Integers, h: int, lowest: int) -> int:
 
 @compiled
 def least_costs(stamps: Stamps, room: Integers) -> Integers:
-    """[s + 1], in the room of the stamps: what the best partition of the first h stamps into complete runs costs (Eq. 7).
+    """[s + 1], in the room of the stamps.
+
+    What the best partition of the first h stamps into complete runs costs (Eq. 7).
 
     IMPOSSIBLE where there is none.
 
-    A run of stamps g..h can be split into two complete runs exactly when g <= P(P(h) - 1), with P the latest complete start: the
-    candidates for g are the range above it, up to P(h), and stay the same until P(h) moves. Of a long range the hulls back from P(h)
-    are kept, and candidates whose runs have equal sides are one level: cost[g] - t[g] sides decides among them for every later h.
+    A run of stamps g..h can be split into two complete runs exactly when g <= P(P(h) - 1), with P the latest
+    complete start: the candidates for g are the range above it, up to P(h), and stay the same until P(h)
+    moves. Of a long range the hulls back from P(h) are kept, and candidates whose runs have equal sides are
+    one level: cost[g] - t[g] sides decides among them for every later h.
     """
     t, x_low, x_high, y_low, y_high, latest = (
         stamps.t,

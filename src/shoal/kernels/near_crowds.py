@@ -11,7 +11,10 @@ from shoal.runtime.compiled import compiled
 
 
 class Crowds(NamedTuple):
-    """Everybody's boxes, by slot: those of slot s from starts[s] to stops[s]. sizes: [n] people in each slot; outline: of each slot."""
+    """Everybody's boxes, by slot: those of slot s from starts[s] to stops[s].
+
+    sizes: [n] people in each slot; outline: of each slot.
+    """
 
     boxes: Samples
     starts: Integers
@@ -112,7 +115,10 @@ def possible_slots(
 
 @compiled
 def fill_floors(people: People, other: int, room: Reach) -> Any:
-    """Fill room.spaces and room.floors for a person's samples beside the crowd that searches; returns the sum of the floors."""
+    """Fill room.spaces and room.floors for a person's samples beside the crowd that searches.
+
+    Returns the sum of the floors.
+    """
     places, hours, raw = people.places, people.hours, people.raw
     total = np.int64(0)
     first = raw.offsets[other]
@@ -172,7 +178,10 @@ def nearest_to_crowd(
     possible: Integers,
     scale: Scale,
 ) -> None:
-    """Offer to ``slot`` all other living slots with an effort below ``threshold``. possible: room for as many as there are living."""
+    """Offer to ``slot`` all other living slots with an effort below ``threshold``.
+
+    possible: room for as many as there are living.
+    """
     boxes, size = boxes_of(crowds, slot), crowds.sizes[slot]
     least_costs_to_boxes(people.places, boxes, size, scale, room.places)
     least_waits_to_boxes(people.hours, boxes, size, scale, room.waits)

@@ -20,9 +20,9 @@ _AT_ONCE = 256  # compared before the lists are looked at again
 class Places(NamedTuple):
     """Places of all subjects: cells where few enough are in use, else squares of several cells.
 
-    costs: [P, P] least spatial cost between two places, at most half. x, y: [P] lower corners; side: cells along each, 1 = exact
-    costs. of_sample: [m].
-    offsets [n + 1], own, weights: the distinct places of each subject and how many of its samples are at each.
+    costs: [P, P] least spatial cost between two places, at most half. x, y: [P] lower corners; side: cells
+    along each, 1 = exact costs. of_sample: [m]. offsets [n + 1], own, weights: the distinct places of each
+    subject and how many of its samples are at each.
     """
 
     costs: Numbers
@@ -62,11 +62,11 @@ class People(NamedTuple):
 class Field(NamedTuple):
     """Room for the field of one subject, and the span of time it stands in.
 
-    table, rows: room for [samples of b + 2, width] and [places of b, width], which lie close together, however many places there are.
-    column: [P] of each place; place: [P + 1] of each column; width: [1] columns in use. A place from which all of b is too far costs half
-    wherever b is: all such share column 0. position: [P] of b's places. events: slots of the table's rows; row_at: the first row not
-    before the start of each bin of 1 << shift slots.
-    longest: most samples of one subject; least_spaces: room for raw_sum.
+    table, rows: room for [samples of b + 2, width] and [places of b, width], which lie close together,
+    however many places there are. column: [P] of each place; place: [P + 1] of each column; width: [1]
+    columns in use. A place from which all of b is too far costs half wherever b is: all such share column 0.
+    position: [P] of b's places. events: slots of the table's rows; row_at: the first row not before the start
+    of each bin of 1 << shift slots. longest: most samples of one subject; least_spaces: room for raw_sum.
     """
 
     table: Numbers
@@ -85,9 +85,12 @@ class Field(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """The nearest others of each subject found so far, [n, c], least effort first, of equals the first; count: [n] how many.
+    """The nearest others of each subject found so far, [n, c], least effort first, of equals the first.
 
-    wanted: [n] whose nearest are asked for. tally: [2] pairs that passed the spatial bound, pairs evaluated to the end.
+    Count: [n] how many.
+
+    wanted: [n] whose nearest are asked for. tally: [2] pairs that passed the spatial bound, pairs evaluated
+    to the end.
     """
 
     partner: Numbers

@@ -14,9 +14,9 @@ MOST_PATCHES = 8
 class Outline(NamedTuple):
     """Where and when the boxes of each slot are, roughly.
 
-    around: [n, 4] first and last x, first and last y of all boxes.
-    patches: [n, MOST_PATCHES, 4] the same of rectangles that together hold all boxes, n_patches[s] of them in use.
-    waits: [n, bins] least slots between any slot of a bin of 1 << shift slots and any box. longest: [n] slots of its longest box.
+    around: [n, 4] first and last x, first and last y of all boxes. patches: [n, MOST_PATCHES, 4] the same of
+    rectangles that together hold all boxes, n_patches[s] of them in use. waits: [n, bins] least slots between
+    any slot of a bin of 1 << shift slots and any box. longest: [n] slots of its longest box.
     """
 
     around: Integers
@@ -30,8 +30,9 @@ class Outline(NamedTuple):
 class Reach(NamedTuple):
     """Room for what is known of a crowd that searches.
 
-    places: [P] what one person's sample at each place costs in space at least, and waits: [bins of Hours] in time, both times size + 1.
-    spaces, floors: for each box of the longer of two slots, bounds below its cost in space and in all, times the size of both.
+    places: [P] what one person's sample at each place costs in space at least, and waits: [bins of Hours] in
+    time, both times size + 1. spaces, floors: for each box of the longer of two slots, bounds below its cost
+    in space and in all, times the size of both.
     """
 
     places: Integers
@@ -154,8 +155,9 @@ def lowest_sum_to_outline(
 ) -> Any:
     """A bound below the sum of a's boxes to those in slot b, times n_a + n_b; ends early above ``limit``.
 
-    Fills room.spaces and room.floors unless it ends early. With gap g on an axis, and d_a, d_b the lengths of both, the hull H costs
-    n_a (H - d_a) + n_b (H - d_b), which is at least (n_a + n_b) g + n_b (d_a - D) if no box of b is longer than D.
+    Fills room.spaces and room.floors unless it ends early. With gap g on an axis, and d_a, d_b the lengths of
+    both, the hull H costs n_a (H - d_a) + n_b (H - d_b), which is at least (n_a + n_b) g + n_b (d_a - D) if
+    no box of b is longer than D.
     """
     m, both = len(a.t_start), n_a + n_b
     cap = both * scale.half

@@ -30,8 +30,8 @@ def numbered_cells(row: Integers, column: Integers, seen: Numbers) -> tuple[Numb
 def own_places(offsets: Integers, number: Numbers, count: int) -> tuple[Numbers, Integers, Numbers, Numbers]:
     """Distinct values of ``number`` within each subject, in order of first appearance.
 
-    Returns which of its subject's distinct values each sample has [m], where each subject's begin [n + 1], the distinct values, and
-    how many samples have each. count: ``number`` is below it.
+    Returns which of its subject's distinct values each sample has [m], where each subject's begin [n + 1],
+    the distinct values, and how many samples have each. count: ``number`` is below it.
     """
     n, m = len(offsets) - 1, len(number)
     local = np.empty(m, dtype=np.int32)

@@ -1,4 +1,7 @@
-"""Trajectories as functions of time: where they are between fixes, and whether one stays within a radius of another."""
+"""Trajectories as functions of time.
+
+Where they are between fixes, and whether one stays within a radius of another.
+"""
 
 from typing import NamedTuple
 
@@ -12,7 +15,10 @@ Integers = npt.NDArray[np.int64]
 
 
 class Lines(NamedTuple):
-    """Broken lines through points in the order of time; line i owns points offsets[i] to offsets[i + 1], at least one."""
+    """Broken lines through points in the order of time.
+
+    Line i owns points offsets[i] to offsets[i + 1], at least one.
+    """
 
     offsets: Integers
     t: Floats
@@ -113,9 +119,12 @@ def count_near(
 
 @compiled
 def distances_in_time(raw: Lines, published: Lines, record_of: Integers, found: Floats) -> None:
-    """Set found [m]: how far each raw point is from its line's record at the same time; nan where that has no place then.
+    """Set found [m]: how far each raw point is from its line's record at the same time.
 
-    record_of: [n], the published line of each raw one, -1 = none. Of several points of a record at one time the last counts.
+    Nan where that has no place then.
+
+    record_of: [n], the published line of each raw one, -1 = none. Of several points of a record at one time
+    the last counts.
     """
     for i in range(len(record_of)):
         record = record_of[i]

@@ -15,7 +15,10 @@ UNSWAPPED, SWAPPED, REMOVED = 0, 1, 2
 
 
 class Locations(NamedTuple):
-    """All samples. owner: [m] whose. edge, along: [m] where on the graph, metres from the edge's end u. x, y: [m] exact places."""
+    """All samples. owner: [m] whose. edge, along: [m] where on the graph, metres from the edge's end u.
+
+    x, y: [m] exact places.
+    """
 
     offsets: Integers
     owner: Integers
@@ -29,7 +32,8 @@ class Locations(NamedTuple):
 class State(NamedTuple):
     """What has happened so far. status, place: [m] of each sample, and the sample whose place it has now.
 
-    waiting: [m] samples not swapped yet, those of edge e from edge_offsets[e] on, waiting_count[e] of them; waiting_at: [m] where each is.
+    waiting: [m] samples not swapped yet, those of edge e from edge_offsets[e] on, waiting_count[e] of them;
+    waiting_at: [m] where each is.
     """
 
     status: Integers
@@ -41,7 +45,10 @@ class State(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """Path lengths from some nodes to all. rows: [slots, n]. slot_of: [n] -1 = none. node_in: [slots] -1 = free. oldest: [1]."""
+    """Path lengths from some nodes to all. rows: [slots, n]. slot_of: [n] -1 = none.
+
+    node_in: [slots] -1 = free. oldest: [1].
+    """
 
     rows: Floats
     slot_of: Integers
@@ -50,7 +57,10 @@ class Cache(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Work space. nodes, places: heaps. reached: [n] distances, touched: [n + 1] nodes to clear. tried: [m] who last tried a sample."""
+    """Work space. nodes, places: heaps. reached: [n] distances, touched: [n + 1] nodes to clear.
+
+    tried: [m] who last tried a sample.
+    """
 
     path_heap: Heap
     nodes: Heap
@@ -99,7 +109,10 @@ def fetch(roads: Roads, cache: Cache, bound_m: float, heap: Heap, node: int) -> 
 
 @compiled
 def fetch_ends(roads: Roads, cache: Cache, bound_m: float, heap: Heap, edges: Integers) -> None:
-    """Have the rows of both ends of these edges (-1 = none) at hand at once; the cache holds more than twice as many."""
+    """Have the rows of both ends of these edges (-1 = none) at hand at once.
+
+    The cache holds more than twice as many.
+    """
     missed = 1
     while missed > 0:
         missed = 0
@@ -112,7 +125,10 @@ def fetch_ends(roads: Roads, cache: Cache, bound_m: float, heap: Heap, edges: In
 
 @compiled
 def path_length(roads: Roads, cache: Cache, locations: Locations, a: int, b: int) -> float:
-    """Path length between the original places of samples a, whose ends are in the cache, and b; inf beyond the bound of the rows."""
+    """Path length between the original places of samples a, whose ends are in the cache, and b.
+
+    Inf beyond the bound of the rows.
+    """
     e, f = locations.edge[a], locations.edge[b]
     a_u, b_u = locations.along[a], locations.along[b]
     a_v, b_v = roads.length[e] - a_u, roads.length[f] - b_u
@@ -136,7 +152,9 @@ def offer(
     wanted: tuple[int, float, float],
     size: int,
 ) -> int:
-    """Push the waiting samples of an edge that the leader may take, at ``base`` from its end ``node``; the new size of the heap.
+    """Push the waiting samples of an edge that the leader may take, at ``base`` from its end ``node``.
+
+    The new size of the heap.
 
     wanted: the leading sample, the largest difference in time, the longest path.
     """
@@ -168,7 +186,10 @@ def suits(
     both_sides: bool,
     bound_m: float,
 ) -> bool:
-    """Whether leader and row may trade places: (3) (b) to (d) of Alg. 4, and the same for the row's own neighbours if both sides count."""
+    """Whether leader and row may trade places.
+
+    (3) (b) to (d) of Alg. 4, and the same for the row's own neighbours if both sides count.
+    """
     for beside in around:
         if beside >= 0 and path_length(roads, cache, locations, state.place[beside], row) > bound_m:
             return False
@@ -184,7 +205,10 @@ def suits(
 def begin_search(
     roads: Roads, locations: Locations, state: State, room: Room, wanted: tuple[int, float, float]
 ) -> tuple[int, int, int]:
-    """Push the ends of the leader's own edge and what waits on it; the sizes of both heaps and how many nodes were touched."""
+    """Push the ends of the leader's own edge and what waits on it.
+
+    The sizes of both heaps and how many nodes were touched.
+    """
     leader, time_threshold_s, bound_m = wanted
     e, along = locations.edge[leader], locations.along[leader]
     n_nodes = n_places = n_touched = 0
@@ -227,7 +251,10 @@ def settle_node(
     n_places: int,
     n_touched: int,
 ) -> tuple[int, int, int]:
-    """Take the nearest node off its heap, offer what waits beside it and push its neighbours; the three sizes as they are then."""
+    """Take the nearest node off its heap, offer what waits beside it and push its neighbours.
+
+    The three sizes as they are then.
+    """
     distance, node = room.nodes.distance[0], room.nodes.name[0]
     n_nodes = drop_top(room.nodes, n_nodes)
     if distance > room.reached[node]:
@@ -309,7 +336,9 @@ def trade_places(
     leaders: Integers,
     members: Integers,
 ) -> int:
-    """Let these trajectories lead in turn; the new number of sets. draws: [m] uniform in 0..k-1, 0 = the leader keeps its place.
+    """Let these trajectories lead in turn; the new number of sets.
+
+    draws: [m] uniform in 0..k-1, 0 = the leader keeps its place.
 
     Set: leaders [m], members [m, k - 1] of each set in the order of the run, and the state.
     """

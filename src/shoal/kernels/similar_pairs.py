@@ -36,8 +36,9 @@ def count_pairs(
 ) -> None:
     """Count for each pair of a trajectory's points the owners of similar ones, and these themselves.
 
-    pairs: [p, 2] ascending places. offsets [r + 1], owner [r]: the stored trajectories, those of one owner together; ``without`` does
-    not count. literal: Def. 2.5(b) as printed. people, occurrences: [p], overwritten.
+    pairs: [p, 2] ascending places. offsets [r + 1], owner [r]: the stored trajectories, those of one owner
+    together; ``without`` does not count. literal: Def. 2.5(b) as printed. people, occurrences: [p],
+    overwritten.
     """
     people[:], occurrences[:] = 0, 0
     latest = np.full(len(pairs), -1, dtype=np.int64)

@@ -15,7 +15,8 @@ Integers = npt.NDArray[np.int64]
 class Roads(NamedTuple):
     """A street graph for searching. u, v: [e] the ends of an edge. length: [e] metres along it.
 
-    beside_offsets: [n + 1]; node i has the edges beside[beside_offsets[i]] to beside[beside_offsets[i + 1]], leading to the nodes across.
+    beside_offsets: [n + 1]; node i has the edges beside[beside_offsets[i]] to beside[beside_offsets[i + 1]],
+    leading to the nodes across.
     """
 
     u: Integers
@@ -67,7 +68,10 @@ def drop_top(heap: Heap, size: int) -> int:
 
 @compiled
 def node_distances(roads: Roads, source: int, bound_m: float, heap: Heap, found: Floats) -> None:
-    """Set found [n]: path lengths from a node to all nodes, inf beyond the bound. heap: room for two entries an edge and one more."""
+    """Set found [n]: path lengths from a node to all nodes, inf beyond the bound.
+
+    heap: room for two entries an edge and one more.
+    """
     found[:] = np.inf
     found[source] = 0.0
     size = push(heap, 0, 0.0, source)
@@ -83,7 +87,10 @@ def node_distances(roads: Roads, source: int, bound_m: float, heap: Heap, found:
 
 
 class Pieces(NamedTuple):
-    """The straight pieces of all edges. from_share, to_share: [p] how far along their edge they begin and end, 0 to 1."""
+    """The straight pieces of all edges.
+
+    from_share, to_share: [p] how far along their edge they begin and end, 0 to 1.
+    """
 
     edge: Integers
     x0: Floats
@@ -104,7 +111,10 @@ def list_pieces(
     offsets: Integers,
     listed: Integers,
 ) -> None:
-    """Which pieces each cell of a grid may hold. First call, with an empty ``listed``: set offsets [cells + 1]; second call: set listed."""
+    """Which pieces each cell of a grid may hold.
+
+    First call, with an empty ``listed``: set offsets [cells + 1]; second call: set listed.
+    """
     counting = len(listed) == 0
     for piece in range(len(pieces.edge)):
         left, right = min(pieces.x0[piece], pieces.x1[piece]), max(pieces.x0[piece], pieces.x1[piece])
@@ -142,9 +152,12 @@ def nearest_places(
     share: Floats,
     distance: Floats,
 ) -> None:
-    """Set edge, share, distance [m]: each point's nearest edge, how far along it (0 to 1), and how far away; -1, inf beyond ``most_m``.
+    """Set edge, share, distance [m]: each point's nearest edge, how far along it (0 to 1), and how far away.
 
-    Cells are searched in rings around the point's own; all beyond ring r are farther than r cells less one from it.
+    -1, inf beyond ``most_m``.
+
+    Cells are searched in rings around the point's own; all beyond ring r are farther than r cells less one
+    from it.
     """
     down = (len(offsets) - 1) // across
     for i in range(len(x)):

@@ -1,7 +1,8 @@
 """Sample and fingerprint stretch over plain arrays (glove.txt, Eq. 1-10; closed form in semantics 1.1).
 
-All sums are in units of 1 / (2 * half) of the total stretch and, in snapped data, integers: ties are exact. Arrays are ordered
-by start time, which lets each search begin at the nearest time and stop where time alone costs more than the best found.
+All sums are in units of 1 / (2 * half) of the total stretch and, in snapped data, integers: ties are exact.
+Arrays are ordered by start time, which lets each search begin at the nearest time and stop where time alone
+costs more than the best found.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +18,10 @@ Integers = npt.NDArray[np.int64]
 
 
 class Scale(NamedTuple):
-    """What a unit of stretch costs. per_cell, per_slot: cost of one unit in space and time; half: the most either may cost."""
+    """What a unit of stretch costs.
+
+    per_cell, per_slot: cost of one unit in space and time; half: the most either may cost.
+    """
 
     per_cell: float
     per_slot: float
@@ -25,7 +29,10 @@ class Scale(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """Boxes of one fingerprint in canonical order, [m] each; reach: the latest end among this and all earlier boxes."""
+    """Boxes of one fingerprint in canonical order, [m] each.
+
+    Reach: the latest end among this and all earlier boxes.
+    """
 
     t_start: Numbers
     t_end: Numbers
@@ -37,10 +44,13 @@ class Samples(NamedTuple):
 
 
 class Raw(NamedTuple):
-    """Raw samples of all subjects, ordered by (t, x, y) within each; subject i owns rows offsets[i] to offsets[i + 1].
+    """Raw samples of all subjects, ordered by (t, x, y) within each.
 
-    place: [m] which of its subject's distinct places a sample is at, counted from 0. place_offsets [n + 1], place_x, place_y: the
-    distinct places of each subject. bounds: [n, 4] least and greatest x, least and greatest y of each subject.
+    Subject i owns rows offsets[i] to offsets[i + 1].
+
+    place: [m] which of its subject's distinct places a sample is at, counted from 0. place_offsets [n + 1],
+    place_x, place_y: the distinct places of each subject. bounds: [n, 4] least and greatest x, least and
+    greatest y of each subject.
     """
 
     offsets: Integers
@@ -56,14 +66,16 @@ class Raw(NamedTuple):
 
 @compiled
 def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale, limit: float) -> Any:
-    """Sum over a's raw samples of the least cost to any raw sample of b: Eq. 10 before division, all boxes of one size.
+    """Sum over a's raw samples of the least cost to any raw sample of b.
+
+    Eq. 10 before division, all boxes of one size.
 
     Ends early, with a sum above ``limit``, once the sum exceeds it.
 
-    The search for the least runs both ways from the nearest time. No further sample costs less than its time plus the way to b's
-    surroundings, so it ends where that bound reaches the best found; and beyond the time cap only space differs, so there the
-    least is half plus the way to b's nearest place, which is found once for each place of a.
-    least_spaces: room for as many numbers as a has places.
+    The search for the least runs both ways from the nearest time. No further sample costs less than its time
+    plus the way to b's surroundings, so it ends where that bound reaches the best found; and beyond the time
+    cap only space differs, so there the least is half plus the way to b's nearest place, which is found once
+    for each place of a. least_spaces: room for as many numbers as a has places.
     """
     per_cell, per_slot, half = scale
     first, last = raw.offsets[b], raw.offsets[b + 1]
@@ -124,13 +136,16 @@ def way_to(around: tuple[Any, Any, Any, Any], a: Samples, i: int, n_a: int, n_b:
 def nearest_box(
     a: Samples, i: int, n_a: int, b: Samples, near: int, n_b: int, least_space: Any, scale: Scale
 ) -> tuple[int, Any]:
-    """Position and cost (times n_a + n_b) of b's box with the least stretch from a's box i; the first of equals.
+    """Position and cost (times n_a + n_b) of b's box with the least stretch from a's box i.
 
-    near: the first position in b whose start is not before the start of a's box i. least_space: what all boxes of b cost in space at
-    least, times n_a + n_b, at most half of it. The search runs both ways from ``near`` and ends
-    where a bound on the cost of all further boxes reaches the best found. With H the length of the hull in time, the cost is
-    n_a (H - d_a) + n_b (H - d_b). A box that starts s after a's has H - d_b >= s and H - d_a >= s - d_a; one that starts s before
-    has H - d_a >= s and H - d_b >= the end of a's box less its own.
+    The first of equals.
+
+    near: the first position in b whose start is not before the start of a's box i. least_space: what all
+    boxes of b cost in space at least, times n_a + n_b, at most half of it. The search runs both ways from
+    ``near`` and ends where a bound on the cost of all further boxes reaches the best found. With H the length
+    of the hull in time, the cost is n_a (H - d_a) + n_b (H - d_b). A box that starts s after a's has H - d_b
+    >= s and H - d_a >= s - d_a; one that starts s before has H - d_a >= s and H - d_b >= the end of a's box
+    less its own.
     """
     both = n_a + n_b
     cap = both * scale.half
@@ -194,7 +209,10 @@ def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> t
 
 @compiled
 def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: float) -> Any:
-    """Sum over a's boxes of the least cost to any box of b, times n_a + n_b: Eq. 10 before division; ends early above ``limit``."""
+    """Sum over a's boxes of the least cost to any box of b, times n_a + n_b: Eq. 10 before division.
+
+    Ends early above ``limit``.
+    """
     total = 0 * scale.half
     around_b = surrounding_box(b)
     near = 0
@@ -236,7 +254,9 @@ def box_sum_from(
 
 @compiled
 def box_effort(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, ceiling: float) -> float:
-    """Fingerprint stretch times 2 * half of two groups' boxes; with equal lengths the larger direction (semantics 1.2).
+    """Fingerprint stretch times 2 * half of two groups' boxes.
+
+    With equal lengths the larger direction (semantics 1.2).
 
     An effort above ``ceiling`` may come out as any effort above it.
     """

@@ -23,10 +23,13 @@ def form_swap_sets(
     used: npt.NDArray[np.bool_],
     sets: Integers,
 ) -> int:
-    """How many sets one cluster forms. members: positions of its trajectories, the leader first; the others are asked in this order.
+    """How many sets one cluster forms.
 
-    Set: sets [at least the leader's length, members], rows of triples, the leading one first; used [m], the triples in sets. Each triple
-    is chosen for the least sum of hypot(dx, dy) / R^s + |dt| / R^t to those collected before it (semantics 3.5), the first of equals.
+    members: positions of its trajectories, the leader first; the others are asked in this order.
+
+    Set: sets [at least the leader's length, members], rows of triples, the leading one first; used [m], the
+    triples in sets. Each triple is chosen for the least sum of hypot(dx, dy) / R^s + |dt| / R^t to those
+    collected before it (semantics 3.5), the first of equals.
     """
     n_sets = 0
     for leading in range(offsets[members[0]], offsets[members[0] + 1]):

@@ -17,9 +17,12 @@ Integers = npt.NDArray[np.int64]
 
 
 class Courses(NamedTuple):
-    """Trajectories as broken lines over shared stamps; course i owns fixes offsets[i] to offsets[i + 1], at least one.
+    """Trajectories as broken lines over shared stamps.
 
-    rank: [m] which stamp a fix is at, rising in a course. x, y: [m] metres. vx, vy: [m] metres a tick until the next fix, 0 at the last.
+    Course i owns fixes offsets[i] to offsets[i + 1], at least one.
+
+    rank: [m] which stamp a fix is at, rising in a course. x, y: [m] metres. vx, vy: [m] metres a tick until
+    the next fix, 0 at the last.
     """
 
     offsets: Integers
@@ -33,8 +36,8 @@ class Courses(NamedTuple):
 class Stamps(NamedTuple):
     """The different times of the whole data set in whole ticks since the first, ascending.
 
-    t: [s]. sum_t, sum_tt: [s + 1] sums of t and t * t over all stamps before a rank; they may wrap around, and their differences are
-    exact all the same as long as these fit 63 bits.
+    t: [s]. sum_t, sum_tt: [s + 1] sums of t and t * t over all stamps before a rank; they may wrap around,
+    and their differences are exact all the same as long as these fit 63 bits.
     """
 
     t: Integers

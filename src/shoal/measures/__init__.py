@@ -1,1 +1,4 @@
-"""What is measured on trajectories and releases alike: stretch, nearest pairs, k-gap, distances, queries, presence."""
+"""What is measured on trajectories and releases alike.
+
+Stretch, nearest pairs, k-gap, distances, queries, presence.
+"""

@@ -1,4 +1,7 @@
-"""How exposed people are before anything is published: the k-gap and the weight of its tail (glove.txt, Sec. 4.2 and 5)."""
+"""How exposed people are before anything is published.
+
+The k-gap and the weight of its tail (glove.txt, Sec. 4.2 and 5).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,11 +27,13 @@ _Z: Final = {0.5: 0.0, 0.75: 0.6744897501960817, 0.99: 2.3263478740408408}  # st
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KGap:
-    """The k-gap of every subject, each array float64 [n] in the order of the subjects; 0 = already hidden, 1 = isolated.
+    """The k-gap of every subject, each array float64 [n] in the order of the subjects.
 
-    gap: Eq. 11; space, time: its parts, gap = space + time (Sec. 5.3). tail_weight, tail_weight_space, tail_weight_time: the Tail
-    Weight Index of the subject's sample stretches (Fig. 5a), nan where the middle of the distribution is flat.
-    space_cap_m, time_cap_s: the stretches that count as total loss.
+    0 = already hidden, 1 = isolated.
+
+    gap: Eq. 11; space, time: its parts, gap = space + time (Sec. 5.3). tail_weight, tail_weight_space,
+    tail_weight_time: the Tail Weight Index of the subject's sample stretches (Fig. 5a), nan where the middle
+    of the distribution is flat. space_cap_m, time_cap_s: the stretches that count as total loss.
     """
 
     k: int
@@ -49,10 +54,12 @@ def k_gap(
     caps: Caps | None = None,
     run: Run | None = None,
 ) -> KGap:
-    """The k-gap of every subject: mean stretch effort to the k - 1 nearest others (Eq. 11), with its parts and tails.
+    """The k-gap of every subject.
 
-    trajectories: snapped, or plain arrays [m, 3] of (t, x, y) in seconds and metres, one per subject, snapped to 60 s and 100 m here.
-    Raises MisuseError when k < 2 or when there are fewer than k people.
+    Mean stretch effort to the k - 1 nearest others (Eq. 11), with its parts and tails.
+
+    trajectories: snapped, or plain arrays [m, 3] of (t, x, y) in seconds and metres, one per subject, snapped
+    to 60 s and 100 m here. Raises MisuseError when k < 2 or when there are fewer than k people.
     """
     original = (
         trajectories if isinstance(trajectories, Trajectories) else trajectories_of_arrays(trajectories)
@@ -70,7 +77,8 @@ def k_gaps(
             raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
         if n < k:
             raise MisuseError(
-                f"the {k}-gap needs at least {k} people, and the data has {n}; choose a smaller k or add people"
+                f"the {k}-gap needs at least {k} people, and the data has {n}; choose a smaller k or add "
+                "people"
             )
     if not ks:
         return []
@@ -112,7 +120,9 @@ def _gap_to(original: Trajectories, neighbours: Integers, caps: Caps, run: Run) 
 
 
 def tail_weight_index(values: npt.ArrayLike) -> float:
-    """((Q99 - Q50) / (Q75 - Q50)) / ((z99 - z50) / (z75 - z50)): 1 for a normal tail, 1.6 for an exponential, 14 for Pareto(1).
+    """((Q99 - Q50) / (Q75 - Q50)) / ((z99 - z50) / (z75 - z50)).
+
+    1 for a normal tail, 1.6 for an exponential, 14 for Pareto(1).
 
     values: [m]. nan when Q75 equals Q50 (Sec. 5.3, footnote 5; Hoaglin, Mosteller and Tukey 1983).
     """
@@ -125,7 +135,10 @@ def tail_weight_index(values: npt.ArrayLike) -> float:
 
 
 def _nearest_others(near: NearPairs, count: int) -> Integers:
-    """[n, count] the nearest others of everybody, the first of equals, found in bands: who has enough below a threshold is done."""
+    """[n, count] the nearest others of everybody, the first of equals, found in bands.
+
+    Who has enough below a threshold is done.
+    """
     n, largest = len(near.lengths), 2 * float(near.scale.half)
     everybody, missing = np.arange(n), np.ones(n, dtype=np.bool_)
     neighbours = np.empty((n, count), dtype=np.int64)

@@ -1,4 +1,7 @@
-"""Everybody's nearest others in a whole population, exactly, without a matrix: for GLOVE's loop and for the k-gap."""
+"""Everybody's nearest others in a whole population, exactly, without a matrix.
+
+For GLOVE's loop and for the k-gap.
+"""
 
 import math
 from typing import Final
@@ -94,7 +97,8 @@ class NearPairs:
     def _ranking(self, among: Integers, wanted: Numbers) -> tuple[Integers, int]:
         """Subjects in strata of ascending length, and how many are in a stratum.
 
-        In each, those come first whose nearest are wanted; both kinds are in tiles of neighbours by their main places.
+        In each, those come first whose nearest are wanted; both kinds are in tiles of neighbours by their
+        main places.
         """
         places = self.people.places
         order = among[np.argsort(self.lengths[among], kind="stable")]
@@ -109,9 +113,12 @@ class NearPairs:
         return order, stratum
 
     def _limits(self, lengths: Integers, wanted: Numbers, threshold: float) -> tuple[int, Numbers]:
-        """How many bits least costs lose, downwards, so that they and their sums fit; and what sums must stay below.
+        """How many bits least costs lose, downwards, so that they and their sums fit.
 
-        lengths, wanted: by rank. The limits are int32 [2, n], beside a block of nobody wanted (no sum is below 0) and beside any other.
+        And what sums must stay below.
+
+        lengths, wanted: by rank. The limits are int32 [2, n], beside a block of nobody wanted (no sum is
+        below 0) and beside any other.
         """
         shift, half, longest = 0, int(self.scale.half), int(lengths.max(initial=1))
         while half >> shift >= 1 << 15 or (half >> shift) * 2 * longest >= 1 << 31:
@@ -172,7 +179,10 @@ def _raw_and_cells(original: Trajectories) -> tuple[Raw, Numbers, int]:
 
 
 def _places(original: Trajectories, cell: Numbers, n_cells: int, scale: Scale, narrow: bool) -> Places:
-    """Cells as places where they are few, as with base stations; else squares, doubled in size until they are few, as with GPS."""
+    """Cells as places where they are few, as with base stations.
+
+    Else squares, doubled in size until they are few, as with GPS.
+    """
     side, number, count = 1, cell, n_cells
     while count > _MOST_PLACES:
         side *= 2

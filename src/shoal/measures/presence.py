@@ -1,4 +1,7 @@
-"""Where a record most likely is at certain hours: home at night, work on working days. Boxes are spread evenly over their area."""
+"""Where a record most likely is at certain hours: home at night, work on working days.
+
+Boxes are spread evenly over their area.
+"""
 
 from typing import Final, Literal
 
@@ -36,9 +39,12 @@ def share_of_hours(
 
 
 def likeliest_area(boxes: Integers, weights: npt.NDArray[np.float64]) -> Integers:
-    """int64 [a, 4] (x_min, y_min, x_max, y_max): the rectangles of cells with the most expected presence, empty without any.
+    """int64 [a, 4] (x_min, y_min, x_max, y_max).
 
-    Each box spreads its weight evenly over its cells; expected presence of a cell is the sum over the boxes that hold it.
+    The rectangles of cells with the most expected presence, empty without any.
+
+    Each box spreads its weight evenly over its cells; expected presence of a cell is the sum over the boxes
+    that hold it.
     """
     kept = weights > 0
     if not kept.any():

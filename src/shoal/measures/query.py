@@ -1,9 +1,12 @@
-"""Questions to a release, answered with bounds: how many people were in an area and interval, and who went from where to where.
+"""Questions to a release, answered with bounds.
 
-A box says that its subject was somewhere inside, so an answer has a minimum (boxes that lie inside for certain), a maximum (boxes that
-could), and an expected value between them (positions and times spread evenly over each box, boxes independent of each other). The bounds
-speak of what is published: people and samples that the release suppressed are in no bound; its losses say how many those are.
-Raw samples are boxes of one slot and cell, so the same questions can be put to raw data.
+How many people were in an area and interval, and who went from where to where.
+
+A box says that its subject was somewhere inside, so an answer has a minimum (boxes that lie inside for
+certain), a maximum (boxes that could), and an expected value between them (positions and times spread evenly
+over each box, boxes independent of each other). The bounds speak of what is published: people and samples
+that the release suppressed are in no bound; its losses say how many those are. Raw samples are boxes of one
+slot and cell, so the same questions can be put to raw data.
 """
 
 from collections.abc import Iterator
@@ -63,14 +66,20 @@ class Region:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Zones:
-    """A raster of nx x ny rectangles, numbered row by row: zone i + nx * j lies between x_m[i], x_m[i + 1] and y_m[j], y_m[j + 1]."""
+    """A raster of nx x ny rectangles, numbered row by row.
+
+    Zone i + nx * j lies between x_m[i], x_m[i + 1] and y_m[j], y_m[j + 1].
+    """
 
     x_m: Floats
     y_m: Floats
 
     @classmethod
     def over(cls, data: Release | Trajectories, zone_m: float) -> "Zones":
-        """Squares of ``zone_m`` that cover all data, aligned at multiples of it. Raises MisuseError for more than 10,000 zones."""
+        """Squares of ``zone_m`` that cover all data, aligned at multiples of it.
+
+        Raises MisuseError for more than 10,000 zones.
+        """
         if not zone_m > 0:
             raise MisuseError(f"zone_m = {zone_m} must be greater than 0")
         boxes, _, grid = boxes_of(data)
@@ -90,7 +99,10 @@ class Zones:
 
 
 def boxes_of(data: Release | Trajectories) -> tuple[Boxes, Integers, Grid]:
-    """(boxes, offsets of the records, grid) of a release or of raw samples; raises MisuseError for points as given."""
+    """(boxes, offsets of the records, grid) of a release or of raw samples.
+
+    Raises MisuseError for points as given.
+    """
     if isinstance(data, Release):
         return data.boxes, data.offsets, data.grid
     return Boxes.of_samples(data.t, data.x, data.y), data.offsets, data.snapped_grid()
@@ -164,7 +176,9 @@ def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
 
 
 def time_profile(data: Release | Trajectories) -> Estimates:
-    """[24]: the share of all samples that lies in each hour of the day (UTC); expected: each box spread evenly over its interval.
+    """[24]: the share of all samples that lies in each hour of the day (UTC).
+
+    Expected: each box spread evenly over its interval.
 
     minimum: boxes that lie in the hour whole; maximum: boxes that touch it.
     """
@@ -207,7 +221,10 @@ def _records_in_chunks(offsets: Integers) -> Iterator[tuple[int, int]]:
 
 
 def _present(share: Floats, offsets: Integers) -> Estimates:
-    """Sums over records of the chance to have at least one of its boxes' positions inside; share: [boxes, places]."""
+    """Sums over records of the chance to have at least one of its boxes' positions inside.
+
+    Share: [boxes, places].
+    """
     rows = offsets[:-1][np.diff(offsets) > 0]
     if not len(rows):
         nothing = np.zeros(share.shape[1])
@@ -232,7 +249,10 @@ def _shares_of_zones(boxes: Boxes, grid: Grid, zones: Zones) -> Floats:
 
 
 def _share(low: Numbers, high: Numbers, edges: Floats) -> Floats:
-    """[boxes, edges - 1]: the share of each interval between neighbouring edges; exactly 0 and 1 where only rounding is between."""
+    """[boxes, edges - 1]: the share of each interval between neighbouring edges.
+
+    Exactly 0 and 1 where only rounding is between.
+    """
     inside = np.minimum(high[:, None], edges[None, 1:]) - np.maximum(low[:, None], edges[None, :-1])
     share: Floats = np.clip(inside / (high - low)[:, None], 0.0, 1.0)
     share[share < _ROUNDING], share[share > 1 - _ROUNDING] = 0.0, 1.0

@@ -36,7 +36,10 @@ class Caps:
                 raise MisuseError(f"{name} = {value} must be finite and greater than 0")
 
     def scale_on(self, grid: Grid) -> Scale:
-        """The integer costs of one cell and one slot; raises MisuseError when they have no common unit of sensible size."""
+        """The integer costs of one cell and one slot.
+
+        Raises MisuseError when they have no common unit of sensible size.
+        """
         cell, slot = (
             Fraction(repr(float(step))) / Fraction(repr(float(cap)))
             for step, cap in ((grid.cell_m, self.space_cap_m), (grid.slot_s, self.time_cap_s))
@@ -80,9 +83,10 @@ def fingerprint_stretch(
 ) -> float:
     """Stretch effort in [0, 1] of merging two fingerprints (Eq. 10); with equal lengths the larger direction.
 
-    a, b: arrays [m, 3] of (t, x, y) in seconds and metres, which cover one slot and cell of ``grid`` (default 60 s, 100 m), or boxes
-    [m, 6] of (t_start, t_end, x_min, y_min, x_max, y_max), in any order. n_a, n_b: people behind each.
-    Raises MisuseError on other shapes, on values that are not finite, and on an empty fingerprint.
+    a, b: arrays [m, 3] of (t, x, y) in seconds and metres, which cover one slot and cell of ``grid`` (default
+    60 s, 100 m), or boxes [m, 6] of (t_start, t_end, x_min, y_min, x_max, y_max), in any order. n_a, n_b:
+    people behind each. Raises MisuseError on other shapes, on values that are not finite, and on an empty
+    fingerprint.
     """
     if n_a < 1 or n_b < 1:
         raise MisuseError(f"n_a = {n_a} and n_b = {n_b} must each be at least 1")

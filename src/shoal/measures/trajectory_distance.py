@@ -1,7 +1,9 @@
-"""How far apart two trajectories are (swap-reach-locations.txt, Sec. 4; semantics 3.1 to 3.3): synchronised, penalised for little overlap.
+"""How far apart two trajectories are (swap-reach-locations.txt, Sec. 4.
 
-Courses that never overlap are as far apart as the shortest path between them through courses that do; where no path leads there
-is no distance. Trajectories with fewer than two different times have none to anybody.
+Semantics 3.1 to 3.3): synchronised, penalised for little overlap.
+
+Courses that never overlap are as far apart as the shortest path between them through courses that do; where
+no path leads there is no distance. Trajectories with fewer than two different times have none to anybody.
 """
 
 from collections.abc import Callable
@@ -39,10 +41,12 @@ _ROWS_PER_PART: Final = 64
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrajectoryDistances:
-    """The distances of n trajectories. matrix: [n, n], symmetric, inf where there is no distance (or none was asked for).
+    """The distances of n trajectories.
 
-    component: int64 [n], 0 for the largest component of the distance graph, then by falling size; -1 for a trajectory with fewer than
-    two different times, which is not comparable with anything (Def. 10).
+    matrix: [n, n], symmetric, inf where there is no distance (or none was asked for).
+
+    component: int64 [n], 0 for the largest component of the distance graph, then by falling size; -1 for a
+    trajectory with fewer than two different times, which is not comparable with anything (Def. 10).
     """
 
     matrix: Floats
@@ -69,10 +73,10 @@ def trajectory_distances(
 ) -> TrajectoryDistances:
     """The distance of every two trajectories (Def. 12), in metres per percent of overlap.
 
-    paths: "none" leaves pairs without overlap at inf; "disjoint" gives them the length of the shortest path and keeps the direct value
-    of those that overlap (Def. 12 as it stands); "all" takes the shortest path everywhere (the paper's Floyd-Warshall paragraph).
-    Simultaneous fixes of one trajectory count as one at their mean. Takes 8 n^2 bytes, twice that with paths.
-    Raises MisuseError for an unknown ``paths``.
+    paths: "none" leaves pairs without overlap at inf; "disjoint" gives them the length of the shortest path
+    and keeps the direct value of those that overlap (Def. 12 as it stands); "all" takes the shortest path
+    everywhere (the paper's Floyd-Warshall paragraph). Simultaneous fixes of one trajectory count as one at
+    their mean. Takes 8 n^2 bytes, twice that with paths. Raises MisuseError for an unknown ``paths``.
     """
     if paths not in PATHS:
         raise MisuseError(f"paths = '{paths}' is not known; choose one of {', '.join(PATHS)}")
@@ -100,7 +104,10 @@ def trajectory_distances(
 
 
 def shortest_paths(matrix: Floats, run: Run | None = None) -> Floats:
-    """The lengths [n, n] of the shortest paths through a graph of symmetric lengths, inf = no edge: Floyd-Warshall in blocks."""
+    """The lengths [n, n] of the shortest paths through a graph of symmetric lengths, inf = no edge.
+
+    Floyd-Warshall in blocks.
+    """
     run, n = run or Run(), len(matrix)
     padded = -(-n // _BLOCK) * _BLOCK
     found = np.full((padded, padded), np.inf)
@@ -150,7 +157,10 @@ def _relaxing(panel: Floats, found: Floats) -> Callable[[int], None]:
 
 
 def _ticks(t: Numbers) -> Integers:
-    """Times as whole ticks since the first: seconds, milliseconds or microseconds, the longest that is exact for all."""
+    """Times as whole ticks since the first.
+
+    Seconds, milliseconds or microseconds, the longest that is exact for all.
+    """
     since = (t - t.min()).astype(np.float64)
     for per_s in _TICKS_PER_S:
         ticks = np.rint(since * per_s)
@@ -160,7 +170,10 @@ def _ticks(t: Numbers) -> Integers:
 
 
 def _components(matrix: Floats, courses: Courses) -> Integers:
-    """The component of each trajectory, numbered by falling size and then by the first member; -1 = lasts no time."""
+    """The component of each trajectory, numbered by falling size and then by the first member.
+
+    -1 = lasts no time.
+    """
     n = len(matrix)
     lasting = courses.rank[courses.offsets[1:] - 1] > courses.rank[courses.offsets[:-1]]
     component = np.full(n, -1, dtype=np.int64)

@@ -19,7 +19,8 @@ from shoal.runtime.run import Run
 class Method(Protocol):
     """Turns trajectories into a release that carries a claim.
 
-    takes_points: whether the original must hold points as given (grid None) and points are published; otherwise snapped samples, boxes.
+    takes_points: whether the original must hold points as given (grid None) and points are published;
+    otherwise snapped samples, boxes.
     """
 
     takes_points: ClassVar[bool]

@@ -18,7 +18,10 @@ _FEWEST_TO_TELL_AN_ORDER: Final = 4
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Crowd:
-    """People who share one record. members: positions of subjects, ascending; boxes: what is published for each of them."""
+    """People who share one record.
+
+    members: positions of subjects, ascending; boxes: what is published for each of them.
+    """
 
     members: Integers
     boxes: Boxes
@@ -39,7 +42,8 @@ def assemble(
     """
     if not crowds:
         raise NothingLeftError(
-            "every subject would be suppressed, so there is nothing to publish; relax the suppression thresholds"
+            "every subject would be suppressed, so there is nothing to publish; relax the suppression "
+            "thresholds"
         )
     members = np.concatenate([crowd.members for crowd in crowds])
     crowd_of = np.repeat(np.arange(len(crowds)), [len(crowd.members) for crowd in crowds])

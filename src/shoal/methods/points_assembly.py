@@ -1,4 +1,7 @@
-"""From published points to a release of points: fresh pseudonyms, records in random order, what was lost counted."""
+"""From published points to a release of points.
+
+Fresh pseudonyms, records in random order, what was lost counted.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,13 +30,15 @@ def assemble_points(
 ) -> tuple[PointRelease, Linkage, Integers]:
     """The release, who became which record, and for each published point its row in ``points``.
 
-    members: int64 [r], the subject whose place each record takes, all different. Record r owns points offsets[r] to offsets[r + 1], in
-    any order. stands_for: int64 [p], the raw sample of each point, all different, -1 = created; samples without a point are suppressed.
-    Raises NothingLeftError without a record, or with one that has no point.
+    members: int64 [r], the subject whose place each record takes, all different. Record r owns points
+    offsets[r] to offsets[r + 1], in any order. stands_for: int64 [p], the raw sample of each point, all
+    different, -1 = created; samples without a point are suppressed. Raises NothingLeftError without a record,
+    or with one that has no point.
     """
     if not len(members) or (np.diff(offsets) < 1).any():
         raise NothingLeftError(
-            "every point would be left out, so there is nothing to publish; relax the thresholds, or add people"
+            "every point would be left out, so there is nothing to publish; relax the thresholds, or add "
+            "people"
         )
     order = unrelated_order(members, original.input_rank, rng)
     place = np.empty(len(order), dtype=np.int64)

@@ -1,4 +1,7 @@
-"""Static generalisation: one coarse grid and one slot for everybody; who is still alone on it is left out (kte-anonymity.txt, Sec. V-B)."""
+"""Static generalisation: one coarse grid and one slot for everybody.
+
+Who is still alone on it is left out (kte-anonymity.txt, Sec. V-B).
+"""
 
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -19,10 +22,13 @@ from shoal.units import show_m, show_s
 
 @dataclass(frozen=True, kw_only=True)
 class StaticGeneralisation:
-    """k-anonymity of those who share all their cells of a coarse grid with k - 1 others; the rest is suppressed and counted.
+    """k-anonymity of those who share all their cells of a coarse grid with k - 1 others.
 
-    k: smallest crowd. grid_m: side of the square cells; slot_s: length of the slots; multiples of the data's own cell and slot, which
-    begin at the plane's origin and at 1970-01-01 UTC. What is published of a cell is the hull of the crowd's samples in it.
+    The rest is suppressed and counted.
+
+    k: smallest crowd. grid_m: side of the square cells; slot_s: length of the slots; multiples of the data's
+    own cell and slot, which begin at the plane's origin and at 1970-01-01 UTC. What is published of a cell is
+    the hull of the crowd's samples in it.
     """
 
     takes_points: ClassVar[bool] = False
@@ -52,13 +58,14 @@ class StaticGeneralisation:
     ) -> tuple[Release, Linkage]:
         """The release and who became which record.
 
-        Raises MisuseError with fewer than k people or when a cell of the grid is no whole number of the data's, NothingLeftError when
-        everybody is still alone.
+        Raises MisuseError with fewer than k people or when a cell of the grid is no whole number of the
+        data's, NothingLeftError when everybody is still alone.
         """
         crowds = self.crowds(original, run or Run())
         if not crowds:
             raise NothingLeftError(
-                f"no {self.k} people share all their cells of {show_m(self.grid_m)} and {show_s(self.slot_s)}, so everybody would be "
+                f"no {self.k} people share all their cells of {show_m(self.grid_m)} and "
+                f"{show_s(self.slot_s)}, so everybody would be "
                 "suppressed; choose a coarser grid or longer slots"
             )
         return assemble(
@@ -69,7 +76,8 @@ class StaticGeneralisation:
         """The crowds of at least k people with the same coarse samples, and one box for each of these."""
         if original.n_subjects < self.k:
             raise MisuseError(
-                f"k = {self.k} needs at least {self.k} people, and the data has {original.n_subjects}; choose a smaller k or add people"
+                f"k = {self.k} needs at least {self.k} people, and the data has {original.n_subjects}; "
+                "choose a smaller k or add people"
             )
         place = self._coarse(original)
         alike: dict[bytes, list[int]] = {}
@@ -94,12 +102,16 @@ class StaticGeneralisation:
 
 
 def _whole_number(coarse: float, fine: float, name: str, of: str, show: Any) -> int:
-    """How many of the data's own steps make a coarse one; raises MisuseError with the nearest valid values."""
+    """How many of the data's own steps make a coarse one.
+
+    Raises MisuseError with the nearest valid values.
+    """
     ratio = Fraction(repr(float(coarse))) / Fraction(repr(float(fine)))
     if ratio.denominator != 1:
         valid = [show(fine * count) for count in (int(ratio), int(ratio) + 1) if count]
         raise MisuseError(
-            f"{name} = {show(coarse)} is not a multiple of the data's {of} of {show(fine)}; use {' or '.join(valid)}"
+            f"{name} = {show(coarse)} is not a multiple of the data's {of} of {show(fine)}; use "
+            f"{' or '.join(valid)}"
         )
     return int(ratio)
 

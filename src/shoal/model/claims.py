@@ -1,4 +1,7 @@
-"""What a release promises: frozen data, no computation. Who makes a claim and who checks it live elsewhere."""
+"""What a release promises: frozen data, no computation.
+
+Who makes a claim and who checks it live elsewhere.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -14,8 +17,8 @@ from shoal.units import show_s
 class KAnonymity:
     """Every record equals at least k - 1 others, sample for sample (glove.txt, Sec. 2.4; semantics 1).
 
-    k: members of the smallest crowd. truthful: every published box holds a raw sample of each member and is the exact
-    hull of the members' samples in it. disjoint_in_time: no two boxes of one record share a moment.
+    k: members of the smallest crowd. truthful: every published box holds a raw sample of each member and is
+    the exact hull of the members' samples in it. disjoint_in_time: no two boxes of one record share a moment.
     """
 
     type: ClassVar[str] = "k-anonymity"
@@ -51,7 +54,8 @@ class KteAnonymity:
         if epochs != int(epochs):
             valid = [show_s(self.epsilon_s * count) for count in (int(epochs), int(epochs) + 1) if count]
             raise MisuseError(
-                f"tau = {show_s(self.tau_s)} is not a multiple of epsilon = {show_s(self.epsilon_s)}; use tau = {' or '.join(valid)}"
+                f"tau = {show_s(self.tau_s)} is not a multiple of epsilon = {show_s(self.epsilon_s)}; use "
+                f"tau = {' or '.join(valid)}"
             )
 
 
@@ -131,7 +135,8 @@ def claim_from_json(fields: Mapping[str, Any]) -> Claim:
     kind = CLAIMS.get(str(fields.get("type")))
     if kind is None:
         raise InputError(
-            f"the manifest claims '{fields.get('type')}', which this version cannot check; known: {', '.join(CLAIMS)}"
+            f"the manifest claims '{fields.get('type')}', which this version cannot check; known: "
+            f"{', '.join(CLAIMS)}"
         )
     try:
         insist_on_types(kind, numbers)
@@ -152,5 +157,6 @@ def _insist_on_thresholds(time_threshold_s: float, space_threshold_m: float) -> 
     ):
         if not (isfinite(value) and value > 0):
             raise MisuseError(
-                f"the {name} threshold {value} {unit} must be finite and greater than 0, for example {example}"
+                f"the {name} threshold {value} {unit} must be finite and greater than 0, for example "
+                f"{example}"
             )

@@ -1,6 +1,9 @@
-"""What happened between a file and the arrays: which columns were used, and every row dropped or repaired, by reason.
+"""What happened between a file and the arrays.
 
-Data only. Readers fill it, releases and reports show it, and a verifier uses ``Reading`` to read the raw file the same way.
+Which columns were used, and every row dropped or repaired, by reason.
+
+Data only. Readers fill it, releases and reports show it, and a verifier uses ``Reading`` to read the raw file
+the same way.
 """
 
 from collections.abc import Mapping
@@ -20,7 +23,10 @@ _WORDS: Final = {
 
 
 def insist_on_types(kind: type, values: Mapping[str, Any]) -> None:
-    """Whether a frozen dataclass can be made of what stood in JSON; raises MisuseError for the first value that is not what it must be."""
+    """Whether a frozen dataclass can be made of what stood in JSON.
+
+    Raises MisuseError for the first value that is not what it must be.
+    """
     known = {each.name: each for each in fields(kind)}
     hints = get_type_hints(kind)
     for name, each in known.items():
@@ -38,14 +44,14 @@ def insist_on_types(kind: type, values: Mapping[str, Any]) -> None:
 class Reading:
     """How to read an input: everything that decides which samples come out of the same file.
 
-    id, time, lat, lon, x, y: column names, None = recognised. person: the column that names the unit of protection, None = the
-    id column. per_day: each person's UTC day is a unit of its own.
-    crs: of planar x, y input; None or "local" = local metres ("local" also says that small numbers are meant).
-    working_crs: the plane to project into, None = an equal-area plane centred on the data.
-    cell_m, slot_s: the grid; snap False keeps points as given.
-    time_unit: of numeric times, "s", "ms", "us", "ns" or a duration such as "1min" for counted steps; None = recognised by size.
-    not_after_s: rows later than this (seconds since 1970) are dropped as lying in the future, None = the end of the day of reading.
-    min_samples_per_day: people with fewer samples a day, on average over the data's days, are left out (0 = nobody).
+    id, time, lat, lon, x, y: column names, None = recognised. person: the column that names the unit of
+    protection, None = the id column. per_day: each person's UTC day is a unit of its own. crs: of planar x, y
+    input; None or "local" = local metres ("local" also says that small numbers are meant). working_crs: the
+    plane to project into, None = an equal-area plane centred on the data. cell_m, slot_s: the grid; snap
+    False keeps points as given. time_unit: of numeric times, "s", "ms", "us", "ns" or a duration such as
+    "1min" for counted steps; None = recognised by size. not_after_s: rows later than this (seconds since
+    1970) are dropped as lying in the future, None = the end of the day of reading. min_samples_per_day:
+    people with fewer samples a day, on average over the data's days, are left out (0 = nobody).
     """
 
     id: str | None = None
@@ -70,8 +76,9 @@ class Reading:
 class Intake:
     """The account of one reading. rows_read = rows kept + all rows dropped.
 
-    dropped, repaired: rows by reason, in words. notes: what the reader assumed, for the user to see (zone, unit, format).
-    reading: the settings with every column name filled in, so that the same file can be read the same way again.
+    dropped, repaired: rows by reason, in words. notes: what the reader assumed, for the user to see (zone,
+    unit, format). reading: the settings with every column name filled in, so that the same file can be read
+    the same way again.
     """
 
     rows_read: int = 0

@@ -25,7 +25,8 @@ def records_of(original: Trajectories, release: AnyRelease, linkage: Linkage) ->
     repeats = 2 * len(linkage.uids) - len(set(linkage.uids)) - len(set(linkage.trajectory_ids))
     if strangers or repeats:
         raise MisuseError(
-            f"the linkage does not fit: {strangers} of its names are in neither the data nor the release, {repeats} appear twice; "
+            f"the linkage does not fit: {strangers} of its names are in neither the data nor the release, "
+            f"{repeats} appear twice; "
             "use the linkage that was made with this release"
         )
     records = np.full(original.n_subjects, -1, dtype=np.int64)
@@ -35,11 +36,14 @@ def records_of(original: Trajectories, release: AnyRelease, linkage: Linkage) ->
 
 
 def records_that_belong(original: Trajectories, release: AnyRelease, linkage: Linkage) -> Integers:
-    """The same, for judging a release from outside: whatever does not belong together is an error, never a figure.
+    """The same, for judging a release from outside.
 
-    Raises InputError for an empty release, another grid (of points another plane), another unit of protection, a linkage that does not fit,
-    that leaves records without a subject, or that leaves out other subjects than were suppressed; MisuseError for points as given beside
-    boxes, or snapped samples beside points.
+    Whatever does not belong together is an error, never a figure.
+
+    Raises InputError for an empty release, another grid (of points another plane), another unit of
+    protection, a linkage that does not fit, that leaves records without a subject, or that leaves out other
+    subjects than were suppressed; MisuseError for points as given beside boxes, or snapped samples beside
+    points.
     """
     if not release.n_records:
         raise InputError(
@@ -48,7 +52,8 @@ def records_that_belong(original: Trajectories, release: AnyRelease, linkage: Li
     _insist_on_one_grid(original, release)
     if original.intake.unit_of_protection != release.unit_of_protection:
         raise InputError(
-            f"the release protects {release.unit_of_protection}, the raw data was read for {original.intake.unit_of_protection}; "
+            f"the release protects {release.unit_of_protection}, the raw data was read for "
+            f"{original.intake.unit_of_protection}; "
             "read it with the same --person and --per-day"
         )
     try:
@@ -59,11 +64,13 @@ def records_that_belong(original: Trajectories, release: AnyRelease, linkage: Li
     orphans = release.n_records - len(linkage.uids)
     if orphans:
         raise InputError(
-            f"the linkage gives {orphans} records no subject; use the whole linkage that was made with this release"
+            f"the linkage gives {orphans} records no subject; use the whole linkage that was made with this "
+            "release"
         )
     if missing != suppressed:
         raise InputError(
-            f"the linkage misses {missing} subjects of the raw data and the release says that {suppressed} were suppressed; "
+            f"the linkage misses {missing} subjects of the raw data and the release says that {suppressed} "
+            "were suppressed; "
             "use the raw data and the whole linkage that belong to this release"
         )
     return records
@@ -89,24 +96,30 @@ def insist_on_possible_boxes(original: Trajectories, release: AnyRelease) -> Non
         )  # coarse boxes reach over the edge of the data, and other tools' may more
         if int(starts.min()) < first - beyond or int(ends.max()) > last + beyond:
             raise InputError(
-                f"the release does not belong to this raw data, or was changed since: it has boxes far beyond all raw samples in {axis}; "
+                "the release does not belong to this raw data, or was changed since: it has boxes far "
+                f"beyond all raw samples in {axis}; "
                 "look at it with shoal verify"
             )
 
 
 def _insist_on_one_grid(original: Trajectories, release: AnyRelease) -> None:
-    """Raises when the samples of one are not those of the other: cells and slots, or points as given in one plane."""
+    """Raises when the samples of one are not those of the other.
+
+    Cells and slots, or points as given in one plane.
+    """
     if isinstance(release, PointRelease):
         original.points_as_given()
         if original.crs != release.crs:
             planes = [crs or "local metres" for crs in (original.crs, release.crs)]
             raise InputError(
-                f"the raw data is in the plane '{planes[0]}', the release in '{planes[1]}'; read the raw data as the manifest says"
+                f"the raw data is in the plane '{planes[0]}', the release in '{planes[1]}'; read the raw "
+                "data as the manifest says"
             )
         return
     grid = original.snapped_grid()
     if grid != release.grid:
         shown = [f"{show_m(one.cell_m)} and {show_s(one.slot_s)}" for one in (grid, release.grid)]
         raise InputError(
-            f"the raw data is on a grid of {shown[0]}, the release of {shown[1]}; read the raw data as the manifest says"
+            f"the raw data is on a grid of {shown[0]}, the release of {shown[1]}; read the raw data as the "
+            "manifest says"
         )

@@ -30,8 +30,8 @@ _ACCOUNT: Final = b"shoal"
 class StoredPeople:
     """n subjects in the order of their ids, snapped to a grid.
 
-    names: [n] their ids. starts, lengths: [n] the first row of each in the file of samples, and how many there are. input_rank: [n].
-    middles: [n, 3] the median slot and cell of each.
+    names: [n] their ids. starts, lengths: [n] the first row of each in the file of samples, and how many
+    there are. input_rank: [n]. middles: [n, 3] the median slot and cell of each.
     """
 
     folder: Path

@@ -1,7 +1,7 @@
 """Between longitude and latitude on the earth and metres on a plane, through pyproj.
 
-The working plane is a Lambert azimuthal equal-area projection centred on the data (glove.txt, Sec. 3). Its centre is
-rounded to a tenth of a degree, so that the text of the projection gives away no average position.
+The working plane is a Lambert azimuthal equal-area projection centred on the data (glove.txt, Sec. 3). Its
+centre is rounded to a tenth of a degree, so that the text of the projection gives away no average position.
 """
 
 from functools import lru_cache
@@ -69,5 +69,6 @@ def _transformer(from_crs: str, to_crs: str) -> "Transformer":
         return Transformer.from_crs(from_crs, to_crs, always_xy=True)
     except (CRSError, ProjError) as error:
         raise InputError(
-            f"no way from '{from_crs}' to '{to_crs}'; give a coordinate reference system that pyproj knows, for example EPSG:2154"
+            f"no way from '{from_crs}' to '{to_crs}'; give a coordinate reference system that pyproj knows, "
+            "for example EPSG:2154"
         ) from error

@@ -22,7 +22,9 @@ DEGREE_COLUMNS: Final = ("lat", "lon")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Boxes:
-    """Generalised samples, int64 [m] each: [t_start, t_end) in slots, [x_min, x_max) and [y_min, y_max) in cells.
+    """Generalised samples, int64 [m] each.
+
+    [t_start, t_end) in slots, [x_min, x_max) and [y_min, y_max) in cells.
 
     Says "the subject was somewhere in this area at some moment in this interval" (semantics 0).
     """
@@ -65,7 +67,10 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Points:
-    """Published points, float64 [m] each: t seconds, x and y metres of the plane; lat and lon degrees, or None without them."""
+    """Published points, float64 [m] each: t seconds, x and y metres of the plane.
+
+    Lat and lon degrees, or None without them.
+    """
 
     t: Floats
     x: Floats
@@ -83,7 +88,10 @@ class Points:
         return len(self.t)
 
     def columns(self) -> dict[str, Floats]:
-        """The arrays by name, in the order in which they are written; lat and lon only where there are any."""
+        """The arrays by name, in the order in which they are written.
+
+        Lat and lon only where there are any.
+        """
         named = {name: getattr(self, name) for name in (*POINT_COLUMNS, *DEGREE_COLUMNS)}
         return {name: column for name, column in named.items() if column is not None}
 
@@ -94,11 +102,13 @@ class Points:
 
 @dataclass(frozen=True, kw_only=True)
 class Losses:
-    """What the release does not hold, or holds besides. rows: input rows dropped, by reason; the others count after that.
+    """What the release does not hold, or holds besides.
 
-    samples_suppressed: raw samples that no box of their own subject's record covers, or that became no published point, those of
-    suppressed subjects included. samples_created: published points that stand for no raw sample.
-    subjects_by_reason: the suppressed subjects, where the method tells why.
+    rows: input rows dropped, by reason; the others count after that.
+
+    samples_suppressed: raw samples that no box of their own subject's record covers, or that became no
+    published point, those of suppressed subjects included. samples_created: published points that stand for
+    no raw sample. subjects_by_reason: the suppressed subjects, where the method tells why.
     """
 
     rows: Mapping[str, int] = field(default_factory=dict)
@@ -112,8 +122,8 @@ class Losses:
 class _Records:
     """What records of boxes and of points have in common.
 
-    crs: the plane of the coordinates, None = local metres. reading: how the raw input was read, so that a check can repeat it.
-    publishable: False when a research seed was used.
+    crs: the plane of the coordinates, None = local metres. reading: how the raw input was read, so that a
+    check can repeat it. publishable: False when a research seed was used.
     """
 
     trajectory_ids: tuple[str, ...]
@@ -139,7 +149,10 @@ class _Records:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Release(_Records):
-    """Published records. Record r owns boxes offsets[r] to offsets[r + 1], sorted by time, under trajectory_ids[r]."""
+    """Published records.
+
+    Record r owns boxes offsets[r] to offsets[r + 1], sorted by time, under trajectory_ids[r].
+    """
 
     boxes: Boxes
     claim: BoxClaim
@@ -163,7 +176,10 @@ class Release(_Records):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PointRelease(_Records):
-    """Published records of points. Record r owns points offsets[r] to offsets[r + 1], sorted by (t, x, y), under trajectory_ids[r]."""
+    """Published records of points.
+
+    Record r owns points offsets[r] to offsets[r + 1], sorted by (t, x, y), under trajectory_ids[r].
+    """
 
     points: Points
     claim: PointClaim
@@ -181,7 +197,10 @@ class PointRelease(_Records):
         return self.points.take(slice(self.offsets[position], self.offsets[position + 1]))
 
     def as_boxes(self, grid: Grid) -> Release:
-        """Every point as the slot and cell that hold it, repeats left out: for attacks and figures that know boxes alone."""
+        """Every point as the slot and cell that hold it, repeats left out.
+
+        For attacks and figures that know boxes alone.
+        """
         steps = ((self.points.t, grid.slot_s), (self.points.x, grid.cell_m), (self.points.y, grid.cell_m))
         t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
         record = np.repeat(np.arange(self.n_records), np.diff(self.offsets))
@@ -207,10 +226,13 @@ AnyRelease = Release | PointRelease
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Linkage:
-    """Which subject became which record: pairs (uid, trajectory id), in no particular order. Never inside a release.
+    """Which subject became which record: pairs (uid, trajectory id), in no particular order.
 
-    trace: of a release of swapped points, which raw samples each point was made from. stands_for: of any release of points, int64 [p], the
-    row of the raw sample that each stands for, -1 = created; known while the release is made and never written.
+    Never inside a release.
+
+    trace: of a release of swapped points, which raw samples each point was made from. stands_for: of any
+    release of points, int64 [p], the row of the raw sample that each stands for, -1 = created; known while
+    the release is made and never written.
     """
 
     uids: tuple[str, ...]

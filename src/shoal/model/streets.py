@@ -1,6 +1,9 @@
-"""A street graph: nodes, edges with lengths and shapes. Undirected: a way that one direction closes is open to the other.
+"""A street graph: nodes, edges with lengths and shapes.
 
-Coordinates stand as they came, with the system they are in; ``on_plane`` brings them to the metres of the trajectories.
+Undirected: a way that one direction closes is open to the other.
+
+Coordinates stand as they came, with the system they are in; ``on_plane`` brings them to the metres of the
+trajectories.
 """
 
 from dataclasses import dataclass
@@ -18,10 +21,14 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StreetGraph:
-    """n nodes, e edges. x, y: float64 [n], metres of a plane, or longitude and latitude where crs is geographic; None = the data's plane.
+    """n nodes, e edges.
 
-    u, v: int64 [e], the ends of each edge. length_m: float64 [e], nan = as long as its shape. shape_offsets: int64 [e + 1]; shape_x,
-    shape_y: corners of each edge from u to v, both ends included. Raises InputError when the parts contradict each other.
+    x, y: float64 [n], metres of a plane, or longitude and latitude where crs is geographic; None = the data's
+    plane.
+
+    u, v: int64 [e], the ends of each edge. length_m: float64 [e], nan = as long as its shape. shape_offsets:
+    int64 [e + 1]; shape_x, shape_y: corners of each edge from u to v, both ends included. Raises InputError
+    when the parts contradict each other.
     """
 
     x: Floats
@@ -37,7 +44,8 @@ class StreetGraph:
     def __post_init__(self) -> None:
         if not len(self.x) or not len(self.u):
             raise InputError(
-                f"the street graph has {len(self.x)} nodes and {len(self.u)} edges; it needs at least one of each"
+                f"the street graph has {len(self.x)} nodes and {len(self.u)} edges; it needs at least one "
+                "of each"
             )
         if not (
             np.isfinite(self.x).all()
@@ -49,7 +57,8 @@ class StreetGraph:
         bad = (self.length_m < 0) | np.isinf(self.length_m)
         if bad.any():
             raise InputError(
-                f"{np.count_nonzero(bad)} streets have a negative or endless length, edge {int(np.argmax(bad)) + 1} of the graph the first"
+                f"{np.count_nonzero(bad)} streets have a negative or endless length, edge "
+                f"{int(np.argmax(bad)) + 1} of the graph the first"
             )
         if (np.diff(self.shape_offsets) < 2).any() or self.shape_offsets[-1] != len(self.shape_x):
             raise InputError("every edge of the street graph needs a shape of at least two corners")
@@ -89,10 +98,14 @@ class StreetGraph:
         return len(self.u)
 
     def on_plane(self, crs: str | None) -> "StreetGraph":
-        """The graph in metres of this plane, with every length known. Raises InputError when it cannot be brought there."""
+        """The graph in metres of this plane, with every length known.
+
+        Raises InputError when it cannot be brought there.
+        """
         if self.crs is not None and crs is None:
             raise InputError(
-                f"the streets are in {self.crs} and the trajectories in local metres; say the trajectories' system with --crs"
+                f"the streets are in {self.crs} and the trajectories in local metres; say the trajectories' "
+                "system with --crs"
             )
         x, y, shape_x, shape_y = self.x, self.y, self.shape_x, self.shape_y
         if self.crs is not None and crs is not None and self.crs != crs:

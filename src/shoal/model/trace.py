@@ -1,7 +1,10 @@
-"""What a run of swapping did, point by point. It undoes the release: it is kept in memory, and written only when asked for.
+"""What a run of swapping did, point by point.
 
-The file holds one row for each published point, in the release's order: the record, the raw samples (positions in the raw data as read)
-whose time and place the point has, the person the place was taken from, the swap set, and the whole set where it first appears.
+It undoes the release: it is kept in memory, and written only when asked for.
+
+The file holds one row for each published point, in the release's order: the record, the raw samples
+(positions in the raw data as read) whose time and place the point has, the person the place was taken from,
+the swap set, and the whole set where it first appears.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,10 +26,10 @@ _COLUMNS: Final = ("time_from", "place_from", "swap_set", "set_rows")
 class Trace:
     """Rows are positions of samples in the original, points those of the release.
 
-    time_from, place_from: int64 [p], the rows whose time and whose place each point has. swap_set: int64 [p], the set it was swapped in.
-    set_offsets: int64 [s + 1]; set_rows: the rows of each set, the leading one first, sets in the order of the run.
-    place_of: [p] the subject whose place each point has. facts: figures of the run. streets: the graph of
-    ReachLocations, without which paths cannot be checked.
+    time_from, place_from: int64 [p], the rows whose time and whose place each point has. swap_set: int64 [p],
+    the set it was swapped in. set_offsets: int64 [s + 1]; set_rows: the rows of each set, the leading one
+    first, sets in the order of the run. place_of: [p] the subject whose place each point has. facts: figures
+    of the run. streets: the graph of ReachLocations, without which paths cannot be checked.
     """
 
     time_from: Integers
@@ -83,7 +86,8 @@ class Trace:
             place_of = tuple(table["place_of"].cast(pa.string()).to_pylist())
         except (pa.ArrowException, KeyError, ValueError, TypeError) as error:
             raise InputError(
-                f"{where} cannot be read as the origins of swapped points; use the file written with this release"
+                f"{where} cannot be read as the origins of swapped points; use the file written with this "
+                "release"
             ) from error
         return cls(
             time_from=time_from,

@@ -1,7 +1,8 @@
 """The data model: every subject's samples in a few contiguous arrays, subjects' ids apart.
 
-Kernels see only the arrays. Subjects stand in the order of their ids, samples in the order (t, x, y), so that nothing
-depends on the order of an input file; that order is kept as ``input_rank``, for one check alone: that no release repeats it.
+Kernels see only the arrays. Subjects stand in the order of their ids, samples in the order (t, x, y), so that
+nothing depends on the order of an input file; that order is kept as ``input_rank``, for one check alone: that
+no release repeats it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,8 @@ Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[Any]
 
 COLUMNS: Final = {
-    "t": "snapped: slots of slot_s seconds since 1970-01-01 UTC; as given: seconds since then (or since step 0)",
+    "t": "snapped: slots of slot_s seconds since 1970-01-01 UTC; as given: seconds since then (or since "
+    "step 0)",
     "x": "snapped: cells of cell_m metres, eastward, lower corner; as given: metres",
     "y": "snapped: cells of cell_m metres, northward, lower corner; as given: metres",
 }
@@ -28,7 +30,10 @@ COLUMNS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """The precision of snapped data: square cells of ``cell_m`` metres, slots of ``slot_s`` seconds (semantics 0)."""
+    """The precision of snapped data.
+
+    Square cells of ``cell_m`` metres, slots of ``slot_s`` seconds (semantics 0).
+    """
 
     cell_m: float = 100.0
     slot_s: float = 60.0
@@ -42,7 +47,10 @@ class Grid:
 
 
 class Population(Protocol):
-    """What is known of subjects without their samples: of Trajectories in memory, and of people who lie on disk."""
+    """What is known of subjects without their samples.
+
+    Of Trajectories in memory, and of people who lie on disk.
+    """
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -68,12 +76,12 @@ class Population(Protocol):
 class Trajectories:
     """All samples of n subjects.
 
-    ids: n different texts, ascending. offsets: int64 [n + 1]; subject i owns samples offsets[i] to offsets[i + 1].
-    t, x, y: [m], int64 slots and cells when ``grid`` is set, float64 seconds and metres when it is None; each subject's samples
-    ascend by (t, x, y), without repeats. crs: the plane of x and y as text that pyproj reads, None = local metres.
-    input_rank: int64 [n], each subject's place in the order of first appearance in the input.
-    lat, lon: float64 [m], degrees exactly as given; None when samples are snapped or came in metres.
-    Raises MisuseError when the arrays contradict each other.
+    ids: n different texts, ascending. offsets: int64 [n + 1]; subject i owns samples offsets[i] to offsets[i
+    + 1]. t, x, y: [m], int64 slots and cells when ``grid`` is set, float64 seconds and metres when it is
+    None; each subject's samples ascend by (t, x, y), without repeats. crs: the plane of x and y as text that
+    pyproj reads, None = local metres. input_rank: int64 [n], each subject's place in the order of first
+    appearance in the input. lat, lon: float64 [m], degrees exactly as given; None when samples are snapped or
+    came in metres. Raises MisuseError when the arrays contradict each other.
     """
 
     ids: tuple[str, ...]
@@ -104,7 +112,8 @@ class Trajectories:
         wanted = np.float64 if self.grid is None else np.int64
         if not self.t.dtype == self.x.dtype == self.y.dtype == wanted:
             raise MisuseError(
-                f"t, x and y must all be {np.dtype(wanted)}, not {self.t.dtype}, {self.x.dtype}, {self.y.dtype}"
+                f"t, x and y must all be {np.dtype(wanted)}, not {self.t.dtype}, {self.x.dtype}, "
+                f"{self.y.dtype}"
             )
         if any(a >= b for a, b in zip(self.ids, self.ids[1:], strict=False)):
             raise MisuseError(
@@ -112,7 +121,8 @@ class Trajectories:
             )
         if not self._samples_ascend():
             raise MisuseError(
-                "each subject's samples must ascend by (t, x, y) without repeats; build with Trajectories.from_rows"
+                "each subject's samples must ascend by (t, x, y) without repeats; build with "
+                "Trajectories.from_rows"
             )
         if (self.lat is None) != (self.lon is None) or any(
             degrees is not None and len(degrees) != m for degrees in (self.lat, self.lon)
@@ -136,7 +146,8 @@ class Trajectories:
     ) -> "Trajectories":
         """Trajectories from one row per sample in any order; exact repeats become one.
 
-        ids, t, x, y: equal length. With ``grid``, t, x and y are slots and cells already; without, seconds and metres.
+        ids, t, x, y: equal length. With ``grid``, t, x and y are slots and cells already; without, seconds
+        and metres.
         """
         kind = np.float64 if grid is None else np.int64
         columns = [np.ascontiguousarray(column, dtype=kind) for column in (t, x, y)]
@@ -176,7 +187,10 @@ class Trajectories:
         return np.diff(self.offsets)
 
     def snapped_grid(self) -> Grid:
-        """The grid; raises MisuseError for points as given, which assessment and the generalising methods cannot use."""
+        """The grid.
+
+        Raises MisuseError for points as given, which assessment and the generalising methods cannot use.
+        """
         if self.grid is None:
             raise MisuseError(
                 "these points are as given; read them with a cell and a slot (without --no-snap) for this"
@@ -184,14 +198,21 @@ class Trajectories:
         return self.grid
 
     def points_as_given(self) -> None:
-        """Nothing; raises MisuseError for snapped samples, which the methods that publish points cannot use."""
+        """Nothing.
+
+        Raises MisuseError for snapped samples, which the methods that publish points cannot use.
+        """
         if self.grid is not None:
             raise MisuseError(
-                "these samples are snapped to cells and slots; read them as given (snap=False, --no-snap) for this"
+                "these samples are snapped to cells and slots; read them as given (snap=False, --no-snap) "
+                "for this"
             )
 
     def snapped_to(self, grid: Grid) -> "Trajectories":
-        """The same subjects with every point in its cell and slot, repeats left out: as a reader with this grid would give them."""
+        """The same subjects with every point in its cell and slot, repeats left out.
+
+        As a reader with this grid would give them.
+        """
         self.points_as_given()
         steps = ((self.t, grid.slot_s), (self.x, grid.cell_m), (self.y, grid.cell_m))
         t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)

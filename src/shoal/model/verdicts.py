@@ -10,7 +10,10 @@ _SHOWN_PER_KIND: Final = 5
 
 @dataclass(frozen=True)
 class Finding:
-    """One way in which a release breaks its promise: the kind, a sentence, and the pseudonym it was seen on (or none)."""
+    """One way in which a release breaks its promise.
+
+    The kind, a sentence, and the pseudonym it was seen on (or none).
+    """
 
     kind: str
     message: str

@@ -1,4 +1,7 @@
-"""The main job on data that needs no download: a synthetic city, assessed, anonymised, verified and reported on."""
+"""The main job on data that needs no download.
+
+A synthetic city, assessed, anonymised, verified and reported on.
+"""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -97,9 +97,10 @@ def publish_in_blocks(
 ) -> BlockPublication:
     """Write a verified release folder of people in blocks of at most ``size``, complete or not at all.
 
-    Finished parts are kept in a folder beside ``output`` and used when the same call is made again; it is removed at the end.
-    Raises ClaimError when a block or the release does not keep its promise, OutputError when a target exists or cannot be written,
-    MisuseError for blocks too small for k, InputError when the folder beside holds parts of another job.
+    Finished parts are kept in a folder beside ``output`` and used when the same call is made again; it is
+    removed at the end. Raises ClaimError when a block or the release does not keep its promise, OutputError
+    when a target exists or cannot be written, MisuseError for blocks too small for k, InputError when the
+    folder beside holds parts of another job.
     """
     run = run or Run()
     if output.exists() or output.is_symlink():
@@ -171,7 +172,10 @@ def _finish(tasks: list[BlockTask], folder: Path, engine: Engine, run: Run) -> N
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Crowds:
-    """All crowds of all blocks. subjects: [r] crowd by crowd; sizes, starts, lengths: [c] members, first row and rows of the boxes."""
+    """All crowds of all blocks.
+
+    subjects: [r] crowd by crowd; sizes, starts, lengths: [c] members, first row and rows of the boxes.
+    """
 
     subjects: Integers
     sizes: Integers
@@ -190,7 +194,8 @@ def _crowds(people: StoredPeople, tasks: list[BlockTask], checkpoint: Checkpoint
     boxes = checkpoint.folder / "boxes.bin"
     with boxes.open("wb") as file:
         for task in tasks:
-            block = checkpoint.kept(name_of(task.block), lambda task=task: crowds_of(task))  # type: ignore[misc]  # a damaged one is made again
+            # a damaged one is made again
+            block = checkpoint.kept(name_of(task.block), lambda task=task: crowds_of(task))  # type: ignore[misc]
             for name, values in small.items():
                 values.append(block[name])
             raw, published = _joined(raw, block["raw"]), _joined(published, block["published"])
@@ -230,7 +235,8 @@ def _publish(
     crowds = _crowds(people, tasks, checkpoint)
     if not len(crowds.subjects):
         raise NothingLeftError(
-            "every subject would be suppressed, so there is nothing to publish; relax the suppression thresholds"
+            "every subject would be suppressed, so there is nothing to publish; relax the suppression "
+            "thresholds"
         )
     order = unrelated_order(crowds.subjects, people.input_rank, rng)
     crowd_of = np.repeat(np.arange(len(crowds.sizes)), crowds.sizes)[order]
@@ -259,7 +265,8 @@ def _publish(
         insist(verdict)
         if verdict != stated:
             raise ClaimError(
-                "the release keeps its promise with notes that its manifest lacks; this is a fault of shoal, please report it"
+                "the release keeps its promise with notes that its manifest lacks; this is a fault of "
+                "shoal, please report it"
             )
         if linkage_file is not None:
             with staged_linkage(linkage, linkage_file, output):
@@ -295,7 +302,10 @@ def _header(people: StoredPeople, method: Glove, crowds: _Crowds, rng: Randomnes
 
 
 def _in_parts(release: ReleaseOnDisk, crowds: _Crowds, crowd_of: Integers, run: Run) -> Iterator[Release]:
-    """The records in their order, as many at once as hold about a million boxes. crowd_of: [r] of each record."""
+    """The records in their order, as many at once as hold about a million boxes.
+
+    crowd_of: [r] of each record.
+    """
     ends = np.cumsum(crowds.lengths[crowd_of])
     steps = np.arange(_BOXES_AT_ONCE, int(ends[-1]) + _BOXES_AT_ONCE, _BOXES_AT_ONCE)
     cuts = np.unique([0, *np.searchsorted(ends, steps, side="right").tolist(), len(ends)])
@@ -322,7 +332,10 @@ def _in_parts(release: ReleaseOnDisk, crowds: _Crowds, crowd_of: Integers, run: 
 
 
 class _Seen:
-    """What the report needs of the boxes, gathered while they are written. The first part is a random sample, for what needs one."""
+    """What the report needs of the boxes, gathered while they are written.
+
+    The first part is a random sample, for what needs one.
+    """
 
     def __init__(self) -> None:
         self._window: Window | None = None
@@ -348,7 +361,10 @@ class _Seen:
             yield part
 
     def facts(self, people: StoredPeople, crowds: _Crowds) -> ReleaseFacts:
-        """The numbers of the report; the k-gap is left out, since nobody's nearest others need be in the same block."""
+        """The numbers of the report.
+
+        The k-gap is left out, since nobody's nearest others need be in the same block.
+        """
         assert self._window is not None  # noqa: S101  (a release has records)
         density: Density = density_in(self._window, self._expected, self._n)
         sizes, numbers = np.unique(crowds.sizes, return_counts=True)

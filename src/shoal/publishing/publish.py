@@ -1,7 +1,7 @@
 """The main job: anonymise, verify, report, and write a release folder, or refuse to.
 
-The release is checked twice: in memory, for the verdict that manifest and report show, and once more from the written
-files, leak lint included, before the folder gets its name. What fails is not written.
+The release is checked twice: in memory, for the verdict that manifest and report show, and once more from the
+written files, leak lint included, before the folder gets its name. What fails is not written.
 """
 
 import shutil
@@ -56,7 +56,10 @@ GAPS_SHOWN: Final = (2, 5)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Publication:
-    """What was written, and what is in memory of it for the holder of the raw data. accuracy: of boxes; points have none."""
+    """What was written, and what is in memory of it for the holder of the raw data.
+
+    accuracy: of boxes; points have none.
+    """
 
     folder: Path
     manifest: Manifest
@@ -80,10 +83,11 @@ def publish(
 ) -> Publication:
     """Write a verified release folder, complete or not at all.
 
-    statement: what the publisher says of it. tries: victims of each attack whose rate the report shows, 0 = none is played.
-    linkage_file, private_report: written, readable by their owner alone, only when named; both must lie outside ``output``.
-    resume: keep finished parts of the work in a folder beside ``output`` until it is done, and continue from those found there.
-    Raises ClaimError when the release does not keep its promise, OutputError when a target exists or cannot be written.
+    statement: what the publisher says of it. tries: victims of each attack whose rate the report shows, 0 =
+    none is played. linkage_file, private_report: written, readable by their owner alone, only when named;
+    both must lie outside ``output``. resume: keep finished parts of the work in a folder beside ``output``
+    until it is done, and continue from those found there. Raises ClaimError when the release does not keep
+    its promise, OutputError when a target exists or cannot be written.
     """
     run = run or Run()
     if private_report is not None and method.takes_points:
@@ -97,7 +101,8 @@ def publish(
         check_linkage_path(path, output)
     if len({path.resolve() for path in secret}) < len(secret):
         raise OutputError(
-            f"{secret[0]} is named for two different files, and one would replace the other; choose another name"
+            f"{secret[0]} is named for two different files, and one would replace the other; choose another "
+            "name"
         )
     if resume:
         with explained_write(parts):
@@ -158,7 +163,10 @@ def _job(original: Trajectories, method: Method) -> dict[str, Any]:
 def assess(
     original: Trajectories, ks: Sequence[int], run: Run, report_file: Path | None = None
 ) -> list[KGap]:
-    """The k-gaps for each k, and, when asked, the report on them; raises OutputError when the report cannot be written."""
+    """The k-gaps for each k, and, when asked, the report on them.
+
+    Raises OutputError when the report cannot be written.
+    """
     if report_file is not None and report_file.exists():
         raise OutputError(f"{report_file} exists; choose another --output or remove it first")
     gaps = k_gaps(original, ks, run=run)
@@ -189,14 +197,19 @@ def stream_against_raw(raw: Any, folder: Path, linkage: Linkage, run: Run, **ove
 
 
 def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajectories:
-    """The raw input of a release folder, read as its manifest says; overrides take the place of the manifest's settings."""
+    """The raw input of a release folder, read as its manifest says.
+
+    Overrides take the place of the manifest's settings.
+    """
     return read_with(raw, reading_of_raw(folder, **overrides), run)
 
 
 def reveal(
     raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
 ) -> Together:
-    """What a release folder and earlier ones of the same raw data reveal together. earlier: folders with their linkage tables.
+    """What a release folder and earlier ones of the same raw data reveal together.
+
+    earlier: folders with their linkage tables.
 
     Raises InputError when one cannot be read or does not belong.
     """
@@ -229,5 +242,6 @@ def insist(verdict: Verdict) -> None:
         return
     kinds = ", ".join(f"{kind} ({count})" for kind, count in verdict.to_json()["findings_by_kind"].items())
     raise ClaimError(
-        f"the release does not keep its promise and was not written: {kinds}; for example: {verdict.findings[0].message}"
+        f"the release does not keep its promise and was not written: {kinds}; for example: "
+        f"{verdict.findings[0].message}"
     )

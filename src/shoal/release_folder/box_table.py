@@ -1,6 +1,9 @@
-"""The table of a release of boxes: ``trajectory_id``, the six columns of a box, and ``geometry`` where there is a plane.
+"""The table of a release of boxes.
 
-Times are seconds since 1970 UTC, or since step 0; coordinates are metres of the plane, all on the grid of the release.
+``trajectory_id``, the six columns of a box, and ``geometry`` where there is a plane.
+
+Times are seconds since 1970 UTC, or since step 0; coordinates are metres of the plane, all on the grid of the
+release.
 """
 
 import json
@@ -27,12 +30,18 @@ _POLYGON: Final = np.dtype(
 
 
 def write_boxes(release: Release, path: Path) -> None:
-    """Write the boxes as GeoParquet: seconds since 1970 UTC, metres of the plane, outlines in WGS 84 where there is a plane."""
+    """Write the boxes as GeoParquet.
+
+    Seconds since 1970 UTC, metres of the plane, outlines in WGS 84 where there is a plane.
+    """
     write_boxes_in_parts([release], path)
 
 
 def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
-    """The same for a release that comes as several (at least one), each some of its records; they stand in the file in this order."""
+    """The same for a release that comes as several (at least one), each some of its records.
+
+    They stand in the file in this order.
+    """
     corners: list[list[float]] = []
     with ExitStack() as open_files:
         writer: pq.ParquetWriter | None = None
@@ -77,12 +86,16 @@ def insist_on_outlines(path: Path) -> None:
     geo = (pq.read_schema(path).metadata or {}).get(b"geo")
     if geo is not None and not np.isfinite(json.loads(geo)["columns"]["geometry"]["bbox"]).all():
         raise InputError(
-            "boxes reach beyond the edge of the plane: the data spans too much of the earth; publish each region on its own"
+            "boxes reach beyond the edge of the plane: the data spans too much of the earth; publish each "
+            "region on its own"
         )
 
 
 def boxes_in(table: pa.Table, grid: Grid, where: str) -> Boxes:
-    """The boxes in the file's row order, rounded to the grid; raises InputError when a column is missing or no number, or has gaps."""
+    """The boxes in the file's row order, rounded to the grid.
+
+    Raises InputError when a column is missing or no number, or has gaps.
+    """
     missing = [name for name in ("trajectory_id", *BOX_COLUMNS) if name not in table.column_names]
     if missing:
         raise InputError(f"{where} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
@@ -109,7 +122,10 @@ def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:
 
 
 def _in_degrees(x: Integers, y: Integers, cell_m: float, crs: str) -> Floats:
-    """[m, 2] longitude and latitude of corners of cells; each distinct one is projected once, for places repeat."""
+    """[m, 2] longitude and latitude of corners of cells.
+
+    Each distinct one is projected once, for places repeat.
+    """
 
     def projected(x: Integers, y: Integers) -> Floats:
         return np.stack(

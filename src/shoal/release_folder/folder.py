@@ -142,7 +142,9 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def reading_of_raw(folder: Path, **overrides: Any) -> Reading:
-    """How the raw input of a release folder was read, for reading it again; overrides take the place of the manifest's settings.
+    """How the raw input of a release folder was read, for reading it again.
+
+    Overrides take the place of the manifest's settings.
 
     Raises InputError when the manifest cannot be read.
     """
@@ -160,7 +162,9 @@ def read_any_release(folder: Path) -> AnyRelease:
 
 
 def read_points(folder: Path) -> PointRelease:
-    """The release of points in a folder: records in the order in which they first appear, points in the order (t, x, y).
+    """The release of points in a folder.
+
+    Records in the order in which they first appear, points in the order (t, x, y).
 
     Raises InputError when a file is missing, truncated or lacks a column, or when the release holds boxes.
     """
@@ -177,10 +181,13 @@ def read_points(folder: Path) -> PointRelease:
 
 
 def read_release(folder: Path) -> Release:
-    """The release of boxes in a folder: records in the order in which they first appear, boxes in canonical order.
+    """The release of boxes in a folder.
 
-    Coordinates are rounded to the manifest's cell and slot; the check of a folder says where they are not on them.
-    Raises InputError when a file is missing, truncated or lacks a column, or when the release holds points.
+    Records in the order in which they first appear, boxes in canonical order.
+
+    Coordinates are rounded to the manifest's cell and slot; the check of a folder says where they are not on
+    them. Raises InputError when a file is missing, truncated or lacks a column, or when the release holds
+    points.
     """
     manifest = read_manifest(folder)
     grid = manifest.grid
@@ -199,7 +206,10 @@ def read_release(folder: Path) -> Release:
 
 
 def without_boxes(folder: Path, manifest: Manifest) -> Release:
-    """What the manifest of a release of boxes says, without any record; raises InputError when it does not say it right."""
+    """What the manifest of a release of boxes says, without any record.
+
+    Raises InputError when it does not say it right.
+    """
     if manifest.grid is None:
         raise InputError(f"{folder} holds a release of points, not of boxes")
     no_rows = np.zeros(1, dtype=np.int64)
@@ -283,7 +293,8 @@ def check_linkage_path(path: Path, release_folder: Path) -> None:
     """Raise OutputError when a linkage table must not or cannot be written there."""
     if path.resolve().is_relative_to(release_folder.resolve()):
         raise OutputError(
-            f"the linkage table {path} would lie inside the release folder; keep it apart from what is published"
+            f"the linkage table {path} would lie inside the release folder; keep it apart from what is "
+            "published"
         )
     if path.exists():
         raise OutputError(f"{path} exists; choose another --linkage or remove it first")
@@ -298,7 +309,8 @@ def read_linkage(path: Path) -> Linkage:
     missing = [name for name in ("uid", "trajectory_id") if name not in table.column_names]
     if missing:
         raise InputError(
-            f"{path} is not a linkage table: it lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}"
+            f"{path} is not a linkage table: it lacks the column{'s' * (len(missing) > 1)} "
+            f"{', '.join(missing)}"
         )
     if any(table[name].null_count for name in ("uid", "trajectory_id")):
         raise InputError(f"{path} has empty values in its columns")

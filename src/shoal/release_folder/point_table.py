@@ -1,6 +1,9 @@
-"""The table of a release of points: ``trajectory_id, t, x, y``, ``lat, lon`` where points came in degrees, and ``geometry``.
+"""The table of a release of points.
 
-Times are seconds since 1970 UTC, or since step 0. Coordinates are written to the last digit: points are published as given.
+``trajectory_id, t, x, y``, ``lat, lon`` where points came in degrees, and ``geometry``.
+
+Times are seconds since 1970 UTC, or since step 0. Coordinates are written to the last digit: points are
+published as given.
 """
 
 import json
@@ -51,7 +54,10 @@ def write_points(release: PointRelease, path: Path) -> None:
 
 
 def points_as_written(table: pa.Table, where: str) -> Points:
-    """The points in the file's row order; raises InputError when a column is missing or holds anything but finite numbers."""
+    """The points in the file's row order.
+
+    Raises InputError when a column is missing or holds anything but finite numbers.
+    """
     missing = [name for name in ("trajectory_id", *POINT_COLUMNS) if name not in table.column_names]
     if missing:
         raise InputError(f"{where} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
@@ -71,7 +77,10 @@ def lon_lat(points: Points, crs: str) -> Floats:
 
 
 def places_in(column: pa.ChunkedArray) -> Floats | None:
-    """float64 [m, 2]: the longitude and latitude of a geometry column; None when it is no column of points."""
+    """float64 [m, 2]: the longitude and latitude of a geometry column.
+
+    None when it is no column of points.
+    """
     try:
         values: list[Any] = column.cast(pa.large_binary()).to_pylist()
     except pa.ArrowException:

@@ -1,6 +1,9 @@
-"""What a publisher states about a release beside what can be measured: purpose, recipients, contact, earlier releases, next look.
+"""What a publisher states about a release beside what can be measured.
 
-It comes from a small TOML file, stands in the manifest under ``record``, and is printed in the report as it was given.
+Purpose, recipients, contact, earlier releases, next look.
+
+It comes from a small TOML file, stands in the manifest under ``record``, and is printed in the report as it
+was given.
 """
 
 import tomllib
@@ -16,7 +19,10 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 
 
 class EarlierRelease(BaseModel):
-    """A release of the same people that is already out. overlap: whom and what both have in common, in the publisher's words."""
+    """A release of the same people that is already out.
+
+    overlap: whom and what both have in common, in the publisher's words.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,7 +32,10 @@ class EarlierRelease(BaseModel):
 
 
 class Statement(BaseModel):
-    """Everything is optional; what is missing is shown as not stated. earlier_releases: None = not stated, empty = none are known."""
+    """Everything is optional; what is missing is shown as not stated.
+
+    earlier_releases: None = not stated, empty = none are known.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -49,7 +58,10 @@ NOTHING_STATED: Final = Statement()
 
 
 def read_statement(path: Path) -> Statement:
-    """The statement in a TOML file; raises InputError when it cannot be read or says something that no statement has."""
+    """The statement in a TOML file.
+
+    Raises InputError when it cannot be read or says something that no statement has.
+    """
     try:
         return Statement.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:

@@ -1,6 +1,7 @@
 """The drawings: scatter, bar and heatmap traces only, so that a page needs neither WebGL nor any request.
 
-Colours are those of Okabe and Ito, told apart by people who see colours differently; lines differ in their dashes too.
+Colours are those of Okabe and Ito, told apart by people who see colours differently; lines differ in their
+dashes too.
 """
 
 from collections.abc import Sequence
@@ -157,7 +158,10 @@ def release_map(density: Density, outlines: Boxes, grid: Grid, *, projected: boo
 
 
 def vanished_by_place(vanished: Vanished) -> "Figure":
-    """The share of raw samples lost in each zone, in steps of 5 %; zones with fewer than ten people are left blank."""
+    """The share of raw samples lost in each zone, in steps of 5 %.
+
+    Zones with fewer than ten people are left blank.
+    """
     zones = vanished.zones
     shape = (len(zones.y_m) - 1, len(zones.x_m) - 1)
     figure = _figure("east, km", "north, km")
@@ -186,7 +190,10 @@ def vanished_by_place(vanished: Vanished) -> "Figure":
 
 
 def vanished_by_hour(vanished: Vanished) -> "Figure":
-    """The share of raw samples lost in each hour of the day (UTC), in steps of 5 %; hours with fewer than ten people have no bar."""
+    """The share of raw samples lost in each hour of the day (UTC), in steps of 5 %.
+
+    Hours with fewer than ten people have no bar.
+    """
     figure = _figure("hour of the day (UTC)", "share of raw samples lost")
     shares = [
         None if np.isnan(share) else round(share, 2) for share in shown_shares(vanished.by_hour).tolist()
@@ -316,7 +323,10 @@ def _accuracy(facts: ReleaseFacts, *, spatial: bool) -> "Figure":
 
 
 def _figure(x_title: str, y_title: str) -> "Figure":
-    """An empty figure in the reports' dress; reading it needs no dragging, so that a finger scrolls the page."""
+    """An empty figure in the reports' dress.
+
+    Reading it needs no dragging, so that a finger scrolls the page.
+    """
     from plotly.graph_objects import Figure
 
     figure = Figure()

@@ -1,1 +1,4 @@
-"""How work is run, whatever the work: progress, checkpoints, compiled loops, randomness, files that are whole or absent."""
+"""How work is run, whatever the work.
+
+Progress, checkpoints, compiled loops, randomness, files that are whole or absent.
+"""

@@ -28,6 +28,9 @@ from numba import njit  # noqa: E402  (numba reads its cache folder from the env
 
 
 def compiled(function: Kernel) -> Kernel:
-    """Compile a function over plain arrays: cached, without the interpreter lock, division by zero as in NumPy."""
+    """Compile a function over plain arrays.
+
+    Cached, without the interpreter lock, division by zero as in NumPy.
+    """
     wrapped: Kernel = njit(cache=True, nogil=True, error_model="numpy")(function)
     return wrapped

@@ -1,7 +1,7 @@
 """Where chance comes from: the operating system for a release, a seed for research.
 
-A method never draws from an ambient generator; it is handed one of these. A seed would let its holder undo the shuffle,
-so a seeded stream marks what it touches as not for publication, and never shows its seed.
+A method never draws from an ambient generator; it is handed one of these. A seed would let its holder undo
+the shuffle, so a seeded stream marks what it touches as not for publication, and never shows its seed.
 """
 
 import os

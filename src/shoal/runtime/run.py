@@ -42,7 +42,10 @@ class Run:
     checkpoint: Checkpoint | None = None
 
     def kept(self, part: str, make: Callable[[], Arrays]) -> Arrays:
-        """The arrays of a part of the work: from the checkpoint when it is finished there, otherwise made (and kept there)."""
+        """The arrays of a part of the work.
+
+        From the checkpoint when it is finished there, otherwise made (and kept there).
+        """
         return make() if self.checkpoint is None else self.checkpoint.kept(part, make)
 
     def map(

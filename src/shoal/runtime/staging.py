@@ -1,4 +1,7 @@
-"""What is written is complete or absent: it is filled under a hidden name beside its own, and renamed at the end."""
+"""What is written is complete or absent.
+
+It is filled under a hidden name beside its own, and renamed at the end.
+"""
 
 import errno
 import os
@@ -14,7 +17,9 @@ from shoal.errors import OutputError
 
 @contextmanager
 def staged_folder(target: Path) -> Iterator[Path]:
-    """A new folder to fill that becomes ``target`` only when the block ends without an error; otherwise nothing is left.
+    """A new folder to fill that becomes ``target`` only when the block ends without an error.
+
+    Otherwise nothing is left.
 
     Raises OutputError when the target exists, its parent cannot be written, or the disk is full.
     """
@@ -49,7 +54,8 @@ def explained_write(target: Path) -> Iterator[None]:
             errno.EACCES: "no permission to write there; choose another place",
             errno.EPERM: "no permission to write there; choose another place",
             errno.EROFS: "the file system is read-only; choose another place",
-            errno.EEXIST: "a part of the path is a file, not a folder; choose another place",  # where a folder is to be made
+            # where a folder is to be made
+            errno.EEXIST: "a part of the path is a file, not a folder; choose another place",
             errno.ENOTDIR: "a part of the path is a file, not a folder; choose another place",
         }.get(error.errno or 0, error.strerror or "the write failed")
         raise OutputError(f"cannot write {target}: {remedy}") from error
@@ -57,7 +63,9 @@ def explained_write(target: Path) -> Iterator[None]:
 
 @contextmanager
 def staged_file(path: Path, write: Callable[[BinaryIO], object], *, mode: int = 0o600) -> Iterator[None]:
-    """A file that ``write`` fills at once, and that gets its name only when the block ends without an error; otherwise nothing is left.
+    """A file that ``write`` fills at once, and that gets its name only when the block ends without an error.
+
+    Otherwise nothing is left.
 
     mode: the default lets its owner alone read it. Raises OutputError when it cannot be written.
     """

@@ -1,1 +1,4 @@
-"""Beyond memory and beyond one machine: blocks of people, the engines that work on them, and the release they make together."""
+"""Beyond memory and beyond one machine.
+
+Blocks of people, the engines that work on them, and the release they make together.
+"""

@@ -1,7 +1,7 @@
 """The task of one block: load its people, make crowds of them, check these, and leave them finished on disk.
 
-A task names the folder of the job and the block, never data; the outcome lies in the folder, complete or not at all, so that doing a
-task twice does no harm.
+A task names the folder of the job and the block, never data; the outcome lies in the folder, complete or not
+at all, so that doing a task twice does no harm.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,10 @@ BLOCKS: Final = "blocks"
 
 @dataclass(frozen=True, kw_only=True)
 class BlockTask:
-    """One block of a job. folder: of the job, under a path that every worker reaches; method: of the whole release."""
+    """One block of a job.
+
+    folder: of the job, under a path that every worker reaches; method: of the whole release.
+    """
 
     folder: str
     block: int
@@ -41,7 +44,10 @@ def name_of(block: int) -> str:
 
 
 def anonymize_block(task: BlockTask) -> None:
-    """Leave a finished block in the folder of its job, unless it is there; raises ClaimError when its crowds do not hold."""
+    """Leave a finished block in the folder of its job, unless it is there.
+
+    Raises ClaimError when its crowds do not hold.
+    """
     folder = Path(task.folder)
     Checkpoint(folder).kept(name_of(task.block), lambda: crowds_of(task))
 
@@ -49,8 +55,9 @@ def anonymize_block(task: BlockTask) -> None:
 def crowds_of(task: BlockTask) -> Arrays:
     """The crowds of a block as arrays.
 
-    subjects: [r] positions in the whole population, crowd by crowd; sizes: [c] members; lengths: [c] boxes of one record; boxes: [b, 6] of
-    each crowd once; suppressed: [1] raw samples that no record covers; raw, published: [d, 3] extents in space and time, and how often.
+    subjects: [r] positions in the whole population, crowd by crowd; sizes: [c] members; lengths: [c] boxes of
+    one record; boxes: [b, 6] of each crowd once; suppressed: [1] raw samples that no record covers; raw,
+    published: [d, 3] extents in space and time, and how often.
     """
     folder = Path(task.folder)
     people = StoredPeople.open(folder / PEOPLE)
@@ -70,7 +77,10 @@ def crowds_of(task: BlockTask) -> Arrays:
 
 
 def _checked(original: Trajectories, task: BlockTask, crowds: list[Crowd]) -> Arrays:
-    """What is lost and what remains in this block; raises ClaimError unless a release of it alone would keep the claim."""
+    """What is lost and what remains in this block.
+
+    Raises ClaimError unless a release of it alone would keep the claim.
+    """
     method = task.method
     try:
         release, linkage = assemble(

@@ -1,9 +1,10 @@
 """Who goes into which block: people who live near each other in place and time, blocks of almost equal size.
 
-The rule: all people stand at the middle of their samples (the medians of slot, x and y). The population is cut in two at a place along
-the axis on which it is spread the widest, counted in caps (20 km of place, 8 h of time), each side is cut again, and so on. A cut
-leaves as many people on each side as its number of blocks asks for, so that the sizes of any two blocks differ by one at the most, and no
-block falls below half of the size that was asked for. What lies exactly at a cut is parted by the other axes, then by the order of ids.
+The rule: all people stand at the middle of their samples (the medians of slot, x and y). The population is
+cut in two at a place along the axis on which it is spread the widest, counted in caps (20 km of place, 8 h of
+time), each side is cut again, and so on. A cut leaves as many people on each side as its number of blocks
+asks for, so that the sizes of any two blocks differ by one at the most, and no block falls below half of the
+size that was asked for. What lies exactly at a cut is parted by the other axes, then by the order of ids.
 """
 
 from typing import Final
@@ -22,13 +23,15 @@ def split_into_blocks(
 ) -> list[Integers]:
     """Ascending positions of the people of each block.
 
-    middles: [n, 3] slot and cell of each person. caps: how many slots, cells and cells count as equally far. size: the most people in a
-    block. Raises MisuseError when blocks of that size could not hold k people each.
+    middles: [n, 3] slot and cell of each person. caps: how many slots, cells and cells count as equally far.
+    size: the most people in a block. Raises MisuseError when blocks of that size could not hold k people
+    each.
     """
     n = len(middles)
     if size < 2 * k:
         raise MisuseError(
-            f"blocks of {size} people are too small for k = {k}; make them of {2 * k} people at least, better of some thousands"
+            f"blocks of {size} people are too small for k = {k}; make them of {2 * k} people at least, "
+            "better of some thousands"
         )
     if n < k:
         raise MisuseError(

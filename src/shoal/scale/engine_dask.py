@@ -20,7 +20,10 @@ _PATIENCE_S: Final = 30
 
 
 class DaskCluster:
-    """Tasks go to the workers of a cluster, which must reach the same files under the same paths. address: None = this machine."""
+    """Tasks go to the workers of a cluster, which must reach the same files under the same paths.
+
+    address: None = this machine.
+    """
 
     def __init__(self, address: str | None = None) -> None:
         self._address = address
@@ -68,7 +71,8 @@ class DaskCluster:
                     yield waiting[number].result()
                 except killed as error:
                     raise EngineError(
-                        f"task {number + 1} was lost with its worker again and again; give the workers more memory or make smaller "
+                        f"task {number + 1} was lost with its worker again and again; give the workers more "
+                        "memory or make smaller "
                         "--blocks, and run the same command again"
                     ) from error
                 waiting[number].release()

@@ -1,4 +1,6 @@
-"""Processes of this machine, freshly spawned: a worker that dies costs only its task, which goes to a new one.
+"""Processes of this machine, freshly spawned.
+
+A worker that dies costs only its task, which goes to a new one.
 
 The standard pool breaks as a whole when one of its workers dies, and never says which task killed it.
 """
@@ -82,7 +84,8 @@ class _Worker:
             raise outcome
         raise EngineError(
             f"task {number} ended its process {_MOST_TRIES} times ({_why(process.exitcode)}); "
-            "give it more memory, for example with smaller --blocks or fewer workers (--engine local:1), and run the same command again"
+            "give it more memory, for example with smaller --blocks or fewer workers (--engine local:1), "
+            "and run the same command again"
         )
 
     def kill(self) -> None:

@@ -1,7 +1,10 @@
-"""Who carries out the tasks of large work: one verb, ``map``, in this process, in processes of this machine, or on a cluster.
+"""Who carries out the tasks of large work.
 
-A task is a function that can be imported by its name and a small part that names data by their place, never holds them. The function
-must give the same whenever and how often it is called, because an engine calls it again when a worker is lost.
+One verb, ``map``, in this process, in processes of this machine, or on a cluster.
+
+A task is a function that can be imported by its name and a small part that names data by their place, never
+holds them. The function must give the same whenever and how often it is called, because an engine calls it
+again when a worker is lost.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +38,9 @@ class Threads:
 
 
 def engine_of(text: str) -> Engine:
-    """The engine that a user names: threads, local, local:4, dask (a cluster of this machine) or dask:tcp://host:8786.
+    """The engine that a user names.
+
+    Threads, local, local:4, dask (a cluster of this machine) or dask:tcp://host:8786.
 
     Raises MisuseError for another name, MissingExtraError where dask is not installed.
     """

@@ -1,4 +1,7 @@
-"""When people are recorded: a heavy-tailed rate per person, a daily and weekly rhythm, and bursts; whole minutes."""
+"""When people are recorded: a heavy-tailed rate per person, a daily and weekly rhythm, and bursts.
+
+Whole minutes.
+"""
 
 from typing import Final
 

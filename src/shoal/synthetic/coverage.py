@@ -41,10 +41,10 @@ class JumpLaw:
 class Coverage:
     """Stations on a plane with what is looked up millions of times.
 
-    x_m, y_m: float64 [n]. neighbours: int64 [n, up to 8], the nearest others, nearest first; neighbour_m: their distances.
-    spacing_m: float64 [n], mean distance to them. density: float64 [n], people per area, any unit.
-    raster: int32 [rows, columns], the nearest station to the middle of each square of cell_m metres from (west_m, south_m).
-    reach_m: the distance from the median position within which 9 of 10 stations lie.
+    x_m, y_m: float64 [n]. neighbours: int64 [n, up to 8], the nearest others, nearest first; neighbour_m:
+    their distances. spacing_m: float64 [n], mean distance to them. density: float64 [n], people per area, any
+    unit. raster: int32 [rows, columns], the nearest station to the middle of each square of cell_m metres
+    from (west_m, south_m). reach_m: the distance from the median position within which 9 of 10 stations lie.
     """
 
     x_m: Floats
@@ -81,9 +81,12 @@ class Coverage:
         )
 
     def serving(self, x: Floats, y: Floats) -> tuple[Indices, Floats]:
-        """(station, distance in metres): the nearest station to each point, through the raster and its neighbours.
+        """(station, distance in metres).
 
-        x, y: metres, equal shape. In very uneven layouts the answer can be the second nearest; nothing hangs on it.
+        The nearest station to each point, through the raster and its neighbours.
+
+        x, y: metres, equal shape. In very uneven layouts the answer can be the second nearest; nothing hangs
+        on it.
         """
         rows, columns = self.raster.shape
         row = np.clip((y - self.south_m) / self.cell_m, 0, rows - 1).astype(np.int64)
@@ -97,10 +100,12 @@ class Coverage:
         return station, np.sqrt(np.take_along_axis(squared, best, axis=-1)[..., 0])
 
     def jump(self, origin: Indices, law: JumpLaw, rng: np.random.Generator, n_directions: int) -> Indices:
-        """The station reached from each origin: a length by the law, a direction by the density of people there.
+        """The station reached from each origin.
 
-        origin: int64 [n] stations. One of n_directions random directions is chosen in proportion to the density at its end;
-        who would leave the area in all of them stays.
+        A length by the law, a direction by the density of people there.
+
+        origin: int64 [n] stations. One of n_directions random directions is chosen in proportion to the
+        density at its end; who would leave the area in all of them stays.
         """
         length = law.lengths_m(rng.random(origin.size))[:, None]
         angle = rng.random((origin.size, n_directions)) * (2 * np.pi)
@@ -117,7 +122,10 @@ class Coverage:
 
 
 def _nearest_others(x: Floats, y: Floats) -> tuple[Indices, Floats]:
-    """([n, k] stations, [n, k] metres): the k nearest other stations of each, k = 8 or all others when they are fewer."""
+    """([n, k] stations, [n, k] metres).
+
+    The k nearest other stations of each, k = 8 or all others when they are fewer.
+    """
     n = x.size
     k = min(_N_NEIGHBOURS, n - 1)
     neighbours, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
@@ -136,7 +144,10 @@ def _nearest_others(x: Floats, y: Floats) -> tuple[Indices, Floats]:
 
 
 def _nearest_raster(x: Floats, y: Floats, cell: float) -> npt.NDArray[np.int32]:
-    """The nearest station to each cell's middle, tile by tile: only stations that can be nearest within a tile are compared."""
+    """The nearest station to each cell's middle, tile by tile.
+
+    Only stations that can be nearest within a tile are compared.
+    """
     columns, rows = (int(np.ceil(np.ptp(axis) / cell)) + 1 for axis in (x, y))
     raster = np.empty((rows, columns), dtype=np.int32)
     for top in range(0, rows, _TILE):

@@ -1,6 +1,9 @@
-"""Call-record-like data out of a seed: blocks of people, each from a random stream of its own, as a table or a Parquet file.
+"""Call-record-like data out of a seed.
 
-People stand in the order of their ids and draw their homes independently of each other, so that an id says nothing of a place.
+Blocks of people, each from a random stream of its own, as a table or a Parquet file.
+
+People stand in the order of their ids and draw their homes independently of each other, so that an id says
+nothing of a place.
 """
 
 import os
@@ -57,7 +60,8 @@ class World:
         for name, value in (("n_subjects", n_subjects), ("days", days)):
             if value < 1:
                 raise MisuseError(
-                    f"{name} = {value} must be at least 1; choose for example {name} = {1000 if name != 'days' else 7}"
+                    f"{name} = {value} must be at least 1; choose for example {name} = "
+                    f"{1000 if name != 'days' else 7}"
                 )
         if seed < 0:
             raise MisuseError("the seed is negative; choose a whole number of 0 or more")
@@ -116,7 +120,10 @@ class World:
         return person, minute, station
 
     def _as_observed(self, station: Indices, rng: np.random.Generator) -> Indices:
-        """The stations that record: now and then one next to the nearest, more often where they stand close."""
+        """The stations that record.
+
+        Now and then one next to the nearest, more often where they stand close.
+        """
         neighbours = self.coverage.neighbours[:, :_N_HANDOVER]
         share = HANDOVER_SHARE * np.minimum(HANDOVER_REACH_M / self.coverage.neighbour_m[:, 0], 1.0)
         handed_over = np.flatnonzero(rng.random(station.size) < share[station])
@@ -138,8 +145,9 @@ def synthesize(
 ) -> "pa.Table":
     """Records of ``n_subjects`` people over ``days`` days from Monday 2024-01-01 (UTC), sorted by uid and t.
 
-    uid: text. t: int64 seconds since 1970, whole minutes. lat, lon: float64 degrees of the recording station. No row repeats.
-    Nothing but the arguments (``run`` excepted) decides the data. Raises MisuseError on numbers below 1 or an unknown layout.
+    uid: text. t: int64 seconds since 1970, whole minutes. lat, lon: float64 degrees of the recording station.
+    No row repeats. Nothing but the arguments (``run`` excepted) decides the data. Raises MisuseError on
+    numbers below 1 or an unknown layout.
     """
     import pyarrow as pa
 

@@ -1,8 +1,9 @@
 """Where people are at every minute: home, work, outings by exploration and preferential return, and journeys.
 
-A person's day begins at a quiet hour of its own (04:00 for most, later for shift workers) and consists of seven stays:
-base, work, outing, work, two outings, base; on a free day work is the base, and the base of a journey is its lodging.
-Outings follow Song et al. 2010: somewhere new with probability rho S^-gamma, else back to an earlier one as often as before.
+A person's day begins at a quiet hour of its own (04:00 for most, later for shift workers) and consists of
+seven stays: base, work, outing, work, two outings, base; on a free day work is the base, and the base of a
+journey is its lodging. Outings follow Song et al. 2010: somewhere new with probability rho S^-gamma, else
+back to an earlier one as often as before.
 """
 
 from dataclasses import dataclass
@@ -50,7 +51,8 @@ class Stays:
     """Where n people are over some days.
 
     clock_min: int64 [n], how much later than at 04:00 each person's day begins. home: int64 [n] stations.
-    key: int64 [s] ascending, person * stride + lead + minute at which a stay begins; place: int64 [s] stations.
+    key: int64 [s] ascending, person * stride + lead + minute at which a stay begins; place: int64 [s]
+    stations.
     """
 
     clock_min: Indices
@@ -147,7 +149,10 @@ def _bases(home: Indices, n_days: int, coverage: Coverage, rng: np.random.Genera
 
 
 def _outing_days(at_work: Flags, rng: np.random.Generator) -> Flags:
-    """[n, d, 3]: which of a day's three outings take place; some people go out several times as often as others."""
+    """[n, d, 3]: which of a day's three outings take place.
+
+    Some people go out several times as often as others.
+    """
     outgoing = rng.lognormal(-0.5 * 0.7**2, 0.7, (at_work.shape[0], 1, 1))
     chance = np.where(at_work[..., None], OUTINGS_WORKDAY, OUTINGS_FREE_DAY) * outgoing
     takes_place: Flags = rng.random(chance.shape) < np.minimum(chance, 0.95)
@@ -159,7 +164,8 @@ def _outings(
 ) -> Indices:
     """[n, d, 3] stations of each outing; where none takes place, the place one would have left from.
 
-    base, anchor: [n, d] stations of the night and of work. Outings of a journey are always somewhere new and not returned to.
+    base, anchor: [n, d] stations of the night and of work. Outings of a journey are always somewhere new and
+    not returned to.
     """
     n, n_days, per_day = outings.shape
     visited = np.empty(outings.shape, dtype=np.int64)

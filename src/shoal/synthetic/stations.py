@@ -1,7 +1,7 @@
 """Base stations: where people can be seen, and how many live at each.
 
-Laid out for a city or a nation, or read from a file of real positions. Only positions and population weights; which station
-serves a point is the business of ``coverage``.
+Laid out for a city or a nation, or read from a file of real positions. Only positions and population weights;
+which station serves a point is the business of ``coverage``.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,8 @@ CITY_SHARE, TOWN_SHARE = 0.5, 0.2  # of the people; the rest live in the country
 N_TOWNS, STATIONS_PER_TOWN, TOWN_RADIUS_M = 200, 3, 1_500.0
 COUNTRY_SPACING_M: Final = 9_000.0
 
-FAR: Final = 3.0  # a station farther from the middle than this many times the distance within which 9 of 10 lie is an outlier
+# a station farther from the middle than this many times the distance within which 9 of 10 lie is an outlier
+FAR: Final = 3.0
 
 _LAT_NAMES: Final = ("lat", "latitude")
 _LON_NAMES: Final = ("lon", "lng", "long", "longitude")
@@ -47,8 +48,8 @@ _LON_NAMES: Final = ("lon", "lng", "long", "longitude")
 class Stations:
     """At least two different positions, and the share of people who live at each.
 
-    lat, lon: float64 [n], degrees in WGS 84. population: float64 [n], positive, sums to 1.
-    dropped: rows of the file that are not in here, by reason. Raises MisuseError when the arrays contradict each other.
+    lat, lon: float64 [n], degrees in WGS 84. population: float64 [n], positive, sums to 1. dropped: rows of
+    the file that are not in here, by reason. Raises MisuseError when the arrays contradict each other.
     """
 
     lat: Floats
@@ -59,7 +60,8 @@ class Stations:
     def __post_init__(self) -> None:
         if not len(self.lat) == len(self.lon) == len(self.population):
             raise MisuseError(
-                f"lat, lon and population differ in length: {len(self.lat)}, {len(self.lon)}, {len(self.population)}"
+                f"lat, lon and population differ in length: {len(self.lat)}, {len(self.lon)}, "
+                f"{len(self.population)}"
             )
         if len(np.unique(np.column_stack([self.lat, self.lon]), axis=0)) != len(self) or len(self) < 2:
             raise MisuseError(
@@ -71,14 +73,18 @@ class Stations:
             and np.isclose(self.population.sum(), 1)
         ):
             raise MisuseError(
-                "stations need latitudes in -90..90, longitudes in -180..180 and positive populations that sum to 1"
+                "stations need latitudes in -90..90, longitudes in -180..180 and positive populations that "
+                "sum to 1"
             )
 
     def __len__(self) -> int:
         return len(self.lat)
 
     def on_plane(self) -> tuple[Floats, Floats]:
-        """(x, y) in metres about the median position: a plain cylindrical plane, good enough to choose destinations on."""
+        """(x, y) in metres about the median position.
+
+        A plain cylindrical plane, good enough to choose destinations on.
+        """
         return _on_plane(self.lat, self.lon)
 
 
@@ -125,7 +131,10 @@ def read_stations(path: Path | str) -> Stations:
 
 
 def _city(radius_m: float, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-    """(x, y, population) around the origin: a jittered sunflower spiral whose spacing grows from the middle outward."""
+    """(x, y, population) around the origin.
+
+    A jittered sunflower spiral whose spacing grows from the middle outward.
+    """
     r = np.linspace(0.0, radius_m, 2_000)
     spacing = DOWNTOWN_SPACING_M + (FRINGE_SPACING_M - DOWNTOWN_SPACING_M) * r / radius_m
     per_metre = 2 * np.pi * r / (0.87 * spacing**2)  # a station of a triangular lattice takes 0.87 spacing^2
@@ -216,7 +225,8 @@ def _read_table(path: Path) -> "pa.Table":
         return table.rename_columns([name.strip() for name in table.column_names])
     except OSError as error:
         raise InputError(
-            f"the station file {path} cannot be read: {error.strerror or 'truncated'}; give a CSV or Parquet file"
+            f"the station file {path} cannot be read: {error.strerror or 'truncated'}; give a CSV or "
+            "Parquet file"
         ) from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise InputError(
@@ -232,7 +242,8 @@ def _degrees(table: "pa.Table", names: tuple[str, ...], what: str, path: Path) -
     if len(found) != 1:
         problem = f"no {what} column" if not found else f"{len(found)} {what} columns"
         raise InputError(
-            f"{problem} in the station file {path} (found: {', '.join(table.column_names)}); name exactly one of them {names[0]}"
+            f"{problem} in the station file {path} (found: {', '.join(table.column_names)}); name exactly "
+            f"one of them {names[0]}"
         )
     try:
         column = table.column(found[0]).cast(pa.float64())

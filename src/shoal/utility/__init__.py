@@ -1,4 +1,7 @@
-"""What a release is still good for: one literal table of metrics, each with its unit and the direction that is better."""
+"""What a release is still good for.
+
+One literal table of metrics, each with its unit and the direction that is better.
+"""
 
 from collections.abc import Iterable
 from typing import Final
@@ -99,7 +102,10 @@ METRICS: Final[dict[str, Metric]] = {
 def measure(
     original: Trajectories, release: Release, linkage: Linkage, names: Iterable[str] = METRICS
 ) -> list[Measurement]:
-    """Every metric, or those named. Raises InputError when the parts do not belong together, MisuseError for an unknown name."""
+    """Every metric, or those named.
+
+    Raises InputError when the parts do not belong together, MisuseError for an unknown name.
+    """
     wanted = list(names)
     unknown = [name for name in wanted if name not in METRICS]
     if unknown:

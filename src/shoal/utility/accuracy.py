@@ -1,7 +1,8 @@
 """What remains of position and time in a release: the extents of its boxes, read in two ways.
 
-The paper's accuracy figures (glove.txt, Fig. 7 to 9) say "share of samples" without saying of which. Here are both readings:
-per raw sample (the box that stands for it) and per published sample (each box of each record once).
+The paper's accuracy figures (glove.txt, Fig. 7 to 9) say "share of samples" without saying of which. Here are
+both readings: per raw sample (the box that stands for it) and per published sample (each box of each record
+once).
 """
 
 import math
@@ -23,8 +24,8 @@ Floats = npt.NDArray[np.float64]
 class Extents:
     """The extents of some samples as distinct pairs with their counts.
 
-    space_cells: int64 [d], dx + dy, an untouched sample has 2. time_slots: int64 [d], an untouched sample has 1.
-    count: int64 [d], samples with this pair of extents.
+    space_cells: int64 [d], dx + dy, an untouched sample has 2. time_slots: int64 [d], an untouched sample has
+    1. count: int64 [d], samples with this pair of extents.
     """
 
     space_cells: Integers
@@ -115,7 +116,8 @@ class Accuracy:
 def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage) -> Accuracy:
     """The spatial and temporal extents that remain of the original's samples (glove.txt, Sec. 7).
 
-    Raises MisuseError when the linkage names subjects or records that are not there, or one twice, and for data on another grid.
+    Raises MisuseError when the linkage names subjects or records that are not there, or one twice, and for
+    data on another grid.
     """
     samples_space, samples_time = extents_of_samples(original, release, linkage)
     boxes, grid = release.boxes, release.grid
@@ -139,7 +141,8 @@ def extents_of_samples(
     grid = original.snapped_grid()
     if grid != release.grid:
         raise MisuseError(
-            f"the original is on {grid} and the release on {release.grid}; read the original as the release says it was read"
+            f"the original is on {grid} and the release on {release.grid}; read the original as the release "
+            "says it was read"
         )
     space, time = np.empty(original.n_samples, dtype=np.int64), np.empty(original.n_samples, dtype=np.int64)
     covering_extents(

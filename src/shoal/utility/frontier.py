@@ -1,4 +1,7 @@
-"""Releases as points of measured risk and utility: which are worth a look, which win at equal risk, which to take for a budget."""
+"""Releases as points of measured risk and utility.
+
+Which are worth a look, which win at equal risk, which to take for a budget.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,7 +17,10 @@ LEVELS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One release. risk, risk_low, risk_high: measured rate with its 95 % interval. utility: in the metric's unit, nan = unknown."""
+    """One release. risk, risk_low, risk_high: measured rate with its 95 % interval.
+
+    utility: in the metric's unit, nan = unknown.
+    """
 
     label: str
     method: str
@@ -26,7 +32,10 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """A risk that is accepted: of this attack with this knowledge (as for ``shoal attack``), at most. utility: the metric that counts."""
+    """A risk that is accepted: of this attack with this knowledge (as for ``shoal attack``), at most.
+
+    utility: the metric that counts.
+    """
 
     attack: str = "linkage"
     knowledge: str = "points:4"
@@ -49,14 +58,20 @@ class Recommendation:
 
 
 def frontier(points: Sequence[Point], better: Better) -> list[Point]:
-    """The points that no other beats: none is at least as good in risk and utility and better in one. By rising risk."""
+    """The points that no other beats: none is at least as good in risk and utility and better in one.
+
+    By rising risk.
+    """
     known = [point for point in points if not math.isnan(point.utility)]
     kept = [point for point in known if not any(_beats(other, point, better) for other in known)]
     return sorted(kept, key=lambda point: (point.risk, point.label))
 
 
 def best_within(points: Iterable[Point], risk: float, better: Better) -> Point | None:
-    """The point with the best utility among those with a measured rate of at most ``risk``; of equals the least risk, then the label."""
+    """The point with the best utility among those with a measured rate of at most ``risk``.
+
+    Of equals the least risk, then the label.
+    """
     fitting = [point for point in points if point.risk <= risk and not math.isnan(point.utility)]
     return min(fitting, key=lambda point: (_cost(point, better), point.risk, point.label), default=None)
 
@@ -73,23 +88,28 @@ def recommend(points: Sequence[Point], budget: Budget, better: Better) -> Recomm
         reasons = [f"No release keeps {asked} at or below {limit} with the upper end of its 95 % interval."]
         if near:
             reasons.append(
-                f"{', '.join(sorted(point.label for point in near))} measure{'s' * (len(near) == 1)} no more than that, "
+                f"{', '.join(sorted(point.label for point in near))} measure{'s' * (len(near) == 1)} no "
+                "more than that, "
                 "but the interval reaches above; more tries would narrow it."
             )
         if least is not None:
             reasons.append(
-                f"The least risk measured is {_percent(least.risk)} (up to {_percent(least.risk_high)}): {least.label}."
+                f"The least risk measured is {_percent(least.risk)} (up to {_percent(least.risk_high)}): "
+                f"{least.label}."
             )
         reasons.append("Add stronger settings to the study, or accept a larger budget.")
         return Recommendation(label=None, reasons=tuple(reasons))
     reasons = [
-        f"{best.label} keeps {asked} at {_percent(best.risk)} (95 % interval up to {_percent(best.risk_high)}; the budget is {limit}).",
-        f"Releases that keep the budget: {len(sure)}; this one has the best {budget.utility} of them, {best.utility:.4g}.",
+        f"{best.label} keeps {asked} at {_percent(best.risk)} (95 % interval up to "
+        f"{_percent(best.risk_high)}; the budget is {limit}).",
+        f"Releases that keep the budget: {len(sure)}; this one has the best {budget.utility} of them, "
+        f"{best.utility:.4g}.",
     ]
     tempting = [point for point in points if point not in sure and _cost(point, better) < _cost(best, better)]
     if tempting:
         reasons.append(
-            f"{len(tempting)} other{'s' * (len(tempting) > 1)} would be more useful and cost more risk than the budget: "
+            f"{len(tempting)} other{'s' * (len(tempting) > 1)} would be more useful and cost more risk than "
+            "the budget: "
             f"{', '.join(sorted(point.label for point in tempting))}."
         )
     return Recommendation(label=best.label, reasons=tuple(reasons))
@@ -98,7 +118,10 @@ def recommend(points: Sequence[Point], budget: Budget, better: Better) -> Recomm
 def at_equal_risk(
     points: Sequence[Point], levels: Iterable[float], better: Better
 ) -> list[tuple[float, dict[str, Point | None]]]:
-    """For each level of measured risk the best release of each method, None where it has none; without levels that nobody keeps."""
+    """For each level of measured risk the best release of each method, None where it has none.
+
+    Without levels that nobody keeps.
+    """
     methods = sorted({point.method for point in points})
     rows = [
         (

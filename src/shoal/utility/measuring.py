@@ -18,9 +18,12 @@ ZONES_ACROSS: Final = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """What one metric found. low, high: where the value lies at least and at most, None where a box leaves nothing open.
+    """What one metric found.
 
-    raw, minimum, expected, maximum: the quantity itself, in the raw data and as the release lets it be estimated, where it is one number.
+    low, high: where the value lies at least and at most, None where a box leaves nothing open.
+
+    raw, minimum, expected, maximum: the quantity itself, in the raw data and as the release lets it be
+    estimated, where it is one number.
     """
 
     value: float
@@ -75,7 +78,10 @@ class Measurement:
 
 
 class Pair:
-    """Raw data and a release of it; what several metrics need is computed once. Raises InputError when they do not belong together."""
+    """Raw data and a release of it; what several metrics need is computed once.
+
+    Raises InputError when they do not belong together.
+    """
 
     def __init__(self, original: Trajectories, release: Release, linkage: Linkage) -> None:
         self.original, self.release, self.linkage = original, release, linkage

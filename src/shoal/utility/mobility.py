@@ -14,8 +14,9 @@ from shoal.utility.measuring import Pair, Value
 def gyration_error(pair: Pair) -> Value:
     """Median over people of |expected - true| radius of gyration, metres.
 
-    raw, minimum, expected, maximum: the mean radius. A record's bounds hold for its published samples, each counted once: moving them
-    inside their boxes changes the radius by at most the root mean square of half their diagonals.
+    raw, minimum, expected, maximum: the mean radius. A record's bounds hold for its published samples, each
+    counted once: moving them inside their boxes changes the radius by at most the root mean square of half
+    their diagonals.
     """
     cell_m, original = pair.original.snapped_grid().cell_m, pair.original
     rows = [
@@ -38,7 +39,10 @@ def gyration_error(pair: Pair) -> Value:
 
 
 def gyration_of(boxes: Boxes, cell_m: float) -> Estimates:
-    """[1] metres: root mean square distance of a record's samples from their mean; a single cell counts as its centre."""
+    """[1] metres: root mean square distance of a record's samples from their mean.
+
+    A single cell counts as its centre.
+    """
     x, y = (boxes.x_min + boxes.x_max) / 2 * cell_m, (boxes.y_min + boxes.y_max) / 2 * cell_m
     wide, tall = boxes.x_max - boxes.x_min, boxes.y_max - boxes.y_min
     square, n = float(np.var(x) + np.var(y)), len(boxes)

@@ -1,4 +1,7 @@
-"""Places: visitors of zones, daily trips between them, and counts in random areas and intervals. Estimates come from ``shoal.measures.query``."""
+"""Places: visitors of zones, daily trips between them, and counts in random areas and intervals.
+
+Estimates come from ``shoal.measures.query``.
+"""
 
 import math
 from typing import Final
@@ -19,9 +22,12 @@ _QUERY_SEED: Final = (
 
 
 def od_similarity(pair: Pair) -> Value:
-    """Common part of the daily trips between zones: 2 sum min(raw, expected) / (sum raw + sum expected), 1 = the same matrix.
+    """Common part of the daily trips between zones.
 
-    raw and expected: how many daily trips there are. low, high: bounds over all trips that the boxes allow; how many there are is fixed.
+    2 sum min(raw, expected) / (sum raw + sum expected), 1 = the same matrix.
+
+    raw and expected: how many daily trips there are. low, high: bounds over all trips that the boxes allow;
+    how many there are is fixed.
     """
     true, seen = (
         origin_destination(pair.original, pair.zones).expected,
@@ -46,13 +52,19 @@ def od_similarity(pair: Pair) -> Value:
 
 
 def visits_correlation(pair: Pair) -> Value:
-    """Spearman's rank correlation between true and expected visitors, over the zones of the raw data; nan when either is constant."""
+    """Spearman's rank correlation between true and expected visitors, over the zones of the raw data.
+
+    Nan when either is constant.
+    """
     true, seen = _visitors(pair)
     return Value(value=rank_correlation(true, seen))
 
 
 def visits_error(pair: Pair) -> Value:
-    """Sum over zones of |expected - true| visitors, divided by all true visitors. low, high: what the bounds of each zone allow."""
+    """Sum over zones of |expected - true| visitors, divided by all true visitors.
+
+    low, high: what the bounds of each zone allow.
+    """
     true = people_in_zones(pair.original, pair.zones).expected
     seen = people_in_zones(pair.release, pair.zones)
     outside = np.maximum(0, np.maximum(seen.minimum - true, true - seen.maximum))
@@ -72,7 +84,8 @@ def visits_error(pair: Pair) -> Value:
 def range_error(pair: Pair) -> Value:
     """Mean over 200 range queries of |expected - true| / true people.
 
-    Each query is a square and an interval around a random raw sample, of a random 5 to 25 % of the data's extent, on cells and slots.
+    Each query is a square and an interval around a random raw sample, of a random 5 to 25 % of the data's
+    extent, on cells and slots.
     """
     true, seen = _queries(pair)
     value = np.array(

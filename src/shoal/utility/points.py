@@ -1,4 +1,7 @@
-"""What a release of points is still good for (swap-reach-locations.txt, Sec. 3.2 and 7.1.4): space distortion, removals, range queries."""
+"""What a release of points is still good for (swap-reach-locations.txt, Sec. 3.2 and 7.1.4).
+
+Space distortion, removals, range queries.
+"""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -34,7 +37,10 @@ _SCALES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class PointUtility:
-    """total_distortion_m: TotalSD. defined: raw points at whose time their record has a place. removed_*: shares of all."""
+    """total_distortion_m: TotalSD. defined: raw points at whose time their record has a place.
+
+    removed_*: shares of all.
+    """
 
     total_distortion_m: float
     mean_distortion_m: float
@@ -47,7 +53,10 @@ class PointUtility:
         return asdict(self)
 
     def measurements(self, n_samples: int) -> tuple[Measurement, ...]:
-        """The same with words, units and directions. n_samples: of the raw data, of which ``defined`` becomes a share."""
+        """The same with words, units and directions.
+
+        n_samples: of the raw data, of which ``defined`` becomes a share.
+        """
         shares = (self.defined / n_samples, self.removed_trajectories, self.removed_locations)
         found = (self.total_distortion_m, self.mean_distortion_m, *shares)
         return tuple(
@@ -59,9 +68,12 @@ class PointUtility:
 def measure_points(
     original: Trajectories, release: PointRelease, linkage: Linkage, *, omega_m: float = 0.0
 ) -> PointUtility:
-    """Space distortion and removals. omega_m: what a raw point counts at whose time its record has no place (Omega of Def. 3).
+    """Space distortion and removals.
 
-    A record is a function of time between its first and its last point, as in Sec. 4.1. Raises MisuseError for a linkage that does not fit.
+    omega_m: what a raw point counts at whose time its record has no place (Omega of Def. 3).
+
+    A record is a function of time between its first and its last point, as in Sec. 4.1. Raises MisuseError
+    for a linkage that does not fit.
     """
     if not (np.isfinite(omega_m) and omega_m >= 0):
         raise MisuseError(
@@ -104,7 +116,10 @@ def calibrated_threshold(
 
 @dataclass(frozen=True, kw_only=True)
 class RangeDistortion:
-    """sid, aid: mean relative difference of counts; 0 / 0 counts as 0. asked: queries; empty: those that nothing satisfies in either."""
+    """sid, aid: mean relative difference of counts; 0 / 0 counts as 0.
+
+    asked: queries; empty: those that nothing satisfies in either.
+    """
 
     sid: float
     aid: float
@@ -115,14 +130,17 @@ class RangeDistortion:
 def draw_queries(
     original: Trajectories, count: int, longest_s: float, widest_m: float, rng: np.random.Generator
 ) -> Queries:
-    """Queries as in Sec. 7.1.4: around a random trajectory with a random radius up to ``widest_m``, in an interval up to ``longest_s``.
+    """Queries as in Sec. 7.1.4.
 
-    The paper does not say where the interval lies; here it begins at a random moment of the trajectory that is the region and ends with it
-    at the latest, because a region that does not exist then asks nothing.
+    Around a random trajectory with a random radius up to ``widest_m``, in an interval up to ``longest_s``.
+
+    The paper does not say where the interval lies; here it begins at a random moment of the trajectory that
+    is the region and ends with it at the latest, because a region that does not exist then asks nothing.
     """
     if count < 1 or not (longest_s >= 0 and widest_m >= 0):
         raise MisuseError(
-            f"{count} queries of up to {longest_s} s and {widest_m} m cannot be drawn; all must be at least 0, and one query"
+            f"{count} queries of up to {longest_s} s and {widest_m} m cannot be drawn; all must be at least "
+            "0, and one query"
         )
     region = rng.integers(0, original.n_subjects, count)
     first, last = original.t[original.offsets[:-1]][region], original.t[original.offsets[1:] - 1][region]

@@ -30,7 +30,10 @@ class Presence:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Vanished:
-    """by_zone: [zones], in the order of ``zones``; by_hour: [24], hours of the day in UTC, by the start of a sample's slot."""
+    """by_zone: [zones], in the order of ``zones``.
+
+    By_hour: [24], hours of the day in UTC, by the start of a sample's slot.
+    """
 
     zones: Zones
     by_zone: Presence
@@ -56,10 +59,13 @@ def measure_vanished_points(
     *,
     across: int = ACROSS,
 ) -> Vanished | None:
-    """The raw samples that no published point stands for, in the same zones and hours; None where the linkage does not know them.
+    """The raw samples that no published point stands for, in the same zones and hours.
 
-    snapped: the original on the grid of the zones. Swapping tells them in its trace, too, so that they are known from files; which samples
-    NWA and W4M kept is known only while they run. Raises MisuseError when the linkage tells of other data or another release.
+    None where the linkage does not know them.
+
+    snapped: the original on the grid of the zones. Swapping tells them in its trace, too, so that they are
+    known from files; which samples NWA and W4M kept is known only while they run. Raises MisuseError when the
+    linkage tells of other data or another release.
     """
     rows = linkage.stands_for
     if rows is None and linkage.trace is not None:
@@ -72,7 +78,8 @@ def measure_vanished_points(
         lost[kept] = False
     if np.count_nonzero(lost) != release.losses.samples_suppressed:
         raise MisuseError(
-            "the linkage tells of other lost samples than the release counts; use the linkage that was made with this release"
+            "the linkage tells of other lost samples than the release counts; use the linkage that was made "
+            "with this release"
         )
     grid = snapped.snapped_grid()
     steps = ((original.t, grid.slot_s), (original.x, grid.cell_m), (original.y, grid.cell_m))

@@ -1,4 +1,7 @@
-"""A release in memory against its claim: which check belongs to which claim, and the leaks that need no file."""
+"""A release in memory against its claim.
+
+Which check belongs to which claim, and the leaks that need no file.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -39,8 +42,8 @@ CHECKS: Final[dict[type[Claim], Check]] = {
 def verify(original: Trajectories, release: AnyRelease, linkage: Linkage | None = None) -> Verdict:
     """The verdict on a release's claim, and on what its names, their order and its parameters give away.
 
-    Without a linkage, what cannot be checked stands in the verdict's notes. Raises MisuseError when the raw data is not snapped and
-    the release holds boxes, or the other way round.
+    Without a linkage, what cannot be checked stands in the verdict's notes. Raises MisuseError when the raw
+    data is not snapped and the release holds boxes, or the other way round.
     """
     return with_telling_names(
         CHECKS[type(release.claim)](original, release, linkage), original, release, linkage
@@ -50,7 +53,10 @@ def verify(original: Trajectories, release: AnyRelease, linkage: Linkage | None 
 def with_telling_names(
     verdict: Verdict, original: Population, release: AnyRelease, linkage: Linkage | None
 ) -> Verdict:
-    """The verdict on a claim, and what the names of the records, their order and the parameters give away; boxes do not matter."""
+    """The verdict on a claim, and what the names of the records, their order and the parameters give away.
+
+    Boxes do not matter.
+    """
     told = _telling_pseudonyms(original, release)
     findings = [
         replace(each, trajectory_id=None) if each.trajectory_id in told else each for each in verdict.findings

@@ -23,7 +23,10 @@ class Links:
 
 
 def links_of(original: Population, release: AnyRelease, linkage: Linkage) -> Links:
-    """The linkage resolved to positions. Names in it that nobody knows are never shown: they may be raw identifiers."""
+    """The linkage resolved to positions.
+
+    Names in it that nobody knows are never shown: they may be raw identifiers.
+    """
     subject_at = {uid: position for position, uid in enumerate(original.ids)}
     record_at = {name: position for position, name in enumerate(release.trajectory_ids)}
     pairs = dict.fromkeys(zip(linkage.uids, linkage.trajectory_ids, strict=True))
@@ -58,7 +61,8 @@ def links_of(original: Population, release: AnyRelease, linkage: Linkage) -> Lin
         findings += [
             Finding(
                 "subject-in-two-classes",
-                f"the subject of this record is linked to {records_per_subject[subject]} records; expected exactly 1",
+                f"the subject of this record is linked to {records_per_subject[subject]} records; expected "
+                "exactly 1",
                 name,
             )
             for subject in subjects

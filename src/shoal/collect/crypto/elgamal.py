@@ -1,7 +1,10 @@
-"""n-of-n threshold ElGamal (user-centric.txt, Sec. 2.4): encryption, partial decryption, re-masking, and proofs of them.
+"""n-of-n threshold ElGamal (user-centric.txt, Sec. 2.4).
 
-Nobody can decrypt unless all members take part. Schnorr proofs show that a share's owner knows its secret, so that no share
-can cancel the others'; one Chaum-Pedersen proof for a whole list shows that it was stripped of the right share.
+Encryption, partial decryption, re-masking, and proofs of them.
+
+Nobody can decrypt unless all members take part. Schnorr proofs show that a share's owner knows its secret, so
+that no share can cancel the others'; one Chaum-Pedersen proof for a whole list shows that it was stripped of
+the right share.
 """
 
 import hashlib
@@ -55,7 +58,10 @@ def strip(group: Group, secret: mpz, ciphertext: Ciphertext) -> Ciphertext:
 
 
 def remask(group: Group, y: mpz, ciphertext: Ciphertext, chance: Chance) -> Ciphertext:
-    """The same plaintext under a fresh mask, for the key ``y`` of those who have still to strip; two exponentiations."""
+    """The same plaintext under a fresh mask, for the key ``y`` of those who have still to strip.
+
+    Two exponentiations.
+    """
     return remask_with(group, y, ciphertext, group.draw_secret(chance))
 
 
@@ -133,7 +139,10 @@ def check_strip(
 def _combined(
     group: Group, share: mpz, before: Sequence[Ciphertext], after: Sequence[mpz], context: bytes
 ) -> tuple[mpz, mpz]:
-    """One pair (base, base^secret) that stands for the whole list: its random combination, weights fixed by the list itself."""
+    """One pair (base, base^secret) that stands for the whole list.
+
+    Its random combination, weights fixed by the list itself.
+    """
     stream = Chance(_digest(group, b"weights", context, [share, *_flat(before), *after]))
     base, over, under = mpz(1), mpz(1), mpz(1)
     for ciphertext, stripped in zip(before, after, strict=True):

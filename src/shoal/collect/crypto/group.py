@@ -103,9 +103,12 @@ class Group:
 
 
 class Powers:
-    """Many powers of one base, by a table: seven times as fast as ``Group.power``. bits: no exponent has more.
+    """Many powers of one base, by a table: seven times as fast as ``Group.power``.
 
-    Every power takes the same multiplications of numbers of one size; which entries of the table it reads depends on the exponent.
+    bits: no exponent has more.
+
+    Every power takes the same multiplications of numbers of one size; which entries of the table it reads
+    depends on the exponent.
     """
 
     def __init__(self, group: Group, base: mpz, bits: int) -> None:
@@ -132,7 +135,8 @@ class Powers:
         return product
 
 
-# RFC 7919, appendix A.2: 2^3072 - 2^3008 + (floor(2^2942 e) + 2625351) 2^64 - 1; a test rebuilds it from this formula
+# RFC 7919, appendix A.2: 2^3072 - 2^3008 + (floor(2^2942 e) + 2625351) 2^64 - 1; a test rebuilds it from this
+# formula
 _FFDHE3072_P: Final = mpz(
     "FFFFFFFFFFFFFFFFADF85458A2BB4A9AAFDC5620273D3CF1D8B9C583CE2D3695A9E13641146433FBCC939DCE249B3EF9"
     "7D2FE363630C75D8F681B202AEC4617AD3DF1ED5D5FD65612433F51F5F066ED0856365553DED1AF3B557135E7F57C935"

@@ -50,10 +50,12 @@ class Letter:
 
 
 class Correspondence:
-    """One member's letters with the others of her group. Its whole state are two counters for each of the others.
+    """One member's letters with the others of her group.
 
-    name: 32 bytes, of the session or round. sent, received: how many letters went to and came from each member before, for whoever
-    resumes; keep them on disk before a letter is handed on.
+    Its whole state are two counters for each of the others.
+
+    name: 32 bytes, of the session or round. sent, received: how many letters went to and came from each
+    member before, for whoever resumes; keep them on disk before a letter is handed on.
     """
 
     def __init__(
@@ -77,7 +79,8 @@ class Correspondence:
             raise MisuseError("the signing seed is not that of the member who writes")
         if not {len(sent), len(received)} <= {0, n} or min((0, *sent, *received)) < 0:
             raise MisuseError(
-                f"counters for {len(sent)} and {len(received)} members; give one for each of {n}, none below 0"
+                f"counters for {len(sent)} and {len(received)} members; give one for each of {n}, none "
+                "below 0"
             )
         self.name, self.identities, self.me = name, tuple(identities), me
         self.max_text_bytes = max_text_bytes
@@ -99,11 +102,13 @@ class Correspondence:
     def seal(self, receiver: int, text: bytes, chance: Chance) -> bytes:
         """The next letter to a member, OVERHEAD_BYTES longer than its text.
 
-        Its key depends on the text, too: a device that draws the same randomness twice still never seals two texts with one key.
+        Its key depends on the text, too: a device that draws the same randomness twice still never seals two
+        texts with one key.
         """
         if not 0 <= receiver < len(self.identities) or receiver == self.me:
             raise MisuseError(
-                f"no letter from member {self.me} to member {receiver}: there are {len(self.identities)}, and she is one"
+                f"no letter from member {self.me} to member {receiver}: there are {len(self.identities)}, "
+                "and she is one"
             )
         if len(text) > self.max_text_bytes:
             raise MisuseError(f"a text of {len(text)} bytes; at most {self.max_text_bytes}")
@@ -163,13 +168,19 @@ class Correspondence:
         return head, sender, int.from_bytes(head[-_COUNTER_BYTES:])
 
     def _bound(self, head: bytes) -> bytes:
-        """What a signature covers besides the text: places in a group mean nothing without the keys that stand there."""
+        """What a signature covers besides the text.
+
+        Places in a group mean nothing without the keys that stand there.
+        """
         sender, receiver = head[-_COUNTER_BYTES - 2 : -_COUNTER_BYTES]
         return head + self.identities[sender] + self.identities[receiver]
 
 
 def address(letter: bytes) -> tuple[bytes, int, int, int]:
-    """What a relay can read: session, places of sender and receiver, and the letter's number; raises PeerError."""
+    """What a relay can read: session, places of sender and receiver, and the letter's number.
+
+    Raises PeerError.
+    """
     if len(letter) < OVERHEAD_BYTES:
         raise PeerError("bad-length", f"a letter of {len(letter)} bytes")
     if letter[: len(_MAGIC)] != _MAGIC:

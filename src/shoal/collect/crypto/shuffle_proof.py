@@ -1,8 +1,11 @@
-"""A proof that a list was re-masked and permuted and nothing else, by cut and choose; it shows neither the order nor the masks.
+"""A proof that a list was re-masked and permuted and nothing else, by cut and choose.
 
-The mixer shuffles the list once more in each round, and names every result by its hash. A hash over all of it then asks, round by round,
-for the way from the list to that result, or from what she passes on to it. Whoever changed a record can answer one of the two
-only, and passes all rounds with probability 2^-80. Results are recomputed by the reader, and never sent.
+It shows neither the order nor the masks.
+
+The mixer shuffles the list once more in each round, and names every result by its hash. A hash over all of it
+then asks, round by round, for the way from the list to that result, or from what she passes on to it. Whoever
+changed a record can answer one of the two only, and passes all rounds with probability 2^-80. Results are
+recomputed by the reader, and never sent.
 """
 
 import hashlib
@@ -27,7 +30,10 @@ _PLACE_BYTES: Final = 2
 
 @dataclass(frozen=True)
 class ShuffleProof:
-    """For each round the hash of its result, and the way that was asked for: a seed, or places and differences of masks."""
+    """For each round the hash of its result, and the way that was asked for.
+
+    A seed, or places and differences of masks.
+    """
 
     digests: tuple[bytes, ...]
     ways: tuple[bytes, ...]
@@ -97,7 +103,10 @@ def check_shuffle(
 
 
 def _round(group: Group, masks: Sequence[int], chance: Chance) -> bytes:
-    """The seed of one round; a mask that is smaller than the one it must hide (once in 2^80) is drawn again."""
+    """The seed of one round.
+
+    A mask that is smaller than the one it must hide (once in 2^80) is drawn again.
+    """
     while True:
         seed = chance.seed()
         if all(own >= mask for own, mask in zip(_drawn(group, len(masks), seed)[1], masks, strict=True)):

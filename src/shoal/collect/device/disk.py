@@ -63,14 +63,16 @@ class StateFolder:
             stream = (self.folder / "lock").open("w")
         except OSError as error:
             raise OutputError(
-                f"{self.folder} cannot be used ({error.strerror}); mend it, or name another folder with --state"
+                f"{self.folder} cannot be used ({error.strerror}); mend it, or name another folder with "
+                "--state"
             ) from error
         with stream as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise InputError(
-                    f"another process works with {self.folder}; let it end, or name another folder with --state"
+                    f"another process works with {self.folder}; let it end, or name another folder with "
+                    "--state"
                 ) from error
             yield
 
@@ -82,13 +84,15 @@ class StateFolder:
             return None
         except OSError as error:
             raise InputError(
-                f"{self._file} cannot be read ({error.strerror}); restore it, or start anew with another --state"
+                f"{self._file} cannot be read ({error.strerror}); restore it, or start anew with another "
+                "--state"
             ) from error
         try:
             kept = _OwnTypes(io.BytesIO(content)).load()
         except Exception as error:  # damaged bytes make a pickle fail in any way there is
             raise InputError(
-                f"{self._file} is damaged or from another version; restore it, or start anew with another --state"
+                f"{self._file} is damaged or from another version; restore it, or start anew with another "
+                "--state"
             ) from error
         if not isinstance(kept, Kept):
             raise InputError(f"{self._file} holds no state of a device; start anew with another --state")
@@ -99,7 +103,10 @@ class StateFolder:
         self._write(self._file, pickle.dumps(kept))
 
     def note(self, kept: Kept, ending: Ending) -> Path:
-        """What became of a round, for its owner: her checked parts with their counts by places, and what she released."""
+        """What became of a round, for its owner.
+
+        Her checked parts with their counts by places, and what she released.
+        """
         file = self.folder / f"round-{kept.rounds + 1}.json"
         points = [[p.start_min, p.gap_min, p.lat_udeg, p.lon_udeg, p.radius_m] for p in ending.released]
         document = {

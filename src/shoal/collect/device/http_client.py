@@ -19,7 +19,10 @@ _DOWN: Final = (OSError, http.client.HTTPException)
 
 
 class Server:
-    """A collector, witness or authority at an address. ca: certificates to trust instead of the system's. key: a witness's."""
+    """A collector, witness or authority at an address. ca: certificates to trust instead of the system's.
+
+    key: a witness's.
+    """
 
     def __init__(self, url: str, ca: Path | None = None, key: bytes | None = None) -> None:
         try:
@@ -52,12 +55,16 @@ class Server:
         return self._tls is None and self._host not in ("127.0.0.1", "::1", "localhost")
 
     def about(self) -> Any:
-        """What the server says of itself, not yet checked against its key; raises InputError when it does not answer."""
+        """What the server says of itself, not yet checked against its key.
+
+        Raises InputError when it does not answer.
+        """
         try:
             reply, signed = self._exchange("GET", "/v1/about", b"", {})
         except _DOWN as error:
             raise InputError(
-                f"{self.url} does not answer ({type(error).__name__}); check the address, and that the server runs"
+                f"{self.url} does not answer ({type(error).__name__}); check the address, and that the "
+                "server runs"
             ) from error
         if reply.status != 200:
             raise InputError(f"{self.url} is no server of shoal (status {reply.status}); check the address")
@@ -72,7 +79,10 @@ class Server:
         return facts
 
     def send(self, call: Call, device: Device, now_s: float) -> Reply:
-        """One attempt; raises OSError or HTTPException when the server is down, PeerError when somebody else answers."""
+        """One attempt.
+
+        Raises OSError or HTTPException when the server is down, PeerError when somebody else answers.
+        """
         headers = {}
         key = device.authority_signing_key
         if call.to != "authority":
@@ -125,7 +135,8 @@ def travel(
 ) -> None:
     """Go on until the journey has ended; ``keep`` is called before each request that follows a change.
 
-    Raises InputError when a server stays away longer than patience_s; what is kept then allows to go on later.
+    Raises InputError when a server stays away longer than patience_s; what is kept then allows to go on
+    later.
     """
     changed, phase, pause_s, down_since = True, "", _FIRST_PAUSE_S, None
     while journey.ending is None:
@@ -148,7 +159,8 @@ def travel(
             down_since = down_since or now_s
             if now_s - down_since > patience_s:
                 raise InputError(
-                    f"{servers[call.to].url} does not answer ({trouble}); run the same command again later: it goes on from here"
+                    f"{servers[call.to].url} does not answer ({trouble}); run the same command again later: "
+                    "it goes on from here"
                 )
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
@@ -162,7 +174,10 @@ def travel(
 
 
 def _no_address(url: str) -> str:
-    return f"{url!r} is no address of a server; write it like https://collect.example.org or http://127.0.0.1:8000"
+    return (
+        f"{url!r} is no address of a server; write it like https://collect.example.org or "
+        "http://127.0.0.1:8000"
+    )
 
 
 _WORDS: Final = {

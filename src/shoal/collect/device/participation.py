@@ -46,7 +46,10 @@ def connect(
     user: str,
     draw_bytes: Callable[[int], bytes],
 ) -> Connection:
-    """Ask both servers who they are. On first contact their keys are kept; raises InputError when they ever change."""
+    """Ask both servers who they are.
+
+    On first contact their keys are kept; raises InputError when they ever change.
+    """
     servers = {"collector": Server(server_url, ca), "authority": Server(authority_url, ca)}
     said, lawful = servers["collector"].about(), servers["authority"].about()
     try:
@@ -68,7 +71,8 @@ def connect(
         folder.keep(kept)
     if (kept.device.server_key, kept.device.authority_key, kept.device.authority_signing_key) != (key, *keys):
         raise InputError(
-            "a server shows another key than when you first took part; ask its operator, or use another --state"
+            "a server shows another key than when you first took part; ask its operator, or use another "
+            "--state"
         )
     if kept.device.user != user:
         raise MisuseError(
@@ -82,10 +86,14 @@ def connect(
 
 
 def _keep_witnesses(folder: StateFolder, kept: Kept, terms: Terms) -> None:
-    """Raises InputError when a witness that was named before is gone: a collector that wants to lie would leave it out."""
+    """Raises InputError when a witness that was named before is gone.
+
+    A collector that wants to lie would leave it out.
+    """
     if {one.key for one in kept.device.witnesses} - {one.key for one in terms.witnesses}:
         raise InputError(
-            "the collector no longer names a witness that it named before; ask its operator, or use another --state"
+            "the collector no longer names a witness that it named before; ask its operator, or use another "
+            "--state"
         )
     if kept.device.witnesses != terms.witnesses:
         kept.device.witnesses = terms.witnesses
@@ -101,7 +109,10 @@ class Movement:
 
 
 def movement_of(found: Trajectories, subject: str | None, trip: int, max_gap_s: float) -> Movement:
-    """Raises InputError when the data hold nobody, or several people and none was named; MisuseError for a trip that is not there."""
+    """Raises InputError when the data hold nobody, or several people and none was named.
+
+    MisuseError for a trip that is not there.
+    """
     ids = list(map(str, found.ids))
     if subject is None and len(ids) > 1:
         raise InputError(f"the data hold {len(ids)} people; name yourself with --subject")
@@ -138,7 +149,10 @@ class Plan:
 
     @property
     def special(self) -> list[str]:
-        """What is not as with every collector: what counts as shared, its groups, its bootstrapping phase, and its witnesses."""
+        """What is not as with every collector.
+
+        What counts as shared, its groups, its bootstrapping phase, and its witnesses.
+        """
         return [
             sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
             *(
@@ -151,7 +165,8 @@ class Plan:
                 else [bootstrapping(self.terms.bootstrap_until, self.profile.k)]
             ),
             *(
-                f"The witness at {one.url}, key {one.key}, sees the questions, too, and must give the same answers."
+                f"The witness at {one.url}, key {one.key}, sees the questions, too, and must give the same "
+                "answers."
                 for one in self.terms.witnesses
             ),
         ]
@@ -163,7 +178,8 @@ class Plan:
             f"No {kind} was found in your data, so its rule does nothing." for kind in self.applied.not_found
         ]
         return [
-            f"Of {self.thinned_from} points of this trip {len(self.applied.original)} are used; left out by rules: {dropped}; "
+            f"Of {self.thinned_from} points of this trip {len(self.applied.original)} are used; left out by "
+            f"rules: {dropped}; "
             f"{len(self.cylinders)} circles and intervals would be asked about. See them in {page}",
             *not_found,
             promise(self.profile.k, self.profile.trimming),
@@ -187,7 +203,8 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     )
     if len(applied.points) < 2:
         raise InputError(
-            "the profile leaves fewer than two points of this trip; choose another with --trip, or other rules"
+            "the profile leaves fewer than two points of this trip; choose another with --trip, or other "
+            "rules"
         )
     device = there.kept.device
     member = Participant(

@@ -1,4 +1,6 @@
-"""What a person is willing to share, in a file of her own: how large a crowd, how much blur, and what happens at which places.
+"""What a person is willing to share, in a file of her own.
+
+How large a crowd, how much blur, and what happens at which places.
 
 Home and work are found on her device, from her own points; nothing of that leaves it.
 """
@@ -62,7 +64,10 @@ class Blurring(_Part):
 
 
 class Handling(_Part):
-    """What happens to points: they are left out, or blurred by a radius or gap of their own. within: how far from a place, metres."""
+    """What happens to points: they are left out, or blurred by a radius or gap of their own.
+
+    within: how far from a place, metres.
+    """
 
     drop: bool = False
     radius: _Radius | None = None
@@ -91,7 +96,10 @@ class Place(Handling):
 
 
 class Profile(_Part):
-    """A person's wishes. kinds: rules for places of a kind; utc_offset_h: her clock, by default that of each point's longitude."""
+    """A person's wishes.
+
+    kinds: rules for places of a kind; utc_offset_h: her clock, by default that of each point's longitude.
+    """
 
     k: int = Field(ge=0, lt=CAP, strict=True)
     trimming: Trimming = "hitting-set"
@@ -110,18 +118,21 @@ class Profile(_Part):
                 )
             if place.kind is not None and place.kind not in self.kinds:
                 raise ValueError(
-                    f"the place '{place.name}' is of the kind '{place.kind}', which has no rule; add [kinds.{place.kind}]"
+                    f"the place '{place.name}' is of the kind '{place.kind}', which has no rule; add "
+                    f"[kinds.{place.kind}]"
                 )
             if place.kind is None and not place.says_something:
                 raise ValueError(
-                    f"nothing is said for the place '{place.name}'; write drop = true, a radius, a gap, or its kind"
+                    f"nothing is said for the place '{place.name}'; write drop = true, a radius, a gap, or "
+                    "its kind"
                 )
         for kind, rule in self.kinds.items():
             if not rule.says_something:
                 raise ValueError(f"kinds.{kind} says nothing; write drop = true, or a radius or gap")
             if kind not in _FOUND and not any(place.kind == kind for place in self.places):
                 raise ValueError(
-                    f"no place is of the kind '{kind}', and only {' and '.join(_FOUND)} are found by themselves; add [[places]]"
+                    f"no place is of the kind '{kind}', and only {' and '.join(_FOUND)} are found by "
+                    "themselves; add [[places]]"
                 )
         return self
 
@@ -160,9 +171,15 @@ def _in_words(error: Any, entries: Mapping[str, Any]) -> str:
         "value_error": str(error.get("ctx", {}).get("error", error["msg"])),
     }.get(error["type"], error["msg"][:1].lower() + error["msg"][1:])
     if where and where[-1] == "radius" and error["type"] == "greater_than_equal":
-        said = f"a circle of less than {SMALLEST_RADIUS_M} m cannot hide a public cell of 100 m; choose a larger one"
+        said = (
+            f"a circle of less than {SMALLEST_RADIUS_M} m cannot hide a public cell of 100 m; choose a "
+            "larger one"
+        )
     if where and where[-1] == "gap" and error["type"] == "greater_than_equal":
-        said = f"an interval of less than {SMALLEST_GAP_MIN} min cannot hide a public slot of 5 min; choose a longer one"
+        said = (
+            f"an interval of less than {SMALLEST_GAP_MIN} min cannot hide a public slot of 5 min; choose "
+            "a longer one"
+        )
     return f"{'.'.join(map(str, where))}: {said}" if where else said
 
 
@@ -178,7 +195,10 @@ class Circle:
 
 @dataclass(frozen=True)
 class Fate:
-    """What happens to one point: the names of the rules for where it is, and its blur, None when it is left out."""
+    """What happens to one point.
+
+    The names of the rules for where it is, and its blur, None when it is left out.
+    """
 
     rules: tuple[str, ...]
     blur: Blur | None
@@ -186,7 +206,10 @@ class Fate:
 
 @dataclass(frozen=True)
 class Applied:
-    """A profile applied to a person's points. fates: one for each point; circles: the places of rules; not_found: homes and works."""
+    """A profile applied to a person's points.
+
+    fates: one for each point; circles: the places of rules; not_found: homes and works.
+    """
 
     original: tuple[Point, ...]
     fates: tuple[Fate, ...]
@@ -217,7 +240,10 @@ class Applied:
 
 
 def apply(profile: Profile, points: Sequence[Point]) -> Applied:
-    """Each point's blur, or that it is left out. Where rules meet the strongest holds: drop, else the largest radius and gap."""
+    """Each point's blur, or that it is left out.
+
+    Where rules meet the strongest holds: drop, else the largest radius and gap.
+    """
     rules: list[tuple[Circle, Handling]] = []
     not_found: list[str] = []
     for kind in _FOUND:
@@ -253,9 +279,12 @@ def _fate(point: Point, rules: Sequence[tuple[Circle, Handling]], blur: Blurring
 def likeliest_place(
     points: Sequence[Point], kind: Found, utc_offset_h: float | None
 ) -> tuple[float, float] | None:
-    """Degrees of where somebody most likely lives (20 to 6 h) or works (9 to 17 h, Monday to Friday); None without such hours.
+    """Degrees of where somebody most likely lives (20 to 6 h) or works (9 to 17 h, Monday to Friday).
 
-    Each point stands for the time until the next, at most an hour; the middle of what lies within 200 m of the busiest cell.
+    None without such hours.
+
+    Each point stands for the time until the next, at most an hour; the middle of what lies within 200 m of
+    the busiest cell.
     """
     if not points:
         return None

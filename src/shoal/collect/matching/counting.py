@@ -12,7 +12,10 @@ NOBODY: Final = 0  # the contributor of a record that counts as no person
 
 @dataclass(frozen=True)
 class Count:
-    """people: distinct contributors with a similar sub-trajectory. bootstrap: records of nobody. occurrences: the paper's phi."""
+    """people: distinct contributors with a similar sub-trajectory. bootstrap: records of nobody.
+
+    occurrences: the paper's phi.
+    """
 
     people: int
     bootstrap: int

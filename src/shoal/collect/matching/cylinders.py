@@ -1,8 +1,10 @@
-"""Uncertain points (user-centric.txt, Def. 2.2): a circle and an interval that hold the true place and time, drawn once for each place.
+"""Uncertain points (user-centric.txt, Def. 2.2).
 
-Drawing again and again around the same place would average out. A cylinder is therefore drawn from a device key and the public
-cell and slot that hold the point, so that visits to one cell always show the same circle, and contains the whole cell, so
-that it says no more than the cell does.
+A circle and an interval that hold the true place and time, drawn once for each place.
+
+Drawing again and again around the same place would average out. A cylinder is therefore drawn from a device
+key and the public cell and slot that hold the point, so that visits to one cell always show the same circle,
+and contains the whole cell, so that it says no more than the cell does.
 """
 
 import hashlib
@@ -71,7 +73,10 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Blur:
-    """How much a person blurs a point: the circle's radius, the interval's length, and the public cell and slot below them."""
+    """How much a person blurs a point.
+
+    The circle's radius, the interval's length, and the public cell and slot below them.
+    """
 
     radius_m: int
     gap_min: int
@@ -81,11 +86,13 @@ class Blur:
     def __post_init__(self) -> None:
         if not 0 < self.radius_m <= MAX_RADIUS_M or not 0 < self.gap_min <= MAX_GAP_MIN:
             raise MisuseError(
-                f"radius {self.radius_m} m, gap {self.gap_min} min: choose radii and gaps of 1 to {MAX_RADIUS_M}"
+                f"radius {self.radius_m} m, gap {self.gap_min} min: choose radii and gaps of 1 to "
+                f"{MAX_RADIUS_M}"
             )
         if self.cell_m < 1 or self.slot_min < 1 or self.gap_min <= self.slot_min:
             raise MisuseError(
-                f"a gap of {self.gap_min} min hides nothing of a slot of {self.slot_min} min; choose a longer gap"
+                f"a gap of {self.gap_min} min hides nothing of a slot of {self.slot_min} min; choose a "
+                "longer gap"
             )
 
 
@@ -108,16 +115,19 @@ def distances_from(lat1_deg: float, lon1_deg: float) -> Callable[[float, float],
 
 
 def cylinder_for(point: Point, blur: Blur, device_key: bytes, period: int) -> Cylinder:
-    """The sticky cylinder of a point: uniform over the circles (and intervals) that hold its whole cell (and slot).
+    """The sticky cylinder of a point.
 
-    period: number of the release period; a new one gives new draws. Raises MisuseError when the radius is no larger than d, half
-    the cell's diagonal.
+    Uniform over the circles (and intervals) that hold its whole cell (and slot).
+
+    period: number of the release period; a new one gives new draws. Raises MisuseError when the radius is no
+    larger than d, half the cell's diagonal.
     """
     lat, lon, half_diagonal_m = _cell(point, blur.cell_m)
     room_m = blur.radius_m - half_diagonal_m - _ROUNDING_M
     if room_m <= 0:
         raise MisuseError(
-            f"a radius of {blur.radius_m} m cannot hide a cell with {half_diagonal_m:.0f} m to its corners; choose a larger one"
+            f"a radius of {blur.radius_m} m cannot hide a cell with {half_diagonal_m:.0f} m to its corners; "
+            "choose a larger one"
         )
     slot = math.floor(point.t_min / blur.slot_min)
     place = Chance(_key(device_key, "place", period, blur.cell_m, blur.radius_m, *_udeg(lat, lon)))
@@ -130,7 +140,10 @@ def cylinder_for(point: Point, blur: Blur, device_key: bytes, period: int) -> Cy
 
 
 def cylinder_as_printed(point: Point, radius_m: int, gap_min: int, chance: Chance) -> Cylinder:
-    """A fresh cylinder around the point itself, as in the paper but uniform over the disc; for replication only."""
+    """A fresh cylinder around the point itself, as in the paper but uniform over the disc.
+
+    For replication only.
+    """
     bearing, away_m = 2 * math.pi * chance.unit(), max(0.0, radius_m - _ROUNDING_M) * math.sqrt(chance.unit())
     lat_udeg, lon_udeg = _udeg(*_destination(point.lat_deg, point.lon_deg, away_m, bearing))
     start_min = max(0, math.floor(point.t_min) - chance.below(gap_min + 1))

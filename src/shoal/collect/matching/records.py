@@ -28,7 +28,10 @@ _PREAMBLE_SLOTS: Final = 4  # contributor tag, release key (2 slots), number of 
 
 @dataclass(frozen=True)
 class Query:
-    """A sub-trajectory to be counted; ``name`` says to its owner, and to nobody else, which answer is hers."""
+    """A sub-trajectory to be counted.
+
+    ``name`` says to its owner, and to nobody else, which answer is hers.
+    """
 
     name: bytes
     points: tuple[Cylinder, ...]
@@ -42,7 +45,10 @@ class Query:
 
 @dataclass(frozen=True)
 class Release:
-    """A trimmed trajectory on its way to the database: whose crowd it counts in, and the key that can claim it."""
+    """A trimmed trajectory on its way to the database.
+
+    Whose crowd it counts in, and the key that can claim it.
+    """
 
     name: bytes
     contributor: bytes
@@ -84,7 +90,10 @@ def pieces_needed(n_points: int) -> int:
 
 
 def encode_release(release: Release | None, n_pieces: int, chance: Chance) -> list[bytes]:
-    """Exactly ``n_pieces`` records in order, padded, so that their number says nothing; None is all padding."""
+    """Exactly ``n_pieces`` records in order, padded, so that their number says nothing.
+
+    None is all padding.
+    """
     records = []
     if release is not None:
         preamble = release.contributor + release.claim_key + len(release.points).to_bytes(SLOT_BYTES)

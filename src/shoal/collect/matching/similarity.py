@@ -21,12 +21,16 @@ class Likeness:
     def __post_init__(self) -> None:
         if not (0 <= self.theta_m < 1e8 and 0 <= self.theta_min < 1e9):
             raise MisuseError(
-                f"theta = {self.theta_m} m and {self.theta_min} min must be finite and not negative, for example 1000 and 60"
+                f"theta = {self.theta_m} m and {self.theta_min} min must be finite and not negative, for "
+                "example 1000 and 60"
             )
 
 
 def alike(point: Cylinder, likeness: Likeness) -> Callable[[int, int, int, int, int], bool]:
-    """Whether another point is similar to this one, from its start, gap, latitude, longitude, radius; thousands may be asked about."""
+    """Whether another point is similar to this one, from its start, gap, latitude, longitude, radius.
+
+    Thousands may be asked about.
+    """
     start, end, own_radius_m, theta_m, theta = (
         point.start_min,
         point.end_min,
@@ -53,9 +57,12 @@ def similar(a: Cylinder, b: Cylinder, likeness: Likeness) -> bool:
 
 
 def occurrences(query_places: Sequence[Sequence[int]]) -> int:
-    """How many strictly ascending choices of one place from each list there are: sub-trajectories similar to a query.
+    """How many strictly ascending choices of one place from each list there are.
 
-    query_places: for each point of the query, the places of a trajectory's points that are similar to it, ascending.
+    Sub-trajectories similar to a query.
+
+    query_places: for each point of the query, the places of a trajectory's points that are similar to it,
+    ascending.
     """
     ways = {-1: 1}
     for places in query_places:

@@ -1,4 +1,7 @@
-"""Which sub-trajectories are checked (user-centric.txt, Sec. 3.3.3), drawn without listing all 2^n of them; and whole fake ones."""
+"""Which sub-trajectories are checked (user-centric.txt, Sec. 3.3.3), drawn without listing all 2^n of them.
+
+And whole fake ones.
+"""
 
 import itertools
 import math
@@ -73,14 +76,17 @@ class Prior:
             )
         if not 0 <= self.first_min < self.last_min <= MAX_MINUTE:
             raise MisuseError(
-                f"a prior from minute {self.first_min} to {self.last_min}; the first must lie before the last, after 1970"
+                f"a prior from minute {self.first_min} to {self.last_min}; the first must lie before the "
+                "last, after 1970"
             )
 
 
 def fake_trajectory(
     prior: Prior, n_points: int, blurs: Sequence[Blur], chance: Chance, *, canary: bool = False
 ) -> tuple[Cylinder, ...]:
-    """A whole trajectory of nobody, through the same cylinders as a real one: places by weight and nearness, moments by turn.
+    """A whole trajectory of nobody, through the same cylinders as a real one.
+
+    Places by weight and nearness, moments by turn.
 
     blurs: those of the real points, of which each fake point draws one, so that none stands out by its size.
 

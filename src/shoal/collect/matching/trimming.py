@@ -12,7 +12,10 @@ Reading = Literal["others", "self-included"]
 
 
 def needed(k: int, reading: Reading = "others") -> int:
-    """The phi that a sub-trajectory must reach: k other people, or k - 1 when its owner counts among the k (Sec. 5.1)."""
+    """The phi that a sub-trajectory must reach.
+
+    K other people, or k - 1 when its owner counts among the k (Sec. 5.1).
+    """
     if k < 0:
         raise MisuseError(f"k = {k} is no crowd; choose k >= 1, or 0 to share without one")
     return k if reading == "others" else max(0, k - 1)
@@ -21,9 +24,10 @@ def needed(k: int, reading: Reading = "others") -> int:
 def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = "hitting-set") -> Places:
     """The positions that stay, given the count of each checked sub-trajectory.
 
-    strict: every point of every rare one goes (Algorithm 2). hitting-set: the least removal that leaves no rare checked one whole
-    (the example of Sec. 3.4); what was not checked is not promised. verified-only: the longest checked one that is common, alone;
-    whoever shares it shares all its parts, so that everything in it is promised. A rest in which nothing was checked is not kept.
+    strict: every point of every rare one goes (Algorithm 2). hitting-set: the least removal that leaves no
+    rare checked one whole (the example of Sec. 3.4); what was not checked is not promised. verified-only: the
+    longest checked one that is common, alone; whoever shares it shares all its parts, so that everything in
+    it is promised. A rest in which nothing was checked is not kept.
     """
     if least == 0:
         return tuple(range(n_points))
@@ -43,7 +47,10 @@ def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = "
 
 
 def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = 20_000) -> frozenset[int]:
-    """A smallest set that meets every one of these; best first, so that after ``budget`` steps a greedy, valid one is given."""
+    """A smallest set that meets every one of these.
+
+    Best first, so that after ``budget`` steps a greedy, valid one is given.
+    """
     minimal = [one for one in set(sets) if not any(other < one for other in set(sets))]
     if not minimal:
         return frozenset()

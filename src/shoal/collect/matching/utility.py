@@ -8,10 +8,14 @@ from shoal.errors import MisuseError
 
 
 def utility(radii_km: Sequence[float], gaps_h: Sequence[float], n_original: int) -> float:
-    """1 - exp(-(|T'| / |T|) / sum of the cylinders' volumes in km^2 h); 0 when nothing is left, 1 when nothing is blurred."""
+    """1 - exp(-(|T'| / |T|) / sum of the cylinders' volumes in km^2 h).
+
+    0 when nothing is left, 1 when nothing is blurred.
+    """
     if not len(radii_km) == len(gaps_h) <= n_original:
         raise MisuseError(
-            f"{len(radii_km)} radii and {len(gaps_h)} gaps for a trajectory of {n_original} points; one of each for each kept point"
+            f"{len(radii_km)} radii and {len(gaps_h)} gaps for a trajectory of {n_original} points; one of "
+            "each for each kept point"
         )
     if not radii_km:
         return 0.0

@@ -39,8 +39,8 @@ from shoal.collect.mix.transcript import (
 class Findings:
     """What an audit found.
 
-    culprits: proven. silent: did not answer, which may be the network's fault. disputed: one says that the other's message is
-    missing, the other that it was sent; nobody can tell which is true.
+    culprits: proven. silent: did not answer, which may be the network's fault. disputed: one says that the
+    other's message is missing, the other that it was sent; nobody can tell which is true.
     """
 
     culprits: frozenset[int] = frozenset()
@@ -64,7 +64,8 @@ class Findings:
 def audit(session: Session, slots: Slots, conflicts: frozenset[int]) -> Findings:
     """The first proof of a fault, in the order of the protocol.
 
-    slots: what one member has received and sent. conflicts: members who sent her two different messages in one place.
+    slots: what one member has received and sent. conflicts: members who sent her two different messages in
+    one place.
     """
     if conflicts:
         return Findings(conflicts, reason="told different things to different members")
@@ -136,7 +137,10 @@ def _early_openers(session: Session, slots: Slots, testimonies: Testimonies) -> 
 
 
 def _bad_messages(session: Session, slots: Slots) -> Findings | None:
-    """Who sent a message that shows its own fault; the earliest phase alone counts, since later ones build on it."""
+    """Who sent a message that shows its own fault.
+
+    The earliest phase alone counts, since later ones build on it.
+    """
 
     def faults(read: Callable[[int], object]) -> frozenset[int]:
         found = set()

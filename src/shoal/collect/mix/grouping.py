@@ -1,6 +1,9 @@
-"""Random groups that nobody chose (user-centric.txt, Sec. 3.3.1): the roster is frozen, then commit, then reveal, then shuffle.
+"""Random groups that nobody chose (user-centric.txt, Sec. 3.3.1).
 
-Everybody commits before anybody reveals, so that neither the server nor the last to speak can pick the outcome.
+The roster is frozen, then commit, then reveal, then shuffle.
+
+Everybody commits before anybody reveals, so that neither the server nor the last to speak can pick the
+outcome.
 """
 
 import hashlib
@@ -46,7 +49,10 @@ def divide(
 
 @dataclass
 class Lottery:
-    """One round of commit and reveal over a frozen roster; a member without reveal is left out, and the rest start again."""
+    """One round of commit and reveal over a frozen roster.
+
+    A member without reveal is left out, and the rest start again.
+    """
 
     round_name: bytes
     identities: tuple[bytes, ...]
@@ -85,7 +91,10 @@ class Lottery:
         return shared_seed(self.roster, self.reveals) if len(self.reveals) == len(self.identities) else None
 
     def without_silent(self) -> "Lottery":
-        """The next attempt, without those who did not commit or reveal in time; raises PeerError after the second restart."""
+        """The next attempt, without those who did not commit or reveal in time.
+
+        Raises PeerError after the second restart.
+        """
         if self.restarts >= MOST_RESTARTS:
             raise PeerError("too-late", "the lots were started again twice already; this round is over")
         heard = self.reveals if len(self.commits) == len(self.identities) else self.commits

@@ -1,8 +1,8 @@
 """A member of a group in one mix run, as a state machine: bytes and the time in, bytes and events out.
 
-Commit, show keys, commit, show ciphertexts, strip and re-mask and permute in turn, vote. On GO by all over one transcript the
-inner keys are given and the records open. Otherwise each erases her inner key first, and then shows all else, so that
-the culprit is found by replay; no honest member ever gives both.
+Commit, show keys, commit, show ciphertexts, strip and re-mask and permute in turn, vote. On GO by all over
+one transcript the inner keys are given and the records open. Otherwise each erases her inner key first, and
+then shows all else, so that the culprit is found by replay; no honest member ever gives both.
 """
 
 from collections.abc import Sequence
@@ -76,7 +76,10 @@ _DONE: Final = None
 
 
 class Member:
-    """One member; ``start`` once, then ``receive`` and ``tick`` in any order. The same seed and the same calls give the same events."""
+    """One member; ``start`` once, then ``receive`` and ``tick`` in any order.
+
+    The same seed and the same calls give the same events.
+    """
 
     def __init__(
         self,
@@ -211,7 +214,10 @@ class Member:
     # the run
 
     def _take(self, signed: Signed) -> None:
-        """Put a message in its place; raises PeerError for a copy. A second, different one is a proof of fault."""
+        """Put a message in its place; raises PeerError for a copy.
+
+        A second, different one is a proof of fault.
+        """
         slot = (signed.kind, signed.sender)
         there = self._slots.get(slot)
         if there is None:
@@ -312,7 +318,8 @@ class Member:
                 self.session.group.decode(element, self.session.sealed_bytes) for element in hop.stripped
             ]
         except PeerError:
-            self._finals = []  # somebody's envelope was tampered with: vote NO-GO, and the replay will say whose hand it was
+            # somebody's envelope was tampered with: vote NO-GO, and the replay will say whose hand it was
+            self._finals = []
         vote = self._make_vote()
         self._post(Kind.VOTE, vote.encode())
         return self._enter(Kind.VOTE, now_s)

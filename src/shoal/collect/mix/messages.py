@@ -50,8 +50,8 @@ _KINDS: Final = frozenset(map(int, Kind))
 class Session:
     """One mix run: its name, its members' identity keys in order, and what everybody puts in.
 
-    proven: every mixer proves her shuffle, so that a bad one is found at once, for many times the cost. Raises MisuseError for a
-    size outside the limits.
+    proven: every mixer proves her shuffle, so that a bad one is found at once, for many times the cost.
+    Raises MisuseError for a size outside the limits.
     """
 
     name: bytes
@@ -71,7 +71,8 @@ class Session:
             )
         if not 1 <= self.n_records <= MAX_RECORDS or self.sealed_bytes > self.group.text_bytes:
             raise MisuseError(
-                f"{self.n_records} records of {self.record_bytes} bytes; at most {MAX_RECORDS} that fit one group element"
+                f"{self.n_records} records of {self.record_bytes} bytes; at most {MAX_RECORDS} that fit one "
+                "group element"
             )
 
     @property
@@ -213,7 +214,9 @@ class Key:
 
 @dataclass(frozen=True)
 class Hop:
-    """What a mixer did to the list: stripped of her share (with proof), then re-masked in another order (all but the last).
+    """What a mixer did to the list.
+
+    Stripped of her share (with proof), then re-masked in another order (all but the last).
 
     shuffle: the proof of that, in sessions that ask for it.
     """

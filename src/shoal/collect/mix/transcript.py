@@ -46,7 +46,10 @@ def read_input(session: Session, commit: Signed, shown: Signed) -> tuple[Ciphert
 
 
 def read_hop(session: Session, shares: Sequence[mpz], before: Sequence[Ciphertext], shown: Signed) -> Hop:
-    """What a mixer made of the list ``before``; raises PeerError unless she stripped it, and where that is to be proven, shuffled it."""
+    """What a mixer made of the list ``before``.
+
+    Raises PeerError unless she stripped it, and where that is to be proven, shuffled it.
+    """
     hop = Hop.decode(session, shown.body, last=shown.sender == session.n - 1)
     group, context = session.group, session.context(shown.sender)
     check_strip(group, shares[shown.sender], before, hop.stripped, hop.proof, context)
@@ -66,7 +69,9 @@ def read_hop(session: Session, shares: Sequence[mpz], before: Sequence[Ciphertex
 def make_hop(
     session: Session, me: int, secret: mpz, keys: tuple[mpz, mpz], before: Sequence[Ciphertext], seed: bytes
 ) -> Hop:
-    """Strip, re-mask for those who come after, permute (Sec. 3.3.5, step 3); all chance from one seed, so that it can be replayed.
+    """Strip, re-mask for those who come after, permute (Sec. 3.3.5, step 3).
+
+    All chance from one seed, so that it can be replayed.
 
     keys: the mixer's own share, and the combined key of those after her.
     """

@@ -1,1 +1,4 @@
-"""Participant, collector and authority, and a device's way through a round; time and randomness are arguments."""
+"""Participant, collector and authority, and a device's way through a round.
+
+Time and randomness are arguments.
+"""

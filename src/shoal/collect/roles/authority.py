@@ -1,7 +1,7 @@
 """The legal authority (user-centric.txt, Sec. 3.3.7): who owns which identifier, and no trajectory.
 
-Anyone could claim any identifier. So each release carries a key of its own, the collector signs which identifier belongs to which
-key, and a claim is signed with that key.
+Anyone could claim any identifier. So each release carries a key of its own, the collector signs which
+identifier belongs to which key, and a claim is signed with that key.
 """
 
 import hashlib
@@ -81,7 +81,10 @@ class Authority:
         return envelope.public_key(self._secret)
 
     def take(self, sealed: bytes) -> None:
-        """Keep a claim; the same again has no effect. Raises PeerError for one that proves nothing, or comes second."""
+        """Keep a claim; the same again has no effect.
+
+        Raises PeerError for one that proves nothing, or comes second.
+        """
         identifier, user = self.read(sealed)
         if self._owners.setdefault(identifier, user) != user:
             raise PeerError("not-entitled", "an identifier that somebody else has claimed")

@@ -56,7 +56,8 @@ class Participant:
             )
         if not 0 <= self.k < CAP:
             raise MisuseError(
-                f"k = {self.k}: choose 0 (share without a crowd) to {CAP - 1}; answers say no more than 'at least {CAP}'"
+                f"k = {self.k}: choose 0 (share without a crowd) to {CAP - 1}; answers say no more than 'at "
+                f"least {CAP}'"
             )
 
     @property
@@ -69,8 +70,9 @@ class Participant:
 class Rules:
     """What all members of a round do alike, so that nobody stands out.
 
-    proven_shuffle: every mixer proves her shuffle (docs/decisions/0039 says what that costs). bootstrap_until: before this day, what is
-    released is a record of nobody, forgotten on it (docs/decisions/0071).
+    proven_shuffle: every mixer proves her shuffle (docs/decisions/0039 says what that costs).
+    bootstrap_until: before this day, what is released is a record of nobody, forgotten on it
+    (docs/decisions/0071).
     """
 
     group_size: int = 4
@@ -85,7 +87,10 @@ class Rules:
     bootstrap_until: int | None = None
 
     def until(self, day: int) -> int | None:
-        """When the records of nobody that are released on this day are forgotten; None when they are somebody's."""
+        """When the records of nobody that are released on this day are forgotten.
+
+        None when they are somebody's.
+        """
         return None if self.bootstrap_until is None or day >= self.bootstrap_until else self.bootstrap_until
 
 
@@ -93,7 +98,8 @@ class Rules:
 class Shared:
     """What became of one participant: what was asked, what it counted, what she kept, and where it lies.
 
-    unanswered: questions that nobody brought her an answer to; they count as 0, so that nothing is shared for want of an answer.
+    unanswered: questions that nobody brought her an answer to; they count as 0, so that nothing is shared for
+    want of an answer.
     """
 
     phi: Mapping[Places, int]
@@ -107,8 +113,8 @@ class Shared:
 class Outcome:
     """What became of a round.
 
-    failed: what members found whose run was stopped; waiting: users without a group this time; restarts: how often lots were drawn
-    again, without those who kept silent.
+    failed: what members found whose run was stopped; waiting: users without a group this time; restarts: how
+    often lots were drawn again, without those who kept silent.
     """
 
     shared: Mapping[str, Shared]
@@ -130,8 +136,8 @@ def run_collection(
 ) -> Outcome:
     """One round of everybody: group, blur, extract, mix, ask, trim, mix again, release, claim.
 
-    wires: what carries all messages; perfect by default. Raises PeerError when a collector is caught lying, MisuseError for
-    participants that the rules cannot serve.
+    wires: what carries all messages; perfect by default. Raises PeerError when a collector is caught lying,
+    MisuseError for participants that the rules cannot serve.
     """
     rules, wires = rules or Rules(), wires or Wires()
     until = rules.until(day)
@@ -199,9 +205,12 @@ def run_collection(
 def form_groups(
     identities: Sequence[bytes], size: int, chance: Chance, wires: Wires
 ) -> tuple[list[tuple[bytes, ...]], tuple[bytes, ...], int]:
-    """Step 1: everybody commits, everybody reveals, everybody computes the same groups; the groups, who waits, and the restarts.
+    """Step 1: everybody commits, everybody reveals, everybody computes the same groups.
 
-    Whoever is not heard in time is left out and the rest start again, at most twice; then everybody waits for the next round.
+    The groups, who waits, and the restarts.
+
+    Whoever is not heard in time is left out and the rest start again, at most twice; then everybody waits for
+    the next round.
     """
     lots = Lottery(chance.take(16), tuple(sorted(identities)))
     while True:
@@ -285,7 +294,10 @@ def mix(
     chance: Chance,
     wires: Wires,
 ) -> tuple[tuple[bytes, ...] | None, list[Aborted]]:
-    """Step 5: nobody can tell whose a record is. The records, if anybody opened them, and what those found whose run was stopped."""
+    """Step 5: nobody can tell whose a record is.
+
+    The records, if anybody opened them, and what those found whose run was stopped.
+    """
     identities = tuple(member.identity for member in members)
     run = hashlib.blake2b(name + chance.take(16) + b"".join(identities), digest_size=32).digest()
     session = Session(run, identities, len(records[0]), RECORD_BYTES, rules.group, rules.proven_shuffle)
@@ -305,7 +317,9 @@ def submit(
     day: int,
     wires: Wires,
 ) -> list[dict[bytes, Answer]]:
-    """Step 6: the answers that each member has. Each submits her slice and tells the others; the next member helps those who did not hear.
+    """Step 6: the answers that each member has.
+
+    Each submits her slice and tells the others; the next member helps those who did not hear.
 
     Raises PeerError for an answer that is none, and for collectors that do not agree.
     """
@@ -348,7 +362,9 @@ def hand_in(
     wires: Wires,
     until: int | None = None,
 ) -> dict[bytes, Receipt]:
-    """What the group releases goes to every collector, from the first member whose message arrives; a copy has no effect.
+    """What the group releases goes to every collector, from the first member whose message arrives.
+
+    A copy has no effect.
 
     until: the day on which it is forgotten, as records of nobody, for which there are no receipts.
     """
@@ -369,7 +385,9 @@ def hand_in(
 def phi_of(
     member: Participant, asked: Questions, answers: Mapping[bytes, Answer], likeness: Likeness
 ) -> dict[Places, int]:
-    """Step 7: the counts of her own sub-trajectories, herself taken off; raises PeerError when a canary was counted.
+    """Step 7: the counts of her own sub-trajectories, herself taken off.
+
+    Raises PeerError when a canary was counted.
 
     She knows what she sent, and takes herself off the count, so that no question needs to say whose it is.
     """
@@ -410,7 +428,10 @@ class Draft:
 def draft(
     member: Participant, points: Sequence[Cylinder], kept: Places, chance: Chance, *, of_nobody: bool = False
 ) -> Draft | None:
-    """What is left, under a fresh name and key; None when nothing is. of_nobody: under a fresh tag, too, which nobody can link."""
+    """What is left, under a fresh name and key; None when nothing is.
+
+    of_nobody: under a fresh tag, too, which nobody can link.
+    """
     if not kept:
         return None
     claim_seed = chance.seed()
@@ -427,5 +448,6 @@ def check_rules(rules: Rules, longest_trajectory: int) -> None:
     """Raises MisuseError when a trajectory of this length cannot be released within the rules."""
     if pieces_needed(longest_trajectory) > rules.n_pieces:
         raise MisuseError(
-            f"{longest_trajectory} points need {pieces_needed(longest_trajectory)} records; the rules allow {rules.n_pieces}"
+            f"{longest_trajectory} points need {pieces_needed(longest_trajectory)} records; the rules allow "
+            f"{rules.n_pieces}"
         )

@@ -1,7 +1,9 @@
-"""The collector: answers how many people share a sub-trajectory, stores releases; it learns what is asked, and not by whom.
+"""The collector: answers how many people share a sub-trajectory, stores releases.
 
-Answers are signed and capped, and come from the state at the end of the day before, so that nobody can watch the count move when a
-neighbour sends. Several collectors with one database can be asked, and must agree.
+It learns what is asked, and not by whom.
+
+Answers are signed and capped, and come from the state at the end of the day before, so that nobody can watch
+the count move when a neighbour sends. Several collectors with one database can be asked, and must agree.
 """
 
 import hashlib
@@ -43,15 +45,18 @@ class Store(Protocol):
     def count(
         self, points: Sequence[Cylinder], likeness: Likeness, before_day: int, *, enough: int | None = None
     ) -> Count:
-        """Phi of a query over everything stored before a day; a count of ``enough`` people or more need not be complete."""
+        """Phi of a query over everything stored before a day.
+
+        A count of ``enough`` people or more need not be complete.
+        """
 
 
 @dataclass
 class Collector:
     """The server's side, without a network. quota: questions that one member may submit in a day.
 
-    threshold: utility (Eq. 1) below which a release is not taken; the original length is unknown here, so that it counts as kept.
-    count_bootstrap: whether records of nobody count, too.
+    threshold: utility (Eq. 1) below which a release is not taken; the original length is unknown here, so
+    that it counts as kept. count_bootstrap: whether records of nobody count, too.
     """
 
     store: Store
@@ -97,7 +102,10 @@ class Collector:
         return body + signature(self.signing_seed, b"answer", body)
 
     def accept(self, records: Sequence[bytes], today: int) -> tuple[dict[bytes, Receipt], int]:
-        """Store the releases among these records; receipts by release name, and how many records were no part of one."""
+        """Store the releases among these records.
+
+        Receipts by release name, and how many records were no part of one.
+        """
         receipts: dict[bytes, Receipt] = {}
 
         def keep(one: Release) -> None:
@@ -108,7 +116,10 @@ class Collector:
     def accept_bootstrap(
         self, records: Sequence[bytes], today: int, until_day: int
     ) -> tuple[list[bytes], int]:
-        """Store them as records of nobody until a day; the names of those that are stored, and how many records were no part of one."""
+        """Store them as records of nobody until a day.
+
+        The names of those that are stored, and how many records were no part of one.
+        """
         names: list[bytes] = []
 
         def keep(one: Release) -> None:
@@ -141,7 +152,10 @@ def check_answer(collector_key: bytes, record: bytes, answer: bytes) -> Answer:
 
 
 def agreed(answers: Sequence[Answer]) -> Answer:
-    """The one answer of all collectors; raises PeerError when they contradict each other, since then one of them lies."""
+    """The one answer of all collectors.
+
+    Raises PeerError when they contradict each other, since then one of them lies.
+    """
     if not answers or len(set(answers)) != 1:
         raise PeerError("bad-answer", "collectors that do not agree; send nothing to any of them")
     return answers[0]

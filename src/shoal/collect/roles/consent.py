@@ -1,4 +1,7 @@
-"""What a person is told before she consents: what is promised to her, and what stays open whatever she sets."""
+"""What a person is told before she consents.
+
+What is promised to her, and what stays open whatever she sets.
+"""
 
 from typing import Final
 
@@ -7,24 +10,32 @@ import numpy as np
 from shoal.collect.matching.trimming import Trimming
 
 OPEN: Final = (
-    "The questions show your blurred points to the other members of your group and to the collector before anything is trimmed. What is "
+    "The questions show your blurred points to the other members of your group and to the collector before "
+    "anything is trimmed. What is "
     "hidden is which honest member they belong to, not that somebody was there.",
-    "Your questions hold exactly the same circles and intervals again and again, so that they can be linked with each other, and with what "
+    "Your questions hold exactly the same circles and intervals again and again, so that they can be linked "
+    "with each other, and with what "
     "you release.",
-    "What you release bears the same tag every time, since people are counted and not records. The collector, and whoever is in a group "
+    "What you release bears the same tag every time, since people are counted and not records. The "
+    "collector, and whoever is in a group "
     "with you more than once, can link your releases with each other.",
-    "A place that you leave out leaves a hole. Whoever sees enough of your releases can tell that there is something in the hole.",
+    "A place that you leave out leaves a hole. Whoever sees enough of your releases can tell that there is "
+    "something in the hole.",
     "Whoever joins under many names can fill a group, or count as a crowd. Nothing here prevents that.",
-    "The authority and the collector together can find out which releases are yours: that is what the authority is for.",
+    "The authority and the collector together can find out which releases are yours: that is what the "
+    "authority is for.",
     "What has been released cannot be taken back by anything in this protocol.",
 )
 
 _PROMISES: Final[dict[Trimming, str]] = {
-    "hitting-set": "Of what you release, every part that was asked about was shared by at least {k} other people the day before. "
+    "hitting-set": "Of what you release, every part that was asked about was shared by at least {k} other "
+    "people the day before. "
     "Parts that were not asked about are not promised.",
-    "strict": "Every point of every part that was asked about and that fewer than {k} other people shared is taken out. "
+    "strict": "Every point of every part that was asked about and that fewer than {k} other people shared "
+    "is taken out. "
     "Parts that were not asked about are not promised.",
-    "verified-only": "You release one part that was asked about, the longest that at least {k} other people shared the day before.",
+    "verified-only": "You release one part that was asked about, the longest that at least {k} other people "
+    "shared the day before.",
 }
 
 
@@ -38,7 +49,8 @@ def promise(k: int, trimming: Trimming) -> str:
 def sharing(theta_m: float, theta_min: float, group_size: int) -> str:
     """What the collector's own settings mean for a promise: without them k says little."""
     return (
-        f"At this collector somebody shares a part when, point by point, her circles are at most {theta_m / 1000:g} km from yours and her "
+        "At this collector somebody shares a part when, point by point, her circles are at most "
+        f"{theta_m / 1000:g} km from yours and her "
         f"intervals at most {theta_min:g} min: the larger these are, the less a crowd is one. "
         f"You will be one of a group of {group_size} or {group_size + 1}."
     )
@@ -57,6 +69,8 @@ def bootstrapping(until_day: int, k: int) -> str:
         else ""
     )
     return (
-        f"The collector is in its bootstrapping phase. What you release is kept as a record of nobody, without an identifier and without "
-        f"your tag: it counts in nobody's crowd, you cannot claim it, and it is deleted on {date_of(until_day)}. {crowd}".strip()
+        "The collector is in its bootstrapping phase. What you release is kept as a record of nobody, "
+        "without an identifier and without "
+        "your tag: it counts in nobody's crowd, you cannot claim it, and it is deleted on "
+        f"{date_of(until_day)}. {crowd}".strip()
     )

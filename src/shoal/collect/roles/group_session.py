@@ -1,4 +1,7 @@
-"""A member's letters with her group: two mix runs over sealed letters, and the answers to everybody's questions between them."""
+"""A member's letters with her group.
+
+Two mix runs over sealed letters, and the answers to everybody's questions between them.
+"""
 
 import hashlib
 from typing import Final, Literal
@@ -26,7 +29,10 @@ _LIE: Final = (
 
 
 class Circle:
-    """``outbox`` holds what is to be sent. stage: the questions are mixed; asked; the releases are mixed; ``records`` holds them."""
+    """``outbox`` holds what is to be sent.
+
+    stage: the questions are mixed; asked; the releases are mixed; ``records`` holds them.
+    """
 
     def __init__(
         self,
@@ -80,7 +86,8 @@ class Circle:
             try:
                 text = self._letters.open(letter).text
             except PeerError:
-                continue  # of another round, a copy, or damaged; whoever keeps us waiting is found by the time limit
+                # of another round, a copy, or damaged; whoever keeps us waiting is found by the time limit
+                continue
             self._read(text, now_s)
         if self.stage in ("questions", "releases"):
             self._follow(self._mix.tick(now_s), now_s)
@@ -88,7 +95,10 @@ class Circle:
             self._chase(now_s)
 
     def answered(self, call: Call, answers: bytes) -> None:
-        """A collector's reply to a slice that we brought; raises PeerError when it does not hold, or contradicts the others'."""
+        """A collector's reply to a slice that we brought.
+
+        Raises PeerError when it does not hold, or contradicts the others'.
+        """
         if self.stage != "asking":
             return  # another member has stood in, and all is answered
         number = self._number_of(call.body)
@@ -108,7 +118,10 @@ class Circle:
             self._lied_to = True  # the run ends when the proof is sent
 
     def refused(self, questions: bytes) -> None:
-        """The collector takes no more questions of ours today: the next member is asked to bring the slice."""
+        """The collector takes no more questions of ours today.
+
+        The next member is asked to bring the slice.
+        """
         if self.stage == "asking":
             self._tell_all(bytes((self._number_of(questions),)))
 
@@ -190,7 +203,9 @@ class Circle:
             self.outbox.append(Call("POST", f"/v1/groups/{self.crowd.channel.hex()}/questions", questions))
 
     def _hear(self, text: bytes) -> None:
-        """Another member's slice; an empty one is a refusal, and calls for the next member. What does not hold is not heard.
+        """Another member's slice; an empty one is a refusal, and calls for the next member.
+
+        What does not hold is not heard.
 
         Raises PeerError when it shows that collectors contradict each other.
         """
@@ -206,7 +221,10 @@ class Circle:
             self._learn(text[0], said)
 
     def _checked(self, number: int, said: list[bytes]) -> list[list[Answer]]:
-        """To each question of a slice what the collectors answered so far, all from one state; raises PeerError."""
+        """To each question of a slice what the collectors answered so far, all from one state.
+
+        Raises PeerError.
+        """
         records, read = self.slice_of(number), list[list[Answer]]()
         for key, answers in zip(self._keys, said, strict=False):
             if not len(answers) == len(records) * ANSWER_BYTES > 0:

@@ -1,4 +1,7 @@
-"""A member's part in a round until she knows her group: join the roster, commit, reveal, and draw the lots herself."""
+"""A member's part in a round until she knows her group.
+
+Join the roster, commit, reveal, and draw the lots herself.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +34,10 @@ class Alone(Exception):  # noqa: N818  (no error: the lots fell so)
 
 
 class Lots:
-    """What the collector says of the round goes in, requests come out, until there is a crowd. terms: those that she consented to."""
+    """What the collector says of the round goes in, requests come out, until there is a crowd.
+
+    terms: those that she consented to.
+    """
 
     def __init__(self, signing_seed: bytes, terms: Terms, chance: Chance) -> None:
         self._seed, self._terms, self._chance = signing_seed, terms, chance
@@ -51,7 +57,10 @@ class Lots:
         )
 
     def told(self, view: Any) -> list[Call]:
-        """Go as far as the round has come. Raises PeerError for a collector that cheats, Alone when there is no group."""
+        """Go as far as the round has come.
+
+        Raises PeerError for a collector that cheats, Alone when there is no group.
+        """
         try:
             name, phase, restarts = bytes.fromhex(view["round"]), str(view["phase"]), int(view["restarts"])
             roster, commits, reveals = (
@@ -87,7 +96,10 @@ class Lots:
         return self._play(Lottery(name, tuple(sorted(roster)), restarts), phase, commits, reveals)
 
     def _check_frozen(self, restarts: int, roster: frozenset[bytes]) -> None:
-        """A frozen roster only loses members, by a restart, and seldom: the collector hears secrets first. Raises PeerError."""
+        """A frozen roster only loses members, by a restart, and seldom: the collector hears secrets first.
+
+        Raises PeerError.
+        """
         before, there = self._frozen or (0, roster)
         stays = roster == there if restarts == before else roster < there
         if not (before <= restarts <= MOST_RESTARTS and (stays or self._frozen is None)):

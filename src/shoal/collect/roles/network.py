@@ -1,4 +1,6 @@
-"""What carries messages inside one process: perfectly, unless a subclass loses, copies, delays or damages them, or lets somebody vanish.
+"""What carries messages inside one process.
+
+Perfectly, unless a subclass loses, copies, delays or damages them, or lets somebody vanish.
 
 Time is a number that these wires count; nothing waits.
 """
@@ -31,7 +33,10 @@ class Wires:
         return True
 
     def arrivals(self, sender: bytes, receiver: bytes, text: bytes) -> int:
-        """How many copies of a signed message come in time and undamaged; what is damaged fails its signature."""
+        """How many copies of a signed message come in time and undamaged.
+
+        What is damaged fails its signature.
+        """
         if not (self.alive(sender) and self.alive(receiver)):
             return 0
         return sum(
@@ -40,7 +45,10 @@ class Wires:
         )
 
     def run(self, machines: Sequence[Member]) -> list[Opened | Aborted | None]:
-        """Each member's outcome; None for one that vanished. Ends at the latest when every phase has run out of time."""
+        """Each member's outcome; None for one that vanished.
+
+        Ends at the latest when every phase has run out of time.
+        """
         run = _Run(self, machines)
         run.start()
         while waiting := run.waiting():

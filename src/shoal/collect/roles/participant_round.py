@@ -1,7 +1,9 @@
-"""A device's way through one round, as a state machine: replies and the time in, requests out. Its state can be kept and resumed.
+"""A device's way through one round, as a state machine: replies and the time in, requests out.
 
-Join, draw lots, mix the questions, ask, trim, mix the releases, have them stored, claim. Every request may be sent again: the servers
-take the same for the same.
+Its state can be kept and resumed.
+
+Join, draw lots, mix the questions, ask, trim, mix the releases, have them stored, claim. Every request may be
+sent again: the servers take the same for the same.
 """
 
 from collections.abc import Mapping
@@ -39,7 +41,10 @@ _STORE_LIMITS: Final = 2  # phases that the others have to bring the same releas
 
 @dataclass
 class Device:
-    """What lasts between rounds: her name at the authority, keys, the servers' keys as first seen, what was sent and on which day."""
+    """What lasts between rounds.
+
+    Her name at the authority, keys, the servers' keys as first seen, what was sent and on which day.
+    """
 
     user: str
     signing_seed: bytes
@@ -58,9 +63,12 @@ class Device:
 
 @dataclass(frozen=True)
 class Ending:
-    """kind: shared, nothing-left (all was rare), alone (no group this time), failed. checked: phi of what was asked, by places.
+    """kind: shared, nothing-left (all was rare), alone (no group this time), failed.
 
-    bootstrap_until: the day (since 1970) on which a record of nobody is forgotten; bootstrap_records: how many of them there were.
+    checked: phi of what was asked, by places.
+
+    bootstrap_until: the day (since 1970) on which a record of nobody is forgotten; bootstrap_records: how
+    many of them there were.
     """
 
     kind: Literal["shared", "nothing-left", "alone", "failed"]
@@ -76,7 +84,10 @@ class Ending:
 
 
 class Journey:
-    """One person in one round. member: her wishes; points: hers, blurred; terms: those that she consented to."""
+    """One person in one round.
+
+    member: her wishes; points: hers, blurred; terms: those that she consented to.
+    """
 
     def __init__(
         self,
@@ -241,7 +252,8 @@ class Journey:
         )
         release = None if self._draft is None else self._draft.release
         if release is not None and self.terms.bootstrap_until is None:
-            # from now on others may have it stored, whatever she gets to know: her own count must not exceed the truth
+            # from now on others may have it stored, whatever she gets to know: her own count must not exceed
+            # the truth
             self.device.sent.append((release.points, int((now_s - SKEW_S) // DAY_S)))
         circle.release(encode_release(release, circle.crowd.terms.n_pieces, self._chance), now_s)
 
@@ -285,7 +297,10 @@ class Journey:
         circle.outbox.append(Call("POST", "/v1/claims", sealed, to="authority"))
 
     def _kept_of_nobody(self, release: Release, said: Any, until: int) -> None:
-        """In the bootstrapping phase: no identifier, nothing to claim, and nothing that would count as hers later."""
+        """In the bootstrapping phase.
+
+        No identifier, nothing to claim, and nothing that would count as hers later.
+        """
         names, n = said.get("of_nobody"), said.get("bootstrap_records")
         if not isinstance(names, list) or release.name.hex() not in names or not isinstance(n, int):
             raise PeerError(

@@ -1,4 +1,7 @@
-"""What both sides of the service agree on: signed requests and replies, the terms of a round, names of errors and their status."""
+"""What both sides of the service agree on.
+
+Signed requests and replies, the terms of a round, names of errors and their status.
+"""
 
 import base64
 import binascii
@@ -63,10 +66,13 @@ class OtherCollector(BaseModel):
 
 
 class Terms(BaseModel):
-    """What all members of a round do alike, and how long a phase may take; fixed when the round opens, signed by everybody who joins.
+    """What all members of a round do alike, and how long a phase may take.
 
-    proven_shuffle: every mixer proves her shuffle. bootstrap_until: what is released is a record of nobody, forgotten on this day
-    (since 1970); None after the bootstrapping phase. witnesses: further collectors, whose answers have to be the same.
+    Fixed when the round opens, signed by everybody who joins.
+
+    proven_shuffle: every mixer proves her shuffle. bootstrap_until: what is released is a record of nobody,
+    forgotten on this day (since 1970); None after the bootstrapping phase. witnesses: further collectors,
+    whose answers have to be the same.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -100,7 +106,8 @@ class Terms(BaseModel):
         hop_s = _PROVEN_RECORD_S * self._largest.n * self._largest.n_records
         if self.proven_shuffle and self.phase_limit_s < hop_s:
             raise ValueError(
-                f"proofs of shuffles need about {hop_s:.0f} s a hop; allow a phase that long, or ask for fewer sub-trajectories"
+                f"proofs of shuffles need about {hop_s:.0f} s a hop; allow a phase that long, or ask for "
+                "fewer sub-trajectories"
             )
         return self
 
@@ -119,7 +126,10 @@ class Terms(BaseModel):
         return self._largest.frame_limit() + 1 + OVERHEAD_BYTES
 
     def joined_by(self, round_name: bytes) -> bytes:
-        """What a member signs to join a round on these terms; whoever was shown other terms has signed something else."""
+        """What a member signs to join a round on these terms.
+
+        Whoever was shown other terms has signed something else.
+        """
         return (
             round_name
             + hashlib.blake2b(self.model_dump_json().encode(), digest_size=32, person=b"shoal terms").digest()
@@ -160,7 +170,10 @@ class PublicPlaces(BaseModel):
         return self
 
     def until(self, now_s: float) -> "PublicPlaces":
-        """With a span of the same length that ends now: fakes that end where a server was started are older than all real trips."""
+        """With a span of the same length that ends now.
+
+        Fakes that end where a server was started are older than all real trips.
+        """
         last_min = max(int(now_s // 60), self.last_min - self.first_min)
         return self.model_copy(
             update={"first_min": last_min - (self.last_min - self.first_min), "last_min": last_min}
@@ -242,7 +255,10 @@ def read_terms(entries: Any) -> Terms:
 
 
 def channel_name(round_name: bytes, seed: bytes, identities: tuple[bytes, ...]) -> bytes:
-    """The name under which a group's members write to each other; who was shown other lots has another one."""
+    """The name under which a group's members write to each other.
+
+    Who was shown other lots has another one.
+    """
     return hashlib.blake2b(
         round_name + seed + b"".join(identities), digest_size=32, person=b"shoal channel"
     ).digest()
@@ -263,7 +279,10 @@ def unpack(mailbag: bytes) -> list[tuple[int, bytes]]:
 
 
 def bundles(letters: Sequence[bytes]) -> list[bytes]:
-    """Bodies of requests that bring these letters in order, each letter with its length before it; one body unless they are long."""
+    """Bodies of requests that bring these letters in order, each letter with its length before it.
+
+    One body unless they are long.
+    """
     bodies = [b""]
     for letter in letters:
         if bodies[-1] and len(bodies[-1]) + 4 + len(letter) > BODY_BYTES:
@@ -299,13 +318,19 @@ def batch_digest(questions: bytes) -> bytes:
 
 
 def snapshot_day(now_s: float) -> int:
-    """The day before which everything is counted that is asked now; a day's releases are complete by then, whoever counts."""
+    """The day before which everything is counted that is asked now.
+
+    A day's releases are complete by then, whoever counts.
+    """
     return int((now_s - SETTLE_S) // DAY_S)
 
 
 @dataclass(frozen=True)
 class Call:
-    """One request, to "collector", "authority", or "witness 1" and so on. A poll asks whether there is something new."""
+    """One request, to "collector", "authority", or "witness 1" and so on.
+
+    A poll asks whether there is something new.
+    """
 
     method: Literal["GET", "POST"]
     target: str

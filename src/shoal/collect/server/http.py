@@ -1,4 +1,7 @@
-"""What the collector's and the authority's web applications share: bodies with limits, named errors, logs without content, metrics."""
+"""What the collector's and the authority's web applications share.
+
+Bodies with limits, named errors, logs without content, metrics.
+"""
 
 import asyncio
 import json
@@ -51,7 +54,10 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 async def read_body(request: Request, limit_bytes: int) -> bytes:
-    """The whole body; raises PeerError when it is longer than the limit (unread beyond it), or does not come in time."""
+    """The whole body.
+
+    Raises PeerError when it is longer than the limit (unread beyond it), or does not come in time.
+    """
     parts, size = [], 0
     try:
         async with asyncio.timeout(_BODY_LIMIT_S):
@@ -185,7 +191,10 @@ def named(name: str) -> bytes:
 
 
 class Watch:
-    """Counters and times by route; one line a request on standard error, with no address, identity or content."""
+    """Counters and times by route.
+
+    One line a request on standard error, with no address, identity or content.
+    """
 
     def __init__(self, gauges: Callable[[], dict[str, float]], *, quiet: bool = False) -> None:
         self._gauges, self._quiet = gauges, quiet
@@ -290,7 +299,8 @@ class Punctual(H11Protocol):
 
     _late: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn narrows it
+    # as uvicorn narrows it
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """From now on time counts."""
         super().connection_made(transport)
         self._watch_head()
@@ -337,7 +347,10 @@ def serve(
 def bound(
     app: FastAPI, host: str, port: int, tls_cert: Path | None = None, tls_key: Path | None = None
 ) -> tuple[uvicorn.Server, socket.socket, str]:
-    """A server that is ready to run on its socket, and its address. Raises InputError for an address that cannot be had."""
+    """A server that is ready to run on its socket, and its address.
+
+    Raises InputError for an address that cannot be had.
+    """
     config = uvicorn.Config(
         app,
         host=host,
@@ -357,7 +370,8 @@ def bound(
         config.load()
     except OSError as error:
         raise InputError(
-            f"{tls_cert} and {tls_key} are no certificate and key that belong together; give both in PEM format"
+            f"{tls_cert} and {tls_key} are no certificate and key that belong together; give both in PEM "
+            "format"
         ) from error
     try:
         listening = socket.create_server(
@@ -365,7 +379,8 @@ def bound(
         )
     except OSError as error:
         raise InputError(
-            f"nothing can listen at {host}, port {port} ({error.strerror}); choose another with --host or --port"
+            f"nothing can listen at {host}, port {port} ({error.strerror}); choose another with --host or "
+            "--port"
         ) from error
     shown = f"[{host}]" if ":" in host else host
     return (

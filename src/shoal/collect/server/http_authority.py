@@ -1,4 +1,7 @@
-"""The authority's web application: it takes sealed claims, and gives a signed word for each; it never sees a trajectory."""
+"""The authority's web application: it takes sealed claims, and gives a signed word for each.
+
+It never sees a trajectory.
+"""
 
 import time
 from collections.abc import Callable
@@ -18,7 +21,10 @@ _CLAIM_BYTES = 4096
 
 
 class ClaimBook:
-    """Who owns which identifier, in a database of its own. seed: 32 secret bytes; both keys of the authority come from them."""
+    """Who owns which identifier, in a database of its own.
+
+    seed: 32 secret bytes; both keys of the authority come from them.
+    """
 
     def __init__(self, database: Database, seed: bytes, collector_keys: frozenset[bytes]) -> None:
         chance = Chance(seed)
@@ -64,7 +70,10 @@ class ClaimBook:
 def authority_application(
     book: ClaimBook, *, quiet: bool = False, clock: Callable[[], float] = time.time
 ) -> FastAPI:
-    """The authority behind its addresses. Who owns what is asked at its own machine, never over the network."""
+    """The authority behind its addresses.
+
+    Who owns what is asked at its own machine, never over the network.
+    """
     watch = Watch(lambda: {"claims": book.n_claims}, quiet=quiet)
     app = new_application("shoal authority", watch)
 

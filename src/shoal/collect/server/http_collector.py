@@ -1,4 +1,7 @@
-"""The collector's web application: every answer is signed, every request that belongs to a member is signed by her."""
+"""The collector's web application.
+
+Every answer is signed, every request that belongs to a member is signed by her.
+"""
 
 import time
 from collections.abc import Callable
@@ -38,7 +41,9 @@ def collector_application(
     clock: Callable[[], float] = time.time,
     quiet: bool = False,
 ) -> FastAPI:
-    """All of the collector behind its addresses; the state is in the database, so that it may stop at any moment.
+    """All of the collector behind its addresses.
+
+    The state is in the database, so that it may stop at any moment.
 
     Raises InputError for another collector's database.
     """
@@ -76,7 +81,10 @@ def collector_application(
 
 
 def _check_owner(database: Database, key: bytes) -> None:
-    """A collector under a new key would store releases that nobody can claim: the authority knows the old one."""
+    """A collector under a new key would store releases that nobody can claim.
+
+    The authority knows the old one.
+    """
     with database.transaction():
         database.change(
             "INSERT INTO collector_key SELECT ? WHERE NOT EXISTS (SELECT 1 FROM collector_key)", (key,)
@@ -84,7 +92,8 @@ def _check_owner(database: Database, key: bytes) -> None:
         owner = bytes(database.rows("SELECT key FROM collector_key")[0][0])
     if owner != key:
         raise InputError(
-            f"the database belongs to the collector with the key {owner.hex()}; restore its key file, or name another database"
+            f"the database belongs to the collector with the key {owner.hex()}; restore its key file, or "
+            "name another database"
         )
 
 

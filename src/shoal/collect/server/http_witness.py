@@ -21,7 +21,10 @@ from shoal.collect.storage.phi import PhiStore
 
 
 class Witness:
-    """It writes nothing. What the first collector has answered stands in the database as a batch that was charged to its asker."""
+    """It writes nothing.
+
+    What the first collector has answered stands in the database as a batch that was charged to its asker.
+    """
 
     def __init__(self, database: Database, signing_seed: bytes) -> None:
         self._db, self._groups, self._store, self._signing_seed = (
@@ -32,7 +35,10 @@ class Witness:
         )
 
     def ask(self, identity: bytes, session: bytes, body: bytes, snapshot: int) -> bytes:
-        """The signed answers from the state before the day ``snapshot``; raises PeerError for what the first has not answered from it."""
+        """The signed answers from the state before the day ``snapshot``.
+
+        Raises PeerError for what the first has not answered from it.
+        """
         self._groups.membership(identity, session)
         records = split_records(body)
         charged = "SELECT 1 FROM quota WHERE identity = ? AND day = ? AND batch = ?"

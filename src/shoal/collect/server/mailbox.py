@@ -30,13 +30,19 @@ class Post:
         self._store, self._signing_seed = PhiStore(database), signing_seed
 
     def send(self, identity: bytes, body: bytes, now_s: float) -> int:
-        """Keep letters for their receivers, all or none; how many were not there already. Raises PeerError."""
+        """Keep letters for their receivers, all or none; how many were not there already.
+
+        Raises PeerError.
+        """
         letters = [(self._addressed(identity, letter), letter) for letter in unbundle(body)]
         with self._db.transaction():
             return sum(self._keep(*letter, now_s) for letter in letters)
 
     def _addressed(self, identity: bytes, letter: bytes) -> tuple[bytes, int, int, int, bytes]:
-        """Session, sender, receiver, number, and the receiver's identity; raises PeerError for a letter that may not be sent."""
+        """Session, sender, receiver, number, and the receiver's identity.
+
+        Raises PeerError for a letter that may not be sent.
+        """
         session, sender, receiver, number = address(letter)
         place, members = self._groups.membership(identity, session)
         longest = self._groups.terms_of(session).letter_bytes
@@ -58,7 +64,8 @@ class Post:
         )
         if row is None:
             self._db.change(
-                "INSERT INTO letter (session, sender, receiver, number, owner, body, digest, at_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO letter (session, sender, receiver, number, owner, body, digest, at_s) VALUES "
+                "(?, ?, ?, ?, ?, ?, ?, ?)",
                 (*key, owner, letter, digest, now_s),
             )
         elif bytes(row[0]) != digest:
@@ -66,7 +73,10 @@ class Post:
         return row is None
 
     def fetch(self, identity: bytes, after: int) -> bytes:
-        """Letters that came after one, each with its number in the mailbox and its length; those up to ``after`` are forgotten."""
+        """Letters that came after one, each with its number in the mailbox and its length.
+
+        Those up to ``after`` are forgotten.
+        """
         if self._db.row(
             "SELECT 1 FROM letter WHERE owner = ? AND id <= ? AND body IS NOT NULL LIMIT 1", (identity, after)
         ):
@@ -76,7 +86,8 @@ class Post:
                     (identity, after),
                 )
         waiting = self._db.rows(
-            "SELECT id, LENGTH(body) FROM letter WHERE owner = ? AND id > ? AND body IS NOT NULL ORDER BY id LIMIT 256",
+            "SELECT id, LENGTH(body) FROM letter WHERE owner = ? AND id > ? AND body IS NOT NULL ORDER BY "
+            "id LIMIT 256",
             (identity, after),
         )
         parts: list[bytes] = []
@@ -90,7 +101,10 @@ class Post:
         return b"".join(parts)
 
     def ask(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> bytes:
-        """The signed answers to a batch of questions, in order; the same batch again costs no quota. Raises PeerError."""
+        """The signed answers to a batch of questions, in order; the same batch again costs no quota.
+
+        Raises PeerError.
+        """
         self._groups.membership(identity, session)
         records = split_records(body)
         for number, record in enumerate(records):
@@ -115,7 +129,10 @@ class Post:
             self._db.change("INSERT INTO quota VALUES (?, ?, ?, ?)", (identity, today, batch, n))
 
     def deliver(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> dict[str, Any]:
-        """Store a group's releases once more than half of it has brought the same records; then the receipts of all of them."""
+        """Store a group's releases once more than half of it has brought the same records.
+
+        Then the receipts of all of them.
+        """
         _, members = self._groups.membership(identity, session)
         records, terms = split_records(body), self._groups.terms_of(session)
         if len(records) > len(members) * terms.n_pieces:

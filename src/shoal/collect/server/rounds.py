@@ -1,7 +1,9 @@
-"""Rounds on the server's side: a signed roster that freezes, commit and reveal, groups. All state is in the database.
+"""Rounds on the server's side: a signed roster that freezes, commit and reveal, groups.
 
-Nothing happens in the background: whoever asks next moves a round on when its time has come, so that a server may stop and start
-in any phase.
+All state is in the database.
+
+Nothing happens in the background: whoever asks next moves a round on when its time has come, so that a server
+may stop and start in any phase.
 """
 
 import json
@@ -102,7 +104,8 @@ class Rounds:
             phase = self._moved_on(name, now_s)
             number = self._number(name)
             row = self._db.row(
-                f"SELECT {column}, dropped FROM ticket WHERE round = ? AND identity = ?", (number, identity)
+                f"SELECT {column}, dropped FROM ticket WHERE round = ? AND identity = ?",  # noqa: S608  (a column of ours)
+                (number, identity),
             )
             if row is None or row[1]:
                 raise PeerError("unknown-member", "someone who is not on the frozen roster of this round")
@@ -115,7 +118,8 @@ class Rounds:
                 )
             lots = self._lottery(name)
             (lots.commit if wanted == "committing" else lots.reveal)(identity, said)
-            change = f"UPDATE ticket SET {column} = ? WHERE round = ? AND identity = ?"  # noqa: S608  (one of two names from above)
+            # one of two names from above
+            change = f"UPDATE ticket SET {column} = ? WHERE round = ? AND identity = ?"  # noqa: S608
             self._db.change(change, (said, number, identity))
             self._moved_on(name, now_s)
             return self._view(name)
@@ -199,7 +203,8 @@ class Rounds:
     def _lottery(self, name: bytes) -> Lottery:
         restarts = self._db.rows("SELECT restarts FROM round WHERE name = ?", (name,))[0][0]
         tickets = self._db.rows(
-            "SELECT identity, committed, revealed FROM ticket WHERE dropped = 0 AND round = ? ORDER BY identity",
+            "SELECT identity, committed, revealed FROM ticket WHERE dropped = 0 AND round = ? ORDER BY "
+            "identity",
             (self._number(name),),
         )
         commits = {bytes(who): bytes(said) for who, said, _ in tickets if said is not None}
@@ -217,7 +222,8 @@ class Rounds:
             "SELECT id, terms, phase, restarts, deadline_s FROM round WHERE name = ?", (name,)
         )[0]
         tickets = self._db.rows(
-            "SELECT identity, signed, committed, revealed FROM ticket WHERE round = ? AND dropped = 0 ORDER BY identity",
+            "SELECT identity, signed, committed, revealed FROM ticket WHERE round = ? AND dropped = 0 ORDER "
+            "BY identity",
             (number,),
         )
         lots = self._lottery(name)

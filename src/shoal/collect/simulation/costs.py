@@ -1,8 +1,14 @@
-"""What a round costs each member, by count: the paper's own formulas (Sec. 5.2.2), and what this protocol really does."""
+"""What a round costs each member, by count.
+
+The paper's own formulas (Sec. 5.2.2), and what this protocol really does.
+"""
 
 
 def paper_messages(n: int, place: int) -> int:
-    """Messages that the paper's member at this place (from 0) sends: 4n, 4n + 1 in the middle, 5n - 1 for the last."""
+    """Messages that the paper's member at this place (from 0) sends.
+
+    4n, 4n + 1 in the middle, 5n - 1 for the last.
+    """
     group, keys, trimmed = 1 + (n - 1), 2 * (n - 1), 1
     to_first, forward, to_server, answers = int(place > 0), 1 if place < n - 1 else n - 1, 1, n - 1
     return group + keys + to_first + forward + to_server + answers + trimmed

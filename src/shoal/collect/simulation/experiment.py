@@ -1,6 +1,9 @@
-"""The paper's experiment (user-centric.txt, Sec. 5): how much people would share, with real cryptography or, for scale, without.
+"""The paper's experiment (user-centric.txt, Sec. 5).
 
-Without: every question is put to the database directly, which gives the same counts and shows nothing of the protocol's cost.
+How much people would share, with real cryptography or, for scale, without.
+
+Without: every question is put to the database directly, which gives the same counts and shows nothing of the
+protocol's cost.
 """
 
 import itertools
@@ -32,7 +35,8 @@ from shoal.runtime.run import Run
 DAY_MIN: Final = 1440
 Trips = list[list[Point]]
 
-# (bootstrap, theta_m, theta_min, k) -> the paper's share submitted %, users with at least one, their average share % (tables 1-3)
+# (bootstrap, theta_m, theta_min, k) -> the paper's share submitted %, users with at least one, their average
+# share % (tables 1-3)
 PAPER: Final = {
     (10, 1000.0, 60.0, 2): (1.89, 51, 3.22),
     (40, 1000.0, 60.0, 2): (2.64, 53, 5.95),
@@ -45,9 +49,13 @@ PAPER: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """One configuration. by_people: phi over distinct contributors, the asker left out; else over sub-trajectories, as in the paper.
+    """One configuration.
 
-    reading: whether k counts others only, or the asker among them (phi >= 1 for k = 2). literal: Def. 2.5(b) as printed.
+    by_people: phi over distinct contributors, the asker left out; else over sub-trajectories, as in the
+    paper.
+
+    reading: whether k counts others only, or the asker among them (phi >= 1 for k = 2). literal: Def. 2.5(b)
+    as printed.
     """
 
     bootstrap: int = 80
@@ -87,10 +95,12 @@ class Result:
 def trips_of(
     trajectories: Trajectories, n_people: int, *, max_gap_s: float, n_points: float, fold_dates: bool
 ) -> list[Trips]:
-    """Each person's movement, split at gaps and thinned to ``n_points`` evenly spread samples; trips of one sample are left out.
+    """Each person's movement, split at gaps and thinned to ``n_points`` evenly spread samples.
 
-    n_points: 6.4 keeps 7 samples of two pieces in five, and 6 of the others. fold_dates: only the time of day counts. Raises
-    MisuseError for planar data without a reference system, or too few people.
+    Trips of one sample are left out.
+
+    n_points: 6.4 keeps 7 samples of two pieces in five, and 6 of the others. fold_dates: only the time of day
+    counts. Raises MisuseError for planar data without a reference system, or too few people.
     """
     if trajectories.crs is None:
         raise MisuseError(
@@ -172,7 +182,10 @@ def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run
 
 
 class _Stored:
-    """What people have submitted so far, in memory, where every record is looked at: dates folded to a day leave an index little to do."""
+    """What people have submitted so far, in memory, where every record is looked at.
+
+    Dates folded to a day leave an index little to do.
+    """
 
     def __init__(self) -> None:
         self._points = _cylinders([])
@@ -237,13 +250,15 @@ def simulate_with_cryptography(
 ) -> tuple[Result, dict[str, Any]]:
     """The whole protocol, one trip of each person: bootstrappers as volunteers, then one round of all others.
 
-    Releases what the default trimming leaves; a sub-trajectory counts as submitted when all its points are released.
+    Releases what the default trimming leaves; a sub-trajectory counts as submitted when all its points are
+    released.
     """
     _check(len(people), setting.bootstrap)
     trips = [max(trips, key=len) for trips in people if trips]
     if len(trips) < setting.bootstrap + rules.group_size:
         raise MisuseError(
-            f"{len(trips)} of {len(people)} participants have a trip of two points or more; {setting.bootstrap} bootstrappers and a group "
+            f"{len(trips)} of {len(people)} participants have a trip of two points or more; "
+            f"{setting.bootstrap} bootstrappers and a group "
             f"of {rules.group_size} need more: allow longer pauses, or take more participants"
         )
     order = chance.permutation(len(trips))
@@ -315,7 +330,10 @@ def _release(number: int, tag: bytes, points: tuple[Cylinder, ...]) -> Release:
 
 
 def _prior(trips: Sequence[Sequence[Point]]) -> Prior:
-    """Stands for public knowledge: the cells of about a kilometre that anybody visits, and the span of all times."""
+    """Stands for public knowledge.
+
+    The cells of about a kilometre that anybody visits, and the span of all times.
+    """
     cells: dict[tuple[float, float], int] = {}
     for point in itertools.chain.from_iterable(trips):
         cell = (round(point.lat_deg, 2), round(point.lon_deg, 2))

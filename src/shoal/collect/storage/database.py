@@ -1,7 +1,10 @@
-"""One database behind one set of statements: a SQLite file, memory, or a PostgreSQL; a connection for each thread.
+"""One database behind one set of statements: a SQLite file, memory, or a PostgreSQL.
 
-Statements are written once, with ? for values. Writers take turns in both, so that a transaction sees nothing change under it, and
-a commit is on the disk before it is acknowledged (WAL with synchronous = FULL; PostgreSQL's default).
+A connection for each thread.
+
+Statements are written once, with ? for values. Writers take turns in both, so that a transaction sees nothing
+change under it, and a commit is on the disk before it is acknowledged (WAL with synchronous = FULL;
+PostgreSQL's default).
 """
 
 import os
@@ -29,9 +32,12 @@ class _Connection(Protocol):
 
 
 class Database:
-    """url: ``sqlite:///FILE`` (or just a file's name), ``postgresql://...``, or None for memory. steps: the schema.
+    """url: ``sqlite:///FILE`` (or just a file's name), ``postgresql://...``, or None for memory.
 
-    Opens, and brings an older schema up to date. Raises InputError for what is no database of ours, or is a newer one.
+    steps: the schema.
+
+    Opens, and brings an older schema up to date. Raises InputError for what is no database of ours, or is a
+    newer one.
     """
 
     def __init__(self, url: str | Path | None = None, steps: Sequence[Step] = MIGRATIONS) -> None:
@@ -154,7 +160,10 @@ class Database:
         return connection
 
     def _migrate(self) -> None:
-        """Carry out the steps that this database has not seen yet, all or none; two servers that start at once take turns."""
+        """Carry out the steps that this database has not seen yet, all or none.
+
+        Two servers that start at once take turns.
+        """
         with self.transaction():
             there = self._version()
             if there > len(self._steps):
@@ -196,6 +205,7 @@ def _open_postgres(url: str) -> _Connection:
         connection: _Connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
     except psycopg.Error as error:
         raise InputError(
-            f"the PostgreSQL database cannot be opened ({type(error).__name__}); check its address, name and password"
+            f"the PostgreSQL database cannot be opened ({type(error).__name__}); check its address, name "
+            "and password"
         ) from error
     return connection

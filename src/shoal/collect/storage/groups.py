@@ -12,7 +12,10 @@ class Groups:
         self._db = database
 
     def membership(self, identity: bytes, session: bytes) -> tuple[int, list[bytes]]:
-        """A member's place in a group, and all of its members in order; raises PeerError for whoever is not in it."""
+        """A member's place in a group, and all of its members in order.
+
+        Raises PeerError for whoever is not in it.
+        """
         rows = self._db.rows("SELECT identity FROM ticket WHERE session = ? ORDER BY place", (session,))
         members = [bytes(row[0]) for row in rows]
         if not members:

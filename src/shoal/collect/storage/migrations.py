@@ -1,4 +1,7 @@
-"""The schemas of the collector's and of the authority's database, step by step; a step that has been published never changes."""
+"""The schemas of the collector's and of the authority's database, step by step.
+
+A step that has been published never changes.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -39,8 +42,8 @@ CREATE VIRTUAL TABLE IF NOT EXISTS place USING rtree(
     id, t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max,
     +record, +position, +who, +day, +start, +gap, +lat, +lon, +radius);
 """,
-    # Time first, then the point of the sphere in metres as a box of x and y and a range of z: no extension is needed, and poles and
-    # the antimeridian are places like any other.
+    # Time first, then the point of the sphere in metres as a box of x and y and a range of z: no extension is
+    # needed, and poles and the antimeridian are places like any other.
     postgres="""
 CREATE TABLE place (
     span INT8RANGE NOT NULL, xy BOX NOT NULL, z INT8RANGE NOT NULL,
@@ -101,7 +104,8 @@ _COLLECTOR_KEY: Final = Step("CREATE TABLE collector_key (key {BYTES} PRIMARY KE
 
 AUTHORITY: Final = (
     Step(
-        "CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL); CREATE INDEX claim_owner ON claim (owner);"
+        "CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL); CREATE INDEX claim_owner ON "
+        "claim (owner);"
     ),
 )
 MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY, _COLLECTOR_KEY)

@@ -2,8 +2,9 @@
 
 SQLite has an R*Tree, PostgreSQL a GiST index, both over time and place.
 
-A record is stored in one transaction with its points, its index entries and its identifier. Places are indexed as boxes around points
-of the sphere, so that poles and the antimeridian are places like any other; every candidate is then checked exactly.
+A record is stored in one transaction with its points, its index entries and its identifier. Places are
+indexed as boxes around points of the sphere, so that poles and the antimeridian are places like any other;
+every candidate is then checked exactly.
 """
 
 import math
@@ -38,7 +39,10 @@ WHERE span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?)) AND 
 
 
 class PhiStore:
-    """The collector's releases in a database: a SQLite file, memory, or a PostgreSQL. Use as a context manager."""
+    """The collector's releases in a database: a SQLite file, memory, or a PostgreSQL.
+
+    Use as a context manager.
+    """
 
     def __init__(
         self, where: Path | Database | None = None, draw_bytes: Callable[[int], bytes] = secrets.token_bytes
@@ -55,7 +59,10 @@ class PhiStore:
         self.database.close()
 
     def add(self, release: Release, day: int) -> str:
-        """Store one release; its identifier, the same for the same release again. Raises PeerError when the name is another's."""
+        """Store one release; its identifier, the same for the same release again.
+
+        Raises PeerError when the name is another's.
+        """
         return self.add_all([release], day)[0]
 
     def add_all(self, releases: Iterable[Release], day: int) -> list[str]:
@@ -76,7 +83,10 @@ class PhiStore:
         return str(self.identifier(release.name))
 
     def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
-        """Store a record of nobody until a day: with no identifier, key or tag; it never counts as a person. Raises PeerError."""
+        """Store a record of nobody until a day: with no identifier, key or tag; it never counts as a person.
+
+        Raises PeerError.
+        """
         with self.database.transaction():
             if not self._is_there(release, None):
                 self._insert(release, NOBODY, day, until_day, None, None)
@@ -100,7 +110,8 @@ class PhiStore:
         db = self.database
         row = (release.name, who, day, expires, claim_key, encode_points(release.points), identifier)
         added = db.row(
-            "INSERT INTO record (name, who, day, expires, claim_key, points, identifier) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
+            "INSERT INTO record (name, who, day, expires, claim_key, points, identifier) VALUES (?, ?, ?, "
+            "?, ?, ?, ?) RETURNING id",
             row,
         )
         record = None if added is None else added[0]
@@ -137,8 +148,8 @@ class PhiStore:
     ) -> Count:
         """Phi of a query over everything stored before a day.
 
-        without: the tag of a contributor who does not count, the asker herself. enough: a count of that many people or more need not
-        be complete.
+        without: the tag of a contributor who does not count, the asker herself. enough: a count of that many
+        people or more need not be complete.
         """
         left_out = self.number_of(without)
         if self.database.postgres:
@@ -168,16 +179,20 @@ class PhiStore:
         left_out: int | None,
         limit: str = "",
     ) -> list[Places]:
-        """For each point what is similar to it, in one statement: only records near all of them come out of the database at all.
+        """For each point what is similar to it, in one statement.
+
+        Only records near all of them come out of the database at all.
 
         limit: of how many of these records, any.
         """
         near = " UNION ALL ".join(
-            f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES}) AS near" for at in range(len(points))
+            f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES}) AS near"  # noqa: S608  (numbers of ours)
+            for at in range(len(points))
         )
         statement = (
             f"WITH near AS MATERIALIZED ({near}), "  # noqa: S608  (numbers and columns of ours)
-            f"everywhere AS (SELECT record FROM near GROUP BY record HAVING BIT_OR(point) = {(1 << len(points)) - 1} {limit}) "
+            "everywhere AS (SELECT record FROM near GROUP BY record HAVING BIT_OR(point) = "
+            f"{(1 << len(points)) - 1} {limit}) "
             f"SELECT point, {_COLUMNS} FROM near JOIN everywhere USING (record)"
         )
         boxes = [
@@ -241,7 +256,10 @@ class PhiStore:
         return None if row is None else bytes(row[0])
 
     def identifier(self, name: bytes) -> str | None:
-        """The identifier of the release with this name, which only its owner knows in advance; None for a record of nobody, too."""
+        """The identifier of the release with this name, which only its owner knows in advance.
+
+        None for a record of nobody, too.
+        """
         row = self.database.row(
             "SELECT identifier FROM record WHERE name = ? AND identifier IS NOT NULL", (name,)
         )

@@ -15,14 +15,18 @@ from shoal.model.trajectories import Floats, Integers, Trajectories
 from shoal.runtime.randomness import Randomness
 
 _GROWTH: Final = 1.5
-_ROUNDINGS: Final = 8  # of a coordinate, by which the cylinder is kept smaller, so that no distance is rounded up beyond delta
+# of a coordinate, by which the cylinder is kept smaller, so that no distance is rounded up beyond delta
+_ROUNDINGS: Final = 8
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cluster:
-    """People who become co-located. members: int64 [n], subjects; t: float64 [s], the times that all of them are published at.
+    """People who become co-located.
 
-    x, y: float64 [n, s] where they are; source: int64 [n, s], the raw sample that each point stands for, -1 = created.
+    members: int64 [n], subjects; t: float64 [s], the times that all of them are published at.
+
+    x, y: float64 [n, s] where they are; source: int64 [n, s], the raw sample that each point stands for, -1 =
+    created.
     """
 
     members: Integers
@@ -36,7 +40,8 @@ def check_settings(k: int, trash: float) -> None:
     """Raises MisuseError when the share of people that may be left out is none."""
     if not 0 <= trash < 1:
         raise MisuseError(
-            f"trash = {trash} must be a share of at least 0 and below 1; 0.1 lets a tenth of the people be left out"
+            f"trash = {trash} must be a share of at least 0 and below 1; 0.1 lets a tenth of the people be "
+            "left out"
         )
     if k < 2:
         raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
@@ -45,8 +50,9 @@ def check_settings(k: int, trash: float) -> None:
 def greedy_clusters(distances: Floats, k: int, trash: float) -> Integers:
     """The pivot of everybody's cluster, -1 = trash: at most the share ``trash`` of the people.
 
-    distances: [n, n] with n >= k. The largest radius begins at half the median distance to the (k - 1)-th nearest other, and grows by
-    half until few enough are left over (Abul, Bonchi and Nanni 2008; the figures are ours).
+    distances: [n, n] with n >= k. The largest radius begins at half the median distance to the (k - 1)-th
+    nearest other, and grows by half until few enough are left over (Abul, Bonchi and Nanni 2008; the figures
+    are ours).
     """
     nearest = np.partition(distances, k - 1, axis=1)[:, k - 1]
     positive = distances[distances > 0]
@@ -91,7 +97,10 @@ def publish_clusters(
     parameters: Mapping[str, Any],
     rng: Randomness,
 ) -> tuple[PointRelease, Linkage]:
-    """The release of everybody in a cluster, moved into its cylinder; others are suppressed. Raises NothingLeftError without a cluster."""
+    """The release of everybody in a cluster, moved into its cylinder; others are suppressed.
+
+    Raises NothingLeftError without a cluster.
+    """
     moved = [into_cylinder(cluster.x, cluster.y, claim.delta_m) for cluster in clusters]
     sizes = [len(cluster.t) for cluster in clusters for _ in cluster.members]
     none, nobody = np.empty(0), np.empty(0, dtype=np.int64)
@@ -118,5 +127,6 @@ def need_people(original: Trajectories, k: int) -> None:
     original.points_as_given()
     if original.n_subjects < k:
         raise MisuseError(
-            f"k = {k} needs at least {k} people, and the data has {original.n_subjects}; choose a smaller k or add people"
+            f"k = {k} needs at least {k} people, and the data has {original.n_subjects}; choose a smaller k "
+            "or add people"
         )

@@ -1,4 +1,7 @@
-"""Never Walk Alone: people of one time span, moved into cylinders of at least k (Abul, Bonchi and Nanni 2008; semantics 3.9)."""
+"""Never Walk Alone: people of one time span, moved into cylinders of at least k (Abul, Bonchi and Nanni 2008.
+
+Semantics 3.9).
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -28,10 +31,11 @@ from shoal.units import show_s
 class Nwa:
     """(k, delta)-anonymity: whoever is published has k - 1 others within delta_m, the same ones all along.
 
-    k: smallest cluster. delta_m: diameter of the cylinder; 0 gives everybody of a cluster the same average trajectory. pi_s: trajectories
-    begin and end at multiples of pi_s only, what lies before and after is cut off; people with the same begin and end form a class, and
-    a class below k is left out. step_s: the clock of a class, on which everybody is read by linear interpolation; pi_s is a multiple.
-    trash: the share of a class that may be left out of clusters.
+    k: smallest cluster. delta_m: diameter of the cylinder; 0 gives everybody of a cluster the same average
+    trajectory. pi_s: trajectories begin and end at multiples of pi_s only, what lies before and after is cut
+    off; people with the same begin and end form a class, and a class below k is left out. step_s: the clock
+    of a class, on which everybody is read by linear interpolation; pi_s is a multiple. trash: the share of a
+    class that may be left out of clusters.
     """
 
     takes_points: ClassVar[bool] = True
@@ -55,7 +59,8 @@ class Nwa:
                 if count
             ]
             raise MisuseError(
-                f"pi = {show_s(self.pi_s)} is not a multiple of step = {show_s(self.step_s)}; use {' or '.join(valid)}"
+                f"pi = {show_s(self.pi_s)} is not a multiple of step = {show_s(self.step_s)}; use "
+                f"{' or '.join(valid)}"
             )
 
     def claim(self) -> KDeltaAnonymity:
@@ -71,20 +76,26 @@ class Nwa:
     ) -> tuple[PointRelease, Linkage]:
         """The release and who became which record.
 
-        Raises MisuseError with fewer than k people or with snapped samples, NothingLeftError when every class is smaller than k.
+        Raises MisuseError with fewer than k people or with snapped samples, NothingLeftError when every class
+        is smaller than k.
         """
         clusters = list(self.clusters(original, run or Run()))
         if not clusters:
             raise NothingLeftError(
-                f"no {self.k} people begin and end at the same multiples of {show_s(self.pi_s)}, so everybody would be left out; "
-                "choose a longer --pi (or a shorter one, if people are there for less than it) or a smaller --k"
+                f"no {self.k} people begin and end at the same multiples of {show_s(self.pi_s)}, so "
+                "everybody would be left out; "
+                "choose a longer --pi (or a shorter one, if people are there for less than it) or a smaller "
+                "--k"
             )
         return publish_clusters(
             original, clusters, claim=self.claim(), method="nwa", parameters=self.parameters(), rng=rng
         )
 
     def classes(self, original: Trajectories) -> dict[tuple[int, int], list[int]]:
-        """The subjects with the same begin and end, in multiples of pi_s; those who end before they begin are in none."""
+        """The subjects with the same begin and end, in multiples of pi_s.
+
+        Those who end before they begin are in none.
+        """
         spans: dict[tuple[int, int], list[int]] = {}
         for subject, (t, _, _) in enumerate(original):
             begin, end = ceil(float(t[0]) / self.pi_s), floor(float(t[-1]) / self.pi_s)
@@ -93,7 +104,10 @@ class Nwa:
         return spans
 
     def clusters(self, original: Trajectories, run: Run) -> Iterator[Cluster]:
-        """The clusters of every class of at least k people, before they are moved. Raises MisuseError with fewer than k people."""
+        """The clusters of every class of at least k people, before they are moved.
+
+        Raises MisuseError with fewer than k people.
+        """
         need_people(original, self.k)
         large = [
             (span, np.array(members))

@@ -32,12 +32,13 @@ _FRACTIONS: Final = 256  # of a trajectory's life at which LST compares places a
 class W4m:
     """(k, delta)-anonymity of trajectories that begin, end and are sampled at different times.
 
-    k: smallest cluster. delta_m: diameter of the cylinder. distance: what is similar: "lst", everybody's whole life at constant speed
-    between samples, compared at equal fractions of it; "edr", the number of edits. Whatever the distance, a member becomes the pivot of
-    its cluster in time by an optimal script of edits: samples that match or are replaced move, others are created or deleted.
-    speed_m_s: a second too early or too late counts as so many metres; two samples match within delta_m on each axis and within
-    delta_m / speed_m_s in time. trash: the share of people that may be left out. chunk: people of one neighbourhood that are clustered
-    on their own (W4M-LC), 0 = all at once.
+    k: smallest cluster. delta_m: diameter of the cylinder. distance: what is similar: "lst", everybody's
+    whole life at constant speed between samples, compared at equal fractions of it; "edr", the number of
+    edits. Whatever the distance, a member becomes the pivot of its cluster in time by an optimal script of
+    edits: samples that match or are replaced move, others are created or deleted. speed_m_s: a second too
+    early or too late counts as so many metres; two samples match within delta_m on each axis and within
+    delta_m / speed_m_s in time. trash: the share of people that may be left out. chunk: people of one
+    neighbourhood that are clustered on their own (W4M-LC), 0 = all at once.
     """
 
     takes_points: ClassVar[bool] = True
@@ -62,7 +63,8 @@ class W4m:
             )
         if self.chunk and self.chunk < 2 * self.k:
             raise MisuseError(
-                f"chunk = {self.chunk} leaves no choice among {self.k} people; choose at least {2 * self.k}, or 0 for no chunks"
+                f"chunk = {self.chunk} leaves no choice among {self.k} people; choose at least "
+                f"{2 * self.k}, or 0 for no chunks"
             )
 
     def claim(self) -> KDeltaAnonymity:
@@ -76,14 +78,20 @@ class W4m:
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[PointRelease, Linkage]:
-        """The release and who became which record. Raises MisuseError with fewer than k people or with snapped samples."""
+        """The release and who became which record.
+
+        Raises MisuseError with fewer than k people or with snapped samples.
+        """
         clusters = self.clusters(original, run or Run())
         return publish_clusters(
             original, clusters, claim=self.claim(), method="w4m", parameters=self.parameters(), rng=rng
         )
 
     def clusters(self, original: Trajectories, run: Run) -> list[Cluster]:
-        """The clusters on their common time lines, before they are moved in space. Raises MisuseError with fewer than k people."""
+        """The clusters on their common time lines, before they are moved in space.
+
+        Raises MisuseError with fewer than k people.
+        """
         need_people(original, self.k)
         chunks = list(
             _neighbourhoods(original, np.arange(original.n_subjects), self.chunk or original.n_subjects)

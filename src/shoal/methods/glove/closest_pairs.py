@@ -1,9 +1,10 @@
 """Which two crowds are closest, without looking at every pair: bands of a growing threshold (docs/bounds.md).
 
-In each band everybody's nearest below the threshold are found, and crowds are matched in order of effort. A list holds a limited
-number; it knows all pairs of its owner up to its last entry. So that nothing is missed, the end of a full list stands in the queue
-like a pair: when it comes up while its owner is still there, the search is done again among the living.
-A crowd stands in the slot of its first member, which makes slots the canonical order that settles ties (semantics 1.4).
+In each band everybody's nearest below the threshold are found, and crowds are matched in order of effort. A
+list holds a limited number; it knows all pairs of its owner up to its last entry. So that nothing is missed,
+the end of a full list stands in the queue like a pair: when it comes up while its owner is still there, the
+search is done again among the living. A crowd stands in the slot of its first member, which makes slots the
+canonical order that settles ties (semantics 1.4).
 """
 
 from heapq import heapify, heappop, heappush
@@ -31,7 +32,8 @@ _BINS_TOGETHER: Final = (
 )
 _PAIR, _END = 0, 1
 
-# Effort, both slots ascending, then: _PAIR and the ages of both slots; or _END, the owner of the list and its age.
+# Effort, both slots ascending, then: _PAIR and the ages of both slots; or _END, the owner of the list and its
+# age.
 Entry = tuple[float, int, int, int, int, int]
 
 
@@ -51,7 +53,10 @@ class BandedPairs:
         self._merged: _MergedCrowds | None = None
 
     def closest(self) -> tuple[int, int] | None:
-        """The two slots with the least effort, the smallest of equals, to be retired next; None when fewer than two crowds are left."""
+        """The two slots with the least effort, the smallest of equals, to be retired next.
+
+        None when fewer than two crowds are left.
+        """
         while np.count_nonzero(self._living) > 1:
             while self._queue:
                 _, a, b, kind, first, second = heappop(self._queue)
@@ -66,7 +71,10 @@ class BandedPairs:
 
     @property
     def tally(self) -> Integers:
-        """[2] pairs of single people whose evaluation has begun, and those brought to an end; repeats count again."""
+        """[2] pairs of single people whose evaluation has begun, and those brought to an end.
+
+        Repeats count again.
+        """
         return self._near.tally
 
     def retire(self, a: int, b: int) -> None:

@@ -1,4 +1,7 @@
-"""GLOVE: merge the two most similar fingerprints until every crowd holds k people (glove.txt, Alg. 1; semantics 1)."""
+"""GLOVE: merge the two most similar fingerprints until every crowd holds k people (glove.txt, Alg. 1.
+
+Semantics 1).
+"""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Final, Literal, get_args
@@ -28,9 +31,10 @@ LEFTOVER: Final[tuple[str, ...]] = get_args(Leftover)
 class Glove:
     """Full-length k-anonymity by specialised generalisation.
 
-    k: smallest crowd. suppress_space_m, suppress_time_s: boxes with a larger extent (dx + dy; duration) are dropped after each merge
-    and once more from the finished record (Sec. 7.1); None keeps all. generalize: the reading of reshaping. leftover: what becomes of the
-    last crowd below k. space_cap_m, time_cap_s: stretches that count as total loss (Sec. 4.1).
+    k: smallest crowd. suppress_space_m, suppress_time_s: boxes with a larger extent (dx + dy; duration) are
+    dropped after each merge and once more from the finished record (Sec. 7.1); None keeps all. generalize:
+    the reading of reshaping. leftover: what becomes of the last crowd below k. space_cap_m, time_cap_s:
+    stretches that count as total loss (Sec. 4.1).
     """
 
     takes_points: ClassVar[bool] = False
@@ -57,7 +61,8 @@ class Glove:
         ):
             if threshold is not None and not threshold > 0:
                 raise MisuseError(
-                    f"{name} = {threshold} would drop every sample; choose a value above 0, or None to keep all"
+                    f"{name} = {threshold} would drop every sample; choose a value above 0, or None to keep "
+                    "all"
                 )
 
     def claim(self) -> KAnonymity:
@@ -87,7 +92,8 @@ class Glove:
         grid = original.snapped_grid()
         if original.n_subjects < self.k:
             raise MisuseError(
-                f"k = {self.k} needs at least {self.k} people, and the data has {original.n_subjects}; choose a smaller k or add people"
+                f"k = {self.k} needs at least {self.k} people, and the data has {original.n_subjects}; "
+                "choose a smaller k or add people"
             )
         caps = Caps(space_cap_m=self.space_cap_m, time_cap_s=self.time_cap_s)
         scale = caps.scale_on(grid)
@@ -145,7 +151,10 @@ class Glove:
 
 
 def _closest(short: Crowd, finished: list[Crowd], scale: Scale) -> int:
-    """Position of the finished crowd with the least effort from the short one; the one with the first member of equals."""
+    """Position of the finished crowd with the least effort from the short one.
+
+    The one with the first member of equals.
+    """
     own = samples_of_boxes(short.boxes)
     return min(
         range(len(finished)),

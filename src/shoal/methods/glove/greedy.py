@@ -1,4 +1,7 @@
-"""The greedy loop: merge the two closest crowds until none below k is left (glove.txt, Alg. 1; semantics 1.4)."""
+"""The greedy loop: merge the two closest crowds until none below k is left (glove.txt, Alg. 1.
+
+Semantics 1.4).
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +15,10 @@ class ClosestPairs(Protocol):
     """Knows which two unfinished crowds are closest. A crowd's slot is the position of its first member."""
 
     def closest(self) -> tuple[int, int] | None:
-        """The two slots with the least effort, the smallest (a, b) of equals; None when fewer than two are left."""
+        """The two slots with the least effort, the smallest (a, b) of equals.
+
+        None when fewer than two are left.
+        """
 
     def retire(self, a: int, b: int) -> None:
         """Take two crowds out."""
@@ -23,7 +29,10 @@ class ClosestPairs(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Merging:
-    """The outcome. sequence: the merged slots in order; finished: crowds of at least k; short: the crowd left below k, if any.
+    """The outcome.
+
+    sequence: the merged slots in order; finished: crowds of at least k; short: the crowd left below k, if
+    any.
 
     discarded: crowds that lost every sample to suppression.
     """
@@ -39,7 +48,8 @@ def merge_greedily(
 ) -> Merging:
     """Merge until at most one crowd has fewer than k members.
 
-    singles: one crowd per subject, in canonical order. join: the merge of two crowds, which may leave no box at all.
+    singles: one crowd per subject, in canonical order. join: the merge of two crowds, which may leave no box
+    at all.
     """
     outcome = Merging()
     unfinished = dict(enumerate(singles))

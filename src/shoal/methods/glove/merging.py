@@ -11,9 +11,10 @@ from shoal.model.release import Boxes
 def merge(first: Crowd, second: Crowd, scale: Scale) -> Crowd:
     """The crowd of all members of both, each of its boxes the hull of at least one box of each.
 
-    first stands before second in canonical order. Stage one: every box of the longer goes to its least-stretch box of the
-    shorter. Stage two: each box of the shorter that nobody chose goes to the least-stretch result of stage one, as these
-    were when stage one ended. The first of equals is chosen in canonical order of boxes.
+    first stands before second in canonical order. Stage one: every box of the longer goes to its
+    least-stretch box of the shorter. Stage two: each box of the shorter that nobody chose goes to the
+    least-stretch result of stage one, as these were when stage one ended. The first of equals is chosen in
+    canonical order of boxes.
     """
     longer, shorter = (second, first) if _second_is_longer(first, second, scale) else (first, second)
     n_long, n_short = len(longer.members), len(shorter.members)
@@ -33,7 +34,10 @@ def merge(first: Crowd, second: Crowd, scale: Scale) -> Crowd:
 
 
 def _second_is_longer(first: Crowd, second: Crowd, scale: Scale) -> bool:
-    """Whether the second is "the longer": by boxes, then by the direction with the larger effort, then the first."""
+    """Whether the second is "the longer".
+
+    By boxes, then by the direction with the larger effort, then the first.
+    """
     if len(first.boxes) != len(second.boxes):
         return len(second.boxes) > len(first.boxes)
     a, b = samples_of_boxes(first.boxes), samples_of_boxes(second.boxes)

@@ -1,4 +1,7 @@
-"""Time cut into epochs, and what each subject did in each of them: a piece (kte-anonymity.txt, Sec. III-E; semantics 2.3)."""
+"""Time cut into epochs, and what each subject did in each of them: a piece (kte-anonymity.txt, Sec. III-E.
+
+Semantics 2.3).
+"""
 
 from dataclasses import dataclass
 
@@ -43,7 +46,10 @@ class Epochs:
 
 
 def cut_into_epochs(original: Trajectories, epoch_slots: int, width: int) -> Epochs:
-    """Epochs of ``epoch_slots`` from the first slot on; data that is no longer than one window is a single epoch (semantics 2.8)."""
+    """Epochs of ``epoch_slots`` from the first slot on.
+
+    Data that is no longer than one window is a single epoch (semantics 2.8).
+    """
     slot = original.t - original.t.min()
     if int(slot.max()) < epoch_slots * width:
         epoch_slots, width = int(slot.max()) + 1, 1

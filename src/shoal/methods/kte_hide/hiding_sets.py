@@ -28,7 +28,10 @@ _LABEL: Final = "choosing hiders"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Window:
-    """One window's outcome. subjects: [n]; table: [n, width] pieces published, -1 elsewhere; hiders: [n, k - 1] rows of this window."""
+    """One window's outcome.
+
+    subjects: [n]; table: [n, width] pieces published, -1 elsewhere; hiders: [n, k - 1] rows of this window.
+    """
 
     subjects: Integers
     table: Integers
@@ -37,7 +40,10 @@ class Window:
 
 @dataclass(frozen=True)
 class Search:
-    """Where hiders are looked for. neighbourhood: people at first; space_weight: slots that one cell of a pair's hull counts besides."""
+    """Where hiders are looked for.
+
+    neighbourhood: people at first; space_weight: slots that one cell of a pair's hull counts besides.
+    """
 
     neighbourhood: int
     space_weight: int
@@ -79,7 +85,10 @@ class _Memory:
 
 @dataclass(eq=False, repr=False)
 class _Walk:
-    """How far the windows are done. Whatever follows depends on this state alone, so it may be left and taken up again."""
+    """How far the windows are done.
+
+    Whatever follows depends on this state alone, so it may be left and taken up again.
+    """
 
     epochs: Epochs
     states: Integers
@@ -132,9 +141,12 @@ class _Walk:
 
 
 def choose_hiders(epochs: Epochs, states: Integers, k: int, search: Search, run: Run) -> list[Window]:
-    """The hiders of every published subject in every window. states: int64 [pieces], changed in place: UNPUBLISHED where suppressed.
+    """The hiders of every published subject in every window.
 
-    Only subjects with the same states in all epochs of a window may hide each other there. Finished windows are kept by the run.
+    states: int64 [pieces], changed in place: UNPUBLISHED where suppressed.
+
+    Only subjects with the same states in all epochs of a window may hide each other there. Finished windows
+    are kept by the run.
     """
     n_subjects = int(epochs.subject.max()) + 1
     memory = _Memory(np.full((n_subjects, 8), NOBODY, dtype=np.int64), np.zeros(n_subjects, dtype=np.int64))
@@ -216,7 +228,10 @@ def _sets(pattern: Integers) -> Iterator[Integers]:
 
 
 def _mean_places(epochs: Epochs, table: Integers) -> Integers:
-    """Where each subject of a window is on average, [n, 2] in cells: the middle of the first samples of its pieces."""
+    """Where each subject of a window is on average, [n, 2] in cells.
+
+    The middle of the first samples of its pieces.
+    """
     shown = table >= 0
     first = epochs.pieces.first[np.where(shown, table, 0)]
     number = np.maximum(shown.sum(axis=1), 1)
@@ -256,10 +271,12 @@ def _halves(rows: Integers, places: Integers) -> tuple[Integers, Integers]:
 def _unpublish(
     epochs: Epochs, states: Integers, at: int, table: Integers, pattern: Integers, failed: Integers, k: int
 ) -> int:
-    """Suppress the failed rows in the epochs that cost fewest samples; returns the earliest epoch that has changed.
+    """Suppress the failed rows in the epochs that cost fewest samples.
 
-    One epoch is enough where that leaves a subject among at least k - 1 others who are there already; otherwise all of the window.
-    Of equal costs the latest epoch, which no window before this one holds.
+    Returns the earliest epoch that has changed.
+
+    One epoch is enough where that leaves a subject among at least k - 1 others who are there already;
+    otherwise all of the window. Of equal costs the latest epoch, which no window before this one holds.
     """
     kept = np.ones(len(pattern), dtype=np.bool_)
     kept[failed] = False

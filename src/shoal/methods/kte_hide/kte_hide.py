@@ -31,11 +31,12 @@ _PIECES_AT_ONCE: Final = 4096
 class KteHide:
     """k^(tau,epsilon)-anonymity by hiding sets that change at every epoch.
 
-    k: records that fit whatever an attacker has seen in tau_s seconds, a multiple of epsilon_s, the length of an epoch. Windows of
-    tau + epsilon begin at every epoch; in each, k - 1 others with samples in the same epochs hide each subject, with hiding "clusters"
-    only such as share its spectral clusters in all of them (Alg. 2), with "neighbours" any; the cheapest ones in a
-    neighbourhood of up to ``neighbourhood`` people at first, and none of them twice. space_weight_s: the cost of a pair is that of
-    k-merge, and besides the sides of their hull (dx + dy) as if they lasted so long; 0 is the paper's cost. Data no longer than one
+    k: records that fit whatever an attacker has seen in tau_s seconds, a multiple of epsilon_s, the length of
+    an epoch. Windows of tau + epsilon begin at every epoch; in each, k - 1 others with samples in the same
+    epochs hide each subject, with hiding "clusters" only such as share its spectral clusters in all of them
+    (Alg. 2), with "neighbours" any; the cheapest ones in a neighbourhood of up to ``neighbourhood`` people at
+    first, and none of them twice. space_weight_s: the cost of a pair is that of k-merge, and besides the
+    sides of their hull (dx + dy) as if they lasted so long; 0 is the paper's cost. Data no longer than one
     window is a single epoch: the special case of k-anonymity.
     """
 
@@ -53,7 +54,8 @@ class KteHide:
             raise MisuseError(f"hiding = '{self.hiding}' is not known; choose one of {', '.join(HIDING)}")
         if self.neighbourhood < 2 * self.k:
             raise MisuseError(
-                f"neighbourhood = {self.neighbourhood} leaves no choice among {self.k} people; choose at least {2 * self.k}"
+                f"neighbourhood = {self.neighbourhood} leaves no choice among {self.k} people; choose at "
+                f"least {2 * self.k}"
             )
 
         if not (isfinite(self.space_weight_s) and self.space_weight_s >= 0):
@@ -74,7 +76,8 @@ class KteHide:
     ) -> tuple[Release, Linkage]:
         """The release and who became which record.
 
-        Raises MisuseError with fewer than k people or when epsilon is no multiple of the slot, NothingLeftError when nobody can be hidden.
+        Raises MisuseError with fewer than k people or when epsilon is no multiple of the slot,
+        NothingLeftError when nobody can be hidden.
         """
         run = run or Run()
         epochs = self._epochs(original)
@@ -87,7 +90,8 @@ class KteHide:
         crowds = list(generalize(epochs, states, windows, run))
         if not crowds:
             raise NothingLeftError(
-                f"nobody can be hidden among {self.k}: in no {show_s(self.tau_s + self.epsilon_s)} are there enough people with samples in "
+                f"nobody can be hidden among {self.k}: in no {show_s(self.tau_s + self.epsilon_s)} are "
+                "there enough people with samples in "
                 "the same epochs; choose a longer epsilon, a smaller k, or add people"
             )
         return assemble(
@@ -98,19 +102,24 @@ class KteHide:
         grid = original.snapped_grid()
         if original.n_subjects < self.k:
             raise MisuseError(
-                f"k = {self.k} needs at least {self.k} people, and the data has {original.n_subjects}; choose a smaller k or add people"
+                f"k = {self.k} needs at least {self.k} people, and the data has {original.n_subjects}; "
+                "choose a smaller k or add people"
             )
         slots = self.epsilon_s / grid.slot_s
         if slots != int(slots):
             valid = [show_s(grid.slot_s * count) for count in (int(slots), int(slots) + 1) if count]
             raise MisuseError(
-                f"epsilon = {show_s(self.epsilon_s)} is no multiple of the slot of {show_s(grid.slot_s)}; use {' or '.join(valid)}"
+                f"epsilon = {show_s(self.epsilon_s)} is no multiple of the slot of {show_s(grid.slot_s)}; "
+                f"use {' or '.join(valid)}"
             )
         return cut_into_epochs(original, int(slots), round(self.tau_s / self.epsilon_s) + 1)
 
 
 def generalize(epochs: Epochs, states: Integers, windows: list[Window], run: Run) -> Iterator[Crowd]:
-    """Each published subject with its boxes: per epoch, the k-merge of its own piece with those of all that hide it there."""
+    """Each published subject with its boxes.
+
+    Per epoch, the k-merge of its own piece with those of all that hide it there.
+    """
     chosen = np.flatnonzero(states != UNPUBLISHED)
     if not len(chosen):
         return

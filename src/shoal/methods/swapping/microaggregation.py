@@ -1,7 +1,10 @@
-"""Trajectories in groups of k by distance: MDAV with medoids, and the simple greedy clustering of Sec. 7.1.1 (semantics 3.4).
+"""Trajectories in groups of k by distance.
 
-A distance between trajectories has no centroid, so the middle of what is left is its medoid: the trajectory with the least sum of
-distances. Both ways leave up to k - 1 trajectories over, which join the groups that they add least to. Ties go to the first position.
+MDAV with medoids, and the simple greedy clustering of Sec. 7.1.1 (semantics 3.4).
+
+A distance between trajectories has no centroid, so the middle of what is left is its medoid: the trajectory
+with the least sum of distances. Both ways leave up to k - 1 trajectories over, which join the groups that
+they add least to. Ties go to the first position.
 """
 
 from typing import Final, Literal, get_args
@@ -17,7 +20,10 @@ CLUSTERING: Final[tuple[str, ...]] = get_args(Clustering)
 
 
 def microaggregate(distances: Floats, k: int, clustering: Clustering) -> list[Integers]:
-    """Groups of k to 2 k - 1 positions, each ascending, that take everybody. distances: [n, n], symmetric, finite, with n >= k."""
+    """Groups of k to 2 k - 1 positions, each ascending, that take everybody.
+
+    distances: [n, n], symmetric, finite, with n >= k.
+    """
     left = np.ones(len(distances), dtype=np.bool_)
     groups = _mdav(distances, k, left) if clustering == "mdav" else _greedy(distances, k, left)
     grown = [[group] for group in groups]

@@ -1,4 +1,7 @@
-"""ReachLocations: places change hands along a street graph, times stay (swap-reach-locations.txt, Alg. 4; semantics 3.6)."""
+"""ReachLocations: places change hands along a street graph, times stay (swap-reach-locations.txt, Alg. 4.
+
+Semantics 3.6).
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
@@ -26,11 +29,14 @@ _PART: Final = 20
 
 @dataclass(frozen=True, kw_only=True)
 class ReachLocations:
-    """Location k-diversity in the sense of Def. 9; every published place is a true place, every time a true time of its record's subject.
+    """Location k-diversity in the sense of Def. 9.
 
-    k: points in a swap set. time_threshold_s: R^t. space_threshold_m: R^s, the longest path along the streets between points of a set and
-    from those to the neighbours of who takes them. both_sides: also for the other one's neighbours, not only for the leader's, which is
-    all that the paper checks. most_off_street_m: points farther from every street are left out and counted. streets: the graph.
+    Every published place is a true place, every time a true time of its record's subject.
+
+    k: points in a swap set. time_threshold_s: R^t. space_threshold_m: R^s, the longest path along the streets
+    between points of a set and from those to the neighbours of who takes them. both_sides: also for the other
+    one's neighbours, not only for the leader's, which is all that the paper checks. most_off_street_m: points
+    farther from every street are left out and counted. streets: the graph.
     """
 
     takes_points: ClassVar[bool] = True
@@ -45,7 +51,8 @@ class ReachLocations:
         self.claim()
         if not (np.isfinite(self.most_off_street_m) and self.most_off_street_m > 0):
             raise MisuseError(
-                f"the largest distance from a street {self.most_off_street_m} m must be finite and greater than 0, for example 100 m"
+                f"the largest distance from a street {self.most_off_street_m} m must be finite and greater "
+                "than 0, for example 100 m"
             )
 
     def claim(self) -> LocationPrivacy:
@@ -70,16 +77,19 @@ class ReachLocations:
     ) -> tuple[PointRelease, Linkage]:
         """The release and, with its trace, who became which record: the trajectory whose times it keeps.
 
-        Raises MisuseError without streets or with fewer than k trajectories, NothingLeftError when nothing is swapped.
+        Raises MisuseError without streets or with fewer than k trajectories, NothingLeftError when nothing is
+        swapped.
         """
         original.points_as_given()
         if self.streets is None:
             raise MisuseError(
-                "reach-locations needs a street graph; give --streets-nodes and --streets-edges (or one .graphml as nodes)"
+                "reach-locations needs a street graph; give --streets-nodes and --streets-edges (or one "
+                ".graphml as nodes)"
             )
         if original.n_subjects < self.k:
             raise MisuseError(
-                f"k = {self.k} needs at least {self.k} trajectories, and the data has {original.n_subjects}; choose a smaller k"
+                f"k = {self.k} needs at least {self.k} trajectories, and the data has "
+                f"{original.n_subjects}; choose a smaller k"
             )
         streets = self.streets.on_plane(original.crs)
         placed = place_points(streets, original.x, original.y, self.most_off_street_m)
@@ -141,7 +151,10 @@ class ReachLocations:
         rng: Randomness,
         run: Run,
     ) -> tuple[Integers, Integers]:
-        """Alg. 4 over all trajectories in random order: leaders [s] and members [s, k - 1] of the sets; ``state`` holds the exchanges."""
+        """Alg. 4 over all trajectories in random order: leaders [s] and members [s, k - 1] of the sets.
+
+        ``state`` holds the exchanges.
+        """
         roads, m, n = roads_of(streets), original.n_samples, streets.n_nodes
         slots = int(np.clip(_CACHE_BYTES // (8 * n), _FEWEST_ROWS, max(n, _FEWEST_ROWS)))
         cache = Cache(

@@ -25,10 +25,13 @@ NOTHING_SWAPPED = "no point found a swap set"
 
 @dataclass(frozen=True, kw_only=True)
 class SwapLocations:
-    """Trajectory k-anonymity in the sense of Def. 7 by permutation; every published triple is somebody's true triple.
+    """Trajectory k-anonymity in the sense of Def. 7 by permutation.
 
-    k: trajectories in a cluster. time_threshold_s, space_threshold_m: R^t and R^s, how far a triple may be from the one that leads its
-    swap set. clustering: see ``microaggregate``. paths: where distances are shortest paths, see ``trajectory_distances``.
+    Every published triple is somebody's true triple.
+
+    k: trajectories in a cluster. time_threshold_s, space_threshold_m: R^t and R^s, how far a triple may be
+    from the one that leads its swap set. clustering: see ``microaggregate``. paths: where distances are
+    shortest paths, see ``trajectory_distances``.
     """
 
     takes_points: ClassVar[bool] = True
@@ -62,7 +65,8 @@ class SwapLocations:
     ) -> tuple[PointRelease, Linkage]:
         """The release and, with its trace, who became which record: the trajectory whose place it took.
 
-        Raises MisuseError when the largest group of trajectories that overlap has fewer than k, NothingLeftError when nothing is swapped.
+        Raises MisuseError when the largest group of trajectories that overlap has fewer than k,
+        NothingLeftError when nothing is swapped.
         """
         clusters, why, facts = self.clusters(original, run or Run())
         return self.swap(original, clusters, why, facts, rng)
@@ -90,8 +94,10 @@ class SwapLocations:
         kept = found.kept
         if len(kept) < self.k:
             raise MisuseError(
-                f"k = {self.k} needs {self.k} trajectories that overlap in time, if only through others; the largest group here has "
-                f"{len(kept)} of {original.n_subjects} ({found.not_comparable} have fewer than two different times); choose a smaller k"
+                f"k = {self.k} needs {self.k} trajectories that overlap in time, if only through others; "
+                "the largest group here has "
+                f"{len(kept)} of {original.n_subjects} ({found.not_comparable} have fewer than two "
+                "different times); choose a smaller k"
             )
         distances = found.matrix if len(kept) == original.n_subjects else found.matrix[np.ix_(kept, kept)]
         groups = microaggregate(distances, self.k, self.clustering)
@@ -110,7 +116,10 @@ class SwapLocations:
         facts: dict[str, float],
         rng: Randomness,
     ) -> tuple[PointRelease, Linkage]:
-        """Alg. 3 in each cluster: a random member leads and the others are asked in random order; sets are shuffled, self included."""
+        """Alg. 3 in each cluster: a random member leads and the others are asked in random order.
+
+        Sets are shuffled, self included.
+        """
         used, owner_after = (
             np.zeros(original.n_samples, dtype=np.bool_),
             np.full(original.n_samples, -1, dtype=np.int64),
@@ -144,7 +153,10 @@ class SwapLocations:
         facts: dict[str, float],
         rng: Randomness,
     ) -> tuple[PointRelease, Linkage]:
-        """The triples under the trajectories they came to. owner_after: [m] whose each triple is now, -1 = removed."""
+        """The triples under the trajectories they came to.
+
+        owner_after: [m] whose each triple is now, -1 = removed.
+        """
         published = np.flatnonzero(owner_after >= 0)
         by_record = published[np.argsort(owner_after[published], kind="stable")]
         members, counts = np.unique(owner_after[by_record], return_counts=True)

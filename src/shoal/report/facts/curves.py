@@ -1,4 +1,7 @@
-"""Distributions reduced to what a public page may hold: a few hundred steps, none of them the value of one person."""
+"""Distributions reduced to what a public page may hold.
+
+A few hundred steps, none of them the value of one person.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,16 +19,22 @@ LEAST_PEOPLE: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """A cumulative distribution: ``share`` of the whole lies at or below ``value``; both ascend. Empty when it may not be shown."""
+    """A cumulative distribution: ``share`` of the whole lies at or below ``value``; both ascend.
+
+    Empty when it may not be shown.
+    """
 
     value: tuple[float, ...] = ()
     share: tuple[float, ...] = ()
 
 
 def curve_of_people(values: Floats) -> Curve:
-    """The distribution of one value per person, each point the mean of at least ten neighbours in order; nan is left out.
+    """The distribution of one value per person, each point the mean of at least ten neighbours in order.
 
-    Neither the least nor the greatest value is shown, as they belong to one person. Empty for fewer than twenty people.
+    Nan is left out.
+
+    Neither the least nor the greatest value is shown, as they belong to one person. Empty for fewer than
+    twenty people.
     """
     known = np.sort(values[np.isfinite(values)])
     blocks = min(STEPS, len(known) // LEAST_PEOPLE)
@@ -37,7 +46,10 @@ def curve_of_people(values: Floats) -> Curve:
 
 
 def curve_of_extents(extents: Extents, *, spatial: bool) -> Curve:
-    """The distribution of dx + dy in metres, or of durations in seconds, over samples, in 200 quantiles; empty of no samples."""
+    """The distribution of dx + dy in metres, or of durations in seconds, over samples, in 200 quantiles.
+
+    Empty of no samples.
+    """
     if not extents.n_samples:
         return Curve()
     shares = np.arange(1, STEPS + 1) / STEPS

@@ -1,4 +1,7 @@
-"""The map of a release without a map: how many boxes are expected at each place, each spread evenly over its area."""
+"""The map of a release without a map.
+
+How many boxes are expected at each place, each spread evenly over its area.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -28,7 +31,10 @@ class Window:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Density:
-    """expected: [rows, columns], boxes expected in each pixel. share_outside: of all boxes, what lies outside the window."""
+    """expected: [rows, columns], boxes expected in each pixel.
+
+    share_outside: of all boxes, what lies outside the window.
+    """
 
     window: Window
     expected: Floats
@@ -62,7 +68,8 @@ def window_around(boxes: Boxes, pixels: int = PIXELS) -> Window:
 def expected_density(boxes: Boxes, window: Window) -> Floats:
     """float64 [rows, columns]: the sum over boxes of the share of each box's area that lies in the pixel.
 
-    Each box is written as 4 x 4 changes at its edges and all are summed up once, so the cost does not depend on the boxes' areas.
+    Each box is written as 4 x 4 changes at its edges and all are summed up once, so the cost does not depend
+    on the boxes' areas.
     """
     at_x, by_x = _changes(boxes.x_min, boxes.x_max, window.x, window.side, window.columns)
     at_y, by_y = _changes(boxes.y_min, boxes.y_max, window.y, window.side, window.rows)
@@ -101,7 +108,9 @@ def _reach(low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> tuple[flo
 def _changes(
     low: npt.NDArray[np.int64], high: npt.NDArray[np.int64], start: float, side: float, pixels: int
 ) -> tuple[tuple[npt.NDArray[np.int64], ...], tuple[Floats, ...]]:
-    """Along one axis, where and by how much the share of a box in a pixel differs from the pixel before it: [4] arrays each.
+    """Along one axis, where and by how much the share of a box in a pixel differs from the pixel before it.
+
+    [4] arrays each.
 
     A box has a first pixel, a last one, and equal shares between; parts outside the pixels are cut off.
     """

@@ -1,8 +1,8 @@
 """What is measured for the record of a release, and what of it a public page may show.
 
-The rule: a public figure can be computed from the release folder alone, or speaks of at least ten people. Where few people may stand behind
-a figure (by area, by hour), it is a share in steps of 5 %, so that no count of single people comes back by subtraction. Counts behind the
-steps are for the private page.
+The rule: a public figure can be computed from the release folder alone, or speaks of at least ten people.
+Where few people may stand behind a figure (by area, by hour), it is a share in steps of 5 %, so that no count
+of single people comes back by subtraction. Counts behind the steps are for the private page.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,9 @@ _WORDS_OF_POINTS: Final = {  # a published point is a single cell and slot
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
-    """assessment: the three questions, None when they were not asked. utility: only what speaks of at least ten people.
+    """assessment: the three questions, None when they were not asked.
+
+    utility: only what speaks of at least ten people.
 
     vanished: None of points whose linkage does not know which raw samples they stand for.
     """
@@ -75,8 +77,8 @@ def gather_evidence(
 ) -> Evidence:
     """Everything that the record measures. tries: victims for each attack, 0 = none is played.
 
-    original: as given for a release of points, which is put on a grid of 100 m and 60 s where cells and slots count. Raises InputError
-    when the parts do not belong together.
+    original: as given for a release of points, which is put on a grid of 100 m and 60 s where cells and slots
+    count. Raises InputError when the parts do not belong together.
     """
     assessment = assess_release(original, release, linkage, tries=tries, run=run) if tries else None
     if isinstance(release, Release):
@@ -109,7 +111,10 @@ def _utility_of_points(
 def _of_enough(
     found: Sequence[Measurement], snapped: Trajectories, release: AnyRelease, linkage: Linkage
 ) -> tuple[Measurement, ...]:
-    """Those that speak of at least ten people who are in the release: trips of so many who make some, a median over people of twenty."""
+    """Those that speak of at least ten people who are in the release.
+
+    Trips of so many who make some, a median over people of twenty.
+    """
     people = snapped.keep(np.flatnonzero(records_of(snapped, release, linkage) >= 0))
     person = np.repeat(np.arange(people.n_subjects), people.lengths)
     day = np.floor(people.t * people.snapped_grid().slot_s / _DAY_S)
@@ -128,7 +133,10 @@ def may_be_shown(answer: Answer) -> bool:
 
 
 def shown_shares(presence: Presence) -> Floats:
-    """The share of raw samples lost in each place or hour, in steps of 5 %; nan where fewer than ten people were."""
+    """The share of raw samples lost in each place or hour, in steps of 5 %.
+
+    Nan where fewer than ten people were.
+    """
     shares = np.full(len(presence.samples), np.nan)
     enough = presence.people >= LEAST_PEOPLE
     shares[enough] = np.rint(STEPS * presence.lost[enough] / presence.samples[enough]) / STEPS
@@ -141,7 +149,10 @@ def hidden_places(vanished: Vanished) -> int:
 
 
 def places_that_lost_most(vanished: Vanished) -> list[VanishedPlace]:
-    """Up to eight zones with at least ten people, those with the greatest shares first; none where the share rounds to nothing."""
+    """Up to eight zones with at least ten people, those with the greatest shares first.
+
+    None where the share rounds to nothing.
+    """
     shares, zones, presence = shown_shares(vanished.by_zone), vanished.zones, vanished.by_zone
     order = [z for z in np.argsort(-shares, kind="stable").tolist() if shares[z] > 0][:_PLACES_SHOWN]
     columns = len(zones.x_m) - 1

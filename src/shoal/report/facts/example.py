@@ -15,14 +15,20 @@ _MOST_BOXES: Final = 60
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Example:
-    """members: (t, x, y) in slots and cells of each member, numbered only. boxes: what is published for every one of them."""
+    """members: (t, x, y) in slots and cells of each member, numbered only.
+
+    boxes: what is published for every one of them.
+    """
 
     members: tuple[tuple[Integers, Integers, Integers], ...]
     boxes: Boxes
 
 
 def typical_crowd(original: Trajectories, release: Release, linkage: Linkage) -> Example | None:
-    """Of the crowds of the commonest size the one with the middle number of boxes, up to sixty; None when nobody can be linked."""
+    """Of the crowds of the commonest size the one with the middle number of boxes, up to sixty.
+
+    None when nobody can be linked.
+    """
     records = records_of(original, release, linkage)
     linked = np.flatnonzero(records >= 0)
     if not len(linked):

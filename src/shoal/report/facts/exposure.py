@@ -36,9 +36,12 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class ExposureFacts:
-    """Everything the page of an assessment shows. tail_*: of the 5 % with the largest gap at the smallest k, none of fewer than 200.
+    """Everything the page of an assessment shows.
 
-    time_shares, tail_weights: of the smallest k. mostly_time: share of the people for whom time costs more than place.
+    tail_*: of the 5 % with the largest gap at the smallest k, none of fewer than 200.
+
+    time_shares, tail_weights: of the smallest k. mostly_time: share of the people for whom time costs more
+    than place.
     """
 
     subjects: int
@@ -94,7 +97,10 @@ def tail_of(gap: KGap) -> npt.NDArray[np.bool_]:
 
 
 def compare_tail(original: Trajectories, gap: KGap, tail: npt.NDArray[np.bool_]) -> tuple[Comparison, ...]:
-    """The tail against everybody: activity, reach, distance to others in place and time, and unusual hours."""
+    """The tail against everybody.
+
+    Activity, reach, distance to others in place and time, and unusual hours.
+    """
     rows = [
         (
             "samples",

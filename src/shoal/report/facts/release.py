@@ -1,4 +1,7 @@
-"""The numbers of a release report, computed before anything is drawn. Aggregates only: nothing here belongs to one subject."""
+"""The numbers of a release report, computed before anything is drawn.
+
+Aggregates only: nothing here belongs to one subject.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +37,9 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class GapFacts:
-    """One k-gap in a few numbers. cost_space_m, cost_time_s: mean stretch per sample of the tenth of people around the median gap.
+    """One k-gap in a few numbers.
+
+    cost_space_m, cost_time_s: mean stretch per sample of the tenth of people around the median gap.
 
     hidden: people whose gap is 0. upper: what 95 in 100 people stay below, None for fewer than 200 people.
     """
@@ -54,7 +59,8 @@ class GapFacts:
 class ReleaseFacts:
     """What the page of a release says of release and raw data. crowds: number of crowds by their size.
 
-    median_samples: of a person, None for fewer than twenty people. samples_per_day: of a person, on average over the days of the data.
+    median_samples: of a person, None for fewer than twenty people. samples_per_day: of a person, on average
+    over the days of the data.
     """
 
     subjects: int
@@ -182,7 +188,8 @@ def gap_facts(original: Trajectories, gap: KGap) -> GapFacts:
     """One k-gap in a few numbers; raises MisuseError when it is of other people."""
     if len(gap.gap) != original.n_subjects:
         raise MisuseError(
-            f"the k-gap is of {len(gap.gap)} people and the data of {original.n_subjects}; compute it from the same data"
+            f"the k-gap is of {len(gap.gap)} people and the data of {original.n_subjects}; compute it from "
+            "the same data"
         )
     near = _around_the_median(gap)
     return GapFacts(

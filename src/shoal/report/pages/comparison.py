@@ -22,7 +22,10 @@ def comparison_page(
     unit: str,
     people: tuple[int, int],
 ) -> str:
-    """found: the comparison as its JSON; words, unit: of the budget's metric; people: in the releases, and held out as control."""
+    """found: the comparison as its JSON; words, unit: of the budget's metric.
+
+    People: in the releases, and held out as control.
+    """
     releases = found["releases"]
     drawings = {"frontier": frontier_figure(points, better, found["budget"]["utility"])} if points else {}
     rates = {

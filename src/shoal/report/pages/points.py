@@ -1,4 +1,7 @@
-"""The page that goes with a release of points: what was promised and checked, what was lost, where the points lie."""
+"""The page that goes with a release of points.
+
+What was promised and checked, what was lost, where the points lie.
+"""
 
 from collections.abc import Sequence
 
@@ -29,8 +32,8 @@ def points_report(
 ) -> str:
     """The page of a release of points.
 
-    snapped: the original on the grid of the gaps, of the map and of attacks on boxes; evidence: what was measured for it, None = nothing;
-    statement: the publisher's.
+    snapped: the original on the grid of the gaps, of the map and of attacks on boxes; evidence: what was
+    measured for it, None = nothing; statement: the publisher's.
     """
     grid = snapped.snapped_grid()
     boxes = release.as_boxes(grid).boxes

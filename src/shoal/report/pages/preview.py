@@ -1,4 +1,7 @@
-"""The page that a person sees on her own device before anything is sent: what she is about to share, on a map that asks nobody."""
+"""The page that a person sees on her own device before anything is sent.
+
+What she is about to share, on a map that asks nobody.
+"""
 
 import math
 import statistics
@@ -24,7 +27,10 @@ _MOST_DOTS: Final = 5_000
 
 @dataclass(frozen=True, kw_only=True)
 class RuleRow:
-    """One line of the table of rules: how many points it met, how many of them it leaves out, and what it says, in words."""
+    """One line of the table of rules.
+
+    How many points it met, how many of them it leaves out, and what it says, in words.
+    """
 
     name: str
     met: int
@@ -35,7 +41,9 @@ class RuleRow:
 def preview_page(
     profile: Profile, applied: Applied, cylinders: Sequence[Cylinder], special: Sequence[str] = ()
 ) -> str:
-    """profile, applied: what she set and what it does to her points. cylinders: of what is left, as they would be sent.
+    """profile, applied: what she set and what it does to her points.
+
+    cylinders: of what is left, as they would be sent.
 
     special: sentences on what is not as with every collector.
 
@@ -43,7 +51,8 @@ def preview_page(
     """
     if len(cylinders) > len(applied.points) or bool(cylinders) != bool(applied.points):
         raise MisuseError(
-            f"{len(cylinders)} cylinders for {len(applied.points)} points that are left; blur what the profile leaves"
+            f"{len(cylinders)} cylinders for {len(applied.points)} points that are left; blur what the "
+            "profile leaves"
         )
     days = [point.t_min / 1440 for point in applied.original]
     return page(

@@ -1,7 +1,9 @@
-"""Two pages: of a release, and of an assessment. Numbers come in, text of one self-contained HTML file goes out.
+"""Two pages: of a release, and of an assessment.
 
-A page states no time of making, no path, no seed, no raw identifier and no pseudonym. Its content security policy allows the
-two scripts it carries, by their hashes, and no request at all.
+Numbers come in, text of one self-contained HTML file goes out.
+
+A page states no time of making, no path, no seed, no raw identifier and no pseudonym. Its content security
+policy allows the two scripts it carries, by their hashes, and no request at all.
 """
 
 import base64
@@ -62,9 +64,9 @@ def release_report(
 ) -> str:
     """The record that goes with a release.
 
-    private: also one crowd before and after, and the counts behind shares, for the holder of the raw data alone.
-    evidence: what was measured for it, None = no attack is played, the rest is measured now. statement: what the publisher says.
-    Raises MisuseError when the parts do not belong together.
+    private: also one crowd before and after, and the counts behind shares, for the holder of the raw data
+    alone. evidence: what was measured for it, None = no attack is played, the rest is measured now.
+    statement: what the publisher says. Raises MisuseError when the parts do not belong together.
     """
     facts = release_facts(original, release, linkage, gaps)
     example = (
@@ -160,7 +162,9 @@ def evidence_shown(evidence: Evidence | None) -> dict[str, Any]:
 
 
 def assessment_report(original: Trajectories, gaps: Sequence[KGap]) -> str:
-    """The page of an assessment: the k-gap for each k, its parts, its tail, and what they mean in plain words.
+    """The page of an assessment.
+
+    The k-gap for each k, its parts, its tail, and what they mean in plain words.
 
     Raises MisuseError without a k-gap, or with one of other people.
     """
@@ -196,11 +200,14 @@ def page(template: str, drawings: "dict[str, Figure]", **content: Any) -> str:
 
     library = get_plotlyjs()
     policy = (
-        f"default-src 'none'; script-src '{_hash(library)}' '{_hash(DRAW)}'; style-src 'unsafe-inline'; img-src data:; "
+        f"default-src 'none'; script-src '{_hash(library)}' '{_hash(DRAW)}'; style-src 'unsafe-inline'; "
+        "img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    specs = {name: Markup(figure.to_json().replace("<", "\\u003c")) for name, figure in drawings.items()}  # noqa: S704 (no tag can end the script)
-    trusted = {"library": Markup(library), "draw": Markup(DRAW)}  # noqa: S704 (both are our own text, and must stay as they are)
+    # no tag can end the script
+    specs = {name: Markup(figure.to_json().replace("<", "\\u003c")) for name, figure in drawings.items()}  # noqa: S704
+    # both are our own text, and must stay as they are
+    trusted = {"library": Markup(library), "draw": Markup(DRAW)}  # noqa: S704
     return _templates().get_template(template).render(policy=policy, drawings=specs, **trusted, **content)
 
 

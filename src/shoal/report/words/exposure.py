@@ -12,12 +12,18 @@ from shoal.report.words.wording import metres, number, percent, seconds
 
 
 def gaps_in_words(original: Trajectories, gaps: Sequence[KGap]) -> list[str]:
-    """What each k would cost and who the tail is, in sentences; raises MisuseError without a k-gap or with one of other people."""
+    """What each k would cost and who the tail is, in sentences.
+
+    Raises MisuseError without a k-gap or with one of other people.
+    """
     return exposure_in_words(exposure_facts(original, gaps))
 
 
 def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, Any]:
-    """The same for JSON: fractions, metres and seconds; null for what cannot be told. Raises as gaps_in_words does."""
+    """The same for JSON: fractions, metres and seconds; null for what cannot be told.
+
+    Raises as gaps_in_words does.
+    """
     facts = exposure_facts(original, gaps)
     return {
         "subjects": facts.subjects,
@@ -61,7 +67,8 @@ def exposure_in_words(facts: ExposureFacts) -> list[str]:
     if facts.tail:
         marks = [row.verdict for row in facts.tail if row.verdict]
         sentences.append(
-            f"The {facts.tail_people} hardest people (5 %) have a {first.k}-gap over {number(facts.tail_threshold)}. "
+            f"The {facts.tail_people} hardest people (5 %) have a {first.k}-gap over "
+            f"{number(facts.tail_threshold)}. "
             + (
                 f"Compared with everybody: {'; '.join(marks)}."
                 if marks
@@ -74,8 +81,10 @@ def exposure_in_words(facts: ExposureFacts) -> list[str]:
 def cost_in_words(gap: GapFacts) -> str:
     """What a k would cost, in a sentence."""
     return (
-        f"Hiding everybody among {gap.k} would cost a typical person about {metres(gap.cost_space_m)} of position "
-        f"and {seconds(gap.cost_time_s)} of time per sample, on average (median {gap.k}-gap {number(gap.median)})."
+        f"Hiding everybody among {gap.k} would cost a typical person about {metres(gap.cost_space_m)} of "
+        "position "
+        f"and {seconds(gap.cost_time_s)} of time per sample, on average (median {gap.k}-gap "
+        f"{number(gap.median)})."
     )
 
 

@@ -1,4 +1,7 @@
-"""Methods in the terms of ISO/IEC 20889:2018 (privacy enhancing data de-identification: terminology and classification of techniques)."""
+"""Methods in the terms of ISO/IEC 20889:2018 (privacy enhancing data de-identification.
+
+Terminology and classification of techniques).
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -85,4 +88,7 @@ def model_of(claim: Claim) -> str:
     """The formal privacy measurement model of the standard that the claim belongs to."""
     if isinstance(claim, KAnonymity):
         return "K-anonymity model; the quasi-identifier is a person's whole movement"
-    return "none of the standard's; a form of the K-anonymity model in which the quasi-identifier is what was seen in one interval"
+    return (
+        "none of the standard's; a form of the K-anonymity model in which the quasi-identifier is what "
+        "was seen in one interval"
+    )

@@ -1,4 +1,7 @@
-"""Numbers and settings as the reports write them: with units, thousands separators and a line on what each setting means."""
+"""Numbers and settings as the reports write them.
+
+With units, thousands separators and a line on what each setting means.
+"""
 
 import math
 from collections.abc import Mapping
@@ -19,21 +22,30 @@ METHODS: Final = {
     "w4m": "Wait For Me",
 }
 
-_ALL_TOGETHER: Final = "Untangling was not tested: who joins points of several records that make one plausible way may get back pieces of a true movement."
+_ALL_TOGETHER: Final = (
+    "Untangling was not tested: who joins points of several records that make one "
+    "plausible way may get back pieces of a true movement."
+)
 LIMITS_OF_POINTS: Final = {
     TrajectoryPrivacy.type: (
-        "Every point is a true one of somebody, time and place together. Whoever was seen there is still seen there, under whatever name.",
-        "The promise is about one record. The records of a cluster hold between them all places of its members that were not removed.",
+        "Every point is a true one of somebody, time and place together. Whoever was seen there is still "
+        "seen there, under whatever name.",
+        "The promise is about one record. The records of a cluster hold between them all places of its "
+        "members that were not removed.",
         _ALL_TOGETHER,
     ),
     LocationPrivacy.type: (
-        "This is not k-anonymity of trajectories: a record keeps true times of its person, and whoever knows some of them finds it.",
-        "A place belongs to somebody who was there within the time threshold; that several people went to such places can be read off.",
-        "The promise is about a place and its time together. Places alone, or places within the space threshold, may be guessed better.",
+        "This is not k-anonymity of trajectories: a record keeps true times of its person, and whoever "
+        "knows some of them finds it.",
+        "A place belongs to somebody who was there within the time threshold; that several people went to "
+        "such places can be read off.",
+        "The promise is about a place and its time together. Places alone, or places within the space "
+        "threshold, may be guessed better.",
         _ALL_TOGETHER,
     ),
     KDeltaAnonymity.type: (
-        "This is not k-anonymity of trajectories. Whoever knows some true points of a person can often tell the one record that was moved "
+        "This is not k-anonymity of trajectories. Whoever knows some true points of a person can often tell "
+        "the one record that was moved "
         "from them, although others are near (Trujillo-Rasua and Domingo-Ferrer, 2013).",
         "Points were moved, created and deleted: what is published did not happen so.",
     ),
@@ -41,16 +53,20 @@ LIMITS_OF_POINTS: Final = {
 
 VANISHED_OF_POINTS: Final = {
     TrajectoryPrivacy.type: (
-        "A raw sample vanished when it stands in no record at all: it found no swap set, or its person was left out. One that stands in "
+        "A raw sample vanished when it stands in no record at all: it found no swap set, or its person was "
+        "left out. One that stands in "
         "another person's record has not vanished."
     ),
     LocationPrivacy.type: (
-        "A raw sample vanished when neither its time nor its place stands in a record: it lies too far from the streets, or found no swap "
+        "A raw sample vanished when neither its time nor its place stands in a record: it lies too far from "
+        "the streets, or found no swap "
         "set. One whose place stands in another person's record has not vanished."
     ),
     KDeltaAnonymity.type: (
-        "A raw sample vanished when no published point stands for it: its crowd has no point for it, so that it was cut off or deleted, or "
-        "its person was left out. One that was moved has not vanished, however far it was moved, and points that were created make up for "
+        "A raw sample vanished when no published point stands for it: its crowd has no point for it, so "
+        "that it was cut off or deleted, or "
+        "its person was left out. One that was moved has not vanished, however far it was moved, and points "
+        "that were created make up for "
         "none."
     ),
 }
@@ -65,7 +81,8 @@ _MEANINGS: Final = {
     "leftover": "what happens to the last people, too few for a crowd of their own",
     "tau_s": "how long an attacker may have followed somebody without a gap",
     "epsilon_s": "the length of an epoch, after which other people hide somebody",
-    "hiding": "whether those who hide each other must share the clusters of all epochs, or are any neighbours",
+    "hiding": "whether those who hide each other must share the clusters of all epochs, or are any "
+    "neighbours",
     "neighbourhood": "people in one area among whom those who hide each other are looked for at first",
     "space_weight_s": "wide pairs of people cost as if they lasted so long besides",
     "delta_m": "diameter of the cylinder into which a crowd is moved",
@@ -82,7 +99,8 @@ _MEANINGS: Final = {
     "space_threshold_m": "how far in space a point may be from the one that leads its swap set",
     "clustering": "how trajectories were brought together in groups of k",
     "paths": "between which trajectories the distance is a shortest path through others",
-    "both_sides": "whether both who trade places stay within reach of their neighbouring points, or the leading one alone",
+    "both_sides": "whether both who trade places stay within reach of their neighbouring points, or the "
+    "leading one alone",
     "most_off_street_m": "points farther from every street were left out",
     "streets": "the street graph that paths were measured on",
     "suppress_time_s": "boxes longer than this are left out",
@@ -99,7 +117,10 @@ class Setting:
 
 
 def settings_of(release: AnyRelease) -> list[Setting]:
-    """Every setting that shaped the release. How columns were named and when the file was read says nothing about it and is left out."""
+    """Every setting that shaped the release.
+
+    How columns were named and when the file was read says nothing about it and is left out.
+    """
     reading = release.reading
     rows = [
         Setting(name, _shown(name, value), _MEANINGS.get(name, f"a setting of {method_name(release.method)}"))
@@ -141,13 +162,20 @@ def claim_in_words(claim: Claim) -> str:
     """What is promised, in a sentence."""
     if isinstance(claim, KteAnonymity):
         return (
-            f"Whoever has followed a person for any {show_s(claim.tau_s)} finds at least {claim.k} records that fit; who hides whom "
+            f"Whoever has followed a person for any {show_s(claim.tau_s)} finds at least {claim.k} records "
+            "that fit; who hides whom "
             f"changes every {show_s(claim.epsilon_s)}."
         )
     if isinstance(claim, TrajectoryPrivacy):
-        return f"Whoever knows some points of a person finds the person's record with a chance of 1 in {claim.k} at most."
+        return (
+            "Whoever knows some points of a person finds the person's record with a chance of 1 in "
+            f"{claim.k} at most."
+        )
     if isinstance(claim, LocationPrivacy):
-        return f"Whoever knows some points of a person tells a further one, place and time, with a chance of 1 in {claim.k} at most."
+        return (
+            "Whoever knows some points of a person tells a further one, place and time, with a chance "
+            f"of 1 in {claim.k} at most."
+        )
     if isinstance(claim, KDeltaAnonymity):
         company = f"at least {claim.k - 1} others that are within {show_m(claim.delta_m)} of it"
         return f"Each record has {company} and of each other at every published time."
@@ -158,7 +186,10 @@ def claim_in_words(claim: Claim) -> str:
 def claim_name(claim: Claim) -> str:
     """The property and its numbers."""
     if isinstance(claim, KteAnonymity):
-        return f"k^(tau,epsilon)-anonymity, k = {claim.k}, tau = {show_s(claim.tau_s)}, epsilon = {show_s(claim.epsilon_s)}"
+        return (
+            f"k^(tau,epsilon)-anonymity, k = {claim.k}, tau = {show_s(claim.tau_s)}, epsilon = "
+            f"{show_s(claim.epsilon_s)}"
+        )
     if isinstance(claim, TrajectoryPrivacy):
         return f"trajectory p-privacy, p = 1/{claim.k}"
     if isinstance(claim, LocationPrivacy):

@@ -1,7 +1,10 @@
-"""An index of boxes: which of them hold one sample. Memory grows with the number of boxes alone, whatever their sizes.
+"""An index of boxes: which of them hold one sample.
 
-A box stands in a cell of the grid whose steps are at least as long as its sides, so a sample needs to look into two cells an axis
-of each grid in use. Cells are found through a hash; what they hold is compared exactly, so collisions only cost time.
+Memory grows with the number of boxes alone, whatever their sizes.
+
+A box stands in a cell of the grid whose steps are at least as long as its sides, so a sample needs to look
+into two cells an axis of each grid in use. Cells are found through a hash; what they hold is compared
+exactly, so collisions only cost time.
 """
 
 from typing import Final, NamedTuple
@@ -16,7 +19,10 @@ LEAST_SPACE: Final = 3  # and of 8 cells
 
 
 class BoxIndex(NamedTuple):
-    """heads: int64 [2^bits + 1]; items heads[h] to heads[h + 1] are the boxes that hash to h. levels: int64 [l, 2], the grids in use."""
+    """heads: int64 [2^bits + 1]; items heads[h] to heads[h + 1] are the boxes that hash to h.
+
+    levels: int64 [l, 2], the grids in use.
+    """
 
     heads: Integers
     items: Integers
@@ -48,7 +54,10 @@ def level(side: int, least: int) -> int:
 
 @compiled
 def bucket(time_level: int, space_level: int, t: int, x: int, y: int, bits: int) -> int:
-    """The hash of one cell, below 2^bits. No product exceeds 63 bits, so that it is the same with and without the compiler."""
+    """The hash of one cell, below 2^bits.
+
+    No product exceeds 63 bits, so that it is the same with and without the compiler.
+    """
     mixed = (
         (t & 0xFFFFFF) * 73856093
         ^ (x & 0xFFFFFF) * 19349663

@@ -14,8 +14,8 @@ from shoal.verification.boxes.loops import is_canonical
 class Records:
     """n records with m boxes in c classes.
 
-    boxes: int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending. offsets: int64 [n + 1]. class_of: int64 [n].
-    spokesman: int64 [c], the first record of each class. size: int64 [c].
+    boxes: int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending. offsets: int64 [n + 1].
+    class_of: int64 [n]. spokesman: int64 [c], the first record of each class. size: int64 [c].
     """
 
     boxes: Integers
@@ -30,11 +30,15 @@ class Records:
 
 
 def records_of(release: Release) -> Records:
-    """The release's records, sorted and classified; raises MisuseError when its arrays contradict each other."""
+    """The release's records, sorted and classified.
+
+    Raises MisuseError when its arrays contradict each other.
+    """
     columns = release.boxes.columns()
     if len({len(column) for column in columns}) > 1:
         raise MisuseError(
-            "the columns of the release's boxes differ in length; a release is made by a method or read from a folder"
+            "the columns of the release's boxes differ in length; a release is made by a method or read "
+            "from a folder"
         )
     if (np.diff(release.offsets) < 0).any():
         raise MisuseError("the release's offsets fall; a release is made by a method or read from a folder")

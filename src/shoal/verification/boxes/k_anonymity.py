@@ -1,7 +1,10 @@
-"""The criterion of k-anonymous records, re-derived from raw data, release and linkage (semantics 1; glove.txt, Sec. 2.4).
+"""The criterion of k-anonymous records, re-derived from raw data, release and linkage (semantics 1.
 
-Every record is identical to at least k - 1 others; every subject has exactly one record, or is counted as suppressed; every box
-holds a raw sample of each member of its class and is the exact hull of the members' samples inside it; losses are counted.
+Glove.txt, Sec. 2.4).
+
+Every record is identical to at least k - 1 others; every subject has exactly one record, or is counted as
+suppressed; every box holds a raw sample of each member of its class and is the exact hull of the members'
+samples inside it; losses are counted.
 """
 
 from collections.abc import Iterator
@@ -29,8 +32,10 @@ from shoal.verification.boxes.records import (
 from shoal.verification.linking import Links, links_of
 
 _WITHOUT_LINKAGE = (
-    "checked without a linkage table: not that each subject has exactly one record, nor that each member has a sample in every box "
-    "of its own record, nor how many samples were suppressed, nor whether the records follow the order of the input"
+    "checked without a linkage table: not that each subject has exactly one record, nor that each member "
+    "has a sample in every box "
+    "of its own record, nor how many samples were suppressed, nor whether the records follow the order of "
+    "the input"
 )
 
 
@@ -69,7 +74,10 @@ def faults_of_records(records: Records, release: Release) -> Iterator[Finding]:
 def _classes_below_k(records: Records, release: Release) -> Iterator[Finding]:
     k = release.claim.k
     for of_class in np.flatnonzero(records.size < k).tolist():
-        message = f"{records.size[of_class]} records are identical to this one, itself included; expected at least {k}"
+        message = (
+            f"{records.size[of_class]} records are identical to this one, itself included; expected "
+            f"at least {k}"
+        )
         yield Finding("class-below-k", message, release.trajectory_ids[records.spokesman[of_class]])
 
 
@@ -146,13 +154,19 @@ def _possible_members(original: Trajectories, records: Records, release: Release
         )
         filled[of_class] = possible >= size
         if possible < size:
-            message = f"{possible} subjects have a raw sample in every box of this record; expected at least {size}, one for each member"
+            message = (
+                f"{possible} subjects have a raw sample in every box of this record; expected at "
+                f"least {size}, one for each member"
+            )
             yield Finding("class-without-subjects", message, release.trajectory_ids[record])
     yield from _not_tight(hulls, filled, records, release)
 
 
 def _not_tight(hulls: Integers, wanted: Flags, records: Records, release: Release) -> Iterator[Finding]:
-    """Boxes of the wanted classes that differ from the hull of what lies inside them; the first member speaks for its class."""
+    """Boxes of the wanted classes that differ from the hull of what lies inside them.
+
+    The first member speaks for its class.
+    """
     speaks = np.zeros(release.n_records, dtype=np.bool_)
     speaks[records.spokesman[wanted]] = True
     loose = (hulls != records.boxes).any(axis=1) & speaks[

@@ -1,7 +1,10 @@
-"""The criterion of k^(tau,epsilon)-anonymity, re-derived from raw data, release and linkage (semantics 2; kte-anonymity.txt, Sec. II-C).
+"""The criterion of k^(tau,epsilon)-anonymity, re-derived from raw data, release and linkage (semantics 2.
 
-Whoever knows all of a subject's samples in an interval of length tau looks for records that hold all of them and have no box inside
-the interval where the subject was silent: at least k must fit. Nothing here knows of hiding sets.
+Kte-anonymity.txt, Sec. II-C).
+
+Whoever knows all of a subject's samples in an interval of length tau looks for records that hold all of them
+and have no box inside the interval where the subject was silent: at least k must fit. Nothing here knows of
+hiding sets.
 """
 
 from collections.abc import Iterator
@@ -45,15 +48,20 @@ LOOKS_A_SAMPLE: Final = (
 _FEWEST_SUBJECTS: Final = 25
 
 _WITHOUT_LINKAGE: Final = (
-    "checked without a linkage table: neither the number of candidates in any interval, nor that each subject has exactly one record with "
-    "its own samples in every box, nor how many samples were suppressed, nor whether the records follow the order of the input"
+    "checked without a linkage table: neither the number of candidates in any interval, nor that each "
+    "subject has exactly one record with "
+    "its own samples in every box, nor how many samples were suppressed, nor whether the records follow the "
+    "order of the input"
 )
 _SUBJECTS_AT_ONCE: Final = 512
 _BOXES_AT_ONCE: Final = 1 << 16
 
 
 def check_kte_anonymity(original: Trajectories, release: Release, linkage: Linkage | None) -> Verdict:
-    """The verdict on a KteAnonymity claim, with the leakage among its notes; raises MisuseError when the raw data is not snapped."""
+    """The verdict on a KteAnonymity claim, with the leakage among its notes.
+
+    Raises MisuseError when the raw data is not snapped.
+    """
     claim = release.claim
     if not isinstance(claim, KteAnonymity):
         raise MisuseError(f"a claim of {claim.type} has a check of its own; call shoal.verify")
@@ -92,13 +100,17 @@ def tau_slots(claim: KteAnonymity, slot_s: float) -> int:
     slots = int(claim.tau_s / slot_s)
     if slots < 1:
         raise MisuseError(
-            f"tau = {show_s(claim.tau_s)} is shorter than a slot of {show_s(slot_s)}; claim a longer tau or read finer slots"
+            f"tau = {show_s(claim.tau_s)} is shorter than a slot of {show_s(slot_s)}; claim a longer tau or "
+            "read finer slots"
         )
     return slots
 
 
 def published_of(boxes: Integers, offsets: Integers) -> Published:
-    """Records as the compiled loops take them; boxes: int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending."""
+    """Records as the compiled loops take them.
+
+    Boxes: int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending.
+    """
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     longest = np.zeros(len(offsets) - 1, dtype=np.int64)
     np.maximum.at(longest, owner, boxes[:, 1] - boxes[:, 0])
@@ -108,7 +120,10 @@ def published_of(boxes: Integers, offsets: Integers) -> Published:
 def _own_samples(
     original: Trajectories, records: Records, release: Release, links: Links, covered: Flags
 ) -> Iterator[Finding]:
-    """Boxes without a sample of their own subject, and lost samples that are not counted; sets ``covered``."""
+    """Boxes without a sample of their own subject, and lost samples that are not counted.
+
+    Sets ``covered``.
+    """
     has_own_point = np.zeros(len(records.boxes), dtype=np.bool_)
     match_records(
         original.t,
@@ -137,7 +152,8 @@ def _own_samples(
 def _not_tight(original: Trajectories, records: Records, release: Release) -> Iterator[Finding]:
     """Boxes that are not the hull of the raw samples inside them.
 
-    A box is made as the hull of some raw samples, and whatever else lies inside it lies inside that hull: so it must be the hull of all.
+    A box is made as the hull of some raw samples, and whatever else lies inside it lies inside that hull: so
+    it must be the hull of all.
     """
     order = np.lexsort((original.x, original.t))
     slots, starts = np.unique(original.t[order], return_index=True)
@@ -179,7 +195,8 @@ def _candidates(
     findings = []
     if undecided.any():
         message = (
-            f"{int(undecided.sum()):,} of {len(subjects):,} subjects were not looked at to the end: so many boxes lie around their samples "
+            f"{int(undecided.sum()):,} of {len(subjects):,} subjects were not looked at to the end: so many "
+            "boxes lie around their samples "
             "that looking through them all would take hours; what cannot be checked does not hold"
         )
         findings.append(Finding("not-decided", message))
@@ -196,8 +213,14 @@ def _candidates(
         ):
             if sets:
                 after = show_s(abs(start - first_slot) * release.grid.slot_s)
-                when = f"that begins {after} {'before' if start < first_slot else 'after'} the first sample of the data"
-                message = f"in the interval of {show_s(claim.tau_s)} {when}: {seen}; expected at least {claim.k} ({sets} sets of samples in all)"
+                when = (
+                    f"that begins {after} {'before' if start < first_slot else 'after'} the first sample "
+                    "of the data"
+                )
+                message = (
+                    f"in the interval of {show_s(claim.tau_s)} {when}: {seen}; expected at least "
+                    f"{claim.k} ({sets} sets of samples in all)"
+                )
                 findings.append(Finding(kind, message, name))
     strict = int(outcome[:, 5].sum())
     if undecided.any():
@@ -205,7 +228,8 @@ def _candidates(
     epsilon = int(claim.epsilon_s / release.grid.slot_s)
     leaked, chance = leaked_slots(raw, published, _some(subjects, original), tau, epsilon)
     notes = [
-        f"every interval of {show_s(claim.tau_s)} of {len(subjects):,} subjects was looked at; around suppressed samples, {strict:,} sets "
+        f"every interval of {show_s(claim.tau_s)} of {len(subjects):,} subjects was looked at; around "
+        f"suppressed samples, {strict:,} sets "
         f"of samples have fewer than {claim.k} records without a box where the subject is not published",
         _leakage_note(leaked, chance, claim, release.grid.slot_s),
     ]
@@ -213,7 +237,10 @@ def _candidates(
 
 
 def _asked(raw: Raw, published: Published, subjects: Integers, tau: int, k: int) -> Integers:
-    """The outcome of ``short_intervals`` for all subjects; those after a part that failed and ran out of looks are not asked."""
+    """The outcome of ``short_intervals`` for all subjects.
+
+    Those after a part that failed and ran out of looks are not asked.
+    """
 
     def ask(part: Integers) -> Integers:
         outcome = np.zeros((len(part), 7), dtype=np.int64)
@@ -265,7 +292,9 @@ def _leakage_note(leaked: Integers, chance: Numbers, claim: KteAnonymity, slot_s
     by_accident = float(chance.mean())
     explained = f", {min(1.0, by_accident / beyond):.0%} of that" if beyond else ""
     return (
-        f"leakage, epsilon = {show_s(claim.epsilon_s)}: all candidates together can be followed for {show_s(middle)} (median) and "
-        f"{show_s(high)} (95 %) beyond what is known; {beyond:.2%} of {len(leaked):,} intervals beyond epsilon (as many records near by "
+        f"leakage, epsilon = {show_s(claim.epsilon_s)}: all candidates together can be followed for "
+        f"{show_s(middle)} (median) and "
+        f"{show_s(high)} (95 %) beyond what is known; {beyond:.2%} of {len(leaked):,} intervals beyond "
+        "epsilon (as many records near by "
         f"that are no candidates would do so by accident in {by_accident:.2%}{explained})"
     )

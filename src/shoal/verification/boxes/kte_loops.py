@@ -1,7 +1,10 @@
-"""The compiled questions of k^(tau,epsilon)-anonymity: who is a candidate, where are too few, how far do all of them go on.
+"""The compiled questions of k^(tau,epsilon)-anonymity.
 
-An interval [a, a + tau) begins at slot a. Intervals that begin between slots, or are shorter, ask for less: they hold fewer whole
-samples, and every box inside them lies inside an interval that begins at a slot. So slots are enough.
+Who is a candidate, where are too few, how far do all of them go on.
+
+An interval [a, a + tau) begins at slot a. Intervals that begin between slots, or are shorter, ask for less:
+they hold fewer whole samples, and every box inside them lies inside an interval that begins at a slot. So
+slots are enough.
 """
 
 from typing import Final, NamedTuple
@@ -18,7 +21,10 @@ PATIENCE: Final = 10
 
 
 class Published(NamedTuple):
-    """boxes: int64 [m, 6] by record and time; offsets: [n + 1]; owner: [m], each box's record; longest: [n], its longest box in slots."""
+    """boxes: int64 [m, 6] by record and time; offsets: [n + 1]; owner: [m], each box's record.
+
+    Longest: [n], its longest box in slots.
+    """
 
     boxes: Integers
     offsets: Integers
@@ -28,7 +34,10 @@ class Published(NamedTuple):
 
 
 class Raw(NamedTuple):
-    """Raw samples, each subject's ascending by t. covered: whether a box of the own record holds the sample; otherwise it is suppressed."""
+    """Raw samples, each subject's ascending by t.
+
+    covered: whether a box of the own record holds the sample; otherwise it is suppressed.
+    """
 
     t: Integers
     x: Integers
@@ -40,8 +49,8 @@ class Raw(NamedTuple):
 class Search(NamedTuple):
     """Scratch of one thread.
 
-    found: [m] boxes of the last search; seen: [n] the number of the last search that met a record; state: that number, how many boxes
-    were found, and how many by all searches.
+    found: [m] boxes of the last search; seen: [n] the number of the last search that met a record; state:
+    that number, how many boxes were found, and how many by all searches.
     """
 
     found: Integers
@@ -64,10 +73,13 @@ def holds_sample(raw: Raw, published: Published, record: int, i: int) -> bool:
 
 @compiled
 def fits_until(raw: Raw, published: Published, record: int, own: Integers, low: int, a: int, tau: int) -> int:
-    """The first interval start, from ``a`` on, at which a record is no candidate any more; ``a`` when it is none there.
+    """The first interval start, from ``a`` on, at which a record is no candidate any more.
 
-    own: positions of the subject's samples that count (those not suppressed), ascending; own[low] is the first from ``a`` on. A
-    candidate holds all of them in the interval, and each of its boxes that lies wholly inside the interval holds one of them.
+    ``a`` when it is none there.
+
+    own: positions of the subject's samples that count (those not suppressed), ascending; own[low] is the
+    first from ``a`` on. A candidate holds all of them in the interval, and each of its boxes that lies wholly
+    inside the interval holds one of them.
     """
     if (
         _fits_before(raw, published, record, own, low, a, tau, a + 1) == a
@@ -80,7 +92,10 @@ def fits_until(raw: Raw, published: Published, record: int, own: Integers, low: 
 def _fits_before(
     raw: Raw, published: Published, record: int, own: Integers, low: int, a: int, tau: int, until: int
 ) -> int:
-    """The first interval start from ``a`` on, and before ``until``, at which a record is no candidate; ``until`` where there is none."""
+    """The first interval start from ``a`` on, and before ``until``, at which a record is no candidate.
+
+    ``until`` where there is none.
+    """
     for place in range(low, len(own)):
         if raw.t[own[place]] - tau + 1 >= until:
             break
@@ -153,12 +168,13 @@ def short_intervals(
 ) -> None:
     """Ask for every interval of these subjects whether it has k candidates.
 
-    looks: boxes that may be found around samples before the search ends if somebody was short already; ``PATIENCE`` times as many
-    if nobody was. Whoever is not finished then is undecided.
-    outcome: int64 [subjects, 7], filled with: distinct sample sets with fewer than k candidates; the start of the first such
-    interval; candidates there; sample sets with suppressed samples and fewer than k records that hold the rest; the start of the first
-    such interval; sample sets with suppressed samples and fewer than k candidates in the strict sense. Intervals are passed over only
-    while k records found before go on being candidates, so none is left out.
+    looks: boxes that may be found around samples before the search ends if somebody was short already;
+    ``PATIENCE`` times as many if nobody was. Whoever is not finished then is undecided. outcome: int64
+    [subjects, 7], filled with: distinct sample sets with fewer than k candidates; the start of the first such
+    interval; candidates there; sample sets with suppressed samples and fewer than k records that hold the
+    rest; the start of the first such interval; sample sets with suppressed samples and fewer than k
+    candidates in the strict sense. Intervals are passed over only while k records found before go on being
+    candidates, so none is left out.
     """
     search = Search(
         np.empty(len(published.boxes), dtype=np.int64),
@@ -216,7 +232,10 @@ def _fill(
     until: Integers,
     count: int,
 ) -> int:
-    """Drop the candidates that are none any more at ``a`` and look for others, up to len(fit); returns how many there are."""
+    """Drop the candidates that are none any more at ``a`` and look for others, up to len(fit).
+
+    Returns how many there are.
+    """
     left = 0
     for c in range(count):
         if until[c] > a:
@@ -338,7 +357,10 @@ def leakage(
 
 @compiled
 def _beyond(raw: Raw, first: int, end: int, a: int, tau: int, epsilon: int, backwards: bool) -> int:
-    """The subject's first sample that lies more than epsilon after, or before, the interval from ``a`` on; -1 where there is none."""
+    """The subject's first sample that lies more than epsilon after, or before, the interval from ``a`` on.
+
+    -1 where there is none.
+    """
     if backwards:
         i = first + np.searchsorted(raw.t[first:end], a - epsilon) - 1
         return int(i) if i >= first else -1
@@ -348,7 +370,10 @@ def _beyond(raw: Raw, first: int, end: int, a: int, tau: int, epsilon: int, back
 
 @compiled
 def _all_hold(raw: Raw, published: Published, records: Integers, i: int, drawn: int) -> float:
-    """How probably this many different ones of these records, drawn at random, all hold sample i; 0 where there are not so many."""
+    """How probably this many different ones of these records, drawn at random, all hold sample i.
+
+    0 where there are not so many.
+    """
     holding = 0
     for record in records:
         holding += holds_sample(raw, published, record, i)
@@ -395,7 +420,8 @@ def mark_loose(
 ) -> None:
     """Set loose [m] for each box that is not the hull of the raw samples, of anybody, that lie inside it.
 
-    slots: [s] the distinct times, ascending; the samples of slots[i] stand from slot_starts[i] on, in the order of x.
+    slots: [s] the distinct times, ascending; the samples of slots[i] stand from slot_starts[i] on, in the
+    order of x.
     """
     for b in range(len(boxes)):
         t_start, t_end, x_min, y_min, x_max, y_max = boxes[b]

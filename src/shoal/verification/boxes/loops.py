@@ -1,7 +1,8 @@
 """The verifier's own compiled loops over plain arrays; they share nothing with the methods' kernels.
 
-Boxes come as int64 [m, 6] with the columns t_start, t_end, x_min, y_min, x_max, y_max, each record's rows ascending. Raw samples
-come as slots t and cells x, y, each subject's ascending by t. A box holds a sample when the whole slot and cell lie inside.
+Boxes come as int64 [m, 6] with the columns t_start, t_end, x_min, y_min, x_max, y_max, each record's rows
+ascending. Raw samples come as slots t and cells x, y, each subject's ascending by t. A box holds a sample
+when the whole slot and cell lie inside.
 """
 
 import numpy as np
@@ -53,9 +54,10 @@ def match_records(
 ) -> None:
     """Hold every record's boxes against the raw samples of its own subject.
 
-    subject_of [n]: the subject of each record, -1 = none. class_row [n]: the row of ``hulls`` where the record's class begins.
-    Set: has_own_point [m], a sample of the own subject lies in the box; covered [samples], a box of the own record holds it;
-    hulls [m, 6], grown (from an empty hull) by every sample of a member that lies in the class's box.
+    subject_of [n]: the subject of each record, -1 = none. class_row [n]: the row of ``hulls`` where the
+    record's class begins. Set: has_own_point [m], a sample of the own subject lies in the box; covered
+    [samples], a box of the own record holds it; hulls [m, 6], grown (from an empty hull) by every sample of a
+    member that lies in the class's box.
     """
     for record in range(len(subject_of)):
         subject = subject_of[record]
@@ -91,10 +93,13 @@ def count_possible_members(
     last_tried: Integers,
     hulls: Integers,
 ) -> int:
-    """How many subjects have a sample in every box from row ``start`` to ``end``; their samples there grow ``hulls``.
+    """How many subjects have a sample in every box from row ``start`` to ``end``.
 
-    by_time [samples]: positions of all samples in the order of t, time_sorted: their slots. last_tried [subjects]: scratch, smaller
-    than any ``start + 1`` handed in later. Only subjects with a sample in the box with the fewest samples around it are tried.
+    Their samples there grow ``hulls``.
+
+    by_time [samples]: positions of all samples in the order of t, time_sorted: their slots. last_tried
+    [subjects]: scratch, smaller than any ``start + 1`` handed in later. Only subjects with a sample in the
+    box with the fewest samples around it are tried.
     """
     rarest_first = 0
     rarest_end = 0
@@ -134,7 +139,10 @@ def _visit(
     hulls: Integers,
     growing: bool,
 ) -> bool:
-    """Whether one subject has a sample in one box; when growing, all its samples there grow the box's hull."""
+    """Whether one subject has a sample in one box.
+
+    When growing, all its samples there grow the box's hull.
+    """
     found = False
     for i in range(own_first + np.searchsorted(t[own_first:own_end], boxes[b, 0]), own_end):
         if t[i] >= boxes[b, 1]:
@@ -149,7 +157,9 @@ def _visit(
 
 @compiled
 def farthest_apart(x: Floats, y: Floats, row: int, delta_m: float, apart: Floats) -> None:
-    """Set apart [n] to how far each row is at most, in any column, from ``row``; inf once it is more than delta_m.
+    """Set apart [n] to how far each row is at most, in any column, from ``row``.
+
+    Inf once it is more than delta_m.
 
     x, y: [n, s]; the first column of x ascends.
     """

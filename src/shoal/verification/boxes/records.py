@@ -1,4 +1,7 @@
-"""What every release of boxes must keep, whatever it claims: well-formed records, truthful accounts, boxes on the raw data's grid."""
+"""What every release of boxes must keep, whatever it claims.
+
+Well-formed records, truthful accounts, boxes on the raw data's grid.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
@@ -11,23 +14,35 @@ from shoal.model.verdicts import Finding
 from shoal.verification.boxes.classes import Records
 from shoal.verification.boxes.loops import Flags, mark_overlaps
 
-NO_ACCOUNT: Final = "the raw data carries no account of its reading, so the rows dropped and the unit of protection were not compared"
+NO_ACCOUNT: Final = (
+    "the raw data carries no account of its reading, so the rows dropped and the unit of "
+    "protection were not compared"
+)
 NOT_COMPARED: Final = "the boxes were not compared with the raw data, because the two are not on one grid"
 
 
 def off_grid(original: Population, release: Release) -> list[Finding]:
-    """A finding when raw data and release cannot be compared; raises MisuseError when the raw data is not snapped to a grid."""
+    """A finding when raw data and release cannot be compared.
+
+    Raises MisuseError when the raw data is not snapped to a grid.
+    """
     grid = original.snapped_grid()
     if (release.grid, release.crs) == (grid, original.crs):
         return []
-    message = f"expected {grid} and the plane '{original.crs}', the release has {release.grid} and the plane '{release.crs}'"
+    message = (
+        f"expected {grid} and the plane '{original.crs}', the release has {release.grid} and the "
+        f"plane '{release.crs}'"
+    )
     return [Finding("grid-mismatch", message)]
 
 
 def lost_samples(lost: int, release: Release) -> Iterator[Finding]:
     """A finding when the raw samples that no box of their own record covers are not as many as the losses say."""
     if lost != release.losses.samples_suppressed:
-        message = f"{lost} raw samples are covered by no box of their own subject's record; the losses say {release.losses.samples_suppressed}"
+        message = (
+            f"{lost} raw samples are covered by no box of their own subject's record; the losses say "
+            f"{release.losses.samples_suppressed}"
+        )
         yield Finding("lost-samples-not-counted", message)
 
 
@@ -81,8 +96,14 @@ def account_differs(original: Population, release: AnyRelease) -> Iterator[Findi
     here, there = intake.reading, release.reading
     same_screening = (here.per_day, here.min_samples_per_day) == (there.per_day, there.min_samples_per_day)
     if intake.unit_of_protection != release.unit_of_protection or not same_screening:
-        message = f"the raw data was read as '{intake.unit_of_protection}' (per day: {here.per_day}, at least {here.min_samples_per_day} "
-        message += f"samples a day); the release says '{release.unit_of_protection}' ({there.per_day}, {there.min_samples_per_day})"
+        message = (
+            f"the raw data was read as '{intake.unit_of_protection}' (per day: {here.per_day}, at "
+            f"least {here.min_samples_per_day} "
+        )
+        message += (
+            f"samples a day); the release says '{release.unit_of_protection}' ({there.per_day}, "
+            f"{there.min_samples_per_day})"
+        )
         yield Finding("unit-mismatch", message)
 
 

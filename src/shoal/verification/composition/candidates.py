@@ -1,8 +1,11 @@
-"""Who could be whom in one release, as far as its claim says so: sets of people, for whoever knows which people share a crowd.
+"""Who could be whom in one release, as far as its claim says so.
 
-A k-anonymous record could be anybody's of its class; one of k^(tau,epsilon)-anonymity anybody's whose record fits what was seen in an
-interval; a (k, delta)-co-located one anybody's whose record keeps within delta of it, for whoever cannot tell places that close; and a
-triple of trajectory p-privacy may have been anybody's who gave one to the set it was shuffled in. Of other claims no set follows.
+Sets of people, for whoever knows which people share a crowd.
+
+A k-anonymous record could be anybody's of its class; one of k^(tau,epsilon)-anonymity anybody's whose record
+fits what was seen in an interval; a (k, delta)-co-located one anybody's whose record keeps within delta of
+it, for whoever cannot tell places that close; and a triple of trajectory p-privacy may have been anybody's
+who gave one to the set it was shuffled in. Of other claims no set follows.
 """
 
 from collections.abc import Callable
@@ -27,7 +30,10 @@ Fitting = Callable[[int, float], Integers | None]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Issued:
-    """A release with the raw data it is of, read as its manifest says, and its linkage. label: how messages call it."""
+    """A release with the raw data it is of, read as its manifest says, and its linkage.
+
+    label: how messages call it.
+    """
 
     label: str
     original: Trajectories
@@ -42,26 +48,33 @@ def insist_on_candidates(one: Issued) -> None:
         return
     if not isinstance(claim, TrajectoryPrivacy):
         raise InputError(
-            f"{one.label} claims {claim.type}, from which no set of people follows who could be somebody: its records keep the times of "
-            "their people, by which a record may be found for certain; leave this release out and measure it with shoal attack"
+            f"{one.label} claims {claim.type}, from which no set of people follows who could be somebody: "
+            "its records keep the times of "
+            "their people, by which a record may be found for certain; leave this release out and measure "
+            "it with shoal attack"
         )
     trace, m = one.linkage.trace, one.original.n_samples
     if trace is None:
         raise InputError(
-            f"{one.label} was swapped, and who was swapped with whom stands only in origin.parquet, which is missing beside its linkage"
+            f"{one.label} was swapped, and who was swapped with whom stands only in origin.parquet, which "
+            "is missing beside its linkage"
         )
     rows = trace.set_rows
     if len(trace.swap_set) != one.release.n_samples or (len(rows) and (rows.min() < 0 or rows.max() >= m)):
         raise InputError(
-            f"{one.label}: origin.parquet speaks of other points or raw samples than there are; use the one made with it"
+            f"{one.label}: origin.parquet speaks of other points or raw samples than there are; use the one "
+            "made with it"
         )
 
 
 def candidates_of(one: Issued, person_at: Integers, record_of: Integers, tau_s: float | None) -> Fitting:
-    """A function of (person, moment in seconds): the people who could be the person in this release, ascending; None: not in it.
+    """A function of (person, moment in seconds).
 
-    person_at: the number of the person that each subject of the raw data is. record_of: each person's record, -1 = none. tau_s: how long
-    from the moment on the person is followed, where the claim is about that; others know everything.
+    The people who could be the person in this release, ascending; None: not in it.
+
+    person_at: the number of the person that each subject of the raw data is. record_of: each person's record,
+    -1 = none. tau_s: how long from the moment on the person is followed, where the claim is about that;
+    others know everything.
     """
     person_of = np.full(one.release.n_records, -1, dtype=np.int64)
     there = np.flatnonzero(record_of >= 0)
@@ -150,7 +163,10 @@ def fitting_records(
     found: Integers,
     fitting: Integers,
 ) -> int:
-    """Write to ``fitting`` the records that fit what ``record`` shows of its subject in [a, a + tau); how many, -1 where it shows none."""
+    """Write to ``fitting`` the records that fit what ``record`` shows of its subject in [a, a + tau).
+
+    How many, -1 where it shows none.
+    """
     own = np.empty(raw.offsets[subject + 1] - raw.offsets[subject], dtype=np.int64)
     n_own = 0
     for i in range(raw.offsets[subject], raw.offsets[subject + 1]):

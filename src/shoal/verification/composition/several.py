@@ -1,9 +1,12 @@
-"""What several releases of the same people reveal together: the intersection of the sets of people who could be somebody in each of them.
+"""What several releases of the same people reveal together.
 
-Somebody who holds all releases, and knows for each of them which people share a crowd, who covers whom or who was swapped with whom, is
-left with those people who fit in every one (the composition or intersection attack of Ganta, Kasiviswanathan and Smith 2008). That is the
-most that the releases can reveal together by their crowds, so few people left are a warning, and k people left are a promise, as far as
-the claims go. Nothing here knows a method.
+The intersection of the sets of people who could be somebody in each of them.
+
+Somebody who holds all releases, and knows for each of them which people share a crowd, who covers whom or who
+was swapped with whom, is left with those people who fit in every one (the composition or intersection attack
+of Ganta, Kasiviswanathan and Smith 2008). That is the most that the releases can reveal together by their
+crowds, so few people left are a warning, and k people left are a promise, as far as the claims go. Nothing
+here knows a method.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,7 +73,10 @@ class Together:
             if record not in seen:
                 seen.add(record)
                 each = ", ".join("not in it" if size < 0 else f"{size}" for size in self.alone[row].tolist())
-                message = f"{self.left[row]} people fit in all {self.releases} releases together; expected at least {self.k} (each alone: {each})"
+                message = (
+                    f"{self.left[row]} people fit in all {self.releases} releases together; expected "
+                    f"at least {self.k} (each alone: {each})"
+                )
                 yield Finding("fewer-than-k-together", message, self.names[record])
 
     def to_json(self) -> dict[str, Any]:
@@ -89,10 +95,12 @@ class Together:
 
 
 def reveal_together(newest: Issued, earlier: Sequence[Issued], *, most: int = MOST_QUESTIONS) -> Together:
-    """Who is left for every person of the newest release; with a claim about intervals for evenly chosen ones, ``most`` at most.
+    """Who is left for every person of the newest release.
 
-    Raises InputError when a release does not belong to the raw data, protects another unit, does not keep its own claim on this data, or
-    claims something from which nobody follows who could be whom.
+    With a claim about intervals for evenly chosen ones, ``most`` at most.
+
+    Raises InputError when a release does not belong to the raw data, protects another unit, does not keep its
+    own claim on this data, or claims something from which nobody follows who could be whom.
     """
     issued = [newest, *earlier]
     ids = {
@@ -119,7 +127,8 @@ def reveal_together(newest: Issued, earlier: Sequence[Issued], *, most: int = MO
         )
     if not len(left):
         raise InputError(
-            f"{newest.label} shows nothing of anybody that could be asked about; check that it is the right folder"
+            f"{newest.label} shows nothing of anybody that could be asked about; check that it is the right "
+            "folder"
         )
     return Together(
         k=min(one.release.claim.k for one in issued),
@@ -146,7 +155,8 @@ def _insist_it_belongs(one: Issued, newest: Issued, *, check: bool) -> Integers:
         or one.release.reading.per_day != newest.release.reading.per_day
     ):
         raise InputError(
-            f"{one.label} protects {one.release.unit_of_protection}, the newest release {newest.release.unit_of_protection}; "
+            f"{one.label} protects {one.release.unit_of_protection}, the newest release "
+            f"{newest.release.unit_of_protection}; "
             "only releases with the same unit of protection can be put together"
         )
     try:
@@ -159,7 +169,8 @@ def _insist_it_belongs(one: Issued, newest: Issued, *, check: bool) -> Integers:
         if not verdict.holds:
             kinds = ", ".join(sorted(verdict.kinds))
             raise InputError(
-                f"{one.label} was made from other data, or was changed since: checked against this raw data it fails ({kinds})"
+                f"{one.label} was made from other data, or was changed since: checked against this raw data "
+                f"it fails ({kinds})"
             )
     return records
 
@@ -191,9 +202,12 @@ def _left_of_crowds(issued: Sequence[Release], records: Integers) -> tuple[Integ
 def _left_of_questions(
     issued: Sequence[Issued], records: Integers, ids: Mapping[str, int], tau_s: float | None, most: int
 ) -> tuple[Integers, Integers, Flags, Flags, Integers]:
-    """(person, left, right, right_alone, alone), as in Together: everybody of the newest release, or intervals that begin with a sample.
+    """(person, left, right, right_alone, alone), as in Together.
 
-    ids: the number of every person, a row of ``records``. tau_s: length of the intervals, of which ``most`` are chosen evenly.
+    Everybody of the newest release, or intervals that begin with a sample.
+
+    ids: the number of every person, a row of ``records``. tau_s: length of the intervals, of which ``most``
+    are chosen evenly.
     """
     base = issued[0].original
     person_at = [np.array([ids[uid] for uid in one.original.ids], dtype=np.int64) for one in issued]

@@ -1,4 +1,7 @@
-"""The check of a release folder: its claim, its agreement with its own manifest, and what leaks around the claim."""
+"""The check of a release folder.
+
+Its claim, its agreement with its own manifest, and what leaks around the claim.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -72,7 +75,10 @@ def against_manifest(folder: Path, manifest: Manifest, n_records: int, n_samples
 
 
 def _row_order(table: pa.Table, columns: Numbers, names: Sequence[str]) -> Iterator[Finding]:
-    """Rows that stand neither with their record nor in canonical order: such an order could tell the members of a class apart."""
+    """Rows that stand neither with their record nor in canonical order.
+
+    Such an order could tell the members of a class apart.
+    """
     code = table["trajectory_id"].cast(pa.string()).dictionary_encode().unify_dictionaries()
     code = np.concatenate(
         [chunk.indices.to_numpy() for chunk in code.chunks] or [np.empty(0, dtype=np.int64)]

@@ -43,7 +43,8 @@ def boxes_as_written(table: pa.Table, grid: Grid) -> Boxes:
             cells = np.rint(_values(table, column) / _step(column, grid))
         if not (np.abs(cells) < _BEYOND_ALL_BOUNDS).all():
             raise InputError(
-                f"the column {column} of {RELEASE_FILE} does not fit the manifest's cell and slot; write the release again"
+                f"the column {column} of {RELEASE_FILE} does not fit the manifest's cell and slot; write "
+                "the release again"
             )
         rounded[column] = cells.astype(np.int64)
     return Boxes(**rounded)
@@ -52,7 +53,10 @@ def boxes_as_written(table: pa.Table, grid: Grid) -> Boxes:
 def precision_findings(
     batches: Iterable[tuple[pa.Table, Boxes]], grid: Grid, crs: str | None
 ) -> Iterator[Finding]:
-    """Findings about one boxes' file, in batches. table: all its columns; boxes: its rows as ``boxes_as_written`` gives them."""
+    """Findings about one boxes' file, in batches.
+
+    table: all its columns; boxes: its rows as ``boxes_as_written`` gives them.
+    """
     off, first_off = dict.fromkeys(BOX_COLUMNS, 0), dict.fromkeys(BOX_COLUMNS, 0)
     rows = wrong = 0
     bounds, stated = _NO_BOUNDS, None
@@ -71,7 +75,10 @@ def precision_findings(
     for column, count in off.items():
         if count:
             unit = f"{_step(column, grid):g} {'s' if column.startswith('t_') else 'm'}"
-            message = f"{count} values of {column} are not multiples of {unit}; the first stands in row {first_off[column]}"
+            message = (
+                f"{count} values of {column} are not multiples of {unit}; the first stands in row "
+                f"{first_off[column]}"
+            )
             yield Finding("finer-than-claim", message)
     if wrong:
         yield Finding(
@@ -98,7 +105,8 @@ def point_findings(table: pa.Table, points: Points, crs: str | None) -> Iterator
         if apart.any():
             yield Finding(
                 "finer-than-claim",
-                f"{int(apart.sum())} of {len(points)} points have x and y that are not those of their degrees",
+                f"{int(apart.sum())} of {len(points)} points have x and y that are not those of their "
+                "degrees",
             )
     if "geometry" in table.column_names and len(points):
         drawn = places_in(table["geometry"])
@@ -133,7 +141,8 @@ def _values(table: pa.Table, column: str) -> Floats:
         ) from error
     if not (np.abs(numbers) < _BEYOND_ALL_BOUNDS).all():
         raise InputError(
-            f"the column {column} of {RELEASE_FILE} holds missing, infinite or impossibly large values; write the release again"
+            f"the column {column} of {RELEASE_FILE} holds missing, infinite or impossibly large values; "
+            "write the release again"
         )
     return numbers
 

@@ -1,8 +1,9 @@
 """The check of a release folder that does not fit into memory, against people on disk.
 
-Records are spread over buckets by what they hold, so that identical ones come together wherever they stand in the file and whoever put
-them into whatever block. Each bucket is then checked with the raw samples of its own subjects, by the same functions as a release in
-memory, and what is counted over everything is added up. Memory: names and numbers of all records, and the boxes of one bucket.
+Records are spread over buckets by what they hold, so that identical ones come together wherever they stand in
+the file and whoever put them into whatever block. Each bucket is then checked with the raw samples of its own
+subjects, by the same functions as a release in memory, and what is counted over everything is added up.
+Memory: names and numbers of all records, and the boxes of one bucket.
 """
 
 from collections.abc import Iterator
@@ -49,10 +50,12 @@ _ROW_BYTES: Final = 8 * len(BOX_COLUMNS)
 def verify_streamed_folder(
     people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run
 ) -> Verdict:
-    """The verdict on a release folder against the people it was made from, read as the manifest says; findings as in memory.
+    """The verdict on a release folder against the people it was made from, read as the manifest says.
 
-    scratch: an empty folder for the spread records, on a disk with room for all boxes. Raises InputError when the folder cannot be
-    read, MisuseError for a claim whose check needs everything at once.
+    Findings as in memory.
+
+    scratch: an empty folder for the spread records, on a disk with room for all boxes. Raises InputError when
+    the folder cannot be read, MisuseError for a claim whose check needs everything at once.
     """
     manifest = read_manifest(folder)
     header = without_boxes(folder, manifest)
@@ -125,7 +128,10 @@ class _Written:
 
 
 class _Spread:
-    """All records of a boxes' file, spread over files by what they hold. names: in the order of the file; faults: what its rows show."""
+    """All records of a boxes' file, spread over files by what they hold.
+
+    names: in the order of the file; faults: what its rows show.
+    """
 
     def __init__(self, folder: Path, n_buckets: int) -> None:
         self.n_buckets = n_buckets
@@ -149,7 +155,10 @@ class _Spread:
         self._open.close()
 
     def batches(self, file: pq.ParquetFile, grid: Grid, run: Run) -> Iterator[tuple[pa.Table, Boxes]]:
-        """Hand on the file batch by batch, and spread its records; one that goes on in the next batch waits for its end."""
+        """Hand on the file batch by batch, and spread its records.
+
+        One that goes on in the next batch waits for its end.
+        """
         label, total = "reading the release", file.metadata.num_rows
         waiting_name, waiting = "", np.empty((0, len(BOX_COLUMNS)), dtype=np.int64)
         for batch in _whole(file.iter_batches(_ROWS_AT_ONCE)):

@@ -99,7 +99,10 @@ def raw_identifiers(original: Population) -> tuple[str, ...]:
 
 
 def is_telling(name: str) -> bool:
-    """Whether a name in running text is no chance: 6 letters and digits of both sorts, 8 letters, or 9 digits."""
+    """Whether a name in running text is no chance.
+
+    6 letters and digits of both sorts, 8 letters, or 9 digits.
+    """
     letters = sum(character.isalpha() for character in name)
     digits = sum(character.isdigit() for character in name)
     if letters == 0:
@@ -113,8 +116,9 @@ def is_telling(name: str) -> bool:
 class Names:
     """Names to look for.
 
-    whole: all of them. telling: the telling ones without case, by their number of letter-digit runs. enclosed: single words of six
-    or seven letters, which count in a text only where they fill a quotation or an element.
+    whole: all of them. telling: the telling ones without case, by their number of letter-digit runs.
+    enclosed: single words of six or seven letters, which count in a text only where they fill a quotation or
+    an element.
     """
 
     whole: frozenset[str]
@@ -170,7 +174,9 @@ def hash_like(text: str) -> Iterator[str]:
 
 
 def hashes_among(ids: Iterable[str], names: Iterable[str]) -> frozenset[str]:
-    """The names that are a hash of an identifier in hexadecimal, or its first digits (8 or more); dashes and case do not matter.
+    """The names that are a hash of an identifier in hexadecimal, or its first digits (8 or more).
+
+    Dashes and case do not matter.
 
     Every hash of every identifier is made once and forgotten; only the names are held.
     """

@@ -1,4 +1,7 @@
-"""The leak lint of a release folder: what its files say beside the claim, about the people or about whoever made it."""
+"""The leak lint of a release folder.
+
+What its files say beside the claim, about the people or about whoever made it.
+"""
 
 import getpass
 import json
@@ -62,8 +65,8 @@ _LARGEST_READ: Final = 1 << 28
 class _Place:
     """One place in the folder.
 
-    alone: names that no format fixes, each compared whole with every identifier. strings: all that could be a hash.
-    text: everything there as running text. seeds: how many keys there speak of a seed.
+    alone: names that no format fixes, each compared whole with every identifier. strings: all that could be a
+    hash. text: everything there as running text. seeds: how many keys there speak of a seed.
     """
 
     where: str
@@ -78,7 +81,8 @@ def leak_findings(
 ) -> Iterator[Finding]:
     """Findings about a readable release folder, none of which shows what was found.
 
-    table: its table with all columns, or only those that do not belong there. in_degrees: whether the raw points came in degrees.
+    table: its table with all columns, or only those that do not belong there. in_degrees: whether the raw
+    points came in degrees.
     """
     ids = raw_identifiers(original)
     names = Names.of(ids)
@@ -125,7 +129,10 @@ def leak_findings(
 
 
 def _columns(manifest: Manifest, *, in_degrees: bool) -> list[str]:
-    """The columns that belong into the table: a geometry where there is a plane, degrees where points came in degrees."""
+    """The columns that belong into the table.
+
+    A geometry where there is a plane, degrees where points came in degrees.
+    """
     own = BOX_COLUMNS if manifest.grid is not None else (*POINT_COLUMNS, *DEGREE_COLUMNS * in_degrees)
     return ["trajectory_id", *own, *["geometry"] * (manifest.crs is not None)]
 
@@ -133,8 +140,9 @@ def _columns(manifest: Manifest, *, in_degrees: bool) -> list[str]:
 def _manifest(path: Path) -> _Place:
     """The manifest's keys and values that its format does not fix.
 
-    Words of shoal and names of columns may be somebody's identifier by chance: plain words among the parameters' values and the
-    settings of the reading are compared with telling identifiers only, names of methods, claims and parameters with none.
+    Words of shoal and names of columns may be somebody's identifier by chance: plain words among the
+    parameters' values and the settings of the reading are compared with telling identifiers only, names of
+    methods, claims and parameters with none.
     """
     alone: set[str] = set()
     strings: set[str] = set()
@@ -174,7 +182,10 @@ def _walk(node: Any, section: str | None) -> Iterator[tuple[str | None, Any, str
 
 
 def _file_metadata(path: Path, table: pa.Table) -> _Place:
-    """Everything that the boxes' file says beside its columns: key-value metadata of file and fields, names, the writer."""
+    """Everything that the boxes' file says beside its columns.
+
+    Key-value metadata of file and fields, names, the writer.
+    """
     footer = pq.ParquetFile(path).metadata
     known = [
         footer.metadata or {},
@@ -218,7 +229,10 @@ def _column(table: pa.Table, column: str) -> _Place:
 
 
 def _extra_file(path: Path) -> Iterator[_Place]:
-    """The name and the content of a file that does not belong there: its cells, when it is a table, or its text."""
+    """The name and the content of a file that does not belong there.
+
+    Its cells, when it is a table, or its text.
+    """
     yield _Place(
         where="the name of a file",
         alone=frozenset({path.name, path.stem}),

@@ -20,7 +20,10 @@ WIDEST_Z: Final = (
 def order_findings(
     original: Population, subject_of: Integers, trajectory_ids: Sequence[str]
 ) -> Iterator[Finding]:
-    """Findings about both orders against both known ones. subject_of: int64 [n], the subject of each record, -1 = unknown."""
+    """Findings about both orders against both known ones.
+
+    subject_of: int64 [n], the subject of each record, -1 = unknown.
+    """
     known = subject_of >= 0
     subjects = subject_of[known]
     names = np.array(trajectory_ids, dtype=np.str_)[known]
@@ -42,7 +45,10 @@ def order_findings(
 
 
 def _likeness(place: Integers, fewest: int) -> str | None:
-    """How the places, taken in the order under test, resemble their own ascending or descending order; None = by chance alone."""
+    """How the places, taken in the order under test, resemble their own ascending or descending order.
+
+    None = by chance alone.
+    """
     n = len(place)
     steps = np.diff(place)
     if n >= fewest and (steps > 0).all():
@@ -54,7 +60,10 @@ def _likeness(place: Integers, fewest: int) -> str | None:
 
 
 def spearman_z(place: Integers) -> float:
-    """Spearman's rho between the places and 0..n-1, times sqrt(n - 1): of mean 0 and variance 1 when the order is random."""
+    """Spearman's rho between the places and 0..n-1, times sqrt(n - 1).
+
+    Of mean 0 and variance 1 when the order is random.
+    """
     n = len(place)
     rank = np.empty(n, dtype=np.int64)
     rank[np.argsort(place, kind="stable")] = np.arange(n)

@@ -20,9 +20,13 @@ from shoal.verification.boxes.records import NO_ACCOUNT, account_differs, lost_s
 from shoal.verification.linking import links_of
 from shoal.verification.points.records import malformed_points, off_plane
 
-_WITHOUT_LINKAGE = "checked without a linkage table: not that each subject has exactly one record, nor whether the records follow the order of the input"
+_WITHOUT_LINKAGE = (
+    "checked without a linkage table: not that each subject has exactly one record, nor "
+    "whether the records follow the order of the input"
+)
 NOT_K_ANONYMITY = (
-    "this is not k-anonymity of trajectories: who knows true points of a person can often tell the record that was moved from them "
+    "this is not k-anonymity of trajectories: who knows true points of a person can often tell the record "
+    "that was moved from them "
     "(Trujillo-Rasua and Domingo-Ferrer 2013); measure it with shoal attack"
 )
 
@@ -83,7 +87,10 @@ def _points_not_accounted(original: Trajectories, release: PointRelease) -> Iter
     """A finding when raw samples, less the suppressed, and created ones do not add up to the published points."""
     lost, made = release.losses.samples_suppressed, release.losses.samples_created
     if release.n_samples != original.n_samples - lost + made or min(lost, made, release.n_samples - made) < 0:
-        message = f"{original.n_samples} raw samples less {lost} suppressed and with {made} created are not {release.n_samples} points"
+        message = (
+            f"{original.n_samples} raw samples less {lost} suppressed and with {made} created are not "
+            f"{release.n_samples} points"
+        )
         yield Finding("points-not-accounted", message)
 
 
@@ -123,8 +130,8 @@ def _records_of_one_time_line(release: PointRelease) -> list[Integers]:
 def _outside_sets(x: Floats, y: Floats, k: int, delta_m: float) -> Iterator[int]:
     """Which of these rows are in no set of k that are all within delta of each other in every column.
 
-    x, y: [n, s]; the first column of x ascends. Nearest others are tried first, which decides most; then every set, which takes long only
-    where many are near one and few of these near each other.
+    x, y: [n, s]; the first column of x ascends. Nearest others are tried first, which decides most; then
+    every set, which takes long only where many are near one and few of these near each other.
     """
     in_a_set = np.zeros(len(x), dtype=np.bool_)
     apart, between = np.empty(len(x)), np.empty(len(x))
@@ -180,7 +187,13 @@ def _explained(release: PointRelease, record: int, by_time: Integers, time_sorte
         near = rows[np.hypot(points.x[rows] - points.x[row], points.y[rows] - points.y[row]) <= delta_m]
         others = len(set((np.searchsorted(release.offsets, near, side="right") - 1).tolist()) - {record})
         if others < k - 1:
-            message = f"at point {row - start + 1} of {end - start}, {others} others are near; expected {k - 1} within {show_m(delta_m)}"
+            message = (
+                f"at point {row - start + 1} of {end - start}, {others} others are near; expected "
+                f"{k - 1} within {show_m(delta_m)}"
+            )
             return Finding("alone-at-a-time", message, release.trajectory_ids[record])
-    message = f"{k - 1} others are within {show_m(delta_m)} at each time, but no {k - 1} that stay with it and each other all along"
+    message = (
+        f"{k - 1} others are within {show_m(delta_m)} at each time, but no {k - 1} that stay with it "
+        "and each other all along"
+    )
     return Finding("company-changes", message, release.trajectory_ids[record])

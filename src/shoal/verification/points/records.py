@@ -1,4 +1,7 @@
-"""What every release of points must keep, whatever it claims: well-formed records in canonical order, on the raw data's plane."""
+"""What every release of points must keep, whatever it claims.
+
+Well-formed records in canonical order, on the raw data's plane.
+"""
 
 from collections.abc import Iterator
 
@@ -10,7 +13,9 @@ from shoal.model.verdicts import Finding
 
 
 def off_plane(original: Trajectories, release: PointRelease, *, moved: bool = False) -> list[Finding]:
-    """A finding when raw data and release cannot be compared; raises MisuseError when the raw data is snapped.
+    """A finding when raw data and release cannot be compared.
+
+    Raises MisuseError when the raw data is snapped.
 
     moved: the published points are no raw ones, and have no degrees as given.
     """

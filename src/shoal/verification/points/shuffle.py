@@ -1,7 +1,10 @@
-"""Whether an exchange was fair: every place in a swap set sends its point to every place equally often (semantics 3).
+"""Whether an exchange was fair.
 
-SwapLocations: in sets of c, a point of place i ends at place j with probability 1 / c; place 0 leads, the others stand in the order in
-which they were collected. ReachLocations: the leading point keeps its place, or takes that of the i-th nearest, each with chance 1 / k.
+Every place in a swap set sends its point to every place equally often (semantics 3).
+
+SwapLocations: in sets of c, a point of place i ends at place j with probability 1 / c; place 0 leads, the
+others stand in the order in which they were collected. ReachLocations: the leading point keeps its place, or
+takes that of the i-th nearest, each with chance 1 / k.
 """
 
 import math
@@ -21,7 +24,10 @@ _FEWEST_EXPECTED: Final = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Shuffle:
-    """A chi-squared test of one release. points: how many could be tried. stayed, expected: those that kept their trajectory."""
+    """A chi-squared test of one release. points: how many could be tried.
+
+    stayed, expected: those that kept their trajectory.
+    """
 
     points: int
     stayed: int

@@ -1,4 +1,7 @@
-"""The verifier's own way along streets: where points lie on the graph, and shortest paths; shares nothing with the methods' kernels."""
+"""The verifier's own way along streets: where points lie on the graph, and shortest paths.
+
+Shares nothing with the methods' kernels.
+"""
 
 import heapq
 
@@ -22,9 +25,12 @@ def nearest_edges(
     edge: Integers,
     share: Floats,
 ) -> None:
-    """Set edge and share [m] of the nearest point on any edge within ``most_m``, -1 = none; equal distances go to the smaller edge.
+    """Set edge and share [m] of the nearest point on any edge within ``most_m``, -1 = none.
 
-    pieces: [p, 6] by their least x: x0, y0, x1, y1 and the shares of their edge at both ends; edge_of_piece: [p].
+    Equal distances go to the smaller edge.
+
+    pieces: [p, 6] by their least x: x0, y0, x1, y1 and the shares of their edge at both ends; edge_of_piece:
+    [p].
     """
     left = np.minimum(pieces[:, 0], pieces[:, 2])
     for i in range(len(x)):
@@ -64,9 +70,10 @@ def answer_paths(
 ) -> None:
     """Lower found [q] to the path lengths of questions that start through each node, as far as the bound.
 
-    first: [n + 1], node i has neighbour[first[i]] to neighbour[first[i + 1]] at length. Node i is asked query[query_offsets[i]] to
-    query[query_offsets[i + 1]]: question number, with to_source metres from the node to the start. end_u, end_v, to_u, to_v: [q], the
-    nodes at both ends of the goal's edge and the goal's metres from them.
+    first: [n + 1], node i has neighbour[first[i]] to neighbour[first[i + 1]] at length. Node i is asked
+    query[query_offsets[i]] to query[query_offsets[i + 1]]: question number, with to_source metres from the
+    node to the start. end_u, end_v, to_u, to_v: [q], the nodes at both ends of the goal's edge and the goal's
+    metres from them.
     """
     distance = np.full(len(first) - 1, np.inf)
     for source in range(len(first) - 1):
@@ -104,10 +111,12 @@ def questions_of_run(
     goal: Integers,
     set_of: Integers,
 ) -> int:
-    """Replay the run and ask for every path that Alg. 4 had to find short; how many (start and goal are rows, set_of the set).
+    """Replay the run and ask for every path that Alg. 4 had to find short.
 
-    took: [s], the row whose place the leader took. At a set's turn the rows before its leader are settled, so those not published are
-    gone; all others on a street are still there.
+    How many (start and goal are rows, set_of the set).
+
+    took: [s], the row whose place the leader took. At a set's turn the rows before its leader are settled, so
+    those not published are gone; all others on a street are still there.
     """
     place = np.arange(len(owner))
     n = 0

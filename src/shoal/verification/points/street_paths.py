@@ -1,4 +1,7 @@
-"""Paths along streets in a release of ReachLocations: every one that the method had to keep short, and every step that is published."""
+"""Paths along streets in a release of ReachLocations.
+
+Every one that the method had to keep short, and every step that is published.
+"""
 
 from collections.abc import Iterator
 
@@ -16,7 +19,10 @@ _ROUNDING = 1e-9  # sums along a path in another order differ in the last digits
 
 
 class Ways:
-    """Path lengths between raw samples on a street graph in their plane. most_m: as far from a street as a sample may be."""
+    """Path lengths between raw samples on a street graph in their plane.
+
+    most_m: as far from a street as a sample may be.
+    """
 
     def __init__(self, streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> None:
         self.streets = streets
@@ -64,7 +70,10 @@ def path_findings(
     streets: StreetGraph,
     notes: list[str],
 ) -> Iterator[Finding]:
-    """Sets with a path longer than the claim's threshold; notes gain how many published steps are longer. The trace was found sound."""
+    """Sets with a path longer than the claim's threshold; notes gain how many published steps are longer.
+
+    The trace was found sound.
+    """
     most_m = float(release.parameters.get("most_off_street_m", np.inf))
     ways = Ways(streets.on_plane(original.crs), original.x, original.y, most_m)
     on_street = ways.edge >= 0
@@ -107,16 +116,21 @@ def path_findings(
     if len(bad):
         yield Finding(
             "path-too-long",
-            f"{len(bad)} swap sets, number {bad[0] + 1} the first, need a path along the streets beyond the space threshold",
+            f"{len(bad)} swap sets, number {bad[0] + 1} the first, need a path along the streets beyond the "
+            "space threshold",
         )
     notes.append(
-        f"{np.count_nonzero(too_long[n:]):,} of {len(step):,} published steps are longer along the streets than the space threshold: "
+        f"{np.count_nonzero(too_long[n:]):,} of {len(step):,} published steps are longer along the streets "
+        "than the space threshold: "
         "neighbours that were removed, or traded on, later are not looked at again"
     )
 
 
 def _pieces(streets: StreetGraph) -> tuple[Floats, Integers]:
-    """All straight pieces by their least x: [p, 6] with the shares of their edge at both ends, and the edge of each."""
+    """All straight pieces by their least x.
+
+    [p, 6] with the shares of their edge at both ends, and the edge of each.
+    """
     rows, edges = [], []
     for e in range(streets.n_edges):
         own = slice(streets.shape_offsets[e], streets.shape_offsets[e + 1])

@@ -26,7 +26,8 @@ WITHOUT_LINKAGE = (
     "checked without a linkage table: not whose times a record has, nor that each subject has one record"
 )
 WITHOUT_TRACE = (
-    "checked without the trace of the run (origin.parquet beside the linkage): that every point is true and none stands twice, but neither "
+    "checked without the trace of the run (origin.parquet beside the linkage): that every point is true and "
+    "none stands twice, but neither "
     "its swap set, nor the thresholds, nor the fairness of the shuffle"
 )
 WITHOUT_STREETS = (
@@ -73,7 +74,10 @@ def _check(
         )
     told = sum(release.losses.subjects_by_reason.values())
     if told != release.losses.subjects_suppressed:
-        message = f"{told} suppressed subjects have a reason; the losses say that {release.losses.subjects_suppressed} were suppressed"
+        message = (
+            f"{told} suppressed subjects have a reason; the losses say that "
+            f"{release.losses.subjects_suppressed} were suppressed"
+        )
         findings.append(Finding("lost-subjects-not-counted", message))
     findings += _untrue(original, release, times_stay=times_stay)
     if linkage is None:
@@ -101,7 +105,10 @@ def _of_the_run(
     *,
     times_stay: bool,
 ) -> list[Finding]:
-    """What the trace shows; paths and shuffle only of a trace that is sound in itself. notes: gain what was measured or not checked."""
+    """What the trace shows; paths and shuffle only of a trace that is sound in itself.
+
+    notes: gain what was measured or not checked.
+    """
     findings = list(_against_trace(original, release, subject_of, trace, times_stay=times_stay))
     if findings:
         return findings
@@ -197,14 +204,16 @@ def _against_trace(
 ) -> Iterator[Finding]:
     """Everything that the trace says of points and sets, held against raw data, release and claim."""
     claim = release.claim
-    assert isinstance(claim, TrajectoryPrivacy | LocationPrivacy)  # noqa: S101  # CHECKS maps no other claim here
+    # CHECKS maps no other claim here
+    assert isinstance(claim, TrajectoryPrivacy | LocationPrivacy)  # noqa: S101
     columns = (trace.time_from, trace.place_from, trace.swap_set)
     known = all(len(column) == release.n_samples for column in columns)
     rows = np.concatenate([trace.time_from, trace.place_from, trace.set_rows])
     if not known or (len(rows) and (rows.min() < 0 or rows.max() >= original.n_samples)):
         yield Finding(
             "trace-mismatch",
-            "the trace speaks of other points or raw samples than there are; use the one made with this release",
+            "the trace speaks of other points or raw samples than there are; use the one made with this "
+            "release",
         )
         return
     points, owner = release.points, np.repeat(np.arange(original.n_subjects), original.lengths)
