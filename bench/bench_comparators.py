@@ -1,4 +1,4 @@
-"""How long static generalisation, NWA and W4M take, without reading and verifying.
+"""How long static generalization, NWA and W4M take, without reading and verifying.
 
 python bench/bench_comparators.py [--subjects 5000] [--days 14] [--layout nation] [--k 2] [--method static nwa
 w4m-lst w4m-edr]
@@ -15,7 +15,7 @@ from shoal.methods import Method
 from shoal.model.trajectories import Grid
 
 METHODS: dict[str, Callable[[int], Method]] = {
-    "static": lambda k: shoal.StaticGeneralisation(k=k, grid_m=20_000, slot_s=8 * 3600),
+    "static": lambda k: shoal.StaticGeneralization(k=k, grid_m=20_000, slot_s=8 * 3600),
     "nwa": lambda k: shoal.Nwa(k=k, delta_m=2000, pi_s=24 * 3600, step_s=3600),
     "w4m-lst": lambda k: shoal.W4m(k=k, delta_m=2000),
     "w4m-edr": lambda k: shoal.W4m(k=k, delta_m=2000, distance="edr"),

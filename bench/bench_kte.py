@@ -73,7 +73,7 @@ def main() -> None:
     options.add_argument("--input")
     options.add_argument("--k", type=int, nargs="+", default=[2])
     options.add_argument("--tau", type=float, nargs="+", default=[30.0])
-    options.add_argument("--hiding", choices=("neighbours", "clusters"), default="neighbours")
+    options.add_argument("--hiding", choices=("neighbors", "clusters"), default="neighbors")
     options.add_argument("--space-weight", type=float, default=240.0)
     asked = options.parse_args()
 

@@ -68,7 +68,7 @@ def main() -> None:
                 "nation",
             ),
             step(
-                "anonymise",
+                "anonymize",
                 *(
                     "anonymize",
                     source,

@@ -25,7 +25,7 @@ CONTRIBUTORS, START_MIN = 182, 37 * 365 * 1440
 
 
 def city(chance: Chance, n: int, contributors: int, years: float) -> list[Release]:
-    """Pairs around a few hundred places of a city, crowded towards its centre."""
+    """Pairs around a few hundred places of a city, crowded towards its center."""
     places = [
         (
             39.9 + 0.2 * (chance.unit() - 0.5) * chance.unit(),

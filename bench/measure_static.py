@@ -12,7 +12,7 @@ import numpy as np
 
 import shoal
 from shoal.measures.k_gap import k_gaps
-from shoal.methods.static import StaticGeneralisation
+from shoal.methods.static import StaticGeneralization
 from shoal.model.trajectories import Grid, Trajectories
 
 STEPS = (
@@ -22,7 +22,7 @@ STEPS = (
     (4_000, 7_200),
     (10_000, 14_400),
     (20_000, 28_800),
-)  # metres, seconds
+)  # meters, seconds
 N_TUPLES = 100  # random k-tuples, as the kte paper tries
 
 
@@ -75,7 +75,7 @@ def main() -> None:
         coarse = coarsened(original, Grid(cell_m=cell_m, slot_s=slot_s))
         gaps = k_gaps(coarse, asked.k) if asked.gap else []
         for place, k in enumerate(asked.k):
-            crowds = StaticGeneralisation(k=k, grid_m=cell_m, slot_s=slot_s).crowds(original, shoal.Run())
+            crowds = StaticGeneralization(k=k, grid_m=cell_m, slot_s=slot_s).crowds(original, shoal.Run())
             hidden = sum(len(crowd.members) for crowd in crowds) / original.n_subjects
             alike, shared = tuples_alike(coarse, k, rng)
             quartiles = (

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from shoal.synthetic import read_stations, synthesize
 from shoal.synthetic.generator import FIRST_SECOND
-from shoal.synthetic.stations import LAYOUTS, METRES_PER_DEGREE
+from shoal.synthetic.stations import LAYOUTS, METERS_PER_DEGREE
 
 N_ASKED = 1_000  # people whose unicity is tried
 N_POINTS = 4
@@ -53,8 +53,8 @@ def figures(table: Any, days: int, rng: np.random.Generator) -> dict[str, str]:
 def gyration_km(person: Numbers, lat: Numbers, lon: Numbers) -> Numbers:
     """[n]: root mean square distance of each person's rows from their middle."""
     rows = np.bincount(person)
-    x = lon * METRES_PER_DEGREE * np.cos(np.radians(np.median(lat))) / 1000
-    y = lat * METRES_PER_DEGREE / 1000
+    x = lon * METERS_PER_DEGREE * np.cos(np.radians(np.median(lat))) / 1000
+    y = lat * METERS_PER_DEGREE / 1000
     squared: Numbers = np.zeros(rows.size)
     for axis in (x, y):
         middle = np.bincount(person, axis) / rows

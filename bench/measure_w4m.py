@@ -31,21 +31,21 @@ KNOWLEDGE = "noisy:4:500m:15min"
 
 
 def moved_by(original: Trajectories, method: W4m) -> tuple[float, float]:
-    """Mean metres and seconds by which W4M moves the samples that it keeps."""
-    metres, seconds = [], []
+    """Mean meters and seconds by which W4M moves the samples that it keeps."""
+    meters, seconds = [], []
     for cluster in method.clusters(original, Run()):
         x, y = into_cylinder(cluster.x, cluster.y, method.delta_m)
         kept = cluster.source >= 0
         raw = cluster.source[kept]
-        metres.append(np.hypot(x[kept] - original.x[raw], y[kept] - original.y[raw]))
+        meters.append(np.hypot(x[kept] - original.x[raw], y[kept] - original.y[raw]))
         seconds.append(np.abs(np.broadcast_to(cluster.t, kept.shape)[kept] - original.t[raw]))
-    return float(np.concatenate(metres).mean()), float(np.concatenate(seconds).mean())
+    return float(np.concatenate(meters).mean()), float(np.concatenate(seconds).mean())
 
 
 def off_the_middle(
     original: Trajectories, release: Release, linkage: Linkage
 ) -> tuple[float, float, float, float]:
-    """Mean metres and seconds between covered samples and the middle of their box, and mean extents (dx + dy, duration) of the boxes."""
+    """Mean meters and seconds between covered samples and the middle of their box, and mean extents (dx + dy, duration) of the boxes."""
     grid, off = original.snapped_grid(), []
     for subject, record in enumerate(records_of(original, release, linkage).tolist()):
         if record < 0:
@@ -60,8 +60,8 @@ def off_the_middle(
             [np.hypot(aside, along), np.abs((t0 + t1) / 2 - t - 0.5), x1 - x0 + y1 - y0, t1 - t0]
         )
         off.append(found[:, inside])
-    metres, seconds, wide, long = np.concatenate(off, axis=1).mean(axis=1).tolist()
-    return metres * grid.cell_m, seconds * grid.slot_s, wide * grid.cell_m, long * grid.slot_s
+    meters, seconds, wide, long = np.concatenate(off, axis=1).mean(axis=1).tolist()
+    return meters * grid.cell_m, seconds * grid.slot_s, wide * grid.cell_m, long * grid.slot_s
 
 
 def row(
@@ -119,14 +119,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             points, who = method.anonymize(given, rng)
             took = f"{time.perf_counter() - began:.1f} s, {time.process_time() - worked:.1f} s"
             assert shoal.verify(given, points, who).holds
-            metres, seconds = moved_by(given, method)
+            meters, seconds = moved_by(given, method)
             line = row(
                 f"W4M-LC, {distance.upper()}",
                 k,
                 snapped,
                 points,
                 who,
-                f"{metres:,.0f} m",
+                f"{meters:,.0f} m",
                 f"{seconds / 60:,.0f} min",
             )
             (nearest,) = attack(
@@ -137,9 +137,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         began, worked = time.perf_counter(), time.process_time()
         boxes, who = glove.anonymize(snapped, rng)
         took = f"{time.perf_counter() - began:.1f} s, {time.process_time() - worked:.1f} s"
-        metres, seconds, wide, long = off_the_middle(snapped, boxes, who)
+        meters, seconds, wide, long = off_the_middle(snapped, boxes, who)
         errors = (
-            f"{metres:,.0f} m (box {wide:,.0f} m)",
+            f"{meters:,.0f} m (box {wide:,.0f} m)",
             f"{seconds / 60:,.0f} min (box {long / 60:,.0f} min)",
         )
         print(f"{row('GLOVE', k, snapped, boxes, who, *errors)} | {took} |", flush=True)

@@ -6,7 +6,7 @@ Merging random people by k-merge, by GLOVE, and by one coarse grid for all.
     [--input FILE]
 
 For k-merge and GLOVE the median and the mean duration and dx + dy of the published boxes of all tuples. For
-static generalisation two shares: tuples whose members become identical, and samples whose coarse cell and
+static generalization two shares: tuples whose members become identical, and samples whose coarse cell and
 slot all members visit.
 """
 

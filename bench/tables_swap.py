@@ -295,18 +295,18 @@ def cause(asked: argparse.Namespace) -> None:
     percent = 100 * np.clip(overlap, 0, None) / np.maximum.outer(last - first, last - first)
     stamps = np.maximum(overlap + 1, 1)  # one stamp at every step
     with np.errstate(invalid="ignore"):
-        unpenalised = np.where(np.isfinite(direct), direct * percent, np.inf)
+        unpenalized = np.where(np.isfinite(direct), direct * percent, np.inf)
         root_mean = np.where(np.isfinite(direct), direct * percent * np.sqrt(stamps), np.inf)
-    for distances in (unpenalised, root_mean):
+    for distances in (unpenalized, root_mean):
         np.fill_diagonal(distances, 0)
     draw = np.random.default_rng(1)
     tables: dict[str, Floats | None] = {
         "Def. 12, paths where disjoint": np.where(np.isfinite(direct), direct, shortest_paths(direct)),
         "Def. 12, shortest paths everywhere": shortest_paths(direct),
         "without the penalty 1/p": np.where(
-            np.isfinite(unpenalised), unpenalised, shortest_paths(unpenalised)
+            np.isfinite(unpenalized), unpenalized, shortest_paths(unpenalized)
         ),
-        "without 1/p, paths everywhere": shortest_paths(unpenalised),
+        "without 1/p, paths everywhere": shortest_paths(unpenalized),
         "root mean square distance, no 1/p": np.where(
             np.isfinite(root_mean), root_mean, shortest_paths(root_mean)
         ),

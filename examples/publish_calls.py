@@ -1,6 +1,6 @@
 """The whole job from Python, on people who do not exist.
 
-Assess, anonymise, verify, and see what a damaged release gives.
+Assess, anonymize, verify, and see what a damaged release gives.
 
 python examples/publish_calls.py [FOLDER]
 """

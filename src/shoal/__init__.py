@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shoal.methods.glove.glove import Glove
     from shoal.methods.k_merge import k_merge
     from shoal.methods.kte_hide.kte_hide import KteHide
-    from shoal.methods.static import StaticGeneralisation
+    from shoal.methods.static import StaticGeneralization
     from shoal.methods.swapping.reach_locations import ReachLocations
     from shoal.methods.swapping.swap_locations import SwapLocations
     from shoal.model.claims import KAnonymity, KteAnonymity
@@ -41,7 +41,7 @@ _HOMES: Final = {
     "methods.kte_hide.kte_hide": ("KteHide",),
     "methods.k_merge": ("k_merge",),
     "methods.co_location.nwa": ("Nwa",),
-    "methods.static": ("StaticGeneralisation",),
+    "methods.static": ("StaticGeneralization",),
     "methods.co_location.w4m": ("W4m",),
     "methods.swapping.reach_locations": ("ReachLocations",),
     "methods.swapping.swap_locations": ("SwapLocations",),
@@ -75,7 +75,7 @@ __all__ = [
     "ReachLocations",
     "Release",
     "Run",
-    "StaticGeneralisation",
+    "StaticGeneralization",
     "SwapLocations",
     "Trajectories",
     "Verdict",

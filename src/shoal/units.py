@@ -1,6 +1,6 @@
-"""Lengths and durations with units: text such as ``2km`` or ``30min`` to metres and seconds, and back.
+"""Lengths and durations with units: text such as ``2km`` or ``30min`` to meters and seconds, and back.
 
-Inside shoal every length is in metres and every duration in seconds, and the name says so (``cell_m``,
+Inside shoal every length is in meters and every duration in seconds, and the name says so (``cell_m``,
 ``tau_s``).
 """
 
@@ -14,12 +14,12 @@ METRES: Final = {"m": 1.0, "km": 1000.0}
 SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 _SMALLEST: Final = 1e-6  # micrometres and microseconds: what positions and times are kept to
-_LARGEST: Final = 1e12  # metres that a coordinate may have; some 30,000 years
+_LARGEST: Final = 1e12  # meters that a coordinate may have; some 30,000 years
 _QUANTITY: Final = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)\s*")
 
 
 def length_m(text: str | float) -> float:
-    """Metres in ``500m``, ``2km``, ``1.5 km``.
+    """Meters in ``500m``, ``2km``, ``1.5 km``.
 
     Raises MisuseError on a missing or unknown unit, or when not > 0.
     """
@@ -34,9 +34,9 @@ def duration_s(text: str | float) -> float:
     return _quantity(text, SECONDS, "duration", "100s, 30min or 1h")
 
 
-def show_m(metres: float) -> str:
+def show_m(meters: float) -> str:
     """A length as people write it: ``500 m``, ``2 km``."""
-    return f"{metres / 1000:,.4g} km" if abs(metres) >= 1000 else f"{metres:.4g} m"
+    return f"{meters / 1000:,.4g} km" if abs(meters) >= 1000 else f"{meters:.4g} m"
 
 
 def show_s(seconds: float) -> str:

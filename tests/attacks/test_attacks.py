@@ -65,11 +65,11 @@ def covering(target: Target, known: Integers) -> set[int]:
 
 
 @given(populations(most=8), st.integers(0, 1000), st.booleans())
-def test_candidates_are_those_of_brute_force(people: Trajectories, seed: int, generalised: bool) -> None:
+def test_candidates_are_those_of_brute_force(people: Trajectories, seed: int, generalized: bool) -> None:
     rng = np.random.default_rng(seed)
     target = (
         Target.of_release(naive_release(people, boxes_per_record=2)[0])
-        if generalised
+        if generalized
         else Target.of_trajectories(people)
     )
     victims = np.arange(people.n_subjects)
@@ -188,7 +188,7 @@ def test_every_method_keeps_the_linkage_that_its_claim_speaks_of_at_one_in_k(nam
     people = small_city()
     coarse: dict[str, Method] = {  # the small city is too sparse for their defaults
         "kte-hide": KteHide(tau_s=4 * 3600, epsilon_s=4 * 3600),
-        "static": shoal.StaticGeneralisation(grid_m=100_000, slot_s=104 * 3600),
+        "static": shoal.StaticGeneralization(grid_m=100_000, slot_s=104 * 3600),
     }
     method: Method = coarse[name] if name in coarse else METHODS[name]()
     claim = method.claim()

@@ -86,7 +86,7 @@ def test_the_nearest_record_is_that_of_brute_force(
                     min(np.hypot(a - x, b - y) for a, b in there)
                     for there, (_, x, y) in zip(places, told, strict=True)
                 )
-        best = [r for r, metres in apart.items() if metres <= min(apart.values()) + 1e-9]
+        best = [r for r, meters in apart.items() if meters <= min(apart.values()) + 1e-9]
         expected.append((scene.own[victim] in best) / len(best) if best else 0.0)
     assert rate.successes == pytest.approx(sum(expected))
     assert rate.worst == pytest.approx(max(expected))

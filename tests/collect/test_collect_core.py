@@ -239,7 +239,7 @@ def test_visits_to_one_cell_always_show_the_same_circle() -> None:
         (one.lat_udeg, one.lon_udeg)
         for one in (cylinder_for(point, blurring, bytes(32), 0) for point in near)
     )
-    assert len(circles) <= 2  # 5 metres cross one border of cells at most
+    assert len(circles) <= 2  # 5 meters cross one border of cells at most
     other = {
         (c.lat_udeg, c.lon_udeg)
         for c in (cylinder_for(near[0], blurring, bytes(32), period) for period in range(50))
@@ -247,7 +247,7 @@ def test_visits_to_one_cell_always_show_the_same_circle() -> None:
     assert len(other) == 50
 
 
-def test_distances_to_the_centre_are_uniform_over_the_disc() -> None:
+def test_distances_to_the_center_are_uniform_over_the_disc() -> None:
     point, chance = Point(39.9, 116.4, 1000.0), Chance(seed("disc"))
     drawn = [cylinder_as_printed(point, 1000, 30, chance) for _ in range(4000)]
     away = sorted(distance_m(39.9, 116.4, one.lat_udeg / 1e6, one.lon_udeg / 1e6) / 1000 for one in drawn)

@@ -193,7 +193,7 @@ circles = st.tuples(
     st.lists(st.integers(-2000, 6000), max_size=10),
 )
 def test_the_strongest_rule_holds(places: list[tuple[int, int, str]], where: list[int]) -> None:
-    """On a line: places and points in metres north of the equator."""
+    """On a line: places and points in meters north of the equator."""
     degree_m = 111_195.08
     settings: dict[str, dict[str, object]] = {
         "drop": {"drop": True},
@@ -207,12 +207,12 @@ def test_the_strongest_rule_holds(places: list[tuple[int, int, str]], where: lis
             {"name": str(number), "lat": number * 1000 / degree_m, "lon": 0.0, "within": f"{within}m", **said}
         )
     profile = Profile.model_validate({"k": 2, "blur": {"radius": "500m", "gap": "30min"}, "places": texts})
-    applied = apply(profile, [Point(metre / degree_m, 0.0, 1000) for metre in where])
-    for metre, fate in zip(where, applied.fates, strict=True):
-        margin = [abs(abs(metre - 1000 * number) - within) for number, within, _ in places]
+    applied = apply(profile, [Point(meter / degree_m, 0.0, 1000) for meter in where])
+    for meter, fate in zip(where, applied.fates, strict=True):
+        margin = [abs(abs(meter - 1000 * number) - within) for number, within, _ in places]
         if margin and min(margin) < 1:
             continue
-        here = [what for number, within, what in places if abs(metre - 1000 * number) < within]
+        here = [what for number, within, what in places if abs(meter - 1000 * number) < within]
         radii = [{"75m": 75, "1km": 1000}[what] for what in here if what in ("75m", "1km")]
         gaps = [{"5min": 7, "3h": 180}[what] for what in here if what in ("5min", "3h")]
         expected = (

@@ -57,7 +57,7 @@ def naive_count(
     without: bytes | None,
     like: Callable[[Cylinder, Cylinder], bool] | None = None,
 ) -> tuple[int, int]:
-    """like: the same judgement as naive_similar, remembered."""
+    """like: the same judgment as naive_similar, remembered."""
     people, total = set(), 0
     judge = like or (lambda a, b: naive_similar(a, b, likeness))
     for one in stored:
@@ -102,10 +102,10 @@ def test_ten_thousand_random_queries_are_counted_as_by_brute_force() -> None:
     Points come from a pool, so that the slow way judges each pair once.
     """
     dice, likeness = random.Random(7), Likeness(theta_m=500.0, theta_min=5)
-    centres = [(90e6, 0.0), (-89.999e6, 120e6), (0.0, 179.999e6), (0.0, -179.999e6), (39.9e6, 116.4e6)]
+    centers = [(90e6, 0.0), (-89.999e6, 120e6), (0.0, 179.999e6), (0.0, -179.999e6), (39.9e6, 116.4e6)]
     pool = []
     for number in range(150):
-        lat, lon = centres[number % len(centres)]
+        lat, lon = centers[number % len(centers)]
         lat_udeg = min(90_000_000, max(-90_000_000, round(lat + dice.gauss(0, 8_000))))
         lon_udeg = (round(lon + dice.gauss(0, 8_000)) + 180_000_000) % 360_000_000 - 180_000_000
         pool.append(

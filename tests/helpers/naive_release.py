@@ -1,4 +1,4 @@
-"""A tiny naive anonymiser, obvious enough to be sound by inspection.
+"""A tiny naive anonymizer, obvious enough to be sound by inspection.
 
 The verifier's tests damage what it makes.
 """

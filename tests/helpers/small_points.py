@@ -12,7 +12,7 @@ SIDE, BLOCK_M = 6, 100.0
 def crowd(
     n: int = 24, samples: int = 30, *, seed: int = 0, spread_s: float = 200.0, step_s: float = 10.0
 ) -> Trajectories:
-    """``n`` walkers of about ``samples`` fixes each at a step of ``step_s``, on whole metres and seconds, beginning within ``spread_s``."""
+    """``n`` walkers of about ``samples`` fixes each at a step of ``step_s``, on whole meters and seconds, beginning within ``spread_s``."""
     draw = np.random.default_rng(seed)
     rows = []
     for i in range(n):

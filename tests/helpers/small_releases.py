@@ -1,6 +1,6 @@
 """Random people and a naive release of them, for tests that need one but no method.
 
-Crowds of neighbours, a few hull boxes each.
+Crowds of neighbors, a few hull boxes each.
 """
 
 import numpy as np

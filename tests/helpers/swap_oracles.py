@@ -1,4 +1,4 @@
-"""Slow and obvious: the paper's distance by synchronising everything, a swap set by trying everything, paths by relaxing every edge."""
+"""Slow and obvious: the paper's distance by synchronizing everything, a swap set by trying everything, paths by relaxing every edge."""
 
 from itertools import pairwise
 
@@ -7,7 +7,7 @@ import numpy as np
 from shoal.model.trajectories import Floats, Trajectories
 
 
-def synchronised_distance(original: Trajectories, i: int, j: int) -> float:
+def synchronized_distance(original: Trajectories, i: int, j: int) -> float:
     """Def. 10 and 12 after Alg. 1: interpolate both at every stamp of the data set in the overlap, and sum.
 
     inf without an overlap.
@@ -93,7 +93,7 @@ def inside_by_stepping(
 def lengths_by_relaxing(
     n_nodes: int, edges: list[tuple[int, int, float]], places: list[tuple[int, float]]
 ) -> Floats:
-    """Path lengths between places (edge, metres from its end u).
+    """Path lengths between places (edge, meters from its end u).
 
     Every place becomes a node of its own, and every edge is cut there.
     """

@@ -100,7 +100,7 @@ def test_a_named_column_of_two_that_differ_only_in_case(tmp_path: Path) -> None:
     assert read(path, id="Id").ids == ("bob",)
 
 
-@pytest.mark.parametrize("settings", [{"colour": 1}, {"cellm": 100}])
+@pytest.mark.parametrize("settings", [{"color": 1}, {"cellm": 100}])
 def test_an_unknown_setting(tmp_path: Path, settings: dict[str, Any]) -> None:
     expected = (
         f"'{next(iter(settings))}' is not a setting of read; the settings are id, time, lat, .*, "
@@ -335,7 +335,7 @@ def test_planar_numbers_that_look_like_degrees() -> None:
     table = pa.table({"id": ["a", "a"], "t": [1, 2], "x": [2.35, 2.36], "y": [48.85, 48.86]})
     assert message(table) == (
         "x and y of the data frame lie within -180..180 and -90..90, as degrees do; "
-        "name them with --lon and --lat, or say --crs local if they are metres"
+        "name them with --lon and --lat, or say --crs local if they are meters"
     )
     assert read(table, crs="local", cell_m=0.01).crs is None
     assert (
@@ -351,9 +351,9 @@ def test_planar_numbers_that_look_like_degrees() -> None:
         ({"crs": "EPSG:99999999"}, "is not a coordinate reference system that pyproj knows"),
         (
             {"crs": "EPSG:2154", "working_crs": "EPSG:4326"},
-            "working_crs = 'EPSG:4326' counts in degrees; give a plane in metres",
+            "working_crs = 'EPSG:4326' counts in degrees; give a plane in meters",
         ),
-        ({"working_crs": "EPSG:2154"}, "local metres cannot be projected"),
+        ({"working_crs": "EPSG:2154"}, "local meters cannot be projected"),
         ({"time_unit": "5 fortnights"}, "is not a duration"),
         ({"cell_m": 0.0}, "cell_m = 0.0 must be finite and greater than 0"),
         ({"cell_m": 1e-9}, "finer than a millimetre"),

@@ -125,15 +125,15 @@ def test_a_box_becomes_a_point_only_when_told_how(released: tuple[Trajectories, 
 
     release = released[1]
     for convert in (to_scikit_mobility, to_positionfixes):
-        with pytest.raises(MisuseError, match="say how with box_as='centre' or 'first-corner'"):
+        with pytest.raises(MisuseError, match="say how with box_as='center' or 'first-corner'"):
             convert(release)
-        assert len(convert(release, box_as="centre")) == release.n_samples
-    _, t_s, x_m, _ = points_of(release, "centre")
+        assert len(convert(release, box_as="center")) == release.n_samples
+    _, t_s, x_m, _ = points_of(release, "center")
     assert x_m == pytest.approx((release.boxes.x_min + release.boxes.x_max) * 50)
     assert t_s == pytest.approx((release.boxes.t_start + release.boxes.t_end) * 30)
     _, t_s, x_m, _ = points_of(release, "first-corner")
     assert x_m == pytest.approx(release.boxes.x_min * 100)
-    with pytest.raises(MisuseError, match="local metres"):
+    with pytest.raises(MisuseError, match="local meters"):
         to_scikit_mobility(random_people(3, 3))
 
 
@@ -161,7 +161,7 @@ def test_point_files_there_and_back(
         assert np.abs(y - boxes.y_min * 10).max() <= 1
     with pytest.raises(OutputError, match="exists"):
         write_points(people, tmp_path / "raw", how)
-    with pytest.raises(MisuseError, match="local metres"):
+    with pytest.raises(MisuseError, match="local meters"):
         write_points(random_people(3, 3), tmp_path / "local", how)
 
 
@@ -190,7 +190,7 @@ def test_movingpandas_holds_the_same_points(released: tuple[Trajectories, Releas
         np.unique(release.record(r).t_start + release.record(r).t_end) for r in range(release.n_records)
     ]
     with pytest.warns(UserWarning, match=f"of {release.n_samples} points"):
-        held = to_movingpandas(release, box_as="centre").to_point_gdf()
+        held = to_movingpandas(release, box_as="center").to_point_gdf()
     assert len(held) == sum(len(moments) for moments in several if len(moments) > 1) < release.n_samples
     two_at_once = Trajectories.from_rows(
         ["a", "a", "a", "b"], [NOON // 60, NOON // 60, NOON, 1], [0, 1, 2, 3], [0] * 4, grid=Grid(), crs=LAEA
@@ -205,7 +205,7 @@ def test_the_command_converts_only_when_told_how(tmp_path: Path, capsys: pytest.
     assert call("anonymize", tmp_path / "c.parquet", "--output", tmp_path / "r", "--risk-tries", 0).code == 0
     refused = call("convert", tmp_path / "r", tmp_path / "points")
     assert (refused.code, "say how" in refused.err) == (2, True)
-    done = call("convert", tmp_path / "r", tmp_path / "points", "--to", "plt", "--box-as", "centre")
+    done = call("convert", tmp_path / "r", tmp_path / "points", "--to", "plt", "--box-as", "center")
     assert (done.code, "12 PLT files" in done.out) == (0, True)
     assert read(tmp_path / "points").n_subjects == 12
 

@@ -115,15 +115,15 @@ def test_every_format_gives_what_a_plain_reader_gives(name: str, rows: list[Type
         got = read(FORMATS[name](rows, place), not_after_s=NOT_AFTER_S, time_unit="s")
     expected = expect(of_typed(rows), got.crs)
     assert_as_expected(got, expected)
-    assert_centred(got, expected.positions)
+    assert_centered(got, expected.positions)
 
 
-def assert_centred(got: Trajectories, positions: list[tuple[float, float]]) -> None:
-    centre = re.fullmatch(r"\+proj=laea \+lat_0=(\S+) \+lon_0=(\S+) .*", got.crs or "")
-    assert centre is not None
+def assert_centered(got: Trajectories, positions: list[tuple[float, float]]) -> None:
+    center = re.fullmatch(r"\+proj=laea \+lat_0=(\S+) \+lon_0=(\S+) .*", got.crs or "")
+    assert center is not None
     lon, lat = (sum(values) / len(values) for values in zip(*positions, strict=True))
-    assert abs(float(centre[1]) - lat) <= 0.0501
-    assert abs(float(centre[2]) - lon) <= 0.06  # the mean direction, not the mean number
+    assert abs(float(center[1]) - lat) <= 0.0501
+    assert abs(float(center[2]) - lon) <= 0.06  # the mean direction, not the mean number
 
 
 csv_ids = st.sampled_from(
@@ -245,7 +245,7 @@ def test_a_grid_too_fine_for_one_key_sorts_the_same() -> None:
     assert_as_expected(got, expect(of_typed(rows * 2), got.crs, cell_m=0.5, slot_s=1))
 
 
-def test_points_as_given_keep_seconds_and_metres() -> None:
+def test_points_as_given_keep_seconds_and_meters() -> None:
     table = pa.table(
         {
             "id": ["b", "a", "a", "a"],

@@ -1,6 +1,6 @@
 """Columns, systems and geometry.
 
-What is recognised, what is preferred, and where positions come out, against pyproj directly.
+What is recognized, what is preferred, and where positions come out, against pyproj directly.
 """
 
 import json
@@ -34,7 +34,7 @@ def projected(crs: str, lon: float, lat: float, cell_m: float = 100.0) -> tuple[
     return math.floor(x / cell_m), math.floor(y / cell_m)
 
 
-def test_names_are_recognised_whatever_their_case_and_blanks() -> None:
+def test_names_are_recognized_whatever_their_case_and_blanks() -> None:
     got = read(
         pa.table({" UID ": ["a"], "Tracked_At": [NOON], "LATITUDE": [48.85], "Lng": [2.35], "speed": [3]})
     )
@@ -44,7 +44,7 @@ def test_names_are_recognised_whatever_their_case_and_blanks() -> None:
     )  # fmt: skip
 
 
-def test_named_columns_win_over_recognised_ones() -> None:
+def test_named_columns_win_over_recognized_ones() -> None:
     table = pa.table(
         {
             "id": ["row"],
@@ -148,7 +148,7 @@ def test_a_working_plane_can_be_given() -> None:
     assert cells(got) == [projected("EPSG:3035", *PARIS)]
 
 
-def test_the_plane_is_centred_across_the_date_line() -> None:
+def test_the_plane_is_centered_across_the_date_line() -> None:
     got = read(pa.table({"id": ["a", "b"], "t": [NOON] * 2, "lon": [179.0, -179.0], "lat": [-17.0, -17.4]}))
     assert got.crs in {
         f"+proj=laea +lat_0=-17.2 +lon_0={lon} +datum=WGS84 +units=m +no_defs" for lon in ("180.0", "-180.0")

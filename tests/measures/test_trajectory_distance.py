@@ -9,7 +9,7 @@ from shoal.errors import MisuseError
 from shoal.measures.trajectory_distance import shortest_paths
 from shoal.model.trajectories import Trajectories
 from small_points import crowd, small_crowds
-from swap_oracles import floyd_warshall, synchronised_distance
+from swap_oracles import floyd_warshall, synchronized_distance
 
 pytestmark = pytest.mark.kernels
 
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.kernels
 def literal(original: Trajectories) -> np.ndarray:
     n = original.n_subjects
     return np.array(
-        [[0.0 if i == j else synchronised_distance(original, i, j) for j in range(n)] for i in range(n)]
+        [[0.0 if i == j else synchronized_distance(original, i, j) for j in range(n)] for i in range(n)]
     )
 
 
 @given(small_crowds())
-def test_distances_are_those_of_the_synchronised_trajectories(original: Trajectories) -> None:
+def test_distances_are_those_of_the_synchronized_trajectories(original: Trajectories) -> None:
     np.testing.assert_allclose(
         shoal.trajectory_distances(original).matrix, literal(original), rtol=1e-9, atol=1e-12
     )
@@ -49,7 +49,7 @@ def test_sums_over_years_of_milliseconds_do_not_overflow() -> None:
     ids = ["a"] * 2 + ["b"] * 2 + ["c"] * 4000
     original = Trajectories.from_rows(ids, t, x, np.zeros(len(t)))
     found = shoal.trajectory_distances(original).matrix
-    assert found[0, 1] == pytest.approx(synchronised_distance(original, 0, 1), rel=1e-6)
+    assert found[0, 1] == pytest.approx(synchronized_distance(original, 0, 1), rel=1e-6)
 
 
 @given(small_crowds(least=3))

@@ -34,7 +34,7 @@ VARIANTS: dict[str, Callable[[], Method]] = {
     "kte-hide, whole span": partial(shoal.KteHide, k=3, tau_s=24 * 3600, epsilon_s=12 * 3600),
     **{f"glove, {reading}": partial(shoal.Glove, generalize=reading) for reading in GENERALIZE},
     "static": partial(
-        shoal.StaticGeneralisation, grid_m=100_000, slot_s=104 * 3600
+        shoal.StaticGeneralization, grid_m=100_000, slot_s=104 * 3600
     ),  # this slot ends within the small city
     "glove, k = 3": lambda: shoal.Glove(k=3),
     "glove, with suppression": lambda: shoal.Glove(k=2, suppress_space_m=9_000, suppress_time_s=4 * 3600),

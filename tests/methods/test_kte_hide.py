@@ -182,7 +182,7 @@ def test_a_reused_hider_leaks_beyond_epsilon_and_a_sound_release_does_not() -> N
     assert "; 0.00% of" not in beyond[0]
     explained = re.search(r"by accident in [\d.]+%, (\d+)% of that", beyond[0])
     assert explained
-    assert int(explained[1]) < 5  # neighbours do not
+    assert int(explained[1]) < 5  # neighbors do not
     assert any("; 0.00% of" in note for note in shoal.verify(original, *sound).notes)
 
 
@@ -199,15 +199,15 @@ def test_without_the_cascade_those_who_were_covered_are_found() -> None:
 
 @settings(max_examples=25)
 @given(
-    people=st.integers(9, 40), neighbourhood=st.integers(4, 12), k=st.integers(2, 3), seed=st.integers(0, 9)
+    people=st.integers(9, 40), neighborhood=st.integers(4, 12), k=st.integers(2, 3), seed=st.integers(0, 9)
 )
-def test_everybody_is_picked_as_often_as_it_picks(people: int, neighbourhood: int, k: int, seed: int) -> None:
-    """Also where neighbourhoods of unequal size run out of hiders at the same time, and are joined."""
+def test_everybody_is_picked_as_often_as_it_picks(people: int, neighborhood: int, k: int, seed: int) -> None:
+    """Also where neighborhoods of unequal size run out of hiders at the same time, and are joined."""
     original = planted(people, 12, seed=seed, activity=1.0)
     epochs = cut_into_epochs(original, EPOCH, 2)
     states = np.ones(len(epochs.subject), dtype=np.int64)
     used: set[tuple[int, int]] = set()
-    for window in choose_hiders(epochs, states, k, Search(neighbourhood, 0), Run(threads=1)):
+    for window in choose_hiders(epochs, states, k, Search(neighborhood, 0), Run(threads=1)):
         for hider in window.hiders.T:
             assert sorted(hider.tolist()) == list(range(len(window.subjects)))
             pairs = set(zip(window.subjects.tolist(), window.subjects[hider].tolist(), strict=True))
@@ -358,8 +358,8 @@ def test_awkward_data_is_suppressed_and_counted_or_refused_in_words(name: str, k
         ({"tau_s": 2700.0}, "use tau = 30 min or 1 h"),
         ({"tau_s": 600.0}, "use tau = 30 min"),
         ({"epsilon_s": float("nan")}, "must be finite"),
-        ({"neighbourhood": 3}, "choose at least 4"),
-        ({"hiding": "luck"}, "choose one of neighbours, clusters"),
+        ({"neighborhood": 3}, "choose at least 4"),
+        ({"hiding": "luck"}, "choose one of neighbors, clusters"),
         ({"space_weight_s": -1.0}, "at least 0"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Static generalisation: a worked example, an obvious oracle, and what cannot work."""
+"""Static generalization: a worked example, an obvious oracle, and what cannot work."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ import shoal
 from command_line import Shoal
 from naive_release import boxes_from, hull, samples_of
 from shoal.errors import MisuseError, NothingLeftError
-from shoal.methods.static import StaticGeneralisation
+from shoal.methods.static import StaticGeneralization
 from shoal.model.trajectories import Grid, Trajectories
 from small_data import populations
 
@@ -34,7 +34,7 @@ def worked_example() -> Trajectories:
 
 
 def test_the_worked_example() -> None:
-    method = StaticGeneralisation(k=2, grid_m=1000, slot_s=3600)
+    method = StaticGeneralization(k=2, grid_m=1000, slot_s=3600)
     original = worked_example()
     (crowd,) = method.crowds(original, shoal.Run())
     assert crowd.members.tolist() == [0, 1]
@@ -54,7 +54,7 @@ def test_the_worked_example() -> None:
 
 @given(original=populations(least=2, most=8))
 def test_crowds_are_those_with_equal_coarse_samples(original: Trajectories) -> None:
-    method = StaticGeneralisation(k=2, grid_m=7_000, slot_s=2 * 3600)
+    method = StaticGeneralization(k=2, grid_m=7_000, slot_s=2 * 3600)
     coarse = [
         frozenset((t // 120, x // 70, y // 70) for t, x, y in samples_of(original, i))
         for i in range(original.n_subjects)
@@ -82,19 +82,19 @@ def test_crowds_are_those_with_equal_coarse_samples(original: Trajectories) -> N
 def test_what_cannot_work_is_said() -> None:
     original = worked_example()
     with pytest.raises(NothingLeftError, match="no 2 people share all their cells of 100 m and 1 min"):
-        StaticGeneralisation(grid_m=100, slot_s=60).anonymize(original, shoal.Randomness.from_system())
+        StaticGeneralization(grid_m=100, slot_s=60).anonymize(original, shoal.Randomness.from_system())
     with pytest.raises(
         MisuseError, match=r"grid = 250 m is not a multiple of the data's cell of 100 m; use 200 m or 300 m"
     ):
-        StaticGeneralisation(grid_m=250).crowds(original, shoal.Run())
+        StaticGeneralization(grid_m=250).crowds(original, shoal.Run())
     with pytest.raises(
         MisuseError, match=r"slot = 30 s is not a multiple of the data's slot of 1 min; use 1 min"
     ):
-        StaticGeneralisation(slot_s=30).crowds(original, shoal.Run())
+        StaticGeneralization(slot_s=30).crowds(original, shoal.Run())
     with pytest.raises(MisuseError, match="needs at least 5 people, and the data has 4"):
-        StaticGeneralisation(k=5).crowds(original, shoal.Run())
+        StaticGeneralization(k=5).crowds(original, shoal.Run())
     with pytest.raises(MisuseError, match="grid_m = 0 must be finite"):
-        StaticGeneralisation(grid_m=0)
+        StaticGeneralization(grid_m=0)
 
 
 def test_on_the_command_line_slot_is_the_coarse_one(

@@ -18,11 +18,11 @@ from shoal.runtime.run import Run
 
 
 @pytest.mark.parametrize(
-    ("text", "metres"),
+    ("text", "meters"),
     [("500m", 500), ("2km", 2000), ("1.5 km", 1500), ("2KM", 2000), (12.5, 12.5), ("1e3m", 1000)],
 )
-def test_lengths(text: str | float, metres: float) -> None:
-    assert units.length_m(text) == metres
+def test_lengths(text: str | float, meters: float) -> None:
+    assert units.length_m(text) == meters
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("100s", 100), ("30min", 1800), ("1h", 3600), ("2d", 172800)])

@@ -110,7 +110,7 @@ def test_planar_coordinates_stay_exactly_as_given(crs: str) -> None:
     assert people.lat is None
 
 
-def test_feet_are_turned_into_metres() -> None:
+def test_feet_are_turned_into_meters() -> None:
     table = pa.table(
         {"uid": ["a", "b"], "t": [1, 2], "x": [988_000.0, 989_000.0], "y": [200_000.0, 201_000.0]}
     )

@@ -467,7 +467,7 @@ def test_what_does_not_belong_together_is_refused() -> None:
             replace(release, crs="EPSG:2154"),
             linkage,
             InputError,
-            "in the plane 'local metres', the release in 'EPSG:2154'",
+            "in the plane 'local meters', the release in 'EPSG:2154'",
         ),
         (
             original,

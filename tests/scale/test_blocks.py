@@ -58,7 +58,7 @@ def in_blocks(
 
 
 def written(path: Path, rows: Sequence[tuple[str, Any, Any, Any]]) -> Path:
-    """A file of people: id, steps of a minute, x and y in metres."""
+    """A file of people: id, steps of a minute, x and y in meters."""
     ids = [name for name, t, _, _ in rows for _ in t]
     columns = [
         np.concatenate([np.asarray(row[place], dtype=np.float64) for row in rows]) for place in (1, 2, 3)
@@ -177,7 +177,7 @@ def test_the_facts_of_the_report_are_those_of_the_whole_release(city: Path, tmp_
 
 
 def test_the_order_of_records_does_not_show_the_blocks(city: Path, tmp_path: Path) -> None:
-    """In a release ordered by block, neighbours in the file would share it nearly always.
+    """In a release ordered by block, neighbors in the file would share it nearly always.
 
     In a random order, one time in four here.
     """

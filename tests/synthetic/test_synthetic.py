@@ -20,7 +20,7 @@ from shoal.synthetic.activity import BURST_SIZE, EVENTS_PER_HOUR, RATE_SIGMA, ev
 from shoal.synthetic.coverage import Coverage, Indices, JumpLaw
 from shoal.synthetic.generator import World
 from shoal.synthetic.people import NIGHT_MIN, _outings, live
-from shoal.synthetic.stations import LAYOUTS, METRES_PER_DEGREE, lay_out_stations
+from shoal.synthetic.stations import LAYOUTS, METERS_PER_DEGREE, lay_out_stations
 
 MONDAY_S = 1_704_067_200  # 2024-01-01T00:00:00Z
 
@@ -115,9 +115,9 @@ def test_ids_say_nothing_of_places(fortnight: pa.Table) -> None:
     for uid, _, _, lon in rows:
         east.setdefault(uid, []).append(lon)
     middle = [np.median(values) for _, values in sorted(east.items())]
-    neighbours = np.corrcoef(middle[1:], middle[:-1])[0, 1]
+    neighbors = np.corrcoef(middle[1:], middle[:-1])[0, 1]
     trend = np.corrcoef(np.arange(len(middle)), middle)[0, 1]
-    assert max(abs(neighbours), abs(trend)) < 4 / np.sqrt(
+    assert max(abs(neighbors), abs(trend)) < 4 / np.sqrt(
         len(middle)
     )  # four standard errors of a correlation of nothing
 
@@ -199,7 +199,7 @@ def test_a_nation_is_wide_and_its_people_stay_mostly_near() -> None:
     gyration_km = []
     for uid in np.unique(table["uid"].to_pylist()):
         own = table.filter(pa.compute.equal(table["uid"], uid))
-        km = np.column_stack([own["lat"].to_numpy(), 0.99 * own["lon"].to_numpy()]) * METRES_PER_DEGREE / 1000
+        km = np.column_stack([own["lat"].to_numpy(), 0.99 * own["lon"].to_numpy()]) * METERS_PER_DEGREE / 1000
         gyration_km.append(np.sqrt(((km - km.mean(axis=0)) ** 2).sum(axis=1).mean()))
     assert 1 < np.median(gyration_km) < 4 < np.mean(gyration_km) < 20
 
@@ -207,7 +207,7 @@ def test_a_nation_is_wide_and_its_people_stay_mostly_near() -> None:
 def test_a_city_is_dense_downtown() -> None:
     stations = lay_out_stations("city", np.random.default_rng(1))
     x, y = stations.on_plane()
-    spacing = Coverage.of(stations).neighbour_m[:, 0]
+    spacing = Coverage.of(stations).neighbor_m[:, 0]
     r = np.hypot(x, y)
     assert 300 <= len(stations) <= 1_500
     assert 200 < np.median(spacing[r < 2_000]) < 500
@@ -259,14 +259,14 @@ def test_outings_explore_and_return_as_in_song_et_al() -> None:
     for own in visited.reshape(n, -1).tolist():
         history: list[int] = []
         for place in own:
-            favourite = max(set(history), key=lambda seen: (history.count(seen), seen), default=0)
+            favorite = max(set(history), key=lambda seen: (history.count(seen), seen), default=0)
             if history:
                 chance = 0.6 * (2 + len(set(history))) ** -0.21
                 surplus[0] += (place not in history) - chance
                 variance[0] += chance * (1 - chance)
             if place in history:
-                chance = history.count(favourite) / len(history)
-                surplus[1] += (place == favourite) - chance
+                chance = history.count(favorite) / len(history)
+                surplus[1] += (place == favorite) - chance
                 variance[1] += chance * (1 - chance)
             history.append(place)
     assert (np.abs(surplus) < 4 * np.sqrt(variance)).all()
@@ -278,7 +278,7 @@ def test_outings_explore_and_return_as_in_song_et_al() -> None:
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32), n=st.integers(2, 60))
-def test_neighbours_and_raster_are_those_of_all_pairs(seed: int, n: int) -> None:
+def test_neighbors_and_raster_are_those_of_all_pairs(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     stations = Stations(
         lat=rng.uniform(-10, 10, n), lon=rng.uniform(-10, 10, n), population=np.full(n, 1 / n)
@@ -287,9 +287,9 @@ def test_neighbours_and_raster_are_those_of_all_pairs(seed: int, n: int) -> None
     x, y = stations.on_plane()
     for i in range(n):
         distance = np.hypot(x - x[i], y - y[i])
-        order = [j for j in np.argsort(distance) if j != i][: coverage.neighbours.shape[1]]
-        assert np.allclose(distance[order], coverage.neighbour_m[i])
-        assert np.allclose(distance[coverage.neighbours[i]], coverage.neighbour_m[i])
+        order = [j for j in np.argsort(distance) if j != i][: coverage.neighbors.shape[1]]
+        assert np.allclose(distance[order], coverage.neighbor_m[i])
+        assert np.allclose(distance[coverage.neighbors[i]], coverage.neighbor_m[i])
     rows, columns = coverage.raster.shape
     for row, column in rng.integers(0, [rows, columns], (40, 2)):
         middle_x = coverage.west_m + (column + 0.5) * coverage.cell_m

@@ -1,4 +1,4 @@
-"""Station files: recognised columns, dropped rows counted by reason, and one clear line when a file cannot be used."""
+"""Station files: recognized columns, dropped rows counted by reason, and one clear line when a file cannot be used."""
 
 import gzip
 from pathlib import Path
@@ -13,7 +13,7 @@ from shoal.synthetic import Stations, read_stations, synthesize
 
 
 def lattice(n: int = 10) -> tuple[list[float], list[float]]:
-    """n x n stations a kilometre or so apart."""
+    """n x n stations a kilometer or so apart."""
     return [31 + 0.01 * (i // n) for i in range(n * n)], [121 + 0.01 * (i % n) for i in range(n * n)]
 
 
@@ -21,7 +21,7 @@ def lattice(n: int = 10) -> tuple[list[float], list[float]]:
     "names", [("lat", "lon"), ("LATITUDE", "Longitude"), ("Lat", "lng"), (" lat ", "long")]
 )
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_columns_are_recognised(tmp_path: Path, names: tuple[str, str], kind: str) -> None:
+def test_columns_are_recognized(tmp_path: Path, names: tuple[str, str], kind: str) -> None:
     lat, lon = lattice()
     path = tmp_path / f"stations.{kind}"
     if kind == "csv":
@@ -77,7 +77,7 @@ def test_a_handful_of_stations_is_enough(n: int) -> None:
     assert len(set(synthesize(50, 7, 1, stations=stations)["lat"].to_pylist())) == n
 
 
-def test_stations_across_the_date_line_are_neighbours() -> None:
+def test_stations_across_the_date_line_are_neighbors() -> None:
     lat, lon = (np.array(axis) for axis in lattice())
     lon = lon - 121 + 179.95
     stations = Stations(lat=lat, lon=np.where(lon > 180, lon - 360, lon), population=np.full(100, 0.01))

@@ -50,7 +50,7 @@ def test_a_release_that_changes_nothing_is_perfect() -> None:
         ), name
 
 
-def test_generalisation_costs_and_its_bounds_hold() -> None:
+def test_generalization_costs_and_its_bounds_hold() -> None:
     people = random_people(30, 20, seed=1)
     release, linkage = naive_release(people, k=3)
     found = {one.name: one.found for one in measure(people, release, linkage)}

@@ -46,7 +46,7 @@ def sound(city: Path) -> tuple[Path, Path]:
 def test_people_all_over_the_earth_are_refused_in_words(
     blocks: tuple[object, ...], tmp_path: Path, shoal: Shoal
 ) -> None:
-    """No plane holds the whole earth: around the point opposite its centre there is nothing."""
+    """No plane holds the whole earth: around the point opposite its center there is nothing."""
     places = np.random.default_rng(0).uniform((-80, -180), (80, 180), (8, 6, 2)).tolist()
     rows = [
         f"p{who},{1_700_000_000 + 3600 * n},{lat},{lon}"
@@ -113,8 +113,8 @@ def with_first(folder: Path, column: str, value: float) -> None:
             "manifest.json cannot be read: reading: 'not_after_s' must be a number or null",
         ),
         (
-            {"reading": {"colour": "red"}},
-            "manifest.json cannot be read: reading: 'colour' is not known to this version",
+            {"reading": {"color": "red"}},
+            "manifest.json cannot be read: reading: 'color' is not known to this version",
         ),
         ({"slot_s": 1e300}, "slot_s = 1e+300 is longer than a thousand years"),
         ({"cell_m": 1e300}, "cell_m = 1e+300 is wider than the earth"),

@@ -164,6 +164,6 @@ def test_a_release_without_records_fails_because_nothing_was_checked() -> None:
     assert "nothing-checked" in verify(original, empty).kinds
 
 
-def test_the_naive_anonymiser_makes_several_boxes() -> None:
+def test_the_naive_anonymizer_makes_several_boxes() -> None:
     release, _ = naive_release(small_city(), n_boxes=4)
     assert min(len(record) for record in rows_of(release)) >= 2

@@ -187,7 +187,7 @@ def test_a_word_of_six_letters_is_an_identifier_where_it_stands_alone() -> None:
     assert names.in_text("the abboip of abboips, <td>Roboto</td> <td>merge</td>") == 0
 
 
-def test_colours_are_no_identifiers() -> None:
+def test_colors_are_no_identifiers() -> None:
     names = Names.of(["1f77b4", "9467bd", "x-1f77b4"])
     assert names.in_text("color: #1f77b4; fill: #9467BD") == 0
     assert names.in_text("bus 1f77b4 went") == 1

@@ -21,7 +21,7 @@ def attack_noisy(
 ) -> list[Rate]:
     """Linkage by the likelihood of p noisy observations, each box taken as uniform inside, the likeliest box of a record for each.
 
-    noise_m, noise_s: standard deviations on each axis in metres, and in seconds. Observations come from inside the true cell and slot.
+    noise_m, noise_s: standard deviations on each axis in meters, and in seconds. Observations come from inside the true cell and slot.
     """
     offsets, known = draw_samples(scene.known, scene.victims, p, rng)
     slots, cells = noise_s / scene.target.grid.slot_s, noise_m / scene.target.grid.cell_m

@@ -2,7 +2,7 @@
 
 Can a person be singled out of a release, linked to it, inferred about from it.
 
-They are those of the Article 29 Working Party's Opinion 05/2014 on Anonymisation Techniques (WP 216). Each is
+They are those of the Article 29 Working Party's Opinion 05/2014 on Anonymization Techniques (WP 216). Each is
 answered by the attacks of this package that ask it, against the raw data and the release, always with the
 same people and knowledge, so that whoever has raw data, release and linkage gets the same figures again.
 """

@@ -1,6 +1,6 @@
 """What an adversary meets: records to search in, people to look for, and knowledge about them that comes from raw data.
 
-Raw samples and generalised ones are both boxes here (a raw sample is one slot of one cell), so that every attack is written once.
+Raw samples and generalized ones are both boxes here (a raw sample is one slot of one cell), so that every attack is written once.
 """
 
 from dataclasses import dataclass, field

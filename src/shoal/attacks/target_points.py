@@ -18,7 +18,7 @@ from shoal.runtime.run import Run
 class Shown:
     """Records of points.
 
-    Record r owns points offsets[r] to offsets[r + 1], in the order of time; t seconds, x and y metres, [m]
+    Record r owns points offsets[r] to offsets[r + 1], in the order of time; t seconds, x and y meters, [m]
     each.
     """
 

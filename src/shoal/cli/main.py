@@ -23,7 +23,7 @@ from shoal.version import __version__
 
 HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
 
-_HELP: Final = """Hide each traveller in the crowd: assess, anonymise and verify movement data.
+_HELP: Final = """Hide each traveller in the crowd: assess, anonymize and verify movement data.
 
 Start with `shoal demo`, or with your own file:
 

@@ -16,7 +16,7 @@ CLUSTERING: Final = ("greedy", "mdav")
 PATHS: Final = ("disjoint", "all")
 SIDES: Final = ("both", "leader")
 STREETS: Final = ("streets_nodes", "streets_edges", "streets_crs")
-HIDING: Final = ("neighbours", "clusters")
+HIDING: Final = ("neighbors", "clusters")
 DISTANCE: Final = ("lst", "edr")
 DELTA: Final = Quantity("length", lambda text: 0.0 if text in ("0", "0m") else length_m(text))
 
@@ -77,10 +77,10 @@ _OPTIONS: Final = {
         help="How much more may be learnt; tau is a multiple. [default: 30min]",
     ),
     "hiding": click.option(
-        "--hiding", type=click.Choice(HIDING), help="Among whom hiders are chosen. [default: neighbours]"
+        "--hiding", type=click.Choice(HIDING), help="Among whom hiders are chosen. [default: neighbors]"
     ),
-    "neighbourhood": click.option(
-        "--neighbourhood",
+    "neighborhood": click.option(
+        "--neighborhood",
         type=click.IntRange(min=4),
         metavar="N",
         help="People among whom hiders are looked for at first. [default: 64]",
@@ -128,7 +128,7 @@ _OPTIONS: Final = {
         "speed_m_s",
         type=float,
         metavar="M_PER_S",
-        help="A second off counts as so many metres off. [default: 1]",
+        help="A second off counts as so many meters off. [default: 1]",
     ),
     "trash": click.option(
         "--trash",
@@ -174,7 +174,7 @@ _OPTIONS: Final = {
         "both_sides",
         type=click.Choice(SIDES),
         callback=lambda _ctx, _param, value: None if value is None else value == "both",
-        help="Whose neighbouring points must stay within reach: of both who trade places, or of the leading "
+        help="Whose neighboring points must stay within reach: of both who trade places, or of the leading "
         "one. [default: both]",
     ),
     "most_off_street_m": click.option(
@@ -208,7 +208,7 @@ METHOD_OPTIONS: Final = {
         "space_cap_m",
         "time_cap_s",
     ),
-    "kte-hide": ("k", "tau_s", "epsilon_s", "hiding", "neighbourhood", "space_weight_s"),
+    "kte-hide": ("k", "tau_s", "epsilon_s", "hiding", "neighborhood", "space_weight_s"),
     "nwa": ("k", "delta_m", "pi_s", "step_s", "trash"),
     "static": ("k", "grid_m", "slot_s"),
     "w4m": ("k", "delta_m", "distance", "speed_m_s", "trash", "chunk"),

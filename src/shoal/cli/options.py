@@ -18,14 +18,14 @@ _READING_FIELDS: Final = {field.name for field in fields(Reading)}
 
 
 class Quantity(click.ParamType[float]):
-    """A number with a unit, such as 2km or 30min, as metres or seconds."""
+    """A number with a unit, such as 2km or 30min, as meters or seconds."""
 
     def __init__(self, name: str, parse: Callable[[str | float], float]) -> None:
         self.name = name
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Metres or seconds; a usage error that shows how to write it when it has no unit."""
+        """Meters or seconds; a usage error that shows how to write it when it has no unit."""
         if isinstance(value, float):
             return value
         try:
@@ -44,20 +44,20 @@ _INPUT_OPTIONS: Final = (
         "--id",
         "id",
         metavar="COLUMN",
-        help="Column of subject ids. [default: recognised, e.g. uid, user_id, id]",
+        help="Column of subject ids. [default: recognized, e.g. uid, user_id, id]",
     ),
     click.option(
         "--time",
         "time",
         metavar="COLUMN",
-        help="Column of times. [default: recognised, e.g. t, datetime, timestamp]",
+        help="Column of times. [default: recognized, e.g. t, datetime, timestamp]",
     ),
-    click.option("--lat", metavar="COLUMN", help="Column of latitudes, degrees. [default: recognised]"),
-    click.option("--lon", metavar="COLUMN", help="Column of longitudes, degrees. [default: recognised]"),
-    click.option("--x", metavar="COLUMN", help="Column of planar x (see --crs). [default: recognised]"),
-    click.option("--y", metavar="COLUMN", help="Column of planar y. [default: recognised]"),
+    click.option("--lat", metavar="COLUMN", help="Column of latitudes, degrees. [default: recognized]"),
+    click.option("--lon", metavar="COLUMN", help="Column of longitudes, degrees. [default: recognized]"),
+    click.option("--x", metavar="COLUMN", help="Column of planar x (see --crs). [default: recognized]"),
+    click.option("--y", metavar="COLUMN", help="Column of planar y. [default: recognized]"),
     click.option(
-        "--crs", metavar="CRS", help="Reference system of x and y, e.g. EPSG:2154; 'local' for plain metres."
+        "--crs", metavar="CRS", help="Reference system of x and y, e.g. EPSG:2154; 'local' for plain meters."
     ),
     click.option(
         "--person",
@@ -72,7 +72,7 @@ _INPUT_OPTIONS: Final = (
     click.option(
         "--time-unit",
         metavar="UNIT",
-        help="Of numeric times: s, ms, us, ns, or a step such as 1min. [default: recognised]",
+        help="Of numeric times: s, ms, us, ns, or a step such as 1min. [default: recognized]",
     ),
     click.option(
         "--min-samples-per-day",

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     type=click.Choice(tuple(METHOD_OPTIONS)),
     default="glove",
     show_default=True,
-    help="How to anonymise.",
+    help="How to anonymize.",
 )
 @click.option(
     "--output",
@@ -169,7 +169,7 @@ def anonymize(
                 statement=statement,
             )
             bars.say(
-                f"anonymised in {len(in_blocks.blocks)} blocks of {min(in_blocks.blocks):,} to "
+                f"anonymized in {len(in_blocks.blocks)} blocks of {min(in_blocks.blocks):,} to "
                 f"{max(in_blocks.blocks):,} people"
             )
             _print_publication(in_blocks, as_json, {"linkage": linkage})

@@ -298,7 +298,7 @@ def granularity(
 )
 @click.option(
     "--box-as",
-    type=click.Choice(("centre", "first-corner")),
+    type=click.Choice(("center", "first-corner")),
     help="Which point stands for an area and interval; must be said.",
 )
 @output_options
@@ -334,11 +334,11 @@ def _bounds(fact: dict[str, Any]) -> str:
 
 def _shown(value: float | None, unit: str) -> str:
     """A value as people write it."""
-    from shoal.report.words.wording import metres, percent, seconds
+    from shoal.report.words.wording import meters, percent, seconds
 
     if value is None:
         return "unknown"
-    return {"share": percent, "m": metres, "s": seconds}.get(unit, "{:.3f}".format)(value)
+    return {"share": percent, "m": meters, "s": seconds}.get(unit, "{:.3f}".format)(value)
 
 
 def _read_as_given(raw: str, release: Path, options: dict[str, Any], bars: Bars) -> Any:

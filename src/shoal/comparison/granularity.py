@@ -30,7 +30,7 @@ _HOUR_S: Final = 3600
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """How wide the boxes are that stand for the raw samples, metres or seconds; nan of none."""
+    """How wide the boxes are that stand for the raw samples, meters or seconds; nan of none."""
 
     mean: float
     quarter: float

@@ -1,4 +1,4 @@
-"""Which column is which: names that are recognised, names that the caller gives, and errors that say what to name."""
+"""Which column is which: names that are recognized, names that the caller gives, and errors that say what to name."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -30,7 +30,7 @@ WORDS: Final = {
     "y": "y",
     "person": "person",
 }
-RECOGNISED: Final = frozenset(name for names in NAMES.values() for name in names)
+RECOGNIZED: Final = frozenset(name for names in NAMES.values() for name in names)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class Columns:
 
 
 def find_columns(table: Table, reading: Reading) -> Columns:
-    """The columns that ``reading`` names, and the recognised ones for what it leaves open.
+    """The columns that ``reading`` names, and the recognized ones for what it leaves open.
 
     Raises InputError when one is missing or two could be meant, MisuseError when both kinds of position are
     named, or one column twice.
@@ -126,7 +126,7 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
 
 
 def _required(table: Table, role: str, given: str | None) -> str:
-    """The column of a role: the one given, or the only one whose name is recognised."""
+    """The column of a role: the one given, or the only one whose name is recognized."""
     if given is not None:
         return _named(table, given)
     candidates = _candidates(table, role)
@@ -144,7 +144,7 @@ def _required(table: Table, role: str, given: str | None) -> str:
 
 
 def _candidates(table: Table, role: str) -> list[str]:
-    """Columns whose names are recognised for a role, whatever their case and surrounding blanks."""
+    """Columns whose names are recognized for a role, whatever their case and surrounding blanks."""
     return [name for name in table.columns if name.strip().lower() in NAMES[role]]
 
 

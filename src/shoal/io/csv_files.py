@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from shoal.errors import InputError
-from shoal.io.columns import RECOGNISED
+from shoal.io.columns import RECOGNIZED
 from shoal.io.tables import Table
 
 WRONG_FIELDS: Final = "line with the wrong number of fields"
@@ -32,7 +32,7 @@ def open_table(path: Path) -> Table:
     """
     sample, whole = _beginning(path)
     header, delimiter, has_rows = _header(path.name, sample)
-    if sum(_is_number(name) for name in header) >= 2 and not RECOGNISED & {
+    if sum(_is_number(name) for name in header) >= 2 and not RECOGNIZED & {
         name.strip().lower() for name in header
     }:
         raise InputError(

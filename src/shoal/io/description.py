@@ -79,7 +79,7 @@ class Description:
             f"places: {self.places:,} different; the {TOP_PLACES} most frequent hold "
             f"{self.share_in_top_places:.1%} of all samples",
             f"grid: {grid}",
-            f"plane: {self.crs or 'local metres'}",
+            f"plane: {self.crs or 'local meters'}",
             f"rows dropped: {dropped:,}" + ":" * bool(dropped),
             *(f"  {rows:,} {reason}" for reason, rows in self.rows_dropped.items()),
             *(f"rows repaired: {rows:,} {reason}" for reason, rows in self.rows_repaired.items()),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from movingpandas import TrajectoryCollection
     from pandas import DataFrame
 
-BoxAs = Literal["centre", "first-corner"]
+BoxAs = Literal["center", "first-corner"]
 
 _WAYS: Final = get_args(BoxAs)
 
@@ -114,9 +114,9 @@ def to_movingpandas(data: Release | Trajectories, *, box_as: BoxAs | None = None
 def points_of(
     data: Release | Trajectories, box_as: BoxAs | None
 ) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
-    """(name of the subject or record, seconds, x and y in metres) of every sample.
+    """(name of the subject or record, seconds, x and y in meters) of every sample.
 
-    Raw samples stand at the centre of their cell, at the beginning of their slot. box_as: "centre" of area
+    Raw samples stand at the center of their cell, at the beginning of their slot. box_as: "center" of area
     and interval, or "first-corner" (lower left, beginning). Raises MisuseError for a release without it:
     points look exact where a box was honest.
     """
@@ -144,12 +144,12 @@ def degrees_of(
 ) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
     """(name, seconds, longitude, latitude) of every sample, as ``points_of``.
 
-    Raises MisuseError for local metres as well.
+    Raises MisuseError for local meters as well.
     """
     names, t_s, x_m, y_m = points_of(data, box_as)
     if data.crs is None:
         raise MisuseError(
-            "these data are in local metres without a reference system, so they have no latitude and "
+            "these data are in local meters without a reference system, so they have no latitude and "
             "longitude; read with --crs"
         )
     lon, lat = transform(data.crs, WGS84, x_m, y_m)

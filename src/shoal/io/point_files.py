@@ -26,7 +26,7 @@ _PREAMBLE: Final = (
     "Geolife trajectory\nWGS 84\nAltitude is in Feet\nReserved 3\n0,2,255,My Track,0,0,2,8421376\n0\n"
 )
 _HOW: Final = {
-    "centre": "Each point is the centre of an area and an interval in which the record was; nobody need "
+    "center": "Each point is the center of an area and an interval in which the record was; nobody need "
     "have been there.",
     "first-corner": "Each point is the corner and start of an area and an interval in which the record was; "
     "nobody need have been there.",
@@ -39,7 +39,7 @@ def write_points(
     """Write a new folder with a file for each person or record, named after it; returns how many files.
 
     gpx: NAME.gpx. plt: NAME/Trajectory/NAME.plt with whole seconds, as GeoLife lays them out. box_as: as for
-    ``points_of``. Raises MisuseError for a release without it, and for local metres; OutputError when the
+    ``points_of``. Raises MisuseError for a release without it, and for local meters; OutputError when the
     folder exists or cannot be written.
     """
     if how not in _WRITERS:

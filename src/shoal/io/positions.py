@@ -1,6 +1,6 @@
-"""From the coordinates of an input to one plane in metres.
+"""From the coordinates of an input to one plane in meters.
 
-Degrees, planar coordinates of a declared system, local metres.
+Degrees, planar coordinates of a declared system, local meters.
 """
 
 from typing import Final
@@ -13,7 +13,7 @@ from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
 from shoal.io.columns import Columns
 from shoal.io.values import Floats, numbers, points
 from shoal.model.intake import Reading
-from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_metres, transform
+from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
 
 LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
 FINE: Final = 1 << 30
@@ -22,8 +22,8 @@ FINE: Final = 1 << 30
 class Positions:
     """Reads and checks the positions of one input, batch after batch, and knows the plane they belong on.
 
-    crs: of the input, None = local metres. keeps_degrees: what comes out of ``read`` is (longitude,
-    latitude), still to be projected into ``plane()``; otherwise it is metres of that plane already.
+    crs: of the input, None = local meters. keeps_degrees: what comes out of ``read`` is (longitude,
+    latitude), still to be projected into ``plane()``; otherwise it is meters of that plane already.
     """
 
     def __init__(self, columns: Columns, reading: Reading, name: str) -> None:
@@ -40,12 +40,12 @@ class Positions:
             )
         if self.crs is None and reading.working_crs is not None:
             raise MisuseError(
-                "local metres cannot be projected; leave out working_crs, or say with --crs which plane x "
+                "local meters cannot be projected; leave out working_crs, or say with --crs which plane x "
                 "and y are of"
             )
         if reading.working_crs is not None and is_geographic(reading.working_crs):
             raise MisuseError(
-                f"working_crs = '{reading.working_crs}' counts in degrees; give a plane in metres, for "
+                f"working_crs = '{reading.working_crs}' counts in degrees; give a plane in meters, for "
                 "example EPSG:3035"
             )
         self._name = name
@@ -54,7 +54,7 @@ class Positions:
             reading.working_crs is None
             and not reading.snap
             and self.crs is not None
-            and is_plane_in_metres(self.crs)
+            and is_plane_in_meters(self.crs)
         ):
             self._working_crs = self.crs  # points as given keep their coordinates to the last digit
         self.keeps_degrees = self.crs is not None and not (self._working_crs == self.crs and not self.degrees)
@@ -100,14 +100,14 @@ class Positions:
             self._may_be_degrees = bool(np.abs(first).max() <= 180 and np.abs(second).max() <= 90)
 
     def plane(self) -> str | None:
-        """The text of the plane, None for local metres, once all rows have been read.
+        """The text of the plane, None for local meters, once all rows have been read.
 
         Raises InputError when planar numbers without a system look like degrees.
         """
         if self._may_be_degrees and self._rows:
             raise InputError(
                 f"x and y of {self._name} lie within -180..180 and -90..90, as degrees do; "
-                "name them with --lon and --lat, or say --crs local if they are metres"
+                "name them with --lon and --lat, or say --crs local if they are meters"
             )
         if self.crs is None or self._working_crs is not None or not self._rows:
             return self._working_crs

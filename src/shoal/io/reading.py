@@ -87,7 +87,7 @@ def read_with(source: object, reading: Reading, run: Run | None = None) -> Traje
 
 
 def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], None]) -> "Taken":
-    """Read and clean all rows, and hand them to ``keep`` part by part: unplaced, microseconds and degrees or metres.
+    """Read and clean all rows, and hand them to ``keep`` part by part: unplaced, microseconds and degrees or meters.
 
     Raises as ``read`` does, also when no row is left.
     """

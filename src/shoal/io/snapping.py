@@ -27,7 +27,7 @@ LONGEST_S: Final = 1000 * 365.25 * 86_400
 class Rows:
     """Some rows in input order: code of the subject, time, position.
 
-    First microseconds and degrees or metres, then the final units.
+    First microseconds and degrees or meters, then the final units.
 
     lat, lon: degrees exactly as given, where points stay as given and came in degrees.
     """
@@ -82,9 +82,9 @@ def put_on_plane(
     *,
     keep_degrees: bool = False,
 ) -> None:
-    """Project each part from degrees into ``plane`` (None = metres already) and snap it, in place, on all threads.
+    """Project each part from degrees into ``plane`` (None = meters already) and snap it, in place, on all threads.
 
-    Rows without an image on the plane are counted in ``dropped``. Without ``grid``: seconds and metres, and with ``keep_degrees`` the
+    Rows without an image on the plane are counted in ``dropped``. Without ``grid``: seconds and meters, and with ``keep_degrees`` the
     degrees stay beside them.
     """
 
@@ -128,9 +128,9 @@ def slots(t: Micros, slot_s: float) -> Micros:
     return np.floor(t / float(width)).astype(np.int64)
 
 
-def cells(metres: Floats, cell_m: float) -> Integers:
-    """floor(metres / cell_m)."""
-    return np.floor(metres / cell_m).astype(np.int64)
+def cells(meters: Floats, cell_m: float) -> Integers:
+    """floor(meters / cell_m)."""
+    return np.floor(meters / cell_m).astype(np.int64)
 
 
 def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:

@@ -2,7 +2,7 @@
 
 Tables of nodes and edges (Parquet, CSV, GeoDataFrames) and GraphML as OSMnx writes it.
 
-Nothing is downloaded. Columns are recognised by their usual names: nodes ``node_id``, ``osmid`` or ``id``
+Nothing is downloaded. Columns are recognized by their usual names: nodes ``node_id``, ``osmid`` or ``id``
 with ``lat, lon`` or ``x, y``; edges ``u, v`` with ``length_m`` or ``length`` and a shape in ``geometry``
 (well-known binary or text) or ``geom_lon, geom_lat``, if any.
 """

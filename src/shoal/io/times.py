@@ -1,7 +1,7 @@
 """Times of any common kind to whole microseconds since 1970-01-01 UTC, a whole column at a time.
 
 Understood: Arrow timestamps and dates, ISO 8601 text with or without a zone, and numbers, whose unit is given
-or recognised by their size. No zone means UTC.
+or recognized by their size. No zone means UTC.
 """
 
 from typing import Any, Final
@@ -46,7 +46,7 @@ class Times:
 
     The unit of numbers is decided once.
 
-    unit: "s", "ms", "us", "ns", a duration such as "1min" for counted steps, or None = recognise. naive,
+    unit: "s", "ms", "us", "ns", a duration such as "1min" for counted steps, or None = recognize. naive,
     zoned: rows read from dates and times without and with a zone.
     """
 

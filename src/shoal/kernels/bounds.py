@@ -14,8 +14,8 @@ _STEP = 8  # places or bins that are added before it is looked whether anybody i
 class Ranked(NamedTuple):
     """What the bounds need, by rank: so it is read from front to back, not here and there.
 
-    stratum: so many ranks have no one behind them who is shorter; within them, neighbours in rank are
-    neighbours in space. lengths: [n] samples of each rank. main_place, main_weight: [n] the place with most
+    stratum: so many ranks have no one behind them who is shorter; within them, neighbors in rank are
+    neighbors in space. lengths: [n] samples of each rank. main_place, main_weight: [n] the place with most
     of its samples, and how many those are. The rest: the places and bins of each rank, as in Places and
     Hours.
     """

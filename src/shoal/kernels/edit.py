@@ -1,6 +1,6 @@
 """Edit distance on real sequences (EDR): how many samples separate two trajectories, and which become which.
 
-A sample is t seconds, x and y metres; each trajectory ascends by t. Two samples match when they differ by at
+A sample is t seconds, x and y meters; each trajectory ascends by t. Two samples match when they differ by at
 most ``reach_m`` in x and in y and by at most ``reach_s`` in t. Inserting, deleting or replacing one counts 1
 (Chen, Oezsu and Oria 2005, Def. 4).
 """
@@ -93,7 +93,7 @@ def align(
     Int64 [len(at_t)], -1 = none, so that one has to be created.
 
     An optimal script of edits; among those with as few edits the one that moves the samples least, a second
-    counting ``speed_m_s`` metres; then replacing before deleting before creating, from the end.
+    counting ``speed_m_s`` meters; then replacing before deleting before creating, from the end.
     """
     m, n = len(t), len(at_t)
     step = np.empty((m + 1, n + 1), np.uint8)

@@ -47,7 +47,7 @@ def pair_stretches(a: Samples, b: Samples, scale: Scale, space: Numbers, time: N
 
 @compiled
 def tail_weight(values: Numbers) -> float:
-    """(Q99 - Q50) / (Q75 - Q50), each between its two neighbours in proportion.
+    """(Q99 - Q50) / (Q75 - Q50), each between its two neighbors in proportion.
 
     Nan where the last two are equal. Sorts ``values``.
     """
@@ -67,7 +67,7 @@ def gap_parts(
     boxes: Samples,
     offsets: Integers,
     subjects: Integers,
-    neighbours: Integers,
+    neighbors: Integers,
     scale: Scale,
     parts: Floats,
     tails: Floats,
@@ -77,10 +77,10 @@ def gap_parts(
 
     Mean costs in space and time, and the tails of both together, space, time.
 
-    boxes, offsets: raw samples of all subjects as boxes of one cell and slot; neighbours: [n, c]; longest:
+    boxes, offsets: raw samples of all subjects as boxes of one cell and slot; neighbors: [n, c]; longest:
     most samples of one subject.
     """
-    count = neighbours.shape[1]
+    count = neighbors.shape[1]
     space, time = (
         np.empty(count * longest, dtype=boxes.t_start.dtype),
         np.empty(count * longest, dtype=boxes.t_start.dtype),
@@ -89,7 +89,7 @@ def gap_parts(
         filled = 0
         parts[i] = 0.0
         for place in range(count):
-            a, b = min(i, neighbours[i, place]), max(i, neighbours[i, place])
+            a, b = min(i, neighbors[i, place]), max(i, neighbors[i, place])
             own = boxes_of(boxes, offsets[a], offsets[a + 1])
             other = boxes_of(boxes, offsets[b], offsets[b + 1])
             m = pair_stretches(own, other, scale, space[filled:], time[filled:])

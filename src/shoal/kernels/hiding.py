@@ -1,6 +1,6 @@
 """Who hides whom at the least cost.
 
-K-merge costs within a neighbourhood, and the assignment that gives everybody one hider each turn.
+K-merge costs within a neighborhood, and the assignment that gives everybody one hider each turn.
 """
 
 from typing import Final, NamedTuple
@@ -173,7 +173,7 @@ def hide_each_other(
     turns: int,
     hiders: Integers,
 ) -> int:
-    """Give every subject of a neighbourhood ``turns`` different hiders out of it, so that each hides others ``turns`` times.
+    """Give every subject of a neighborhood ``turns`` different hiders out of it, so that each hides others ``turns`` times.
 
     window: int64 [n, w] the published piece of each subject in each epoch, -1 where there is none, alike for all in which are none.
     subjects: [n]. hiders: int64 [n, turns], filled with rows, NOBODY where nobody is left who has not hidden the subject before.

@@ -27,7 +27,7 @@ class Lines(NamedTuple):
 
 
 class Queries(NamedTuple):
-    """[q] each: which line the region is, its radius in metres, and the interval in seconds."""
+    """[q] each: which line the region is, its radius in meters, and the interval in seconds."""
 
     region: Integers
     radius_m: Floats

@@ -15,7 +15,7 @@ UNSWAPPED, SWAPPED, REMOVED = 0, 1, 2
 
 
 class Locations(NamedTuple):
-    """All samples. owner: [m] whose. edge, along: [m] where on the graph, metres from the edge's end u.
+    """All samples. owner: [m] whose. edge, along: [m] where on the graph, meters from the edge's end u.
 
     x, y: [m] exact places.
     """
@@ -82,7 +82,7 @@ def settle(state: State, edge: Integers, row: int, status: int) -> None:
 
 
 @compiled
-def neighbour(locations: Locations, state: State, row: int, step: int) -> int:
+def neighbor(locations: Locations, state: State, row: int, step: int) -> int:
     """The sample before (step -1) or after (step 1) in the same trajectory that is not removed; -1 = none."""
     own = locations.owner[row]
     at = row + step
@@ -188,14 +188,14 @@ def suits(
 ) -> bool:
     """Whether leader and row may trade places.
 
-    (3) (b) to (d) of Alg. 4, and the same for the row's own neighbours if both sides count.
+    (3) (b) to (d) of Alg. 4, and the same for the row's own neighbors if both sides count.
     """
     for beside in around:
         if beside >= 0 and path_length(roads, cache, locations, state.place[beside], row) > bound_m:
             return False
     if both_sides:
         for step in (-1, 1):
-            beside = neighbour(locations, state, row, step)
+            beside = neighbor(locations, state, row, step)
             if beside >= 0 and path_length(roads, cache, locations, leader, state.place[beside]) > bound_m:
                 return False
     return True
@@ -251,7 +251,7 @@ def settle_node(
     n_places: int,
     n_touched: int,
 ) -> tuple[int, int, int]:
-    """Take the nearest node off its heap, offer what waits beside it and push its neighbours.
+    """Take the nearest node off its heap, offer what waits beside it and push its neighbors.
 
     The three sizes as they are then.
     """
@@ -290,7 +290,7 @@ def nearest_partners(
     Nodes come in the order of their distance; a sample on an edge is offered once from each end, and is final when no node that is
     still to come is nearer than it.
     """
-    around = np.array([neighbour(locations, state, leader, -1), neighbour(locations, state, leader, 1)])
+    around = np.array([neighbor(locations, state, leader, -1), neighbor(locations, state, leader, 1)])
     edges = np.full(3, -1, dtype=np.int64)
     edges[0] = locations.edge[leader]
     for i in range(2):

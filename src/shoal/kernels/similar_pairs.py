@@ -10,7 +10,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Cylinders(NamedTuple):
-    """Uncertain points, [m] each: first and last minute, centre in radians, radius."""
+    """Uncertain points, [m] each: first and last minute, center in radians, radius."""
 
     start_min: Integers
     end_min: Integers

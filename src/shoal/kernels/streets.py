@@ -13,7 +13,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class Roads(NamedTuple):
-    """A street graph for searching. u, v: [e] the ends of an edge. length: [e] metres along it.
+    """A street graph for searching. u, v: [e] the ends of an edge. length: [e] meters along it.
 
     beside_offsets: [n + 1]; node i has the edges beside[beside_offsets[i]] to beside[beside_offsets[i + 1]],
     leading to the nodes across.

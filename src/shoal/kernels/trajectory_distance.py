@@ -1,4 +1,4 @@
-"""The distance of every two trajectories under synchronisation, and shortest paths through the distance graph.
+"""The distance of every two trajectories under synchronization, and shortest paths through the distance graph.
 
 Nothing is interpolated at a stamp: between two fixes of either trajectory the difference of their places is linear in time, so its
 squares over all stamps there have a closed form in the number of these stamps and the sums of their times and squared times.
@@ -21,7 +21,7 @@ class Courses(NamedTuple):
 
     Course i owns fixes offsets[i] to offsets[i + 1], at least one.
 
-    rank: [m] which stamp a fix is at, rising in a course. x, y: [m] metres. vx, vy: [m] metres a tick until
+    rank: [m] which stamp a fix is at, rising in a course. x, y: [m] meters. vx, vy: [m] meters a tick until
     the next fix, 0 at the last.
     """
 

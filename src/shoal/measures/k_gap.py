@@ -58,7 +58,7 @@ def k_gap(
 
     Mean stretch effort to the k - 1 nearest others (Eq. 11), with its parts and tails.
 
-    trajectories: snapped, or plain arrays [m, 3] of (t, x, y) in seconds and metres, one per subject, snapped
+    trajectories: snapped, or plain arrays [m, 3] of (t, x, y) in seconds and meters, one per subject, snapped
     to 60 s and 100 m here. Raises MisuseError when k < 2 or when there are fewer than k people.
     """
     original = (
@@ -83,13 +83,13 @@ def k_gaps(
     if not ks:
         return []
     run = run or Run()
-    neighbours = _nearest_others(NearPairs(original, caps, run), max(ks) - 1)
-    return [_gap_to(original, neighbours[:, : k - 1], caps, run) for k in ks]
+    neighbors = _nearest_others(NearPairs(original, caps, run), max(ks) - 1)
+    return [_gap_to(original, neighbors[:, : k - 1], caps, run) for k in ks]
 
 
-def _gap_to(original: Trajectories, neighbours: Integers, caps: Caps, run: Run) -> KGap:
+def _gap_to(original: Trajectories, neighbors: Integers, caps: Caps, run: Run) -> KGap:
     """The k-gap of everybody to these others, nearest first: [n, k - 1]."""
-    n, k = original.n_subjects, neighbours.shape[1] + 1
+    n, k = original.n_subjects, neighbors.shape[1] + 1
     scale = caps.scale_on(original.snapped_grid())
     own = Boxes.of_samples(original.t, original.x, original.y)
     boxes = Samples(
@@ -99,7 +99,7 @@ def _gap_to(original: Trajectories, neighbours: Integers, caps: Caps, run: Run) 
 
     def part(subjects: Integers) -> None:
         gap_parts(
-            boxes, original.offsets, subjects, neighbours, scale, parts, tails, int(original.lengths.max())
+            boxes, original.offsets, subjects, neighbors, scale, parts, tails, int(original.lengths.max())
         )
 
     for _ in run.map(part, np.array_split(np.arange(n), max(n // _AT_ONCE, 1)), label="measuring the gap"):
@@ -141,12 +141,12 @@ def _nearest_others(near: NearPairs, count: int) -> Integers:
     """
     n, largest = len(near.lengths), 2 * float(near.scale.half)
     everybody, missing = np.arange(n), np.ones(n, dtype=np.bool_)
-    neighbours = np.empty((n, count), dtype=np.int64)
+    neighbors = np.empty((n, count), dtype=np.int64)
     threshold = largest * _FIRST_BAND
     while missing.any():
         found = near.nearest(everybody, count, threshold, missing)
         done = missing & (found.known == count)
-        neighbours[done] = found.partner[done]
+        neighbors[done] = found.partner[done]
         missing &= ~done
         threshold *= _GROWTH
-    return neighbours
+    return neighbors

@@ -97,7 +97,7 @@ class NearPairs:
     def _ranking(self, among: Integers, wanted: Numbers) -> tuple[Integers, int]:
         """Subjects in strata of ascending length, and how many are in a stratum.
 
-        In each, those come first whose nearest are wanted; both kinds are in tiles of neighbours by their
+        In each, those come first whose nearest are wanted; both kinds are in tiles of neighbors by their
         main places.
         """
         places = self.people.places

@@ -48,7 +48,7 @@ class Estimates:
 
 @dataclass(frozen=True, kw_only=True)
 class Region:
-    """An area in metres of the release's plane, and an interval in seconds; each half-open."""
+    """An area in meters of the release's plane, and an interval in seconds; each half-open."""
 
     x_min_m: float
     x_max_m: float
@@ -249,7 +249,7 @@ def _shares_of_zones(boxes: Boxes, grid: Grid, zones: Zones) -> Floats:
 
 
 def _share(low: Numbers, high: Numbers, edges: Floats) -> Floats:
-    """[boxes, edges - 1]: the share of each interval between neighbouring edges.
+    """[boxes, edges - 1]: the share of each interval between neighboring edges.
 
     Exactly 0 and 1 where only rounding is between.
     """

@@ -64,7 +64,7 @@ def sample_stretch(
 ) -> float:
     """Stretch effort in [0, 1] of merging two samples (Eq. 1-9).
 
-    a, b: (t, x, y) in seconds and metres, which cover one slot and cell of ``grid``, or boxes
+    a, b: (t, x, y) in seconds and meters, which cover one slot and cell of ``grid``, or boxes
     (t_start, t_end, x_min, y_min, x_max, y_max). n_a, n_b: people behind each.
     """
     return fingerprint_stretch(
@@ -83,7 +83,7 @@ def fingerprint_stretch(
 ) -> float:
     """Stretch effort in [0, 1] of merging two fingerprints (Eq. 10); with equal lengths the larger direction.
 
-    a, b: arrays [m, 3] of (t, x, y) in seconds and metres, which cover one slot and cell of ``grid`` (default
+    a, b: arrays [m, 3] of (t, x, y) in seconds and meters, which cover one slot and cell of ``grid`` (default
     60 s, 100 m), or boxes [m, 6] of (t_start, t_end, x_min, y_min, x_max, y_max), in any order. n_a, n_b:
     people behind each. Raises MisuseError on other shapes, on values that are not finite, and on an empty
     fingerprint.
@@ -102,7 +102,7 @@ def samples_of_boxes(boxes: Boxes) -> Samples:
 
 
 def trajectories_of_arrays(fingerprints: Sequence[npt.ArrayLike], grid: Grid | None = None) -> Trajectories:
-    """Snapped trajectories of plain arrays [m, 3] of (t, x, y) in seconds and metres, one array per subject, in that order."""
+    """Snapped trajectories of plain arrays [m, 3] of (t, x, y) in seconds and meters, one array per subject, in that order."""
     grid = grid or Grid()
     arrays = [_checked(fingerprint, (3,)) for fingerprint in fingerprints]
     if not arrays:

@@ -1,6 +1,6 @@
 """How far apart two trajectories are (swap-reach-locations.txt, Sec. 4.
 
-Semantics 3.1 to 3.3): synchronised, penalised for little overlap.
+Semantics 3.1 to 3.3): synchronized, penalized for little overlap.
 
 Courses that never overlap are as far apart as the shortest path between them through courses that do; where
 no path leads there is no distance. Trajectories with fewer than two different times have none to anybody.
@@ -71,7 +71,7 @@ class TrajectoryDistances:
 def trajectory_distances(
     trajectories: Trajectories, *, paths: Paths = "none", run: Run | None = None
 ) -> TrajectoryDistances:
-    """The distance of every two trajectories (Def. 12), in metres per percent of overlap.
+    """The distance of every two trajectories (Def. 12), in meters per percent of overlap.
 
     paths: "none" leaves pairs without overlap at inf; "disjoint" gives them the length of the shortest path
     and keeps the direct value of those that overlap (Def. 12 as it stands); "all" takes the shortest path

@@ -6,7 +6,7 @@ from shoal.methods.co_location.nwa import Nwa
 from shoal.methods.co_location.w4m import W4m
 from shoal.methods.glove.glove import Glove
 from shoal.methods.kte_hide.kte_hide import KteHide
-from shoal.methods.static import StaticGeneralisation
+from shoal.methods.static import StaticGeneralization
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import Claim
@@ -38,13 +38,13 @@ class Method(Protocol):
 
 
 METHODS: Final[
-    dict[str, type[Glove | KteHide | Nwa | ReachLocations | StaticGeneralisation | SwapLocations | W4m]]
+    dict[str, type[Glove | KteHide | Nwa | ReachLocations | StaticGeneralization | SwapLocations | W4m]]
 ] = {
     "glove": Glove,
     "kte-hide": KteHide,
     "nwa": Nwa,
     "reach-locations": ReachLocations,
-    "static": StaticGeneralisation,
+    "static": StaticGeneralization,
     "swap-locations": SwapLocations,
     "w4m": W4m,
 }

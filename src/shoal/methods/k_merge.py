@@ -15,10 +15,10 @@ from shoal.model.trajectories import Grid, Integers, Trajectories
 def k_merge(
     fingerprints: Trajectories | Sequence[npt.ArrayLike], grid: Grid | None = None
 ) -> tuple[npt.NDArray[Any], int]:
-    """The optimal generalised trajectory of k fingerprints, and its cost in slots times cells.
+    """The optimal generalized trajectory of k fingerprints, and its cost in slots times cells.
 
     fingerprints: Trajectories, all of whose subjects are merged, on a grid of their own; or arrays [m, 3] of
-    (t, x, y) in seconds and metres, snapped to ``grid`` (default 60 s, 100 m). Returns boxes [z, 6] of
+    (t, x, y) in seconds and meters, snapped to ``grid`` (default 60 s, 100 m). Returns boxes [z, 6] of
     (t_start, t_end, x_min, y_min, x_max, y_max) in the same units, disjoint in time. Raises MisuseError when
     one has no sample.
     """

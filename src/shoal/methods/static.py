@@ -1,4 +1,4 @@
-"""Static generalisation: one coarse grid and one slot for everybody.
+"""Static generalization: one coarse grid and one slot for everybody.
 
 Who is still alone on it is left out (kte-anonymity.txt, Sec. V-B).
 """
@@ -21,7 +21,7 @@ from shoal.units import show_m, show_s
 
 
 @dataclass(frozen=True, kw_only=True)
-class StaticGeneralisation:
+class StaticGeneralization:
     """k-anonymity of those who share all their cells of a coarse grid with k - 1 others.
 
     The rest is suppressed and counted.
@@ -88,7 +88,7 @@ class StaticGeneralisation:
             run.map(
                 lambda members: Crowd(members=members, boxes=_hulls(original, members, place)),
                 crowds,
-                label="generalising",
+                label="generalizing",
             )
         )
 

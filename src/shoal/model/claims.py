@@ -99,7 +99,7 @@ class TrajectoryPrivacy:
 class LocationPrivacy:
     """Who knows some triples of a person learns another one with probability 1 / k at most (swap-reach-locations.txt, Def. 8 and 9).
 
-    Kept by places that change hands while times stay. space_threshold_m bounds paths along streets. both_sides: the neighbours of either
+    Kept by places that change hands while times stay. space_threshold_m bounds paths along streets. both_sides: the neighbors of either
     of the two that trade stay within reach, not those of the leading one alone.
     """
 

@@ -44,12 +44,12 @@ def insist_on_types(kind: type, values: Mapping[str, Any]) -> None:
 class Reading:
     """How to read an input: everything that decides which samples come out of the same file.
 
-    id, time, lat, lon, x, y: column names, None = recognised. person: the column that names the unit of
+    id, time, lat, lon, x, y: column names, None = recognized. person: the column that names the unit of
     protection, None = the id column. per_day: each person's UTC day is a unit of its own. crs: of planar x, y
-    input; None or "local" = local metres ("local" also says that small numbers are meant). working_crs: the
-    plane to project into, None = an equal-area plane centred on the data. cell_m, slot_s: the grid; snap
+    input; None or "local" = local meters ("local" also says that small numbers are meant). working_crs: the
+    plane to project into, None = an equal-area plane centered on the data. cell_m, slot_s: the grid; snap
     False keeps points as given. time_unit: of numeric times, "s", "ms", "us", "ns" or a duration such as
-    "1min" for counted steps; None = recognised by size. not_after_s: rows later than this (seconds since
+    "1min" for counted steps; None = recognized by size. not_after_s: rows later than this (seconds since
     1970) are dropped as lying in the future, None = the end of the day of reading. min_samples_per_day:
     people with fewer samples a day, on average over the data's days, are left out (0 = nobody).
     """

@@ -110,7 +110,7 @@ def _insist_on_one_grid(original: Trajectories, release: AnyRelease) -> None:
     if isinstance(release, PointRelease):
         original.points_as_given()
         if original.crs != release.crs:
-            planes = [crs or "local metres" for crs in (original.crs, release.crs)]
+            planes = [crs or "local meters" for crs in (original.crs, release.crs)]
             raise InputError(
                 f"the raw data is in the plane '{planes[0]}', the release in '{planes[1]}'; read the raw "
                 "data as the manifest says"

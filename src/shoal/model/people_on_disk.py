@@ -114,7 +114,7 @@ class StoredPeople:
         lengths, starts = self.lengths[subjects], self.starts[subjects]
         rows = np.empty((int(lengths.sum()), 3), dtype=np.int64)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        # Neighbours in the file are read at once.
+        # Neighbors in the file are read at once.
         breaks = np.flatnonzero(starts[1:] != starts[:-1] + lengths[:-1]) + 1
         cuts = [0, *breaks.tolist(), len(subjects)] if len(subjects) else []
         with (self.folder / SAMPLES_FILE).open("rb", buffering=0) as file:

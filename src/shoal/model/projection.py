@@ -1,7 +1,7 @@
-"""Between longitude and latitude on the earth and metres on a plane, through pyproj.
+"""Between longitude and latitude on the earth and meters on a plane, through pyproj.
 
-The working plane is a Lambert azimuthal equal-area projection centred on the data (glove.txt, Sec. 3). Its
-centre is rounded to a tenth of a degree, so that the text of the projection gives away no average position.
+The working plane is a Lambert azimuthal equal-area projection centered on the data (glove.txt, Sec. 3). Its
+center is rounded to a tenth of a degree, so that the text of the projection gives away no average position.
 """
 
 from functools import lru_cache
@@ -21,7 +21,7 @@ WGS84: Final = "EPSG:4326"
 
 
 def equal_area_plane(lon_deg: Floats, lat_deg: Floats) -> str:
-    """The text of an equal-area projection in metres, centred on the middle of these positions (degrees)."""
+    """The text of an equal-area projection in meters, centered on the middle of these positions (degrees)."""
     angle = np.radians(lon_deg)
     middle_lon = np.degrees(np.arctan2(np.sin(angle).mean(), np.cos(angle).mean()))
     middle_lat = float(np.mean(lat_deg))
@@ -50,8 +50,8 @@ def is_geographic(crs: str) -> bool:
         ) from error
 
 
-def is_plane_in_metres(crs: str) -> bool:
-    """Whether a system, known to pyproj, has planar coordinates in metres, eastward and northward."""
+def is_plane_in_meters(crs: str) -> bool:
+    """Whether a system, known to pyproj, has planar coordinates in meters, eastward and northward."""
     from pyproj import CRS
 
     system = CRS.from_user_input(crs)

@@ -22,7 +22,7 @@ DEGREE_COLUMNS: Final = ("lat", "lon")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Boxes:
-    """Generalised samples, int64 [m] each.
+    """Generalized samples, int64 [m] each.
 
     [t_start, t_end) in slots, [x_min, x_max) and [y_min, y_max) in cells.
 
@@ -67,7 +67,7 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Points:
-    """Published points, float64 [m] each: t seconds, x and y metres of the plane.
+    """Published points, float64 [m] each: t seconds, x and y meters of the plane.
 
     Lat and lon degrees, or None without them.
     """
@@ -122,7 +122,7 @@ class Losses:
 class _Records:
     """What records of boxes and of points have in common.
 
-    crs: the plane of the coordinates, None = local metres. reading: how the raw input was read, so that a
+    crs: the plane of the coordinates, None = local meters. reading: how the raw input was read, so that a
     check can repeat it. publishable: False when a research seed was used.
     """
 

@@ -2,7 +2,7 @@
 
 Undirected: a way that one direction closes is open to the other.
 
-Coordinates stand as they came, with the system they are in; ``on_plane`` brings them to the metres of the
+Coordinates stand as they came, with the system they are in; ``on_plane`` brings them to the meters of the
 trajectories.
 """
 
@@ -23,7 +23,7 @@ Integers = npt.NDArray[np.int64]
 class StreetGraph:
     """n nodes, e edges.
 
-    x, y: float64 [n], metres of a plane, or longitude and latitude where crs is geographic; None = the data's
+    x, y: float64 [n], meters of a plane, or longitude and latitude where crs is geographic; None = the data's
     plane.
 
     u, v: int64 [e], the ends of each edge. length_m: float64 [e], nan = as long as its shape. shape_offsets:
@@ -98,13 +98,13 @@ class StreetGraph:
         return len(self.u)
 
     def on_plane(self, crs: str | None) -> "StreetGraph":
-        """The graph in metres of this plane, with every length known.
+        """The graph in meters of this plane, with every length known.
 
         Raises InputError when it cannot be brought there.
         """
         if self.crs is not None and crs is None:
             raise InputError(
-                f"the streets are in {self.crs} and the trajectories in local metres; say the trajectories' "
+                f"the streets are in {self.crs} and the trajectories in local meters; say the trajectories' "
                 "system with --crs"
             )
         x, y, shape_x, shape_y = self.x, self.y, self.shape_x, self.shape_y

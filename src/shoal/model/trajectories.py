@@ -23,8 +23,8 @@ Numbers = npt.NDArray[Any]
 COLUMNS: Final = {
     "t": "snapped: slots of slot_s seconds since 1970-01-01 UTC; as given: seconds since then (or since "
     "step 0)",
-    "x": "snapped: cells of cell_m metres, eastward, lower corner; as given: metres",
-    "y": "snapped: cells of cell_m metres, northward, lower corner; as given: metres",
+    "x": "snapped: cells of cell_m meters, eastward, lower corner; as given: meters",
+    "y": "snapped: cells of cell_m meters, northward, lower corner; as given: meters",
 }
 
 
@@ -32,7 +32,7 @@ COLUMNS: Final = {
 class Grid:
     """The precision of snapped data.
 
-    Square cells of ``cell_m`` metres, slots of ``slot_s`` seconds (semantics 0).
+    Square cells of ``cell_m`` meters, slots of ``slot_s`` seconds (semantics 0).
     """
 
     cell_m: float = 100.0
@@ -62,7 +62,7 @@ class Population(Protocol):
 
     @property
     def crs(self) -> str | None:
-        """The plane of x and y, None = local metres."""
+        """The plane of x and y, None = local meters."""
 
     @property
     def intake(self) -> Intake:
@@ -77,11 +77,11 @@ class Trajectories:
     """All samples of n subjects.
 
     ids: n different texts, ascending. offsets: int64 [n + 1]; subject i owns samples offsets[i] to offsets[i
-    + 1]. t, x, y: [m], int64 slots and cells when ``grid`` is set, float64 seconds and metres when it is
+    + 1]. t, x, y: [m], int64 slots and cells when ``grid`` is set, float64 seconds and meters when it is
     None; each subject's samples ascend by (t, x, y), without repeats. crs: the plane of x and y as text that
-    pyproj reads, None = local metres. input_rank: int64 [n], each subject's place in the order of first
+    pyproj reads, None = local meters. input_rank: int64 [n], each subject's place in the order of first
     appearance in the input. lat, lon: float64 [m], degrees exactly as given; None when samples are snapped or
-    came in metres. Raises MisuseError when the arrays contradict each other.
+    came in meters. Raises MisuseError when the arrays contradict each other.
     """
 
     ids: tuple[str, ...]
@@ -147,7 +147,7 @@ class Trajectories:
         """Trajectories from one row per sample in any order; exact repeats become one.
 
         ids, t, x, y: equal length. With ``grid``, t, x and y are slots and cells already; without, seconds
-        and metres.
+        and meters.
         """
         kind = np.float64 if grid is None else np.int64
         columns = [np.ascontiguousarray(column, dtype=kind) for column in (t, x, y)]
@@ -189,7 +189,7 @@ class Trajectories:
     def snapped_grid(self) -> Grid:
         """The grid.
 
-        Raises MisuseError for points as given, which assessment and the generalising methods cannot use.
+        Raises MisuseError for points as given, which assessment and the generalizing methods cannot use.
         """
         if self.grid is None:
             raise MisuseError(

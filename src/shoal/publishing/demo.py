@@ -1,6 +1,6 @@
 """The main job on data that needs no download.
 
-A synthetic city, assessed, anonymised, verified and reported on.
+A synthetic city, assessed, anonymized, verified and reported on.
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The main job in blocks: anonymise each block on its own, shuffle the records of all, verify the files, and write the folder.
+"""The main job in blocks: anonymize each block on its own, shuffle the records of all, verify the files, and write the folder.
 
 Everything finished is kept in a folder beside the release until it is done. Killed at any point, the same command continues there.
 """
@@ -161,7 +161,7 @@ def _blocks(people: StoredPeople, method: Glove, size: int, checkpoint: Checkpoi
 
 def _finish(tasks: list[BlockTask], folder: Path, engine: Engine, run: Run) -> None:
     """Have all blocks finished that are not."""
-    label = "anonymising blocks"
+    label = "anonymizing blocks"
     waiting = [task for task in tasks if not (folder / f"{name_of(task.block)}.npz").exists()]
     run.progress(label, len(tasks) - len(waiting), len(tasks))
     for done, _ in enumerate(

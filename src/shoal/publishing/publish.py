@@ -1,4 +1,4 @@
-"""The main job: anonymise, verify, report, and write a release folder, or refuse to.
+"""The main job: anonymize, verify, report, and write a release folder, or refuse to.
 
 The release is checked twice: in memory, for the verdict that manifest and report show, and once more from the
 written files, leak lint included, before the folder gets its name. What fails is not written.

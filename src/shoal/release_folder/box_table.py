@@ -2,7 +2,7 @@
 
 ``trajectory_id``, the six columns of a box, and ``geometry`` where there is a plane.
 
-Times are seconds since 1970 UTC, or since step 0; coordinates are metres of the plane, all on the grid of the
+Times are seconds since 1970 UTC, or since step 0; coordinates are meters of the plane, all on the grid of the
 release.
 """
 
@@ -32,7 +32,7 @@ _POLYGON: Final = np.dtype(
 def write_boxes(release: Release, path: Path) -> None:
     """Write the boxes as GeoParquet.
 
-    Seconds since 1970 UTC, metres of the plane, outlines in WGS 84 where there is a plane.
+    Seconds since 1970 UTC, meters of the plane, outlines in WGS 84 where there is a plane.
     """
     write_boxes_in_parts([release], path)
 
@@ -105,7 +105,7 @@ def boxes_in(table: pa.Table, grid: Grid, where: str) -> Boxes:
     for name in BOX_COLUMNS:
         with np.errstate(over="ignore"):
             exact = np.rint(
-                _seconds_or_metres(table[name]) / (grid.slot_s if name.startswith("t_") else grid.cell_m)
+                _seconds_or_meters(table[name]) / (grid.slot_s if name.startswith("t_") else grid.cell_m)
             )
         if not (np.abs(exact) < _BEYOND_ALL_BOUNDS).all():
             raise InputError(f"the column {name} of {where} holds infinite or impossibly large values")
@@ -158,7 +158,7 @@ def _outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[flo
     return column, [*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist()]
 
 
-def _seconds_or_metres(column: pa.ChunkedArray) -> Floats:
+def _seconds_or_meters(column: pa.ChunkedArray) -> Floats:
     """A column as floats; times written as timestamps by other tools count in seconds."""
     if pa.types.is_timestamp(column.type):
         column = pc.divide(column.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64()), 1e6)

@@ -1,6 +1,6 @@
 """The drawings: scatter, bar and heatmap traces only, so that a page needs neither WebGL nor any request.
 
-Colours are those of Okabe and Ito, told apart by people who see colours differently; lines differ in their
+Colors are those of Okabe and Ito, told apart by people who see colors differently; lines differ in their
 dashes too.
 """
 
@@ -23,7 +23,7 @@ from shoal.utility.vanished import Vanished
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
 FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
@@ -46,7 +46,7 @@ _DURATIONS_S: Final = (
     604800.0,
     2419200.0,
 )
-_MOST_BARS_LABELLED: Final = 16
+_MOST_BARS_LABELED: Final = 16
 _BAR_ABOVE: Final = {"orientation": "h", "thickness": 12, "len": 1.0, "y": 1.02, "yanchor": "bottom"}
 
 
@@ -95,13 +95,13 @@ def crowd_sizes(facts: ReleaseFacts) -> "Figure":
     figure.add_bar(
         x=sizes,
         y=numbers,
-        marker_color=COLOURS[0],
+        marker_color=COLORS[0],
         width=0.7,
         hovertemplate="%{y:,} crowds of %{x}<extra></extra>",
     )
     low, high = max(0.0, min(sizes) - 2.5), max(sizes) + 2.5
     figure.update_xaxes(
-        range=[low, high], tickformat="d", dtick=1 if high - low <= _MOST_BARS_LABELLED else None
+        range=[low, high], tickformat="d", dtick=1 if high - low <= _MOST_BARS_LABELED else None
     )
     figure.update_yaxes(rangemode="tozero", tickformat=",d")
     figure.update_layout(showlegend=False, margin={"t": 12})
@@ -109,7 +109,7 @@ def crowd_sizes(facts: ReleaseFacts) -> "Figure":
 
 
 def release_map(density: Density, outlines: Boxes, grid: Grid, *, projected: bool) -> "Figure":
-    """Expected boxes per square kilometre as a heat map, with the outlines of some boxes."""
+    """Expected boxes per square kilometer as a heat map, with the outlines of some boxes."""
     plane = "km (projected)" if projected else "km (local)"
     figure = _figure(f"east, {plane}", f"north, {plane}")
     window, km = density.window, grid.cell_m / 1000
@@ -142,7 +142,7 @@ def release_map(density: Density, outlines: Boxes, grid: Grid, *, projected: boo
         x=x,
         y=y,
         mode="lines",
-        line={"color": COLOURS[1], "width": 0.8},
+        line={"color": COLORS[1], "width": 0.8},
         opacity=0.6,
         hoverinfo="skip",
         name="some boxes",
@@ -201,7 +201,7 @@ def vanished_by_hour(vanished: Vanished) -> "Figure":
     figure.add_bar(
         x=list(range(24)),
         y=shares,
-        marker_color=COLOURS[1],
+        marker_color=COLORS[1],
         hovertemplate="%{x} to %{x}:59: about %{y:.0%}<extra></extra>",
     )
     figure.update_xaxes(range=[-0.6, 23.6], tickvals=[0, 6, 12, 18, 23])
@@ -267,10 +267,10 @@ def example_in_time(example: Example, grid: Grid) -> "Figure":
     for number, (t, _, _) in enumerate(example.members):
         row = top - 1 - number
         marker = {
-            "color": COLOURS[number % len(COLOURS)],
+            "color": COLORS[number % len(COLORS)],
             "size": 11,
             "symbol": "line-ns",
-            "line": {"color": COLOURS[number % len(COLOURS)], "width": 2},
+            "line": {"color": COLORS[number % len(COLORS)], "width": 2},
         }
         figure.add_scatter(
             x=_list((t - start + 0.5) * hours),
@@ -361,13 +361,13 @@ def _share_axis(figure: "Figure") -> None:
 
 
 def _line(number: int) -> dict[str, Any]:
-    return {"color": COLOURS[number % len(COLOURS)], "dash": DASHES[number % len(DASHES)], "width": 2.2}
+    return {"color": COLORS[number % len(COLORS)], "dash": DASHES[number % len(DASHES)], "width": 2.2}
 
 
 def _marker(number: int) -> dict[str, Any]:
     symbols = ("circle", "diamond", "square", "cross", "triangle-up", "x", "star")
     return {
-        "color": COLOURS[number % len(COLOURS)],
+        "color": COLORS[number % len(COLORS)],
         "symbol": symbols[number % len(symbols)],
         "size": 7,
         "opacity": 0.8,

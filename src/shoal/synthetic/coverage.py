@@ -10,7 +10,7 @@ from shoal.synthetic.stations import Floats, Stations
 
 Indices = npt.NDArray[np.int64]
 
-_N_NEIGHBOURS: Final = 8
+_N_NEIGHBORS: Final = 8
 _RASTER: Final = 512  # cells along the longer side
 _TILE: Final = 32  # cells along one side of the squares in which the raster is filled
 _OUTSIDE: Final = 2.0  # a point farther from its station than this many spacings lies outside the area
@@ -41,16 +41,16 @@ class JumpLaw:
 class Coverage:
     """Stations on a plane with what is looked up millions of times.
 
-    x_m, y_m: float64 [n]. neighbours: int64 [n, up to 8], the nearest others, nearest first; neighbour_m:
+    x_m, y_m: float64 [n]. neighbors: int64 [n, up to 8], the nearest others, nearest first; neighbor_m:
     their distances. spacing_m: float64 [n], mean distance to them. density: float64 [n], people per area, any
-    unit. raster: int32 [rows, columns], the nearest station to the middle of each square of cell_m metres
+    unit. raster: int32 [rows, columns], the nearest station to the middle of each square of cell_m meters
     from (west_m, south_m). reach_m: the distance from the median position within which 9 of 10 stations lie.
     """
 
     x_m: Floats
     y_m: Floats
-    neighbours: Indices
-    neighbour_m: Floats
+    neighbors: Indices
+    neighbor_m: Floats
     spacing_m: Floats
     density: Floats
     raster: npt.NDArray[np.int32]
@@ -63,14 +63,14 @@ class Coverage:
     def of(cls, stations: Stations) -> "Coverage":
         """The coverage of these stations."""
         x, y = stations.on_plane()
-        neighbours, neighbour_m = _nearest_others(x, y)
-        spacing = neighbour_m.mean(axis=1)
+        neighbors, neighbor_m = _nearest_others(x, y)
+        spacing = neighbor_m.mean(axis=1)
         cell = max(float(np.ptp(x)), float(np.ptp(y))) / (_RASTER - 1)
         return cls(
             x_m=x,
             y_m=y,
-            neighbours=neighbours,
-            neighbour_m=neighbour_m,
+            neighbors=neighbors,
+            neighbor_m=neighbor_m,
             spacing_m=spacing,
             density=stations.population / spacing**2,
             raster=_nearest_raster(x, y, cell),
@@ -81,11 +81,11 @@ class Coverage:
         )
 
     def serving(self, x: Floats, y: Floats) -> tuple[Indices, Floats]:
-        """(station, distance in metres).
+        """(station, distance in meters).
 
-        The nearest station to each point, through the raster and its neighbours.
+        The nearest station to each point, through the raster and its neighbors.
 
-        x, y: metres, equal shape. In very uneven layouts the answer can be the second nearest; nothing hangs
+        x, y: meters, equal shape. In very uneven layouts the answer can be the second nearest; nothing hangs
         on it.
         """
         rows, columns = self.raster.shape
@@ -93,7 +93,7 @@ class Coverage:
         column = np.clip((x - self.west_m) / self.cell_m, 0, columns - 1).astype(np.int64)
         station = self.raster[row, column].astype(np.int64)
         for _ in range(2):
-            candidates = np.concatenate([station[..., None], self.neighbours[station]], axis=-1)
+            candidates = np.concatenate([station[..., None], self.neighbors[station]], axis=-1)
             squared = (self.x_m[candidates] - x[..., None]) ** 2 + (self.y_m[candidates] - y[..., None]) ** 2
             best = np.argmin(squared, axis=-1)[..., None]
             station = np.take_along_axis(candidates, best, axis=-1)[..., 0]
@@ -122,25 +122,25 @@ class Coverage:
 
 
 def _nearest_others(x: Floats, y: Floats) -> tuple[Indices, Floats]:
-    """([n, k] stations, [n, k] metres).
+    """([n, k] stations, [n, k] meters).
 
     The k nearest other stations of each, k = 8 or all others when they are fewer.
     """
     n = x.size
-    k = min(_N_NEIGHBOURS, n - 1)
-    neighbours, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
+    k = min(_N_NEIGHBORS, n - 1)
+    neighbors, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
     for start in range(0, n, 256):
         own = np.arange(start, min(start + 256, n))
         squared = (x[own, None] - x) ** 2 + (y[own, None] - y) ** 2
         squared[np.arange(own.size), own] = np.inf
         nearest = np.argpartition(squared, k - 1, axis=1)[:, :k]
-        metres = np.sqrt(np.take_along_axis(squared, nearest, axis=1))
-        order = np.argsort(metres, axis=1, kind="stable")
-        neighbours[own], distances[own] = (
+        meters = np.sqrt(np.take_along_axis(squared, nearest, axis=1))
+        order = np.argsort(meters, axis=1, kind="stable")
+        neighbors[own], distances[own] = (
             np.take_along_axis(nearest, order, axis=1),
-            np.take_along_axis(metres, order, axis=1),
+            np.take_along_axis(meters, order, axis=1),
         )
-    return neighbours, distances
+    return neighbors, distances
 
 
 def _nearest_raster(x: Floats, y: Floats, cell: float) -> npt.NDArray[np.int32]:

@@ -124,12 +124,12 @@ class World:
 
         Now and then one next to the nearest, more often where they stand close.
         """
-        neighbours = self.coverage.neighbours[:, :_N_HANDOVER]
-        share = HANDOVER_SHARE * np.minimum(HANDOVER_REACH_M / self.coverage.neighbour_m[:, 0], 1.0)
+        neighbors = self.coverage.neighbors[:, :_N_HANDOVER]
+        share = HANDOVER_SHARE * np.minimum(HANDOVER_REACH_M / self.coverage.neighbor_m[:, 0], 1.0)
         handed_over = np.flatnonzero(rng.random(station.size) < share[station])
         observed = station.copy()
-        observed[handed_over] = neighbours[
-            station[handed_over], rng.integers(0, neighbours.shape[1], handed_over.size)
+        observed[handed_over] = neighbors[
+            station[handed_over], rng.integers(0, neighbors.shape[1], handed_over.size)
         ]
         return observed
 

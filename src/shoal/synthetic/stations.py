@@ -21,8 +21,8 @@ Floats = npt.NDArray[np.float64]
 Layout = Literal["nation", "city"]
 LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 
-METRES_PER_DEGREE: Final = 111_195.0  # of latitude, on a sphere of 6,371 km
-CENTRE_LAT, CENTRE_LON = (
+METERS_PER_DEGREE: Final = 111_195.0  # of latitude, on a sphere of 6,371 km
+CENTER_LAT, CENTER_LON = (
     7.0,
     -5.0,
 )  # near the longitude of UTC, so that the clock of the data is about the local one
@@ -81,7 +81,7 @@ class Stations:
         return len(self.lat)
 
     def on_plane(self) -> tuple[Floats, Floats]:
-        """(x, y) in metres about the median position.
+        """(x, y) in meters about the median position.
 
         A plain cylindrical plane, good enough to choose destinations on.
         """
@@ -91,8 +91,8 @@ class Stations:
 def lay_out_stations(layout: Layout, rng: np.random.Generator) -> Stations:
     """The stations of a made-up city or nation."""
     x, y, population = _city(CITY_RADIUS_M, rng) if layout == "city" else _nation(rng)
-    lat = np.round(CENTRE_LAT + y / METRES_PER_DEGREE, 6)
-    lon = np.round(CENTRE_LON + x / (METRES_PER_DEGREE * np.cos(np.radians(CENTRE_LAT))), 6)
+    lat = np.round(CENTER_LAT + y / METERS_PER_DEGREE, 6)
+    lon = np.round(CENTER_LON + x / (METERS_PER_DEGREE * np.cos(np.radians(CENTER_LAT))), 6)
     return Stations(lat=lat, lon=lon, population=population / population.sum())
 
 
@@ -137,8 +137,8 @@ def _city(radius_m: float, rng: np.random.Generator) -> tuple[Floats, Floats, Fl
     """
     r = np.linspace(0.0, radius_m, 2_000)
     spacing = DOWNTOWN_SPACING_M + (FRINGE_SPACING_M - DOWNTOWN_SPACING_M) * r / radius_m
-    per_metre = 2 * np.pi * r / (0.87 * spacing**2)  # a station of a triangular lattice takes 0.87 spacing^2
-    within = np.concatenate([[0.0], np.cumsum((per_metre[1:] + per_metre[:-1]) / 2 * np.diff(r))])
+    per_meter = 2 * np.pi * r / (0.87 * spacing**2)  # a station of a triangular lattice takes 0.87 spacing^2
+    within = np.concatenate([[0.0], np.cumsum((per_meter[1:] + per_meter[:-1]) / 2 * np.diff(r))])
     n = max(int(within[-1]), 3)
     k = np.arange(n) + 0.5
     at_r = np.interp(k * within[-1] / n, within, r)
@@ -151,21 +151,21 @@ def _city(radius_m: float, rng: np.random.Generator) -> tuple[Floats, Floats, Fl
 
 def _nation(rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     """(x, y, population): cities by Zipf's law, small towns, and the country between them."""
-    centres = _cities_apart(rng)
+    centers = _cities_apart(rng)
     size = 1.0 / np.arange(1, N_CITIES + 1)
     parts: list[tuple[Floats, Floats, Floats]] = []
-    for (centre_x, centre_y), relative in zip(centres, size, strict=True):
+    for (center_x, center_y), relative in zip(centers, size, strict=True):
         x, y, people = _city(CITY_RADIUS_M * np.sqrt(relative), rng)
-        parts.append((centre_x + x, centre_y + y, people / people.sum() * CITY_SHARE * relative / size.sum()))
+        parts.append((center_x + x, center_y + y, people / people.sum() * CITY_SHARE * relative / size.sum()))
     town_x, town_y = np.repeat(_in_ellipse(N_TOWNS, rng), STATIONS_PER_TOWN, axis=1)
     town_people = np.repeat(rng.lognormal(0.0, 1.0, N_TOWNS), STATIONS_PER_TOWN)
     around = TOWN_RADIUS_M * rng.standard_normal((2, town_x.size)) / 2
     parts.append((town_x + around[0], town_y + around[1], town_people / town_people.sum() * TOWN_SHARE))
     x, y = _country(rng)
     outside = np.ones(x.size, dtype=np.bool_)
-    for (centre_x, centre_y), relative in zip(centres, size, strict=True):
+    for (center_x, center_y), relative in zip(centers, size, strict=True):
         outside &= (
-            np.hypot(x - centre_x, y - centre_y) > CITY_RADIUS_M * np.sqrt(relative) + COUNTRY_SPACING_M / 3
+            np.hypot(x - center_x, y - center_y) > CITY_RADIUS_M * np.sqrt(relative) + COUNTRY_SPACING_M / 3
         )
     x, y = x[outside], y[outside]
     people = rng.lognormal(0.0, 0.8, x.size)
@@ -175,13 +175,13 @@ def _nation(rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
 
 
 def _cities_apart(rng: np.random.Generator) -> list[tuple[float, float]]:
-    """City centres at least 35 km from each other, the largest within the middle third."""
-    centres: list[tuple[float, float]] = []
-    while len(centres) < N_CITIES:
-        x, y = _in_ellipse(1, rng)[:, 0] * (0.9 if centres else 0.33)
-        if all(np.hypot(x - other_x, y - other_y) > 35_000 for other_x, other_y in centres):
-            centres.append((float(x), float(y)))
-    return centres
+    """City centers at least 35 km from each other, the largest within the middle third."""
+    centers: list[tuple[float, float]] = []
+    while len(centers) < N_CITIES:
+        x, y = _in_ellipse(1, rng)[:, 0] * (0.9 if centers else 0.33)
+        if all(np.hypot(x - other_x, y - other_y) > 35_000 for other_x, other_y in centers):
+            centers.append((float(x), float(y)))
+    return centers
 
 
 def _in_ellipse(n: int, rng: np.random.Generator) -> Floats:
@@ -202,11 +202,11 @@ def _country(rng: np.random.Generator) -> tuple[Floats, Floats]:
 
 
 def _on_plane(lat: Floats, lon: Floats) -> tuple[Floats, Floats]:
-    """Metres east and north of the median position; longitudes may cross the date line."""
+    """Meters east and north of the median position; longitudes may cross the date line."""
     east = (lon - lon[0] + 180) % 360 - 180
     east = east - np.median(east)
     middle = np.median(lat)
-    return east * METRES_PER_DEGREE * float(np.cos(np.radians(middle))), (lat - middle) * METRES_PER_DEGREE
+    return east * METERS_PER_DEGREE * float(np.cos(np.radians(middle))), (lat - middle) * METERS_PER_DEGREE
 
 
 def _on_earth(lat: Floats, lon: Floats) -> npt.NDArray[np.bool_]:

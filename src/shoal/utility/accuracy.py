@@ -72,7 +72,7 @@ class Extents:
         return self.share_within(time_s=self.grid.slot_s)
 
     def space_m(self, quantiles: npt.ArrayLike) -> Floats:
-        """The least spatial extent, metres, that at least these shares of the samples do not exceed."""
+        """The least spatial extent, meters, that at least these shares of the samples do not exceed."""
         return _quantiles(self.space_cells, self.count, quantiles) * self.grid.cell_m
 
     def time_s(self, quantiles: npt.ArrayLike) -> Floats:
@@ -81,7 +81,7 @@ class Extents:
 
     @property
     def mean_space_m(self) -> float:
-        """Mean spatial extent, metres; nan of no samples."""
+        """Mean spatial extent, meters; nan of no samples."""
         return _mean(self.space_cells, self.count) * self.grid.cell_m
 
     @property
@@ -91,7 +91,7 @@ class Extents:
 
     @property
     def median_space_m(self) -> float:
-        """Median spatial extent, metres (the lower of two); nan of no samples."""
+        """Median spatial extent, meters (the lower of two); nan of no samples."""
         return float(self.space_m(0.5))
 
     @property

@@ -12,7 +12,7 @@ from shoal.utility.measuring import Pair, Value
 
 
 def gyration_error(pair: Pair) -> Value:
-    """Median over people of |expected - true| radius of gyration, metres.
+    """Median over people of |expected - true| radius of gyration, meters.
 
     raw, minimum, expected, maximum: the mean radius. A record's bounds hold for its published samples, each
     counted once: moving them inside their boxes changes the radius by at most the root mean square of half
@@ -39,31 +39,31 @@ def gyration_error(pair: Pair) -> Value:
 
 
 def gyration_of(boxes: Boxes, cell_m: float) -> Estimates:
-    """[1] metres: root mean square distance of a record's samples from their mean.
+    """[1] meters: root mean square distance of a record's samples from their mean.
 
-    A single cell counts as its centre.
+    A single cell counts as its center.
     """
     x, y = (boxes.x_min + boxes.x_max) / 2 * cell_m, (boxes.y_min + boxes.y_max) / 2 * cell_m
     wide, tall = boxes.x_max - boxes.x_min, boxes.y_max - boxes.y_min
     square, n = float(np.var(x) + np.var(y)), len(boxes)
-    centred, freedom = (
+    centered, freedom = (
         math.sqrt(square),
         cell_m * math.sqrt(float(np.mean((wide - 1) ** 2 + (tall - 1) ** 2)) / 4),
     )
     inside = cell_m**2 * float(np.mean(wide**2 + tall**2 - 2)) / 12  # variance of a random cell of a box
     expected = math.sqrt(square + inside * (n - 1) / n)
     return Estimates(
-        minimum=np.array([max(0.0, centred - freedom)]),
+        minimum=np.array([max(0.0, centered - freedom)]),
         expected=np.array([expected]),
-        maximum=np.array([centred + freedom]),
+        maximum=np.array([centered + freedom]),
     )
 
 
 def trip_length_error(pair: Pair) -> Value:
-    """Distance (1-Wasserstein) between the distributions of lengths of all moves from one sample to the next, metres.
+    """Distance (1-Wasserstein) between the distributions of lengths of all moves from one sample to the next, meters.
 
     raw, minimum, expected, maximum: the mean length; between two boxes it runs from their gap to their farthest cells, expected between
-    their centres. A release with fewer, wider boxes has fewer and longer moves, which is part of the error. nan without moves.
+    their centers. A release with fewer, wider boxes has fewer and longer moves, which is part of the error. nan without moves.
     """
     true = trip_lengths(Boxes.of_samples(pair.original.t, pair.original.x, pair.original.y), pair.original)
     seen = trip_lengths(pair.release.boxes, pair.release)
@@ -81,12 +81,12 @@ def trip_length_error(pair: Pair) -> Value:
 
 
 def trip_lengths(boxes: Boxes, data: Release | Trajectories) -> Estimates:
-    """[moves] metres, from each box of a record to the next."""
+    """[moves] meters, from each box of a record to the next."""
     grid = data.snapped_grid() if isinstance(data, Trajectories) else data.grid
     follows = np.ones(max(len(boxes) - 1, 0), dtype=np.bool_)
     follows[data.offsets[1:-1] - 1] = False
     first, second = boxes.take(slice(0, -1)).take(follows), boxes.take(slice(1, None)).take(follows)
-    gaps, centres, spans = [], [], []
+    gaps, centers, spans = [], [], []
     for low, high in (("x_min", "x_max"), ("y_min", "y_max")):
         a0, a1, b0, b1 = (
             getattr(first, low),
@@ -95,9 +95,9 @@ def trip_lengths(boxes: Boxes, data: Release | Trajectories) -> Estimates:
             getattr(second, high) - 1,
         )
         gaps.append(np.maximum(0, np.maximum(b0 - a1, a0 - b1)))
-        centres.append((b0 + b1 - a0 - a1) / 2)
+        centers.append((b0 + b1 - a0 - a1) / 2)
         spans.append(np.maximum(b1 - a0, a1 - b0))
-    lengths = [np.asarray(np.hypot(*pair), dtype=np.float64) * grid.cell_m for pair in (gaps, centres, spans)]
+    lengths = [np.asarray(np.hypot(*pair), dtype=np.float64) * grid.cell_m for pair in (gaps, centers, spans)]
     return Estimates(minimum=lengths[0], expected=lengths[1], maximum=lengths[2])
 
 

@@ -41,7 +41,7 @@ def people_suppressed(pair: Pair) -> Value:
 
 
 def extent_space(pair: Pair) -> Value:
-    """Median dx + dy over the covered raw samples, metres."""
+    """Median dx + dy over the covered raw samples, meters."""
     return Value(value=pair.accuracy.raw.median_space_m)
 
 

@@ -33,7 +33,7 @@ _NEAR_M: Final = 200.0
 _STAY_MIN: Final = 60.0  # a point stands for the time to the next one, but for an hour at most
 
 
-def _metres(text: str | float) -> int:
+def _meters(text: str | float) -> int:
     return math.ceil(length_m(_with_unit(text, "500m")))
 
 
@@ -47,9 +47,9 @@ def _with_unit(text: str | float, example: str) -> str:
     return text
 
 
-_Radius = Annotated[int, BeforeValidator(_metres), Field(ge=SMALLEST_RADIUS_M, le=MAX_RADIUS_M)]
+_Radius = Annotated[int, BeforeValidator(_meters), Field(ge=SMALLEST_RADIUS_M, le=MAX_RADIUS_M)]
 _Gap = Annotated[int, BeforeValidator(_minutes), Field(ge=SMALLEST_GAP_MIN, le=MAX_GAP_MIN)]
-_Within = Annotated[int, BeforeValidator(_metres)]
+_Within = Annotated[int, BeforeValidator(_meters)]
 
 
 class _Part(BaseModel):
@@ -57,7 +57,7 @@ class _Part(BaseModel):
 
 
 class Blurring(_Part):
-    """How much is blurred where no rule says otherwise, metres and minutes."""
+    """How much is blurred where no rule says otherwise, meters and minutes."""
 
     radius: _Radius
     gap: _Gap
@@ -66,7 +66,7 @@ class Blurring(_Part):
 class Handling(_Part):
     """What happens to points: they are left out, or blurred by a radius or gap of their own.
 
-    within: how far from a place, metres.
+    within: how far from a place, meters.
     """
 
     drop: bool = False
@@ -185,7 +185,7 @@ def _in_words(error: Any, entries: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Circle:
-    """A place with its rule. lat, lon: degrees; within: metres."""
+    """A place with its rule. lat, lon: degrees; within: meters."""
 
     name: str
     lat_deg: float

@@ -22,12 +22,12 @@ MICRO: Final = 1_000_000
 MAX_RADIUS_M: Final = 65_535
 MAX_GAP_MIN: Final = 65_535
 MAX_MINUTE: Final = 2**32 - 1
-_ROUNDING_M: Final = 0.2  # a centre is rounded to micro-degrees: at most 0.08 m away
+_ROUNDING_M: Final = 0.2  # a center is rounded to micro-degrees: at most 0.08 m away
 
 
 @dataclass(frozen=True, order=True)
 class Cylinder:
-    """A circle of radius_m around a centre in micro-degrees, and the minutes start_min to start_min + gap_min since 1970."""
+    """A circle of radius_m around a center in micro-degrees, and the minutes start_min to start_min + gap_min since 1970."""
 
     start_min: int
     gap_min: int
@@ -158,7 +158,7 @@ def contains(cylinder: Cylinder, point: Point) -> bool:
 
 
 def _cell(point: Point, cell_m: int) -> tuple[float, float, float]:
-    """Centre of the public cell that holds the point, and the farthest that any place of the cell is from there."""
+    """Center of the public cell that holds the point, and the farthest that any place of the cell is from there."""
     height = math.degrees(cell_m / EARTH_M)
     band = min(math.floor((point.lat_deg + 90) / height), math.ceil(180 / height) - 1)
     low, high = -90 + band * height, min(90.0, -90 + (band + 1) * height)

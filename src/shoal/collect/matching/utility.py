@@ -1,4 +1,4 @@
-"""What an anonymised trajectory is worth to a collector (user-centric.txt, Eq. 1), between 0 and 1."""
+"""What an anonymized trajectory is worth to a collector (user-centric.txt, Eq. 1), between 0 and 1."""
 
 import math
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 It learns what is asked, and not by whom.
 
 Answers are signed and capped, and come from the state at the end of the day before, so that nobody can watch
-the count move when a neighbour sends. Several collectors with one database can be asked, and must agree.
+the count move when a neighbor sends. Several collectors with one database can be asked, and must agree.
 """
 
 import hashlib

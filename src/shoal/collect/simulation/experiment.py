@@ -332,7 +332,7 @@ def _release(number: int, tag: bytes, points: tuple[Cylinder, ...]) -> Release:
 def _prior(trips: Sequence[Sequence[Point]]) -> Prior:
     """Stands for public knowledge.
 
-    The cells of about a kilometre that anybody visits, and the span of all times.
+    The cells of about a kilometer that anybody visits, and the span of all times.
     """
     cells: dict[tuple[float, float], int] = {}
     for point in itertools.chain.from_iterable(trips):

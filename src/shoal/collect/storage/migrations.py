@@ -42,7 +42,7 @@ CREATE VIRTUAL TABLE IF NOT EXISTS place USING rtree(
     id, t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max,
     +record, +position, +who, +day, +start, +gap, +lat, +lon, +radius);
 """,
-    # Time first, then the point of the sphere in metres as a box of x and y and a range of z: no extension is
+    # Time first, then the point of the sphere in meters as a box of x and y and a range of z: no extension is
     # needed, and poles and the antimeridian are places like any other.
     postgres="""
 CREATE TABLE place (

@@ -289,7 +289,7 @@ def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:
 
 
 def _for_postgres(box: tuple[float, ...]) -> tuple[float, ...]:
-    """The same bounds: whole minutes outwards, a box of x and y, whole metres of z outwards."""
+    """The same bounds: whole minutes outwards, a box of x and y, whole meters of z outwards."""
     t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max = box
     return (
         math.floor(t_min),

@@ -36,9 +36,9 @@ class W4m:
     whole life at constant speed between samples, compared at equal fractions of it; "edr", the number of
     edits. Whatever the distance, a member becomes the pivot of its cluster in time by an optimal script of
     edits: samples that match or are replaced move, others are created or deleted. speed_m_s: a second too
-    early or too late counts as so many metres; two samples match within delta_m on each axis and within
+    early or too late counts as so many meters; two samples match within delta_m on each axis and within
     delta_m / speed_m_s in time. trash: the share of people that may be left out. chunk: people of one
-    neighbourhood that are clustered on their own (W4M-LC), 0 = all at once.
+    neighborhood that are clustered on their own (W4M-LC), 0 = all at once.
     """
 
     takes_points: ClassVar[bool] = True
@@ -94,7 +94,7 @@ class W4m:
         """
         need_people(original, self.k)
         chunks = list(
-            _neighbourhoods(original, np.arange(original.n_subjects), self.chunk or original.n_subjects)
+            _neighborhoods(original, np.arange(original.n_subjects), self.chunk or original.n_subjects)
         )
         groups: list[tuple[int, Integers]] = []
         for done, chunk in enumerate(chunks):
@@ -107,7 +107,7 @@ class W4m:
         return list(run.map(lambda group: self._edit(original, *group), groups, label="editing"))
 
     def distances(self, people: Trajectories, run: Run) -> Floats:
-        """[n, n] how unlike people are: metres by LST, edits by EDR."""
+        """[n, n] how unlike people are: meters by LST, edits by EDR."""
         if self.distance == "lst":
             return root_mean_square_distances(_lives(people, self.speed_m_s))
         counts = np.zeros((people.n_subjects, people.n_subjects), dtype=np.int64)
@@ -140,7 +140,7 @@ class W4m:
 
 
 def _lives(people: Trajectories, speed_m_s: float) -> Floats:
-    """[n, 256, 3]: x, y and time (in metres) of everybody at equal fractions of the own life, at constant speed between samples."""
+    """[n, 256, 3]: x, y and time (in meters) of everybody at equal fractions of the own life, at constant speed between samples."""
     lives = np.empty((people.n_subjects, _FRACTIONS, 3))
     for row, (t, x, y) in enumerate(people):
         moments, first = np.unique(t, return_index=True)
@@ -151,7 +151,7 @@ def _lives(people: Trajectories, speed_m_s: float) -> Floats:
     return lives
 
 
-def _neighbourhoods(original: Trajectories, people: Integers, most: int) -> Iterator[Integers]:
+def _neighborhoods(original: Trajectories, people: Integers, most: int) -> Iterator[Integers]:
     """Parts of at most ``most`` people, ascending, by halving at the median of their middles along the longer side."""
     middles = np.stack(
         [

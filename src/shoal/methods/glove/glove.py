@@ -29,7 +29,7 @@ LEFTOVER: Final[tuple[str, ...]] = get_args(Leftover)
 
 @dataclass(frozen=True, kw_only=True)
 class Glove:
-    """Full-length k-anonymity by specialised generalisation.
+    """Full-length k-anonymity by specialized generalization.
 
     k: smallest crowd. suppress_space_m, suppress_time_s: boxes with a larger extent (dx + dy; duration) are
     dropped after each merge and once more from the finished record (Sec. 7.1); None keeps all. generalize:

@@ -35,7 +35,7 @@ def unite_overlaps(boxes: Boxes) -> Boxes:
 def split_at_overlaps(boxes: Boxes) -> Boxes:
     """Time cut wherever a box begins or ends; each piece covers the area of all boxes that span it.
 
-    A piece may hold no raw sample of a member, so this reading is not truthful. Neighbouring pieces of one
+    A piece may hold no raw sample of a member, so this reading is not truthful. Neighboring pieces of one
     area become one.
     """
     ordered = boxes.sorted()

@@ -21,7 +21,7 @@ from shoal.runtime.run import Run
 
 UNPUBLISHED = 0
 WINDOWS_A_PART: Final = 48  # kept at once: seconds of work among many people
-_LARGEST_NEIGHBOURHOOD = 512
+_LARGEST_NEIGHBORHOOD = 512
 _NODES_AT_ONCE = 8
 _LABEL: Final = "choosing hiders"
 
@@ -42,16 +42,16 @@ class Window:
 class Search:
     """Where hiders are looked for.
 
-    neighbourhood: people at first; space_weight: slots that one cell of a pair's hull counts besides.
+    neighborhood: people at first; space_weight: slots that one cell of a pair's hull counts besides.
     """
 
-    neighbourhood: int
+    neighborhood: int
     space_weight: int
 
 
 @dataclass
 class _Node:
-    """A neighbourhood: rows of one window that may hide each other, and the larger one that it was cut from."""
+    """A neighborhood: rows of one window that may hide each other, and the larger one that it was cut from."""
 
     rows: Integers
     parent: "_Node | None"
@@ -169,7 +169,7 @@ def _assign(
     hiders = np.full((len(subjects), k - 1), NOBODY, dtype=np.int64)
     places = _mean_places(epochs, table)
     waiting = [
-        leaf for rows in _sets(pattern) for leaf in _leaves(_Node(rows, None), places, search.neighbourhood)
+        leaf for rows in _sets(pattern) for leaf in _leaves(_Node(rows, None), places, search.neighborhood)
     ]
     past = Past(memory.hiders, memory.count)
 
@@ -193,7 +193,7 @@ def _assign(
             pass
         larger: dict[int, _Node] = {}
         for node in waiting:
-            if node.missing and node.parent is not None and len(node.parent.rows) <= _LARGEST_NEIGHBOURHOOD:
+            if node.missing and node.parent is not None and len(node.parent.rows) <= _LARGEST_NEIGHBORHOOD:
                 larger[id(node.parent)] = node.parent
         for node in waiting:
             hiders[node.rows] = np.where(node.hiders == NOBODY, NOBODY, node.rows[node.hiders])
@@ -210,7 +210,7 @@ def _published_in(epochs: Epochs, states: Integers, at: int) -> tuple[Integers, 
 
 
 def _lies_in_another(node: _Node, others: dict[int, _Node]) -> bool:
-    """Whether a larger neighbourhood is solved at the same time, whose answer for these rows would be torn apart by this one's."""
+    """Whether a larger neighborhood is solved at the same time, whose answer for these rows would be torn apart by this one's."""
     while node.parent is not None:
         node = node.parent
         if id(node) in others:
@@ -241,17 +241,17 @@ def _mean_places(epochs: Epochs, table: Integers) -> Integers:
     )
 
 
-def _leaves(node: _Node, places: Integers, neighbourhood: int) -> Iterator[_Node]:
-    """The node cut in halves until no part has more than ``neighbourhood`` rows."""
-    if len(node.rows) <= neighbourhood:
+def _leaves(node: _Node, places: Integers, neighborhood: int) -> Iterator[_Node]:
+    """The node cut in halves until no part has more than ``neighborhood`` rows."""
+    if len(node.rows) <= neighborhood:
         yield node
         return
     for part in _halves(node.rows, places):
-        yield from _leaves(_Node(part, node), places, neighbourhood)
+        yield from _leaves(_Node(part, node), places, neighborhood)
 
 
 def halved(rows: Integers, places: Integers, most: int) -> Iterator[Integers]:
-    """Neighbourhoods of at most ``most`` rows; places: [n, 2] in cells, of all rows."""
+    """Neighborhoods of at most ``most`` rows; places: [n, 2] in cells, of all rows."""
     if len(rows) <= most:
         yield rows
         return

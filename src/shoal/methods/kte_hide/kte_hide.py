@@ -21,7 +21,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import show_s
 
-Hiding = Literal["neighbours", "clusters"]
+Hiding = Literal["neighbors", "clusters"]
 HIDING: Final[tuple[str, ...]] = get_args(Hiding)
 
 _PIECES_AT_ONCE: Final = 4096
@@ -34,7 +34,7 @@ class KteHide:
     k: records that fit whatever an attacker has seen in tau_s seconds, a multiple of epsilon_s, the length of
     an epoch. Windows of tau + epsilon begin at every epoch; in each, k - 1 others with samples in the same
     epochs hide each subject, with hiding "clusters" only such as share its spectral clusters in all of them
-    (Alg. 2), with "neighbours" any; the cheapest ones in a neighbourhood of up to ``neighbourhood`` people at
+    (Alg. 2), with "neighbors" any; the cheapest ones in a neighborhood of up to ``neighborhood`` people at
     first, and none of them twice. space_weight_s: the cost of a pair is that of k-merge, and besides the
     sides of their hull (dx + dy) as if they lasted so long; 0 is the paper's cost. Data no longer than one
     window is a single epoch: the special case of k-anonymity.
@@ -44,17 +44,17 @@ class KteHide:
     k: int = 2
     tau_s: float = 1800.0
     epsilon_s: float = 1800.0
-    hiding: Hiding = "neighbours"
-    neighbourhood: int = 64
+    hiding: Hiding = "neighbors"
+    neighborhood: int = 64
     space_weight_s: float = 4 * 3600.0
 
     def __post_init__(self) -> None:
         self.claim()
         if self.hiding not in HIDING:
             raise MisuseError(f"hiding = '{self.hiding}' is not known; choose one of {', '.join(HIDING)}")
-        if self.neighbourhood < 2 * self.k:
+        if self.neighborhood < 2 * self.k:
             raise MisuseError(
-                f"neighbourhood = {self.neighbourhood} leaves no choice among {self.k} people; choose at "
+                f"neighborhood = {self.neighborhood} leaves no choice among {self.k} people; choose at "
                 f"least {2 * self.k}"
             )
 
@@ -85,7 +85,7 @@ class KteHide:
         states = (
             spectral_states(epochs, self.k, run) if apart else np.ones(len(epochs.subject), dtype=np.int64)
         )
-        search = Search(self.neighbourhood, round(self.space_weight_s / original.snapped_grid().slot_s))
+        search = Search(self.neighborhood, round(self.space_weight_s / original.snapped_grid().slot_s))
         windows = choose_hiders(epochs, states, self.k, search, run)
         crowds = list(generalize(epochs, states, windows, run))
         if not crowds:
@@ -138,7 +138,7 @@ def generalize(epochs: Epochs, states: Integers, windows: list[Window], run: Run
         generalize_pieces(epochs.pieces, chosen[own], ends, guests, room[own], boxes, counts[own])
 
     cuts = [*range(0, len(chosen), _PIECES_AT_ONCE), len(chosen)]
-    for _ in run.map(merge, list(pairwise(cuts)), label="generalising"):
+    for _ in run.map(merge, list(pairwise(cuts)), label="generalizing"):
         pass
     filled = np.arange(len(boxes)) - np.repeat(room[:-1], np.diff(room)) < np.repeat(counts, np.diff(room))
     owner = np.repeat(epochs.subject[chosen], np.diff(room))[filled]

@@ -4,7 +4,7 @@ Clusters of each epoch's subjects by their k-merge costs (kte-anonymity.txt, Alg
 
 The paper leaves the number of clusters open. Here it follows from the data: a cluster is made so large that,
 were everybody to stay in one cluster, twice as many of it as hide one person are active in all epochs of a
-window. Costs are computed, and clusters sought, within blocks of neighbours of at most a few hundred people,
+window. Costs are computed, and clusters sought, within blocks of neighbors of at most a few hundred people,
 so that no matrix grows with the square of the data.
 """
 

@@ -34,8 +34,8 @@ class ReachLocations:
     Every published place is a true place, every time a true time of its record's subject.
 
     k: points in a swap set. time_threshold_s: R^t. space_threshold_m: R^s, the longest path along the streets
-    between points of a set and from those to the neighbours of who takes them. both_sides: also for the other
-    one's neighbours, not only for the leader's, which is all that the paper checks. most_off_street_m: points
+    between points of a set and from those to the neighbors of who takes them. both_sides: also for the other
+    one's neighbors, not only for the leader's, which is all that the paper checks. most_off_street_m: points
     farther from every street are left out and counted. streets: the graph.
     """
 

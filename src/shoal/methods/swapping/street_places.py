@@ -14,8 +14,8 @@ _PIECES_PER_CELL = 2.0
 class Placed:
     """Where points lie on the graph.
 
-    edge: int64 [m], -1 = farther from every edge than allowed. along: [m] metres from its end u. away: [m]
-    metres off it.
+    edge: int64 [m], -1 = farther from every edge than allowed. along: [m] meters from its end u. away: [m]
+    meters off it.
     """
 
     edge: Integers
@@ -66,7 +66,7 @@ def place_points(streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> P
 
 
 def roads_of(streets: StreetGraph) -> Roads:
-    """The graph as rows of neighbours; an edge from a node to itself leads nowhere new."""
+    """The graph as rows of neighbors; an edge from a node to itself leads nowhere new."""
     ends = np.concatenate([streets.u, streets.v])
     order = np.argsort(ends, kind="stable")
     edges = np.tile(np.arange(streets.n_edges), 2)

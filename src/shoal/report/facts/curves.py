@@ -29,7 +29,7 @@ class Curve:
 
 
 def curve_of_people(values: Floats) -> Curve:
-    """The distribution of one value per person, each point the mean of at least ten neighbours in order.
+    """The distribution of one value per person, each point the mean of at least ten neighbors in order.
 
     Nan is left out.
 
@@ -46,7 +46,7 @@ def curve_of_people(values: Floats) -> Curve:
 
 
 def curve_of_extents(extents: Extents, *, spatial: bool) -> Curve:
-    """The distribution of dx + dy in metres, or of durations in seconds, over samples, in 200 quantiles.
+    """The distribution of dx + dy in meters, or of durations in seconds, over samples, in 200 quantiles.
 
     Empty of no samples.
     """

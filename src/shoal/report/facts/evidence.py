@@ -56,7 +56,7 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True)
 class VanishedPlace:
-    """A zone: its middle in metres of the plane, the share of raw samples lost there in steps of 5 %, and the counts behind it."""
+    """A zone: its middle in meters of the plane, the share of raw samples lost there in steps of 5 %, and the counts behind it."""
 
     east_m: float
     north_m: float

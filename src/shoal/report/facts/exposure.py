@@ -12,7 +12,7 @@ from shoal.measures.k_gap import KGap
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE, Curve, curve_of_people
 from shoal.report.facts.release import GapFacts, Span, gap_facts, span_of
-from shoal.report.words.wording import metres, number, percent, seconds
+from shoal.report.words.wording import meters, number, percent, seconds
 
 Floats = npt.NDArray[np.float64]
 
@@ -114,7 +114,7 @@ def compare_tail(original: Trajectories, gap: KGap, tail: npt.NDArray[np.bool_])
             "reach",
             "spread of a person's places around their middle",
             reach_m(original),
-            metres,
+            meters,
             "they move further",
             "they move less far",
         ),
@@ -122,7 +122,7 @@ def compare_tail(original: Trajectories, gap: KGap, tail: npt.NDArray[np.bool_])
             "space",
             "how far in place each sample is from the nearest others",
             gap.space * 2 * gap.space_cap_m,
-            metres,
+            meters,
             "they are where fewer others are",
             "they are where more others are",
         ),
@@ -161,7 +161,7 @@ def compare_tail(original: Trajectories, gap: KGap, tail: npt.NDArray[np.bool_])
 
 
 def reach_m(original: Trajectories) -> Floats:
-    """float64 [n], metres: root mean square distance of each subject's samples from their mean place (radius of gyration)."""
+    """float64 [n], meters: root mean square distance of each subject's samples from their mean place (radius of gyration)."""
     starts = original.offsets[:-1]
     variance = np.zeros(original.n_subjects)
     for axis in (original.x, original.y):

@@ -18,7 +18,7 @@ from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Integers, Trajectories
 from shoal.report.facts.curves import Curve, curve_of_people, quantile_of_people
 from shoal.report.facts.density import Density, density_map, some_boxes
-from shoal.report.words.wording import metres, percent, seconds
+from shoal.report.words.wording import meters, percent, seconds
 from shoal.utility.accuracy import Accuracy, Extents, measure_accuracy
 
 _DAY_S: Final = 86_400.0
@@ -120,8 +120,8 @@ def accuracy_rows(accuracy: Accuracy) -> list[AccuracyRow]:
             lambda extents: extents.share_within(space_m=2000, time_s=7200),
             percent,
         ),
-        ("median-space", "median extent in place", lambda extents: extents.median_space_m, metres),
-        ("mean-space", "mean extent in place", lambda extents: extents.mean_space_m, metres),
+        ("median-space", "median extent in place", lambda extents: extents.median_space_m, meters),
+        ("mean-space", "mean extent in place", lambda extents: extents.mean_space_m, meters),
         ("median-time", "median extent in time", lambda extents: extents.median_time_s, seconds),
         ("mean-time", "mean extent in time", lambda extents: extents.mean_time_s, seconds),
     ]

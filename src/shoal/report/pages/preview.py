@@ -13,7 +13,7 @@ from shoal.collect.device.profile import ELSEWHERE, Applied, Profile
 from shoal.collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal.collect.roles.consent import OPEN, promise
 from shoal.errors import MisuseError
-from shoal.report.figures import COLOURS, _figure
+from shoal.report.figures import COLORS, _figure
 from shoal.report.pages.release import page
 from shoal.units import show_m, show_s
 
@@ -122,13 +122,13 @@ def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> "Figure":
         mode="lines",
         fill="toself",
         fillcolor="rgba(0,114,178,0.06)",
-        line={"color": COLOURS[0], "width": 1},
+        line={"color": COLORS[0], "width": 1},
         name="would be shared",
         hoverinfo="skip",
     )
-    for kept, name, symbol, colour in (
+    for kept, name, symbol, color in (
         (True, "your points", "circle", "#5a646e"),
-        (False, "left out", "x", COLOURS[1]),
+        (False, "left out", "x", COLORS[1]),
     ):
         points = [
             p
@@ -138,7 +138,7 @@ def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> "Figure":
         dots = [
             _km(p.lat_deg, p.lon_deg, middle) for p in points[:: max(1, math.ceil(len(points) / _MOST_DOTS))]
         ]
-        marker = {"color": colour, "symbol": symbol, "size": 6}
+        marker = {"color": color, "symbol": symbol, "size": 6}
         figure.add_scatter(
             x=[e for e, _ in dots],
             y=[n for _, n in dots],
@@ -150,7 +150,7 @@ def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> "Figure":
     for number, circle in enumerate(applied.circles):
         x, y = [], []
         _ring(x, y, _km(circle.lat_deg, circle.lon_deg, middle), circle.within_m)
-        line = {"color": COLOURS[2 + number % 4], "width": 2, "dash": "dash"}
+        line = {"color": COLORS[2 + number % 4], "width": 2, "dash": "dash"}
         figure.add_scatter(x=x, y=y, mode="lines", line=line, name=circle.name, hoverinfo="name")
     figure.update_xaxes(tickformat=",~r", nticks=6)
     figure.update_yaxes(scaleanchor="x", tickformat=",~r", nticks=6)
@@ -167,11 +167,11 @@ def _km(lat_deg: float, lon_deg: float, middle: tuple[float, float]) -> tuple[fl
     )
 
 
-def _ring(x: list[float | None], y: list[float | None], centre: tuple[float, float], radius_m: float) -> None:
+def _ring(x: list[float | None], y: list[float | None], center: tuple[float, float], radius_m: float) -> None:
     """A circle as a closed line, followed by a break."""
     for corner in range(_CORNERS + 1):
         angle = 2 * math.pi * corner / _CORNERS
-        x.append(round(centre[0] + radius_m / 1000 * math.cos(angle), 4))
-        y.append(round(centre[1] + radius_m / 1000 * math.sin(angle), 4))
+        x.append(round(center[0] + radius_m / 1000 * math.cos(angle), 4))
+        y.append(round(center[1] + radius_m / 1000 * math.sin(angle), 4))
     x.append(None)
     y.append(None)

@@ -234,7 +234,7 @@ def _templates() -> "Environment":
         wording.count,
         wording.exact,
         wording.method_name,
-        wording.metres,
+        wording.meters,
         wording.number,
         wording.percent,
         wording.seconds,

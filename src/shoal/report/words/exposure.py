@@ -8,7 +8,7 @@ from shoal.measures.k_gap import KGap
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.exposure import ExposureFacts, exposure_facts
 from shoal.report.facts.release import GapFacts
-from shoal.report.words.wording import metres, number, percent, seconds
+from shoal.report.words.wording import meters, number, percent, seconds
 
 
 def gaps_in_words(original: Trajectories, gaps: Sequence[KGap]) -> list[str]:
@@ -20,7 +20,7 @@ def gaps_in_words(original: Trajectories, gaps: Sequence[KGap]) -> list[str]:
 
 
 def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, Any]:
-    """The same for JSON: fractions, metres and seconds; null for what cannot be told.
+    """The same for JSON: fractions, meters and seconds; null for what cannot be told.
 
     Raises as gaps_in_words does.
     """
@@ -81,7 +81,7 @@ def exposure_in_words(facts: ExposureFacts) -> list[str]:
 def cost_in_words(gap: GapFacts) -> str:
     """What a k would cost, in a sentence."""
     return (
-        f"Hiding everybody among {gap.k} would cost a typical person about {metres(gap.cost_space_m)} of "
+        f"Hiding everybody among {gap.k} would cost a typical person about {meters(gap.cost_space_m)} of "
         "position "
         f"and {seconds(gap.cost_time_s)} of time per sample, on average (median {gap.k}-gap "
         f"{number(gap.median)})."

@@ -17,7 +17,7 @@ METHODS: Final = {
     "kte-hide": "kte-hide",
     "nwa": "Never Walk Alone",
     "reach-locations": "ReachLocations",
-    "static": "static generalisation",
+    "static": "static generalization",
     "swap-locations": "SwapLocations",
     "w4m": "Wait For Me",
 }
@@ -81,17 +81,16 @@ _MEANINGS: Final = {
     "leftover": "what happens to the last people, too few for a crowd of their own",
     "tau_s": "how long an attacker may have followed somebody without a gap",
     "epsilon_s": "the length of an epoch, after which other people hide somebody",
-    "hiding": "whether those who hide each other must share the clusters of all epochs, or are any "
-    "neighbours",
-    "neighbourhood": "people in one area among whom those who hide each other are looked for at first",
+    "hiding": "whether those who hide each other must share the clusters of all epochs, or are any neighbors",
+    "neighborhood": "people in one area among whom those who hide each other are looked for at first",
     "space_weight_s": "wide pairs of people cost as if they lasted so long besides",
     "delta_m": "diameter of the cylinder into which a crowd is moved",
     "pi_s": "records begin and end at multiples of this, so that people have time spans in common",
     "step_s": "the clock at which everybody is published, on straight lines between raw samples",
     "distance": "which trajectories count as similar: lives at equal fractions (lst), or few edits (edr)",
-    "speed_m_s": "metres that a second too early or too late counts as, when trajectories are compared",
+    "speed_m_s": "meters that a second too early or too late counts as, when trajectories are compared",
     "trash": "the share of people that may be left out as too unlike others",
-    "chunk": "people of one neighbourhood who are clustered on their own; 0 = all together",
+    "chunk": "people of one neighborhood who are clustered on their own; 0 = all together",
     "grid_m": "side of the coarse cells in which a crowd must agree",
     "slot_s": "length of the coarse slots in which a crowd must agree",
     "suppress_space_m": "boxes wider than this (dx + dy) are left out",
@@ -99,7 +98,7 @@ _MEANINGS: Final = {
     "space_threshold_m": "how far in space a point may be from the one that leads its swap set",
     "clustering": "how trajectories were brought together in groups of k",
     "paths": "between which trajectories the distance is a shortest path through others",
-    "both_sides": "whether both who trade places stay within reach of their neighbouring points, or the "
+    "both_sides": "whether both who trade places stay within reach of their neighboring points, or the "
     "leading one alone",
     "most_off_street_m": "points farther from every street were left out",
     "streets": "the street graph that paths were measured on",
@@ -139,7 +138,7 @@ def settings_of(release: AnyRelease) -> list[Setting]:
                 "length of the slots that times were rounded to before anything else",
             ),
         ]
-    rows.append(Setting("crs", release.crs or "none: local metres", "the plane of the published coordinates"))
+    rows.append(Setting("crs", release.crs or "none: local meters", "the plane of the published coordinates"))
     if reading.min_samples_per_day:
         rows.append(
             Setting(
@@ -215,7 +214,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %".replace(".0 %", " %")
 
 
-def metres(value: float) -> str:
+def meters(value: float) -> str:
     """A measured length to three digits."""
     return _NONE if math.isnan(value) else show_m(float(f"{value:.3g}"))
 
@@ -242,7 +241,7 @@ def show(value: float | None, unit: str) -> str:
     """A value of a metric as people write it; a dash for one that is not known."""
     known = math.nan if value is None else value
     if unit in {"share", "m", "s"}:
-        return {"share": percent, "m": metres, "s": seconds}[unit](known)
+        return {"share": percent, "m": meters, "s": seconds}[unit](known)
     return number(known)
 
 

@@ -394,7 +394,7 @@ def _followed(
     tau: int,
     backwards: bool,
 ) -> int:
-    """Slots from the interval to the last of the neighbouring samples that all candidates hold, without a gap."""
+    """Slots from the interval to the last of the neighboring samples that all candidates hold, without a gap."""
     step = -1 if backwards else 1
     i = int(
         first

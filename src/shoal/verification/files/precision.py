@@ -21,7 +21,7 @@ from shoal.release_folder.point_table import lon_lat, places_in
 Floats = npt.NDArray[np.float64]
 
 _ULPS: Final = 4  # a whole number times a cell, rounded once when written and once when read back
-_BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or metres that float64 still tells apart
+_BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or meters that float64 still tells apart
 _SAME_PLACE_M: Final = 0.001
 _OUTLINE_DEG: Final = 1e-9  # a tenth of a millimetre; projections differ less between machines
 _BOXES_AT_ONCE: Final = 1 << 18
@@ -96,7 +96,7 @@ def point_findings(table: pa.Table, points: Points, crs: str | None) -> Iterator
     """Findings about one points' file: its plane, its degrees and its geometry must say the same place."""
     if crs is None:
         if points.lat is not None:
-            yield Finding("finer-than-claim", "the points are in local metres and have degrees beside them")
+            yield Finding("finer-than-claim", "the points are in local meters and have degrees beside them")
         return
     places = lon_lat(points, crs)
     if points.lat is not None:
@@ -125,7 +125,7 @@ def _step(column: str, grid: Grid) -> float:
 
 
 def _values(table: pa.Table, column: str) -> Floats:
-    """A column of bounds as float64 seconds or metres."""
+    """A column of bounds as float64 seconds or meters."""
     if column not in table.column_names:
         raise InputError(f"{RELEASE_FILE} lacks the column {column}; write the release again")
     values = table[column]

@@ -21,7 +21,7 @@ _ORDINARY: Final = frozenset(
     {
         *(
             "analysis",
-            "anonymised",
+            "anonymized",
             "anonymity",
             "anonymized",
             "anonymous",
@@ -31,7 +31,7 @@ _ORDINARY: Final = frozenset(
             "document",
         ),
         *(
-            "generalised",
+            "generalized",
             "identifier",
             "identifiers",
             "localhost",
@@ -198,7 +198,7 @@ def hashes_among(ids: Iterable[str], names: Iterable[str]) -> frozenset[str]:
 
 
 def _is_part_of_number(text: str, start: int, end: int) -> bool:
-    """Whether digits at this place are a piece of a decimal fraction or a colour, where any digits come about by chance."""
+    """Whether digits at this place are a piece of a decimal fraction or a color, where any digits come about by chance."""
     before, after = text[start - 1 : start], text[end : end + 2]
     if before == "#":
         return end - start in {6, 8} and _HEX.fullmatch(text, start, end) is not None

@@ -56,7 +56,7 @@ def nearest_edges(
 @compiled
 def answer_paths(
     first: Integers,
-    neighbour: Integers,
+    neighbor: Integers,
     length: Floats,
     bound_m: float,
     query_offsets: Integers,
@@ -70,10 +70,10 @@ def answer_paths(
 ) -> None:
     """Lower found [q] to the path lengths of questions that start through each node, as far as the bound.
 
-    first: [n + 1], node i has neighbour[first[i]] to neighbour[first[i + 1]] at length. Node i is asked
-    query[query_offsets[i]] to query[query_offsets[i + 1]]: question number, with to_source metres from the
+    first: [n + 1], node i has neighbor[first[i]] to neighbor[first[i + 1]] at length. Node i is asked
+    query[query_offsets[i]] to query[query_offsets[i + 1]]: question number, with to_source meters from the
     node to the start. end_u, end_v, to_u, to_v: [q], the nodes at both ends of the goal's edge and the goal's
-    metres from them.
+    meters from them.
     """
     distance = np.full(len(first) - 1, np.inf)
     for source in range(len(first) - 1):
@@ -88,9 +88,9 @@ def answer_paths(
                 continue
             for i in range(first[node], first[node + 1]):
                 there = here + length[i]
-                if there <= bound_m and there < distance[neighbour[i]]:
-                    distance[neighbour[i]] = there
-                    heapq.heappush(waiting, (there, neighbour[i]))
+                if there <= bound_m and there < distance[neighbor[i]]:
+                    distance[neighbor[i]] = there
+                    heapq.heappush(waiting, (there, neighbor[i]))
         for place in range(query_offsets[source], query_offsets[source + 1]):
             q = query[place]
             onward = min(distance[end_u[q]] + to_u[q], distance[end_v[q]] + to_v[q])

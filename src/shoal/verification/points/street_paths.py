@@ -122,7 +122,7 @@ def path_findings(
     notes.append(
         f"{np.count_nonzero(too_long[n:]):,} of {len(step):,} published steps are longer along the streets "
         "than the space threshold: "
-        "neighbours that were removed, or traded on, later are not looked at again"
+        "neighbors that were removed, or traded on, later are not looked at again"
     )
 
 
