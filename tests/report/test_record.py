@@ -69,7 +69,7 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
     records = [release.record(r) for r in range(release.n_records)]
     sizes = Counter(Counter(np.column_stack(boxes.columns()).tobytes() for boxes in records).values())
     losses, n, m = manifest.losses, original.n_subjects, original.n_samples
-    grid = release.grid
+    grid = release.snapped_grid()
     found: dict[str, float] = {
         **dict.fromkeys(("records", "records-to-check"), manifest.n_records),
         **dict.fromkeys(("boxes", "boxes-in-all", "map-boxes"), manifest.n_samples),
@@ -103,6 +103,7 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
         if len(sizes) > 12:
             found["larger-sizes"] = len(sizes) - 12
     else:
+        assert isinstance(release.claim, shoal.KteAnonymity)
         found |= {"k-in-verdict": k, "tau": release.claim.tau_s, "epsilon": release.claim.epsilon_s}
     found |= gaps_of(original, {2, 5, k})
     accuracy = measure_accuracy(original, release, linkage)
@@ -183,7 +184,7 @@ def lost_rows(
 def vanished_recomputed(
     original: Trajectories, release: shoal.Release, linkage: shoal.Linkage, *, private: bool
 ) -> dict[str, float]:
-    return vanished_of(lost_rows(original, release, linkage), release.grid.cell_m, private=private)
+    return vanished_of(lost_rows(original, release, linkage), release.snapped_grid().cell_m, private=private)
 
 
 ONLY_DRAWN = {
@@ -284,7 +285,7 @@ def test_every_drawing_is_of_these_numbers(published: tuple[Trajectories, Path])
         sizes = Counter(Counter(records).values())
         line("crowd-sizes", 0, sorted(sizes), [sizes[size] for size in sorted(sizes)])
     if release.losses.samples_suppressed:
-        check_vanished_drawings(drawn, lost_rows(original, release, linkage), release.grid.cell_m)
+        check_vanished_drawings(drawn, lost_rows(original, release, linkage), release.snapped_grid().cell_m)
         seen |= {"vanished-hour", "vanished-place"}
     heat = drawn["map"][0]
     step_km = heat["dx"]

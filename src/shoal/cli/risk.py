@@ -132,7 +132,6 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
 
     Each metric with its unit and the direction that is better.
     """
-    from shoal.model.release import PointRelease
     from shoal.model.trajectories import Grid
     from shoal.release_folder.folder import read_linkage
     from shoal.utility import measure as compute
@@ -141,10 +140,8 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
     with Bars(quiet=quiet) as bars:
         given, known = _read_as_given(raw, release, options, bars), read_linkage(linkage)
         published = _read_release(release, given)
-        points = (
-            measure_points(given, published, known).to_json() if isinstance(published, PointRelease) else {}
-        )
-        boxes = published.as_boxes(Grid()) if isinstance(published, PointRelease) else published
+        points = measure_points(given, published, known).to_json() if published.kind == "points" else {}
+        boxes = published.as_boxes(Grid()) if published.kind == "points" else published
         found = compute(_on_grid(given), boxes, known)
     facts = [one.to_json() for one in found]
     lines = [

@@ -20,7 +20,6 @@ import numpy as np
 from shoal.attacks import attack
 from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
-from shoal.model.release import PointRelease
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.publish import publish, write_page
@@ -217,7 +216,7 @@ def _result_of(
             tries=0,  # the study attacks it itself
         )
     given, linkage = read_any_release(place / "release"), read_linkage(place / "linkage.parquet")
-    release = given.as_boxes(published.snapped_grid()) if isinstance(given, PointRelease) else given
+    release = given.as_boxes(published.snapped_grid()) if given.kind == "points" else given
     attacks: dict[str, Any] = {}
     notes: list[str] = []
     for text, (on_grid, *as_points) in known.items():

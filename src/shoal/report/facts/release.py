@@ -147,7 +147,7 @@ def release_facts(
         rows_read=original.intake.rows_read,
         accuracy=measure_accuracy(original, release, linkage),
         crowds=dict(sorted(sizes.items())),
-        span=span_of(release.boxes.t_start, release.boxes.t_end, release.grid.slot_s),
+        span=span_of(release.boxes.t_start, release.boxes.t_end, release.snapped_grid().slot_s),
         density=density_map(release.boxes),
         outlines=some_boxes(release.boxes),
         gaps=tuple(gap_facts(original, gap) for gap in gaps),

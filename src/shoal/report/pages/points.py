@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shoal.measures.k_gap import KGap
-from shoal.model.release import PointRelease
+from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import NOTHING_STATED, Statement
@@ -22,7 +22,7 @@ from shoal.report.words import wording
 
 def points_report(
     original: Trajectories,
-    release: PointRelease,
+    release: Release,
     verdict: Verdict,
     gaps: Sequence[KGap],
     snapped: Trajectories,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.measures.k_gap import KGap
 from shoal.model.claims import KAnonymity
-from shoal.model.release import AnyRelease, Linkage, Release
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import NOTHING_STATED, Statement
@@ -105,7 +105,7 @@ def release_page(
         "spatial-accuracy": figures.spatial_accuracy(facts),
         "temporal-accuracy": figures.temporal_accuracy(facts),
         "map": figures.release_map(
-            facts.density, facts.outlines, release.grid, projected=release.crs is not None
+            facts.density, facts.outlines, release.snapped_grid(), projected=release.crs is not None
         ),
     }
     if crowds:
@@ -114,8 +114,8 @@ def release_page(
         drawings["k-gap"] = figures.gap_cdfs(facts.gaps)
     drawings |= vanished_drawings(release, evidence)
     if example is not None:
-        drawings["example-space"] = figures.example_in_space(example, release.grid)
-        drawings["example-time"] = figures.example_in_time(example, release.grid)
+        drawings["example-space"] = figures.example_in_space(example, release.snapped_grid())
+        drawings["example-time"] = figures.example_in_time(example, release.snapped_grid())
     return page(
         "release.html.j2",
         drawings,
@@ -137,7 +137,7 @@ def release_page(
     )
 
 
-def vanished_drawings(release: AnyRelease, evidence: Evidence | None) -> "dict[str, Figure]":
+def vanished_drawings(release: Release, evidence: Evidence | None) -> "dict[str, Figure]":
     """Where and when samples vanished; nothing where none did, or nobody looked."""
     if evidence is None or evidence.vanished is None or not release.losses.samples_suppressed:
         return {}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shoal.model.claims import Claim, KDeltaAnonymity, KteAnonymity, LocationPrivacy, TrajectoryPrivacy
-from shoal.model.release import AnyRelease, Release
+from shoal.model.release import Release
 from shoal.units import SECONDS, show_m, show_s
 
 METHODS: Final = {
@@ -115,7 +115,7 @@ class Setting:
     meaning: str
 
 
-def settings_of(release: AnyRelease) -> list[Setting]:
+def settings_of(release: Release) -> list[Setting]:
     """Every setting that shaped the release.
 
     How columns were named and when the file was read says nothing about it and is left out.
@@ -125,16 +125,16 @@ def settings_of(release: AnyRelease) -> list[Setting]:
         Setting(name, _shown(name, value), _MEANINGS.get(name, f"a setting of {method_name(release.method)}"))
         for name, value in release.parameters.items()
     ]
-    if isinstance(release, Release):
+    if release.kind == "boxes":
         rows += [
             Setting(
                 "cell_m",
-                show_m(release.grid.cell_m),
+                show_m(release.snapped_grid().cell_m),
                 "side of the square cells that positions were rounded to before anything else",
             ),
             Setting(
                 "slot_s",
-                show_s(release.grid.slot_s),
+                show_s(release.snapped_grid().slot_s),
                 "length of the slots that times were rounded to before anything else",
             ),
         ]
