@@ -27,14 +27,8 @@ from shoal.release_folder.folder import read_manifest, read_points
 from shoal.release_folder.statement import read_statement
 from shoal.report import points_report
 from shoal.report.facts.evidence import UTILITY_OF_POINTS, gather_evidence
-from shoal.report.words.wording import (
-    LIMITS_OF_POINTS,
-    VANISHED_OF_POINTS,
-    claim_in_words,
-    claim_name,
-    method_name,
-    settings_of,
-)
+from shoal.report.words.claims import LIMITS_OF_POINTS, VANISHED_OF_POINTS, claim_in_words, claim_name
+from shoal.report.words.settings import method_name, settings_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.utility import measure

@@ -21,8 +21,10 @@ from shoal.release_folder.statement import Statement, read_statement
 from shoal.report.facts.curves import curve_of_extents, curve_of_people
 from shoal.report.facts.evidence import UTILITY
 from shoal.report.facts.release import days_of
-from shoal.report.words.terms import METHODS_CLASSIFIED, model_of, techniques_of
-from shoal.report.words.wording import claim_in_words, claim_name, exact, method_name, settings_of
+from shoal.report.words.claims import claim_in_words, claim_name, model_of
+from shoal.report.words.numbers import exact
+from shoal.report.words.settings import method_name, settings_of
+from shoal.report.words.terms import METHODS_CLASSIFIED, techniques_of
 from shoal.runtime.randomness import Randomness
 from shoal.utility import measure
 from shoal.utility.accuracy import measure_accuracy

@@ -93,7 +93,7 @@ def attack(
     from shoal.attacks.together import attack_together
     from shoal.publishing.publish import reveal
     from shoal.release_folder.folder import read_linkage
-    from shoal.report.words.wording import percent
+    from shoal.report.words.numbers import percent
     from shoal.runtime.run import Run
 
     before = take_earlier(earlier)
@@ -331,7 +331,7 @@ def _bounds(fact: dict[str, Any]) -> str:
 
 def _shown(value: float | None, unit: str) -> str:
     """A value as people write it."""
-    from shoal.report.words.wording import meters, percent, seconds
+    from shoal.report.words.numbers import meters, percent, seconds
 
     if value is None:
         return "unknown"

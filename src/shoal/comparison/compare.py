@@ -25,7 +25,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.publishing.publish import publish, write_page
 from shoal.release_folder.folder import read_any_release, read_linkage
 from shoal.report.pages.comparison import comparison_page
-from shoal.report.words.wording import claim_name
+from shoal.report.words.claims import claim_name
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
