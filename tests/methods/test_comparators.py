@@ -1,4 +1,4 @@
-"""NWA and W4M: kernels against oracles, small examples by hand, what is counted, and input that leaves nothing."""
+"""NWA and W4M: kernels against oracles, small examples by hand, counts, input that leaves nothing."""
 
 import math
 from collections.abc import Sequence

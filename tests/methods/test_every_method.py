@@ -26,7 +26,7 @@ from small_data import population, populations
 pytestmark = pytest.mark.kernels
 
 VARIANTS: dict[str, Callable[[], Method]] = {
-    **{name: method for name, method in METHODS.items() if not method.takes_points},
+    **{name: method for name, method in METHODS.items() if method.about.publishes == "boxes"},
     "kte-hide": partial(
         shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600
     ),  # the small city has no crowd in any half hour

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import oracles
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.measures.stretch import Caps
-from shoal.methods.assembly import Crowd
+from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.glove import Glove
 from shoal.methods.glove.greedy import merge_greedily
@@ -38,7 +38,7 @@ def as_boxes(boxes: tuple[oracles.Box, ...]) -> Boxes:
 def merge_sequence(original: Trajectories, k: int) -> list[tuple[int, int]]:
     scale = Caps().scale_on(Grid())
     every = [
-        Crowd(members=np.array([i]), boxes=Boxes.of_samples(*original.samples_of(i)))
+        EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*original.samples_of(i)))
         for i in range(original.n_subjects)
     ]
     pairs = BandedPairs(original, Caps(), Run())
@@ -48,7 +48,7 @@ def merge_sequence(original: Trajectories, k: int) -> list[tuple[int, int]]:
 def assert_equals_oracle(original: Trajectories, k: int) -> None:
     sequence, groups = oracles.glove(original, k)
     assert merge_sequence(original, k) == sequence
-    crowds = Glove(k=k, generalize="reshape-final").crowds(original, Run())
+    crowds = Glove(k=k, generalize="reshape-final").classes(original, Run())
     assert sorted((tuple(crowd.members.tolist()), rows(crowd.boxes)) for crowd in crowds) == sorted(
         (g.members, g.boxes) for g in groups
     )
@@ -78,7 +78,7 @@ def test_reshape_each_equals_the_naive_version(original: Trajectories, k: int) -
     if original.n_subjects < k:
         return
     _, groups = oracles.glove(original, k, reshape_each=True)
-    crowds = Glove(k=k, generalize="reshape-each").crowds(original, Run())
+    crowds = Glove(k=k, generalize="reshape-each").classes(original, Run())
     assert sorted((tuple(c.members.tolist()), rows(c.boxes)) for c in crowds) == sorted(
         (g.members, g.boxes) for g in groups
     )
@@ -93,7 +93,7 @@ def test_nothing_depends_on_the_order_of_rows(original: Trajectories, random: ob
         ids[order].tolist(), original.t[order], original.x[order], original.y[order], grid=Grid()
     )
     for crowd, same in zip(
-        Glove(k=2).crowds(original, Run()), Glove(k=2).crowds(shuffled, Run()), strict=True
+        Glove(k=2).classes(original, Run()), Glove(k=2).classes(shuffled, Run()), strict=True
     ):
         assert np.array_equal(crowd.members, same.members)
         assert rows(crowd.boxes) == rows(same.boxes)
@@ -102,7 +102,8 @@ def test_nothing_depends_on_the_order_of_rows(original: Trajectories, random: ob
 interval_lists = st.lists(
     st.builds(
         lambda t, d, x, w, y, h: (t, t + d, x, y, x + w, y + h),
-        st.integers(0, 20), st.integers(1, 8), st.integers(0, 9), st.integers(1, 5), st.integers(0, 9), st.integers(1, 5),
+        st.integers(0, 20), st.integers(1, 8),
+        st.integers(0, 9), st.integers(1, 5), st.integers(0, 9), st.integers(1, 5),
     ),
     min_size=1,
     max_size=9,
@@ -132,7 +133,7 @@ def test_touching_is_not_overlapping() -> None:
 @given(populations(least=3, most=8))
 def test_suppression_leaves_no_box_beyond_the_thresholds(original: Trajectories) -> None:
     method = Glove(k=2, suppress_space_m=1500, suppress_time_s=3600)
-    crowds = method.crowds(original, Run())
+    crowds = method.classes(original, Run())
     for crowd in crowds:
         assert len(crowd.boxes)
         assert (

@@ -36,7 +36,7 @@ def worked_example() -> Trajectories:
 def test_the_worked_example() -> None:
     method = StaticGeneralization(k=2, grid_m=1000, slot_s=3600)
     original = worked_example()
-    (crowd,) = method.crowds(original, shoal.Run())
+    (crowd,) = method.classes(original, shoal.Run())
     assert crowd.members.tolist() == [0, 1]
     assert [column.tolist() for column in crowd.boxes.columns()] == [
         [3, 61],
@@ -72,7 +72,7 @@ def test_crowds_are_those_with_equal_coarse_samples(original: Trajectories) -> N
                 ]
             ).sorted()
     found = {
-        tuple(crowd.members.tolist()): crowd.boxes.sorted() for crowd in method.crowds(original, shoal.Run())
+        tuple(crowd.members.tolist()): crowd.boxes.sorted() for crowd in method.classes(original, shoal.Run())
     }
     assert found.keys() == wanted.keys()
     for who, boxes in found.items():
@@ -86,13 +86,13 @@ def test_what_cannot_work_is_said() -> None:
     with pytest.raises(
         MisuseError, match=r"grid = 250 m is not a multiple of the data's cell of 100 m; use 200 m or 300 m"
     ):
-        StaticGeneralization(grid_m=250).crowds(original, shoal.Run())
+        StaticGeneralization(grid_m=250).classes(original, shoal.Run())
     with pytest.raises(
         MisuseError, match=r"slot = 30 s is not a multiple of the data's slot of 1 min; use 1 min"
     ):
-        StaticGeneralization(slot_s=30).crowds(original, shoal.Run())
+        StaticGeneralization(slot_s=30).classes(original, shoal.Run())
     with pytest.raises(MisuseError, match="needs at least 5 people, and the data has 4"):
-        StaticGeneralization(k=5).crowds(original, shoal.Run())
+        StaticGeneralization(k=5).classes(original, shoal.Run())
     with pytest.raises(MisuseError, match="grid_m = 0 must be finite"):
         StaticGeneralization(grid_m=0)
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, the types of their values, and the settings file that can stand in for them."""
+"""Options that several commands share, the types of their values, and the settings file behind --config."""
 
 import tomllib
 from collections.abc import Callable, Collection, Sequence
@@ -14,7 +14,7 @@ from shoal.units import duration_s, length_m
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_READING_FIELDS: Final = {field.name for field in fields(Reading)}
+READING_FIELDS: Final = tuple(field.name for field in fields(Reading))
 
 
 class Quantity(click.ParamType[float]):
@@ -98,22 +98,18 @@ _GRID_OPTIONS: Final = (
     ),
 )
 
-STREET_OPTIONS: Final = (
-    click.option(
-        "--streets-nodes",
-        type=PATH,
-        metavar="FILE",
-        help="Street graph: its nodes (Parquet, CSV), or all of it (.graphml, as OSMnx writes it).",
-    ),
-    click.option(
-        "--streets-edges", type=PATH, metavar="FILE", help="Street graph: its edges (Parquet, CSV)."
-    ),
-    click.option(
-        "--streets-crs",
-        metavar="CRS",
-        help="System of the streets' x and y. [default: as the file says, else the data's own]",
-    ),
-)
+STREET_OPTIONS: Final[dict[str, dict[str, Any]]] = {
+    "--streets-nodes": {
+        "type": PATH,
+        "metavar": "FILE",
+        "help": "Street graph: its nodes (Parquet, CSV), or all of it (.graphml, as OSMnx writes it).",
+    },
+    "--streets-edges": {"type": PATH, "metavar": "FILE", "help": "Street graph: its edges (Parquet, CSV)."},
+    "--streets-crs": {
+        "metavar": "CRS",
+        "help": "System of the streets' x and y. [default: as the file says, else the data's own]",
+    },
+}
 
 
 def take_streets(options: dict[str, Any]) -> Any:
@@ -132,8 +128,8 @@ def take_streets(options: dict[str, Any]) -> Any:
 
 def street_options(command: Command) -> Command:
     """Add the options that name a street graph."""
-    for option in reversed(STREET_OPTIONS):
-        command = option(command)
+    for option, facts in reversed(STREET_OPTIONS.items()):
+        command = click.option(option, **facts)(command)
     return command
 
 
@@ -192,7 +188,7 @@ def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[
 
     Only those that were given are returned.
     """
-    given = {name: options.pop(name) for name in list(options) if name in _READING_FIELDS and name not in but}
+    given = {name: options.pop(name) for name in list(options) if name in READING_FIELDS and name not in but}
     return {
         name: value for name, value in given.items() if value is not None and (name != "per_day" or value)
     }

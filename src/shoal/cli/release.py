@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from shoal.cli.methods import METHOD_OPTIONS, method_options, take_parameters
+from shoal.cli.methods import MethodCommand, take_settings
 from shoal.cli.options import (
     PATH,
     UNITS,
@@ -33,15 +33,8 @@ if TYPE_CHECKING:
     from shoal.publishing.publish import Publication
 
 
-@click.command(epilog=UNITS)
+@click.command(cls=MethodCommand, epilog=UNITS)
 @click.argument("source", metavar="INPUT")
-@click.option(
-    "--method",
-    type=click.Choice(tuple(METHOD_OPTIONS)),
-    default="glove",
-    show_default=True,
-    help="How to anonymize.",
-)
 @click.option(
     "--output",
     type=PATH,
@@ -97,7 +90,6 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Who works on the blocks: local, local:N, dask, dask:ADDRESS, threads. [default: local]",
 )
-@method_options
 @config_option
 @input_options
 @output_options
@@ -122,7 +114,7 @@ def anonymize(
     The release is checked before it is written, and not written if it does not keep its promise.
     """
     from shoal.attacks.questions import TRIES
-    from shoal.methods import METHODS
+    from shoal.methods import method_named
     from shoal.methods.glove.glove import Glove
     from shoal.model.trace import TRACE_FILE
     from shoal.publishing.publish import publish
@@ -130,14 +122,15 @@ def anonymize(
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
 
-    reading = take_reading(options, but=METHOD_OPTIONS[method])
-    if METHODS[method].takes_points:
+    reading, settings = take_settings(method, options)
+    kind = method_named(method)
+    if kind.about.publishes == "points":
         if "cell_m" in reading or "slot_s" in reading:
             raise click.UsageError(
                 f"{method} publishes points as they are given; leave out --cell and --slot"
             )
         reading["snap"] = False
-    parameters = METHODS[method](**take_parameters(method, options))
+    parameters = kind(**settings)
     statement = NOTHING_STATED if record is None else read_statement(record)
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
     if engine is not None and blocks is None:
@@ -223,7 +216,7 @@ def verify(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Check the folder RELEASE against the data RAW that it was made from, trusting nothing that the folder says.
+    """Check the folder RELEASE against the data RAW that it was made from, trusting nothing in the folder.
 
     With --earlier also: are there k people left for everybody when someone holds all these releases?
     """

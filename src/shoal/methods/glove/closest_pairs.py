@@ -18,7 +18,7 @@ from shoal.kernels.patches import MOST_PATCHES, Outline, outline_slot, outline_s
 from shoal.kernels.stretch import Integers, Samples
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, samples_of_boxes
-from shoal.methods.assembly import Crowd
+from shoal.methods.assembly import EquivalenceClass
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
@@ -83,7 +83,7 @@ class BandedPairs:
             self._living[slot] = False
             self._age[slot] += 1
 
-    def enter(self, slot: int, crowd: Crowd) -> None:
+    def enter(self, slot: int, crowd: EquivalenceClass) -> None:
         """Put a merged crowd into an empty slot and look for those near it."""
         if self._merged is None:
             self._merged = _MergedCrowds(self._original, self._near, self._run.threads)
@@ -184,7 +184,7 @@ class _MergedCrowds:
             for _ in range(threads)
         ]
 
-    def store(self, slot: int, crowd: Crowd) -> None:
+    def store(self, slot: int, crowd: EquivalenceClass) -> None:
         """Append the crowd's boxes behind those already held."""
         samples = samples_of_boxes(crowd.boxes)
         crowds, stop = self.crowds, self._used + len(samples.t_start)

@@ -1,8 +1,11 @@
-"""Which subjects hide each subject in each window, with suppression settled on the way (kte-anonymity.txt, Alg. 2; semantics 2.5-2.7).
+"""Which subjects hide each subject in each window, with suppression settled on the way.
 
-Windows are taken in the order of time. Where somebody finds no hider, the subject's samples of one epoch, or of all epochs of the
-window, become unpublished, and every window that holds a changed epoch is done again: so nobody is left covering, or covered by, a
-record that is not published. Each step unpublishes something, so it ends.
+kte-anonymity.txt, Alg. 2.
+
+Windows are taken in the order of time. Where somebody finds no hider, the subject's samples of one epoch, or
+of all epochs of the window, become unpublished, and every window that holds a changed epoch is done again: so
+nobody is left covering, or covered by, a record that is not published. Each step unpublishes something, so it
+ends.
 """
 
 from collections.abc import Iterator
@@ -51,7 +54,7 @@ class Search:
 
 @dataclass
 class _Node:
-    """A neighborhood: rows of one window that may hide each other, and the larger one that it was cut from."""
+    """A neighborhood: rows of one window that may hide each other, and the larger one it was cut from."""
 
     rows: Integers
     parent: "_Node | None"
@@ -202,7 +205,7 @@ def _assign(
 
 
 def _published_in(epochs: Epochs, states: Integers, at: int) -> tuple[Integers, Integers, Integers]:
-    """Who is published in a window [n], with which pieces [n, width], -1 elsewhere, and their states there [n, width]."""
+    """Who is published in a window [n], with which pieces, -1 elsewhere, and which states [n, width] each."""
     subjects, table = epochs.pieces_in(at)
     pattern = np.where(table >= 0, states[table], UNPUBLISHED)
     shown = (pattern != UNPUBLISHED).any(axis=1)
@@ -210,7 +213,7 @@ def _published_in(epochs: Epochs, states: Integers, at: int) -> tuple[Integers, 
 
 
 def _lies_in_another(node: _Node, others: dict[int, _Node]) -> bool:
-    """Whether a larger neighborhood is solved at the same time, whose answer for these rows would be torn apart by this one's."""
+    """Whether a larger neighborhood, solved at the same time, holds this one and would be torn apart."""
     while node.parent is not None:
         node = node.parent
         if id(node) in others:
