@@ -207,7 +207,10 @@ def test_everybody_is_picked_as_often_as_it_picks(people: int, neighborhood: int
     epochs = cut_into_epochs(original, EPOCH, 2)
     states = np.ones(len(epochs.subject), dtype=np.int64)
     used: set[tuple[int, int]] = set()
-    for window in choose_hiders(epochs, states, k, Search(neighborhood, 0), Run(threads=1)):
+    windows = choose_hiders(epochs, states, k, Search(neighborhood, 0), Run(threads=1))
+    assert len(windows) == epochs.n_windows > 0
+    for window in windows:
+        assert window.hiders.shape[1] == k - 1
         for hider in window.hiders.T:
             assert sorted(hider.tolist()) == list(range(len(window.subjects)))
             pairs = set(zip(window.subjects.tolist(), window.subjects[hider].tolist(), strict=True))

@@ -100,39 +100,26 @@ def test_what_cannot_work_is_said() -> None:
 def test_on_the_command_line_slot_is_the_coarse_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [
-        "uid,t,x,y",
-        *(
-            f"{uid},{t},{x},{x}"
-            for uid, t, x in (
-                ("a", 60, 10),
-                ("a", 4000, 990),
-                ("b", 3000, 700),
-                ("b", 7000, 100),
-                ("c", 9, 9),
-            )
-        ),
-    ]
-    (tmp_path / "five.csv").write_text("\n".join(rows))
+    fixes = (("a", 60, 10), ("a", 4000, 990), ("b", 3000, 700), ("b", 7000, 100), ("c", 9, 9))
+    rows = ["uid,t,x,y", *(f"{uid},{t},{x},{x}" for uid, t, x in fixes)]
+    raw, folder = tmp_path / "five.csv", tmp_path / "r"
+    raw.write_text("\n".join(rows))
+    (tmp_path / "settings.toml").write_text('grid = "1km"\nslot = "1h"\nreading-slot = "5min"\n')
     call = Shoal(capsys)
-    words = (
-        "--crs",
-        "local",
-        "--method",
-        "static",
-        "--grid",
-        "1km",
-        "--slot",
-        "1h",
-        "--output",
-        tmp_path / "r",
-    )
-    outcome = call("anonymize", tmp_path / "five.csv", *words, "--json")
-    assert outcome.code == 0, outcome.err
-    manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
-    assert (manifest["slot_s"], manifest["parameters"]) == (
-        60.0,
-        {"k": 2, "grid_m": 1000.0, "slot_s": 3600.0},
-    )
-    assert manifest["losses"]["subjects_suppressed"] == 1
-    assert call("verify", tmp_path / "five.csv", tmp_path / "r", "--crs", "local").code == 0
+    base = ("anonymize", raw, "--crs", "local", "--method", "static")
+    for words, slot_s in (
+        (("--grid", "1km", "--slot", "1h"), 60.0),
+        (("--grid", "1km", "--slot", "1h", "--reading-slot", "5min"), 300.0),
+        (("--config", tmp_path / "settings.toml"), 300.0),
+    ):
+        folder = tmp_path / f"r{len(words)}"
+        outcome = call(*base, *words, "--output", folder, "--json")
+        assert outcome.code == 0, outcome.err
+        manifest = json.loads((folder / "manifest.json").read_text())
+        assert (manifest["slot_s"], manifest["parameters"]) == (
+            slot_s,
+            {"k": 2, "grid_m": 1000.0, "slot_s": 3600.0},
+        )
+        assert manifest["losses"]["subjects_suppressed"] == 1
+        assert call("verify", raw, folder, "--crs", "local").code == 0
+    assert len(list(tmp_path.glob("r*"))) == 3
