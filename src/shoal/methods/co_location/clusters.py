@@ -20,7 +20,7 @@ K_OF_CLUSTERS: Final = "the fewest people who are moved into one cylinder"
 MOVED_TOWARD_THE_MIDDLE: Final = microaggregation("samples are moved toward the middle of a crowd")
 
 _GROWTH: Final = 1.5
-# of a coordinate, by which the cylinder is kept smaller, so that no distance is rounded up beyond delta
+# of a coordinate, by which the cylinder is smaller, so that rounding takes no distance beyond delta
 _ROUNDINGS: Final = 8
 
 
@@ -65,8 +65,8 @@ def greedy_clusters(distances: Floats, k: int, trash: float) -> Integers:
     """The pivot of everybody's cluster, -1 = trash: at most the share ``trash`` of the people.
 
     distances: [n, n] with n >= k. The largest radius begins at half the median distance to the (k - 1)-th
-    nearest other, and grows by half until few enough are left over (Abul, Bonchi and Nanni 2008; the figures
-    are ours).
+    nearest other, and grows by half until few enough people are left over (Abul, Bonchi and Nanni 2008; the
+    figures are ours).
     """
     nearest = np.partition(distances, k - 1, axis=1)[:, k - 1]
     positive = distances[distances > 0]
@@ -113,7 +113,7 @@ def publish_clusters(
 ) -> tuple[Release, Linkage]:
     """The release of everybody in a cluster, moved into its cylinder; others are suppressed.
 
-    Raises NothingLeftError without a cluster.
+    Raises NothingLeftError when there is no cluster.
     """
     moved = [into_cylinder(cluster.x, cluster.y, claim.delta_m) for cluster in clusters]
     sizes = [len(cluster.t) for cluster in clusters for _ in cluster.members]

@@ -118,16 +118,15 @@ class Nwa:
     ) -> tuple[Release, Linkage]:
         """The release and who became which record.
 
-        Raises MisuseError with fewer than k people or with snapped samples, NothingLeftError when every class
+        Raises MisuseError with fewer than k people or for snapped samples, NothingLeftError when every class
         is smaller than k.
         """
         clusters = list(self.clusters(original, run or Run()))
         if not clusters:
             raise NothingLeftError(
                 f"no {self.k} people begin and end at the same multiples of {show_s(self.pi_s)}, so "
-                "everybody would be left out; "
-                "choose a longer --pi (or a shorter one, if people are there for less than it) or a smaller "
-                "--k"
+                "everybody would be left out; choose a longer --pi (or a shorter one, if people are there "
+                "for less than it) or a smaller --k"
             )
         return publish_clusters(
             original,
@@ -139,10 +138,7 @@ class Nwa:
         )
 
     def classes(self, original: Trajectories) -> dict[tuple[int, int], list[int]]:
-        """The subjects with the same begin and end, in multiples of pi_s.
-
-        Those who end before they begin are in none.
-        """
+        """The subjects with the same begin and end, in multiples of pi_s; without those who have neither."""
         spans: dict[tuple[int, int], list[int]] = {}
         for subject, (t, _, _) in enumerate(original):
             begin, end = ceil(float(t[0]) / self.pi_s), floor(float(t[-1]) / self.pi_s)

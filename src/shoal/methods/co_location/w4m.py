@@ -136,7 +136,7 @@ class W4m:
     ) -> tuple[Release, Linkage]:
         """The release and who became which record.
 
-        Raises MisuseError with fewer than k people or with snapped samples.
+        Raises MisuseError with fewer than k people or for snapped samples.
         """
         clusters = self.clusters(original, run or Run())
         return publish_clusters(
@@ -168,7 +168,7 @@ class W4m:
         return list(run.map(lambda group: self._edit(original, *group), groups, label="editing"))
 
     def distances(self, people: Trajectories, run: Run) -> Floats:
-        """[n, n] how unlike people are: meters by LST, edits by EDR."""
+        """[n, n] how much people differ: meters by LST, edits by EDR."""
         if self.distance == "lst":
             return root_mean_square_distances(_lives(people, self.speed_m_s))
         counts = np.zeros((people.n_subjects, people.n_subjects), dtype=np.int64)

@@ -10,9 +10,10 @@ from shoal.model.trajectories import Integers, Trajectories
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Epochs:
-    """count epochs in windows of ``width``; piece p is what subject[p] did in epoch[p], ordered by both.
+    """``count`` epochs in windows of ``width`` epochs.
 
-    by_epoch: pieces in the order of epochs, those of epoch e from starts[e] to starts[e + 1].
+    Piece p is what subject[p] did in epoch[p], ordered by both. by_epoch: pieces in the order of epochs,
+    those of epoch e from starts[e] to starts[e + 1].
     """
 
     count: int
@@ -30,7 +31,7 @@ class Epochs:
 
     @property
     def n_windows(self) -> int:
-        """Windows, one beginning at every epoch that has enough epochs after it."""
+        """How many windows there are; one begins at every epoch with enough epochs after it."""
         return self.count - self.width + 1
 
     def pieces_in(self, window: int) -> tuple[Integers, Integers]:

@@ -146,7 +146,7 @@ class KteHide:
     ) -> tuple[Release, Linkage]:
         """The release and who became which record.
 
-        Raises MisuseError with fewer than k people or when epsilon is no multiple of the slot,
+        Raises MisuseError with fewer than k people or when epsilon is not a multiple of the slot,
         NothingLeftError when nobody can be hidden.
         """
         run = run or Run()
@@ -174,6 +174,7 @@ class KteHide:
         )
 
     def _epochs(self, original: Trajectories) -> Epochs:
+        """The data cut into epochs of epsilon; raises MisuseError where that cannot be."""
         grid = original.snapped_grid()
         if original.n_subjects < self.k:
             raise MisuseError(

@@ -43,9 +43,8 @@ def _greedy(distances: Floats, k: int, left: npt.NDArray[np.bool_]) -> list[Inte
     apart = distances.copy()
     np.fill_diagonal(apart, np.inf)
     nearest = np.argmin(apart, axis=1)
-    least = apart[
-        np.arange(len(apart)), nearest
-    ]  # to the nearest that was left when it was looked up: never too large
+    # to the nearest that was left when it was looked up, so never too large
+    least = apart[np.arange(len(apart)), nearest]
     groups = []
     for _ in range(np.count_nonzero(left) // k):
         first = int(np.argmin(least))

@@ -119,7 +119,7 @@ class ReachLocations:
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
-        """The release and, with its trace, who became which record: the trajectory whose times it keeps.
+        """The release, and who became which record (the one with the trajectory's times), with its trace.
 
         Raises MisuseError without streets or with fewer than k trajectories, NothingLeftError when nothing is
         swapped.
@@ -191,7 +191,7 @@ class ReachLocations:
     ) -> tuple[Integers, Integers]:
         """Alg. 4 over all trajectories in random order: leaders [s] and members [s, k - 1] of the sets.
 
-        ``state`` holds the exchanges.
+        ``state`` receives the exchanges.
         """
         roads, m, n = roads_of(streets), original.n_samples, streets.n_nodes
         slots = int(np.clip(_CACHE_BYTES // (8 * n), _FEWEST_ROWS, max(n, _FEWEST_ROWS)))

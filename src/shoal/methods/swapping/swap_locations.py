@@ -113,9 +113,9 @@ class SwapLocations:
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
-        """The release and, with its trace, who became which record: the trajectory whose place it took.
+        """The release, and who became which record (the one whose place a trajectory took), with its trace.
 
-        Raises MisuseError when the largest group of trajectories that overlap has fewer than k,
+        Raises MisuseError when fewer than k trajectories overlap, directly or through others,
         NothingLeftError when nothing is swapped.
         """
         clusters, left_out, facts = self.clusters(original, run or Run())
@@ -144,10 +144,9 @@ class SwapLocations:
         kept = found.kept
         if len(kept) < self.k:
             raise MisuseError(
-                f"k = {self.k} needs {self.k} trajectories that overlap in time, if only through others; "
-                "the largest group here has "
-                f"{len(kept)} of {original.n_subjects} ({found.not_comparable} have fewer than two "
-                "different times); choose a smaller k"
+                f"k = {self.k} needs {self.k} trajectories that overlap in time, if only through others; the "
+                f"largest group here has {len(kept)} of {original.n_subjects} ({found.not_comparable} have "
+                "fewer than two different times); choose a smaller k"
             )
         distances = found.matrix if len(kept) == original.n_subjects else found.matrix[np.ix_(kept, kept)]
         groups = microaggregate(distances, self.k, self.clustering)
