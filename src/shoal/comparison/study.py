@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -53,7 +53,7 @@ class Study:
 
     settings: tuple[Setting, ...]
     budget: Budget
-    knowledge: tuple[str, ...] = default_knowledge(None)
+    knowledge: tuple[str, ...] = field(default_factory=lambda: default_knowledge(None))
     tries: int = 1000
     hold_out: float = 0.1
     seed: int = 0
