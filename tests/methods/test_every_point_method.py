@@ -260,10 +260,18 @@ def test_co_location_does_not_keep_anybody_from_being_linked(method: Method) -> 
     original = Trajectories.from_rows(ids, t, x, y)
     release, linkage = method.anonymize(original, Randomness.from_system())
     assert shoal.verify(original, release, linkage).holds
-    found = shoal.attacks.attack(original, release, linkage, ["nearest:1"], rng, targets=["release"])
+    found = shoal.attacks.attack(
+        original,
+        release,
+        linkage,
+        knowledge=["nearest:1"],
+        rng=Randomness.for_research(1),
+        targets=["release"],
+    )
     assert [rate.rate for rate in found.rates] == [1.0]
     snapped, grid = original.snapped_to(shoal.Grid(cell_m=1)), shoal.Grid(cell_m=1)
-    rates = shoal.attacks.attack(snapped, release.as_boxes(grid), linkage, ["points:1"], rng).rates
-    assert {rate.rate for rate in rates if rate.target == "release"} == {
-        1.0
-    }  # where k-anonymity would leave 1/3
+    rates = shoal.attacks.attack(
+        snapped, release.as_boxes(grid), linkage, knowledge=["points:1"], rng=Randomness.for_research(1)
+    ).rates
+    # where k-anonymity would leave 1/3
+    assert {rate.rate for rate in rates if rate.target == "release"} == {1.0}

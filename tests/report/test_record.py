@@ -143,7 +143,9 @@ def rates_recomputed(
     """The three questions, asked again one by one."""
     rates: list[Rate] = []
     for knowledge in knowledge_of(release):
-        rates += attack(original, release, linkage, [knowledge], np.random.default_rng(DRAW), tries=40).rates
+        rates += attack(
+            original, release, linkage, knowledge=[knowledge], rng=Randomness.for_research(DRAW), tries=40
+        ).rates
     found: dict[str, float] = {}
     for number, question in enumerate(QUESTIONS, start=1):
         own = [rate for rate in rates if rate.name in question.attacks]
@@ -225,8 +227,8 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
             original,
             release,
             shoal.read_linkage(folder / "linkage.parquet"),
-            [text],
-            np.random.default_rng(1),
+            knowledge=[text],
+            rng=Randomness.for_research(1),
         ).rates
     ]
     days = [
