@@ -58,7 +58,7 @@ def walkers(n: int = 18, seed: int = 0) -> Trajectories:
 
 
 def issued(original: Trajectories, case: Case, label: str = "the release") -> Issued:
-    raw = original if isinstance(case[0], Release) else original.snapped_to(Grid())
+    raw = original if case[0].kind == "points" else original.snapped_to(Grid())
     return Issued(label=label, original=raw, release=case[0], linkage=case[1])
 
 
