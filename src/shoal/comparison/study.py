@@ -1,8 +1,8 @@
 """The file that says what ``shoal compare`` compares: methods with lists of settings, attacks, a budget."""
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
