@@ -227,7 +227,7 @@ def verify(
 
     With --earlier also: are there k people left for everybody when someone holds all these releases?
     """
-    from shoal.publishing.publish import reveal, stream_against_raw, verify_against_raw
+    from shoal.publishing.against_raw import reveal, stream_against_raw, verify_against_raw
     from shoal.release_folder.folder import read_linkage
     from shoal.runtime.run import Run
 
