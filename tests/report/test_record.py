@@ -19,7 +19,6 @@ from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import read_manifest
 from shoal.release_folder.statement import Statement, read_statement
 from shoal.report.facts.curves import curve_of_extents, curve_of_people
-from shoal.report.facts.release import days_of
 from shoal.report.words.claims import claim_in_words, claim_name, model_of
 from shoal.report.words.numbers import exact
 from shoal.report.words.settings import method_name, settings_of
@@ -83,7 +82,9 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
         "subjects-suppressed-share": losses.subjects_suppressed / n,
         "rows-read": original.intake.rows_read,
         "median-samples": float(np.median(original.lengths)),
-        "samples-per-day": m / n / days_of(original),
+        "samples-per-day": m
+        / n
+        / len(range(int(original.t.min()) // 1440, int(original.t.max()) // 1440 + 1)),
         "span": int(release.boxes.t_end.max() - release.boxes.t_start.min()) * grid.slot_s,
         "cell": grid.cell_m,
         **dict.fromkeys(("slot", "least-time"), grid.slot_s),

@@ -164,9 +164,10 @@ def release_facts(facts: Facts) -> ReleaseFacts:
 
 def _of_boxes(facts: Facts) -> tuple[BoxFacts | None, Boxes]:
     original, release = facts.original, facts.release
+    days = days_between(int(original.t.min()), int(original.t.max()), original.snapped_grid().slot_s)
     alone = BoxFacts(
         median_samples=quantile_of_people(original.lengths.astype(np.float64), 0.5),
-        samples_per_day=original.n_samples / original.n_subjects / days_of(original),
+        samples_per_day=original.n_samples / original.n_subjects / days,
         accuracy=facts.accuracy,
         crowds=_CROWDS_OF[release.claim.type](release),
     )
@@ -195,11 +196,6 @@ _CROWDS_OF: Final[Mapping[str, Callable[[Release], dict[int, int]]]] = {  # ever
     KAnonymity.type: _crowds_by_size,
     KteAnonymity.type: _no_crowds,
 }
-
-
-def days_of(original: Trajectories) -> int:
-    """How many UTC days lie between the first and the last sample, both counted."""
-    return days_between(int(original.t.min()), int(original.t.max()), original.snapped_grid().slot_s)
 
 
 def days_between(first_slot: int, last_slot: int, slot_s: float) -> int:
