@@ -25,7 +25,6 @@ nitpick_ignore_regex = reference.FOREIGN
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
-suppress_warnings = ["myst.strikethrough"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
