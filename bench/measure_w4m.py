@@ -23,7 +23,7 @@ from shoal.attacks import attack
 from shoal.methods.co_location.clusters import into_cylinder
 from shoal.methods.co_location.w4m import W4m
 from shoal.model.linked import records_of
-from shoal.model.release import Linkage, PointRelease, Release
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
 
@@ -64,10 +64,8 @@ def off_the_middle(
     return meters * grid.cell_m, seconds * grid.slot_s, wide * grid.cell_m, long * grid.slot_s
 
 
-def row(
-    name: str, k: int, snapped: Trajectories, release: Release | PointRelease, linkage: Linkage, *more: str
-) -> str:
-    boxes = release if isinstance(release, Release) else release.as_boxes(Grid())
+def row(name: str, k: int, snapped: Trajectories, release: Release, linkage: Linkage, *more: str) -> str:
+    boxes = release if release.kind == "boxes" else release.as_boxes(Grid())
     losses, n = release.losses, snapped.n_subjects
     published = np.isin(snapped.ids, linkage.uids)
     whole = int(snapped.lengths[~published].sum())

@@ -32,7 +32,7 @@ from shoal.methods.co_location.nwa import Nwa
 from shoal.methods.swapping.microaggregation import Clustering, distances_within, microaggregate
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import APART, NO_DURATION, SwapLocations
-from shoal.model.release import Linkage, PointRelease
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Floats, Integers, Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -188,15 +188,13 @@ def calibrated(asked: argparse.Namespace) -> None:
     for k in asked.k:
         clusters = SwapLocations(k=k, clustering=asked.clustering).clusters(original, Run())
 
-        def swapped(space: float, k: int = k, clusters: Clusters = clusters) -> tuple[PointRelease, Linkage]:
+        def swapped(space: float, k: int = k, clusters: Clusters = clusters) -> tuple[Release, Linkage]:
             method = SwapLocations(
                 k=k, time_threshold_s=100, space_threshold_m=space, clustering=asked.clustering
             )
             return method.swap(original, *clusters, Randomness.for_research(asked.seed))
 
-        def distortion(
-            space: float, swapped: Callable[[float], tuple[PointRelease, Linkage]] = swapped
-        ) -> float:
+        def distortion(space: float, swapped: Callable[[float], tuple[Release, Linkage]] = swapped) -> float:
             try:
                 return measure_points(original, *swapped(space)).total_distortion_m
             except NothingLeftError:

@@ -38,7 +38,7 @@ def main(folder: Path) -> None:
 
     release = shoal.read_release(folder / "release")
     boxes = replace(release.boxes, x_max=release.boxes.x_max + 1)
-    damaged = shoal.verify(calls, replace(release, boxes=boxes), published.linkage)
+    damaged = shoal.verify(calls, replace(release, payload=boxes), published.linkage)
     print(f"widened by one cell, it is refused: {sorted(damaged.kinds)}")
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shoal.methods.swapping.reach_locations import ReachLocations
     from shoal.methods.swapping.swap_locations import SwapLocations
     from shoal.model.claims import KAnonymity, KteAnonymity
-    from shoal.model.release import Linkage, PointRelease, Release
+    from shoal.model.release import Linkage, Release
     from shoal.model.trajectories import Grid, Trajectories
     from shoal.model.verdicts import Verdict
     from shoal.publishing.publish import publish
@@ -47,7 +47,7 @@ _HOMES: Final = {
     "methods.swapping.swap_locations": ("SwapLocations",),
     "publishing.publish": ("publish",),
     "runtime.randomness": ("Randomness",),
-    "model.release": ("Linkage", "PointRelease", "Release"),
+    "model.release": ("Linkage", "Release", "Release"),
     "release_folder.folder": ("read_linkage", "read_release"),
     "runtime.run": ("Run",),
     "measures.stretch": ("Caps", "fingerprint_stretch", "sample_stretch"),
@@ -70,7 +70,6 @@ __all__ = [
     "KteHide",
     "Linkage",
     "Nwa",
-    "PointRelease",
     "Randomness",
     "ReachLocations",
     "Release",

@@ -18,7 +18,7 @@ from shoal.attacks.nearest import attack_nearest
 from shoal.attacks.target_points import GivenScene, Shown
 from shoal.errors import InputError, MisuseError
 from shoal.methods.swapping.swap_locations import SwapLocations
-from shoal.model.release import PointRelease
+from shoal.model.release import Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from small_points import crowd, small_crowds
@@ -167,7 +167,7 @@ def test_one_call_plays_both_kinds_as_two_calls_do() -> None:
     original = crowd(30)
     release, linkage = SwapLocations(k=3, space_threshold_m=300).anonymize(original, Randomness.from_system())
 
-    def play(raw: Trajectories, published: PointRelease | shoal.Release, *known: str) -> Attacked:
+    def play(raw: Trajectories, published: Release | shoal.Release, *known: str) -> Attacked:
         return attack(raw, published, linkage, known, np.random.default_rng(5), tries=10)
 
     both = play(original, release, "triples:2", "points:2", "nearest:2", "home-work")

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.model.claims import BoxClaim, KAnonymity, KteAnonymity
+from shoal.model.claims import Claim, KAnonymity, KteAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Trajectories
 
@@ -31,9 +31,9 @@ class Damage:
     name: str
     break_it: Callable[[Trajectories, Release, Linkage], Case]
     expected_kind: str
-    claims: tuple[type[BoxClaim], ...] = (KAnonymity, KteAnonymity)
+    claims: tuple[type[Claim], ...] = (KAnonymity, KteAnonymity)
 
-    def concerns(self, claim: BoxClaim) -> bool:
+    def concerns(self, claim: Claim) -> bool:
         """Whether a release with this claim promises what the damage breaks."""
         if self.expected_kind == "overlap-in-time" and not claim.disjoint_in_time:
             return False
@@ -63,7 +63,7 @@ def with_records(
     flat = np.array([box for record in records for box in sorted(record)], dtype=np.int64).reshape(-1, 6)
     return replace(
         release,
-        boxes=Boxes(**dict(zip(BOX_COLUMNS, flat.T.copy(), strict=True))),
+        payload=Boxes(**dict(zip(BOX_COLUMNS, flat.T.copy(), strict=True))),
         offsets=np.cumsum([0, *(len(record) for record in records)], dtype=np.int64),
         trajectory_ids=release.trajectory_ids if names is None else tuple(names),
         **changes,
@@ -344,7 +344,11 @@ def seed_in_parameters(original: Trajectories, release: Release, linkage: Linkag
 
 
 def another_grid(original: Trajectories, release: Release, linkage: Linkage) -> Case:
-    return original, replace(release, grid=replace(release.grid, cell_m=release.grid.cell_m / 2)), linkage
+    return (
+        original,
+        replace(release, grid=replace(release.snapped_grid(), cell_m=release.snapped_grid().cell_m / 2)),
+        linkage,
+    )
 
 
 def another_unit(original: Trajectories, release: Release, linkage: Linkage) -> Case:

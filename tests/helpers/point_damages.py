@@ -11,10 +11,10 @@ import numpy as np
 
 import damages as of_boxes
 from shoal.model.claims import Claim, KDeltaAnonymity
-from shoal.model.release import Linkage, PointRelease, Points
+from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Trajectories
 
-Case = tuple[Trajectories, PointRelease, Linkage]
+Case = tuple[Trajectories, Release, Linkage]
 Record = list[tuple[float, float, float]]
 
 
@@ -33,18 +33,18 @@ class PointDamage:
     def concerns(self, claim: Claim) -> bool:
         return not self.claims or isinstance(claim, self.claims)
 
-    def applied_to(self, original: Trajectories, release: PointRelease, linkage: Linkage) -> Case:
+    def applied_to(self, original: Trajectories, release: Release, linkage: Linkage) -> Case:
         broken: Case = self.break_it(original, release, linkage)
         return broken
 
 
-def records_of(release: PointRelease) -> list[Record]:
+def records_of(release: Release) -> list[Record]:
     """Every record as a list of (t, x, y)."""
     records = (release.record(position) for position in range(release.n_records))
     return [list(zip(own.t.tolist(), own.x.tolist(), own.y.tolist(), strict=True)) for own in records]
 
 
-def with_records(release: PointRelease, records: list[Record], **changes: Any) -> PointRelease:
+def with_records(release: Release, records: list[Record], **changes: Any) -> Release:
     """The release with other records, each in the order of time."""
     t, x, y = (
         np.array([point for record in records for point in sorted(record)], dtype=np.float64)
@@ -53,7 +53,7 @@ def with_records(release: PointRelease, records: list[Record], **changes: Any) -
     )
     return replace(
         release,
-        points=Points(t=t, x=x, y=y),
+        payload=Points(t=t, x=x, y=y),
         offsets=np.cumsum([0, *(len(record) for record in records)], dtype=np.int64),
         **changes,
     )
@@ -62,7 +62,7 @@ def with_records(release: PointRelease, records: list[Record], **changes: Any) -
 def in_records(change: Callable[[list[Record], float], None]) -> Callable[..., Case]:
     """A damage done to the records in place; the number is delta."""
 
-    def break_it(original: Trajectories, release: PointRelease, linkage: Linkage) -> Case:
+    def break_it(original: Trajectories, release: Release, linkage: Linkage) -> Case:
         records = records_of(release)
         change(records, getattr(release.claim, "delta_m", 1000.0))
         return original, with_records(release, records), linkage
@@ -101,26 +101,26 @@ def repeat_one(records: list[Record], _delta_m: float) -> None:
 
 
 def counted(**differences: int) -> Callable[..., Case]:
-    def break_it(original: Trajectories, release: PointRelease, linkage: Linkage) -> Case:
+    def break_it(original: Trajectories, release: Release, linkage: Linkage) -> Case:
         changes = {name: getattr(release.losses, name) + more for name, more in differences.items()}
         return original, replace(release, losses=replace(release.losses, **changes)), linkage
 
     return break_it
 
 
-def delta_of(release: PointRelease) -> float:
+def delta_of(release: Release) -> float:
     assert isinstance(release.claim, KDeltaAnonymity)
     return release.claim.delta_m
 
 
-def claimed(change: Callable[[PointRelease], dict[str, Any]]) -> Callable[..., Case]:
-    def break_it(original: Trajectories, release: PointRelease, linkage: Linkage) -> Case:
+def claimed(change: Callable[[Release], dict[str, Any]]) -> Callable[..., Case]:
+    def break_it(original: Trajectories, release: Release, linkage: Linkage) -> Case:
         return original, replace(release, claim=replace(release.claim, **change(release))), linkage
 
     return break_it
 
 
-def reordered(original: Trajectories, release: PointRelease, linkage: Linkage) -> Case:
+def reordered(original: Trajectories, release: Release, linkage: Linkage) -> Case:
     """By raw identifier."""
     uid_of = dict(zip(linkage.trajectory_ids, linkage.uids, strict=True))
     order = sorted(range(release.n_records), key=lambda position: uid_of[release.trajectory_ids[position]])
@@ -133,7 +133,7 @@ def reordered(original: Trajectories, release: PointRelease, linkage: Linkage) -
     )
 
 
-def another_plane(original: Trajectories, release: PointRelease, linkage: Linkage) -> Case:
+def another_plane(original: Trajectories, release: Release, linkage: Linkage) -> Case:
     return original, replace(release, crs="EPSG:3035"), linkage
 
 

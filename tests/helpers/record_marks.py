@@ -11,7 +11,7 @@ from plotly.offline import get_plotlyjs
 
 import shoal
 from shoal.model.trajectories import Trajectories
-from shoal.report.words.wording import exact
+from shoal.report.words.numbers import exact
 
 TERMS = {
     # the minus sign of the page

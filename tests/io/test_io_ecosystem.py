@@ -114,7 +114,7 @@ def test_boxes_stay_boxes(released: tuple[Trajectories, Release, Linkage]) -> No
     release, frame = released[1], to_geopandas(released[1])
     assert len(frame) == release.n_samples
     cells = (release.boxes.x_max - release.boxes.x_min) * (release.boxes.y_max - release.boxes.y_min)
-    assert frame.area.to_numpy() == pytest.approx(cells * release.grid.cell_m**2)
+    assert frame.area.to_numpy() == pytest.approx(cells * release.snapped_grid().cell_m ** 2)
     assert (frame["t_end"] > frame["t_start"]).all()
     assert frame["t_start"].iloc[0] == pd.Timestamp(int(release.boxes.t_start[0]) * 60, unit="s", tz="UTC")
     assert set(frame["trajectory_id"]) == set(release.trajectory_ids)

@@ -22,7 +22,9 @@ def one_record(boxes: list[tuple[int, ...]]) -> Release:
     people = Trajectories.from_rows(["a", "b"], [0, 0], [0, 0], [0, 0], grid=Grid(cell_m=1, slot_s=1))
     release, _ = naive_release(people, boxes_per_record=1)
     columns = dict(zip(BOX_COLUMNS, np.array(boxes, dtype=np.int64).T, strict=True))
-    return replace(release, trajectory_ids=("r",), offsets=np.array([0, len(boxes)]), boxes=Boxes(**columns))
+    return replace(
+        release, trajectory_ids=("r",), offsets=np.array([0, len(boxes)]), payload=Boxes(**columns)
+    )
 
 
 def test_by_hand_a_box_half_inside() -> None:

@@ -17,7 +17,7 @@ from shoal.kernels.edit import align, edit_distances
 from shoal.methods.co_location.clusters import greedy_clusters, into_cylinder, root_mean_square_distances
 from shoal.methods.co_location.nwa import Nwa
 from shoal.methods.co_location.w4m import W4m
-from shoal.model.release import Linkage, PointRelease
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Floats, Trajectories
 
 pytestmark = pytest.mark.kernels
@@ -127,7 +127,7 @@ def test_nobody_in_a_cylinder_is_farther_than_delta_from_another(
     np.testing.assert_array_equal(moved_x[inside], x[inside])
 
 
-def records(release: PointRelease, linkage: Linkage) -> dict[str, list[Sample]]:
+def records(release: Release, linkage: Linkage) -> dict[str, list[Sample]]:
     """What each subject became."""
     place = {name: position for position, name in enumerate(release.trajectory_ids)}
     points = {

@@ -23,7 +23,7 @@ from command_line import Shoal
 from point_damages import POINT_DAMAGES, PointDamage, delta_of, records_of
 from shoal.methods import METHODS, Method
 from shoal.model.claims import KDeltaAnonymity
-from shoal.model.release import Linkage, PointRelease, Points
+from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import read_any_release
 from shoal.runtime.randomness import Randomness
@@ -56,10 +56,10 @@ def table_of_fleet(n: int = 14, seed: int = 3) -> pa.Table:
     return pa.table({"uid": uid, "t": t, "lat": lat, "lon": lon})
 
 
-def anonymized(name: str, seed: int = 3) -> tuple[Trajectories, PointRelease, Linkage]:
+def anonymized(name: str, seed: int = 3) -> tuple[Trajectories, Release, Linkage]:
     original = shoal.read(table_of_fleet(seed=seed), snap=False)
     release, linkage = VARIANTS[name]().anonymize(original, Randomness.from_system())
-    assert isinstance(release, PointRelease)
+    assert release.kind == "points"
     return original, release, linkage
 
 
@@ -104,8 +104,8 @@ def test_folder_round_trips(name: str, tmp_path: Path) -> None:
         linkage_file=tmp_path / "l.parquet",
     )
     read = read_any_release(tmp_path / "release")
-    assert isinstance(read, PointRelease)
-    assert isinstance(published.release, PointRelease)
+    assert read.kind == "points"
+    assert isinstance(published.release, Release)
     for column, values in published.release.points.columns().items():
         np.testing.assert_array_equal(read.points.columns()[column], values)
     assert (read.claim, read.losses, read.crs) == (
@@ -165,19 +165,20 @@ def test_from_file_to_release_and_attack_on_the_command_line(
 
 def points_only(
     records: list[list[tuple[float, float, float]]], k: int, delta_m: float
-) -> tuple[Trajectories, PointRelease]:
+) -> tuple[Trajectories, Release]:
     """A release of exactly these records, and the raw data that they are."""
     rows = [(f"{place:02}", *point) for place, record in enumerate(records) for point in record]
     ids, t, x, y = zip(*rows, strict=True)
     original = Trajectories.from_rows(ids, t, x, y)
-    release = PointRelease(
+    release = Release(
         trajectory_ids=tuple(f"{place:016x}" for place in range(len(records))),
         offsets=original.offsets,
-        points=Points(t=original.t, x=original.x, y=original.y),
+        payload=Points(t=original.t, x=original.x, y=original.y),
         claim=KDeltaAnonymity(k=k, delta_m=delta_m),
         method="w4m",
         parameters={},
         losses=shoal.model.release.Losses(),
+        grid=None,
         crs=None,
         unit_of_protection=original.intake.unit_of_protection,
         publishable=True,

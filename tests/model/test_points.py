@@ -17,7 +17,7 @@ import shoal
 from shoal.errors import InputError, MisuseError
 from shoal.methods.points_assembly import assemble_points
 from shoal.model.claims import KDeltaAnonymity
-from shoal.model.release import Linkage, PointRelease, Points
+from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.folder import (
@@ -49,7 +49,7 @@ def fleet(n: int = 12, seed: int = 3) -> Trajectories:
     return shoal.read(pa.table(rows), snap=False)
 
 
-def unmoved(original: Trajectories) -> tuple[PointRelease, Linkage]:
+def unmoved(original: Trajectories) -> tuple[Release, Linkage]:
     """A release of every point of everybody, with nobody protected."""
     release, linkage, rows = assemble_points(
         original,
@@ -66,7 +66,7 @@ def unmoved(original: Trajectories) -> tuple[PointRelease, Linkage]:
     return release, linkage
 
 
-def only_what_all_share(original: Trajectories, release: PointRelease, _linkage: Linkage | None) -> Verdict:
+def only_what_all_share(original: Trajectories, release: Release, _linkage: Linkage | None) -> Verdict:
     return Verdict((*off_plane(original, release), *malformed_points(release)), release.n_records)
 
 
@@ -76,7 +76,7 @@ def no_claim_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(claims_checked.CHECKS, KDeltaAnonymity, only_what_all_share)
 
 
-def written(original: Trajectories, folder: Path) -> tuple[Path, PointRelease, Linkage]:
+def written(original: Trajectories, folder: Path) -> tuple[Path, Release, Linkage]:
     release, linkage = unmoved(original)
     folder.mkdir()
     write_table(release, folder / RELEASE_FILE)
@@ -146,7 +146,7 @@ def test_a_folder_gives_back_every_bit(tmp_path: Path) -> None:
     original = fleet()
     folder, release, linkage = written(original, tmp_path / "release")
     read = read_any_release(folder)
-    assert isinstance(read, PointRelease)
+    assert read.kind == "points"
     assert read.trajectory_ids == release.trajectory_ids
     assert (read.claim, read.losses, read.crs) == (release.claim, release.losses, release.crs)
     for name, column in release.points.columns().items():

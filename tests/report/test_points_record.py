@@ -21,20 +21,14 @@ from shoal.methods.points_assembly import assemble_points
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KDeltaAnonymity, LocationPrivacy
-from shoal.model.release import Linkage, PointRelease, Points
+from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.release_folder.folder import read_manifest, read_points
 from shoal.release_folder.statement import read_statement
 from shoal.report import points_report
 from shoal.report.facts.evidence import UTILITY_OF_POINTS, gather_evidence
-from shoal.report.words.wording import (
-    LIMITS_OF_POINTS,
-    VANISHED_OF_POINTS,
-    claim_in_words,
-    claim_name,
-    method_name,
-    settings_of,
-)
+from shoal.report.words.claims import LIMITS_OF_POINTS, VANISHED_OF_POINTS, claim_in_words, claim_name
+from shoal.report.words.settings import method_name, settings_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.utility import measure
@@ -157,7 +151,7 @@ def recomputed(original: Trajectories, folder: Path, known: tuple[str, ...]) -> 
     )
 
 
-def utility_again(original: Trajectories, release: PointRelease, linkage: Linkage) -> dict[str, float]:
+def utility_again(original: Trajectories, release: Release, linkage: Linkage) -> dict[str, float]:
     """What the table of utility holds; all of these people make trips within a day."""
     as_given = measure_points(original, release, linkage)
     found = {
@@ -178,7 +172,7 @@ def utility_again(original: Trajectories, release: PointRelease, linkage: Linkag
 
 
 def lost_rows(
-    original: Trajectories, release: PointRelease, linkage: Linkage
+    original: Trajectories, release: Release, linkage: Linkage
 ) -> list[tuple[int, int, int, int, bool]]:
     """(subject, slot, cell east, cell north, lost) of every raw sample, without what the methods told.
 
@@ -333,7 +327,7 @@ def test_what_speaks_of_fewer_than_ten_is_left_out_and_the_rest_is_not() -> None
     assert shown(people=9) == set()
 
 
-def everything(original: Trajectories) -> tuple[PointRelease, Linkage]:
+def everything(original: Trajectories) -> tuple[Release, Linkage]:
     """Every point of everybody, with nobody protected."""
     release, linkage, _ = assemble_points(
         original,
@@ -393,7 +387,7 @@ def test_files_tell_who_vanished_of_swapped_points_alone(tmp_path: Path) -> None
             tries=0,
             linkage_file=tmp_path / f"of-{case}" / "l.parquet",
         )
-        assert isinstance(written.release, PointRelease)
+        assert isinstance(written.release, Release)
         read = shoal.read_linkage(tmp_path / f"of-{case}" / "l.parquet")
         assert read.stands_for is None
         found = gather_evidence(original, written.release, read, tries=0).vanished
@@ -456,7 +450,10 @@ def test_what_does_not_belong_together_is_refused() -> None:
     release, linkage = SwapLocations(k=3).anonymize(original, Randomness.from_system())
     none = np.empty(0)
     empty = replace(
-        release, trajectory_ids=(), offsets=np.zeros(1, dtype=np.int64), points=Points(t=none, x=none, y=none)
+        release,
+        trajectory_ids=(),
+        offsets=np.zeros(1, dtype=np.int64),
+        payload=Points(t=none, x=none, y=none),
     )
     inside = Linkage(linkage.uids[1:], linkage.trajectory_ids[1:])
     named = tuple(f"other-{uid}" for uid in original.ids)

@@ -21,8 +21,10 @@ from shoal.release_folder.statement import Statement, read_statement
 from shoal.report.facts.curves import curve_of_extents, curve_of_people
 from shoal.report.facts.evidence import UTILITY
 from shoal.report.facts.release import days_of
-from shoal.report.words.terms import METHODS_CLASSIFIED, model_of, techniques_of
-from shoal.report.words.wording import claim_in_words, claim_name, exact, method_name, settings_of
+from shoal.report.words.claims import claim_in_words, claim_name, model_of
+from shoal.report.words.numbers import exact
+from shoal.report.words.settings import method_name, settings_of
+from shoal.report.words.terms import METHODS_CLASSIFIED, techniques_of
 from shoal.runtime.randomness import Randomness
 from shoal.utility import measure
 from shoal.utility.accuracy import measure_accuracy
@@ -69,7 +71,7 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
     records = [release.record(r) for r in range(release.n_records)]
     sizes = Counter(Counter(np.column_stack(boxes.columns()).tobytes() for boxes in records).values())
     losses, n, m = manifest.losses, original.n_subjects, original.n_samples
-    grid = release.grid
+    grid = release.snapped_grid()
     found: dict[str, float] = {
         **dict.fromkeys(("records", "records-to-check"), manifest.n_records),
         **dict.fromkeys(("boxes", "boxes-in-all", "map-boxes"), manifest.n_samples),
@@ -103,6 +105,7 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
         if len(sizes) > 12:
             found["larger-sizes"] = len(sizes) - 12
     else:
+        assert isinstance(release.claim, shoal.KteAnonymity)
         found |= {"k-in-verdict": k, "tau": release.claim.tau_s, "epsilon": release.claim.epsilon_s}
     found |= gaps_of(original, {2, 5, k})
     accuracy = measure_accuracy(original, release, linkage)
@@ -183,7 +186,7 @@ def lost_rows(
 def vanished_recomputed(
     original: Trajectories, release: shoal.Release, linkage: shoal.Linkage, *, private: bool
 ) -> dict[str, float]:
-    return vanished_of(lost_rows(original, release, linkage), release.grid.cell_m, private=private)
+    return vanished_of(lost_rows(original, release, linkage), release.snapped_grid().cell_m, private=private)
 
 
 ONLY_DRAWN = {
@@ -284,7 +287,7 @@ def test_every_drawing_is_of_these_numbers(published: tuple[Trajectories, Path])
         sizes = Counter(Counter(records).values())
         line("crowd-sizes", 0, sorted(sizes), [sizes[size] for size in sorted(sizes)])
     if release.losses.samples_suppressed:
-        check_vanished_drawings(drawn, lost_rows(original, release, linkage), release.grid.cell_m)
+        check_vanished_drawings(drawn, lost_rows(original, release, linkage), release.snapped_grid().cell_m)
         seen |= {"vanished-hour", "vanished-place"}
     heat = drawn["map"][0]
     step_km = heat["dx"]

@@ -66,7 +66,7 @@ def released(draw: st.DrawFn) -> tuple[Trajectories, Release, Linkage]:
     release = Release(
         trajectory_ids=names,
         offsets=np.cumsum([0, *map(len, sorted_boxes)], dtype=np.int64),
-        boxes=Boxes.concatenate(sorted_boxes),
+        payload=Boxes.concatenate(sorted_boxes),
         claim=KAnonymity(k=2),
         method="naive",
         parameters={},
@@ -144,7 +144,7 @@ def test_an_untouched_sample_has_both_sides_of_its_cell_and_its_slot() -> None:
     release = Release(
         trajectory_ids=("r",),
         offsets=np.array([0, 1]),
-        boxes=Boxes.of_samples(original.t, original.x, original.y),
+        payload=Boxes.of_samples(original.t, original.x, original.y),
         claim=KAnonymity(k=2),
         method="none",
         parameters={},

@@ -44,7 +44,7 @@ def test_inside_sometime_and_always(original: Trajectories, radius: int, begin: 
         assert found[1] == (most <= radius + 0.3)
 
 
-def swapped(k: int = 3) -> tuple[Trajectories, shoal.PointRelease, shoal.Linkage]:
+def swapped(k: int = 3) -> tuple[Trajectories, shoal.Release, shoal.Linkage]:
     original = crowd()
     return original, *SwapLocations(k=k).anonymize(original, Randomness.for_research(2))
 
@@ -96,7 +96,7 @@ def test_range_distortion_is_zero_for_the_same_points_and_one_for_none_of_them()
 
 
 def rates_of(
-    original: Trajectories, release: shoal.PointRelease, linkage: shoal.Linkage, knowledge: str
+    original: Trajectories, release: shoal.Release, linkage: shoal.Linkage, knowledge: str
 ) -> dict[tuple[str, str], Rate]:
     found = attack(original, release, linkage, [knowledge], np.random.default_rng(1))
     return {(rate.name, rate.target): rate for rate in found.rates}

@@ -90,7 +90,7 @@ def test_boxes_without_a_sample_of_their_person_are_counted() -> None:
     moved = Boxes(
         **{name: getattr(boxes, name) + (0 if name.startswith("t_") else 5000) for name in BOX_COLUMNS}
     )
-    assert values(people, replace(release, boxes=moved), linkage)["samples-created"] == 1.0
+    assert values(people, replace(release, payload=moved), linkage)["samples-created"] == 1.0
 
 
 def test_by_hand_gyration_trips_and_hours() -> None:
@@ -105,7 +105,7 @@ def test_by_hand_gyration_trips_and_hours() -> None:
     assert found.minimum[0] <= 4 <= 5 <= found.maximum[0]
     people = Trajectories.from_rows(["a", "a"], [0, 1], [0, 10], [0, 0], grid=Grid(cell_m=1, slot_s=1))
     release, _ = unchanged(people)
-    lengths = trip_lengths(wide, replace(release, boxes=wide))
+    lengths = trip_lengths(wide, replace(release, payload=wide))
     assert [float(v[0]) for v in vars(lengths).values()] == [8, 9, 10]
 
 
@@ -129,7 +129,7 @@ def test_bounds_of_trips_and_hours_hold_every_world_and_are_reached() -> None:
         **dict(zip(BOX_COLUMNS, np.array([[0, 2, 0, 0, 2, 1], [5, 7, 0, 0, 2, 1]] * 2).T, strict=True))
     )
     release, linkage = unchanged(people)
-    release = replace(release, boxes=boxes)
+    release = replace(release, payload=boxes)
     found = {
         one.name: one.found
         for one in measure(people, release, linkage, ["od-similarity", "time-profile-error"])
@@ -192,7 +192,7 @@ def test_by_hand_the_hours_of_boxes() -> None:
     hours = [(30, 120), (23 * 60, 25 * 60), (0, 3 * 1440), (61, 62)]
     boxes = Boxes(**dict(zip(BOX_COLUMNS, np.array([[a, b, 0, 0, 1, 1] for a, b in hours]).T, strict=True)))
     release, _ = unchanged(people)
-    found = time_profile(replace(release, boxes=boxes, trajectory_ids=("r",), offsets=np.array([0, 4])))
+    found = time_profile(replace(release, payload=boxes, trajectory_ids=("r",), offsets=np.array([0, 4])))
     assert (found.minimum * 4).tolist() == [0, 1] + [0] * 22
     assert (found.maximum * 4).tolist() == [3, 3] + [1] * 21 + [2]
     assert (found.expected * 4)[:2] == pytest.approx([1 / 3 + 1 / 2 + 1 / 24, 2 / 3 + 1 / 24 + 1])
@@ -233,6 +233,6 @@ def test_misuse_is_said() -> None:
         measure(random_people(12, 6), release, linkage)
     with pytest.raises(InputError, match="protects"):
         measure(people, replace(release, unit_of_protection="each vehicle"), linkage)
-    empty = replace(release, trajectory_ids=(), offsets=np.zeros(1, np.int64), boxes=Boxes.concatenate([]))
+    empty = replace(release, trajectory_ids=(), offsets=np.zeros(1, np.int64), payload=Boxes.concatenate([]))
     with pytest.raises(InputError, match="no record"):
         measure(people, empty, Linkage((), ()))

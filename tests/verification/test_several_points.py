@@ -24,7 +24,7 @@ from shoal.methods.points_assembly import assemble_points
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
-from shoal.model.release import AnyRelease, Linkage, PointRelease, Points
+from shoal.model.release import Linkage, Points, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
@@ -36,7 +36,7 @@ from test_every_point_method import points_only, table_of_fleet
 
 pytestmark = pytest.mark.kernels
 
-Case = tuple[AnyRelease, Linkage]
+Case = tuple[Release, Linkage]
 Sets = dict[str, set[str]]
 
 
@@ -58,7 +58,7 @@ def walkers(n: int = 18, seed: int = 0) -> Trajectories:
 
 
 def issued(original: Trajectories, case: Case, label: str = "the release") -> Issued:
-    raw = original if isinstance(case[0], PointRelease) else original.snapped_to(Grid())
+    raw = original if isinstance(case[0], Release) else original.snapped_to(Grid())
     return Issued(label=label, original=raw, release=case[0], linkage=case[1])
 
 
@@ -70,7 +70,7 @@ def people_like(case: Case) -> Sets:
         assert isinstance(release, shoal.Release)
         boxes = dict(zip(release.trajectory_ids, rows_of(release), strict=True))
         return {uid_of[a]: {uid_of[b] for b in boxes if boxes[b] == boxes[a]} for a in boxes}
-    assert isinstance(release, PointRelease)
+    assert release.kind == "points"
     if isinstance(release.claim, KDeltaAnonymity):
         delta_m = release.claim.delta_m
         records = {name: release.record(place) for place, name in enumerate(release.trajectory_ids)}
@@ -168,7 +168,7 @@ def test_company_is_told_from_the_whole_record_and_not_passed_on() -> None:
     company = company_of(points_only(row, 2, 2.0)[1])
     assert [company(record).tolist() for record in range(4)] == [[0, 1], [0, 1, 2], [1, 2], [3]]
     with pytest.raises(MisuseError, match="speaks of no company"):
-        company_of(swap(walkers(), 3)[0])  # type: ignore[arg-type]
+        company_of(swap(walkers(), 3)[0])
 
 
 places = st.integers(0, 4).map(float)
@@ -339,13 +339,13 @@ def test_what_does_not_belong_together_is_refused() -> None:
     people = walkers()
     sound, moved = swap(people, 3), MAKERS["nwa"](people)
     longer = Trajectories.from_rows(*more_of(people))
-    assert isinstance(moved[0], PointRelease)
+    assert isinstance(moved[0], Release)
     none = np.empty(0)
     empty = replace(
         moved[0],
         trajectory_ids=(),
         offsets=np.zeros(1, dtype=np.int64),
-        points=Points(t=none, x=none, y=none),
+        payload=Points(t=none, x=none, y=none),
     )
     cases: list[tuple[Case, str]] = [
         (swap(walkers(seed=9), 3), "the earlier was made from other data"),

@@ -272,7 +272,7 @@ def test_records_in_any_order_of_boxes_are_one_class() -> None:
     assert len(first) == 3
     shuffled = np.array([*first, *reversed(second)], dtype=np.int64)
     boxes = Boxes(**dict(zip(BOX_COLUMNS, shuffled.T, strict=True)))
-    assert verify(original, replace(release, boxes=boxes), linkage).holds
+    assert verify(original, replace(release, payload=boxes), linkage).holds
 
 
 def test_an_untruthful_claim_is_held_to_nothing_about_raw_samples() -> None:

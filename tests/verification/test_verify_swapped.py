@@ -10,7 +10,7 @@ import pytest
 import shoal
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
-from shoal.model.release import Linkage, PointRelease
+from shoal.model.release import Linkage, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -18,7 +18,7 @@ from shoal.verification.linking import links_of
 from shoal.verification.points.shuffle import chi_squared_tail, shuffle_of
 from small_points import crowd, drivers, town
 
-Case = tuple[Trajectories, PointRelease, Linkage]
+Case = tuple[Trajectories, Release, Linkage]
 
 
 def swapped(k: int = 3, **settings: float) -> Case:
@@ -39,7 +39,7 @@ def trace_of(case: Case) -> Trace:
 
 
 def with_points(case: Case, **columns: np.ndarray) -> Case:
-    return case[0], replace(case[1], points=replace(case[1].points, **columns)), case[2]
+    return case[0], replace(case[1], payload=replace(case[1].points, **columns)), case[2]
 
 
 def with_trace(case: Case, **columns: Any) -> Case:
@@ -130,7 +130,7 @@ def handed_on(case: Case) -> Case:
     changed = replace(
         trace, **{name: getattr(trace, name)[order][rows] for name in ("time_from", "place_from", "swap_set")}
     )
-    return original, replace(release, points=points.take(rows)), replace(linkage, trace=changed)
+    return original, replace(release, payload=points.take(rows)), replace(linkage, trace=changed)
 
 
 def miscounted(case: Case) -> Case:

@@ -26,7 +26,7 @@ from shoal.attacks.tau_knowledge import attack_tau
 from shoal.attacks.victims import Cast, cast_of, given_scenes_of, scenes_of
 from shoal.errors import MisuseError
 from shoal.model.claims import KDeltaAnonymity
-from shoal.model.release import AnyRelease, Linkage, PointRelease
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
 from shoal.units import duration_s, length_m
@@ -185,12 +185,12 @@ OF_POINTS: Final[dict[str, GivenAdversary]] = {
 }
 
 
-def default_knowledge(release: AnyRelease | None) -> tuple[str, ...]:
+def default_knowledge(release: Release | None) -> tuple[str, ...]:
     """What is played when nothing is asked for.
 
     Of points also exact triples and times, and where they were moved the nearest record.
     """
-    if not isinstance(release, PointRelease):
+    if release is None or release.kind != "points":
         return DEFAULT_KNOWLEDGE
     kinds = (
         ("triples", "times", "nearest")
@@ -227,7 +227,7 @@ def parse_knowledge(text: str, original: Trajectories) -> Attack:
 
 def attack(
     original: Trajectories,
-    release: AnyRelease | None,
+    release: Release | None,
     linkage: Linkage | None,
     knowledge: Sequence[str] | None,
     rng: np.random.Generator,
@@ -276,7 +276,7 @@ def attack(
 
 def _staged(
     original: Trajectories,
-    release: AnyRelease | None,
+    release: Release | None,
     knowledge: Sequence[str],
     casts: Sequence[Cast],
     run: Run,
@@ -293,7 +293,7 @@ def _staged(
     }
     snapped = (
         original.snapped_to(Grid())
-        if isinstance(release, PointRelease) and len(given) < len(set(knowledge))
+        if release is not None and release.kind == "points" and len(given) < len(set(knowledge))
         else original
     )
     of_boxes = {text: parse_knowledge(text, snapped) for text in knowledge if text not in given}

@@ -15,7 +15,7 @@ import numpy as np
 from shoal.attacks import OF_POINTS, Rate, attack, default_knowledge
 from shoal.errors import MisuseError
 from shoal.model.claims import KteAnonymity
-from shoal.model.release import AnyRelease, Linkage, PointRelease
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
 
@@ -98,7 +98,7 @@ class Assessment:
 
 def assess_release(
     original: Trajectories,
-    release: AnyRelease,
+    release: Release,
     linkage: Linkage,
     *,
     tries: int = TRIES,
@@ -116,8 +116,8 @@ def assess_release(
     notes: list[str] = []
     asked = knowledge_for(release, tries)
     given = [text for text in asked if text.partition(":")[0] in OF_POINTS]
-    jobs: list[tuple[Trajectories, AnyRelease, list[str]]] = [(original, release, given)] if given else []
-    if isinstance(release, PointRelease):  # put on the grid once, not for every attack
+    jobs: list[tuple[Trajectories, Release, list[str]]] = [(original, release, given)] if given else []
+    if release.kind == "points":  # put on the grid once, not for every attack
         original.points_as_given()
         original, release = original.snapped_to(Grid()), release.as_boxes(Grid())
     original.snapped_grid()  # what cannot be attacked at all is an error, no note
@@ -157,7 +157,7 @@ def assess_release(
     )
 
 
-def knowledge_for(release: AnyRelease, tries: int) -> tuple[str, ...]:
+def knowledge_for(release: Release, tries: int) -> tuple[str, ...]:
     """What is played to answer the questions of a release, with so many tries."""
     default = default_knowledge(release)
     of_points = [text for text in default if text.partition(":")[0] in OF_POINTS and text.endswith(":4")]

@@ -65,7 +65,11 @@ class Target:
     @classmethod
     def of_release(cls, release: Release) -> "Target":
         """The records of a release."""
-        return cls(offsets=release.offsets, boxes=np.column_stack(release.boxes.columns()), grid=release.grid)
+        return cls(
+            offsets=release.offsets,
+            boxes=np.column_stack(release.boxes.columns()),
+            grid=release.snapped_grid(),
+        )
 
     @property
     def n_records(self) -> int:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from shoal.attacks.rate import TargetName
-from shoal.model.release import PointRelease
+from shoal.model.release import Points, Release
 from shoal.model.trajectories import Floats, Integers, Trajectories
 from shoal.runtime.run import Run
 
@@ -28,11 +28,13 @@ class Shown:
     y: Floats
 
     @classmethod
-    def of(cls, points: Trajectories | PointRelease) -> "Shown":
+    def of(cls, points: Trajectories | Release) -> "Shown":
         """Raw data, every subject a record, or a release; raises MisuseError for snapped samples."""
         if isinstance(points, Trajectories):
             points.points_as_given()
-        held = points.points if isinstance(points, PointRelease) else points
+            held: Trajectories | Points = points
+        else:
+            held = points.points
         return cls(offsets=points.offsets, t=held.t, x=held.x, y=held.y)
 
     @property

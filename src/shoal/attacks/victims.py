@@ -10,7 +10,7 @@ from shoal.attacks.target import Scene, Target
 from shoal.attacks.target_points import GivenScene, Shown
 from shoal.errors import InputError
 from shoal.model.linked import records_that_belong
-from shoal.model.release import AnyRelease, Linkage, PointRelease
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Integers, Trajectories
 from shoal.runtime.run import Run
 
@@ -30,7 +30,7 @@ class Cast:
 
 def cast_of(
     original: Trajectories,
-    release: AnyRelease | None,
+    release: Release | None,
     linkage: Linkage | None,
     tries: int,
     control: Trajectories | None,
@@ -70,15 +70,14 @@ def cast_of(
 
 
 def scenes_of(
-    original: Trajectories, on_grid: Trajectories, release: AnyRelease | None, casts: Sequence[Cast], run: Run
+    original: Trajectories, on_grid: Trajectories, release: Release | None, casts: Sequence[Cast], run: Run
 ) -> list[Scene]:
     """The stages of adversaries of boxes.
 
     on_grid: the raw data in cells and slots; raises MisuseError when it is not.
     """
     raw = Target.of_trajectories(on_grid)
-    boxes = release.as_boxes(on_grid.snapped_grid()) if isinstance(release, PointRelease) else release
-    published = raw if boxes is None else Target.of_release(boxes)
+    published = raw if release is None else Target.of_release(release.as_boxes(on_grid.snapped_grid()))
     return [
         Scene(
             known=on_grid if cast.known is original else _on_grid(cast.known, on_grid.snapped_grid()),
@@ -93,11 +92,11 @@ def scenes_of(
 
 
 def given_scenes_of(
-    original: Trajectories, release: AnyRelease | None, casts: Sequence[Cast], run: Run
+    original: Trajectories, release: Release | None, casts: Sequence[Cast], run: Run
 ) -> list[GivenScene]:
     """The stages of adversaries of points as given."""
     raw = Shown.of(original)
-    published = Shown.of(release) if isinstance(release, PointRelease) else raw
+    published = raw if release is None else Shown.of(release)
     return [
         GivenScene(
             known=cast.known,

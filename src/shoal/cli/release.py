@@ -334,7 +334,7 @@ def _print_publication(
     """What was published, where it lies, what it lost, and what the trace of a run tells of it."""
     from shoal.release_folder.folder import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows
-    from shoal.report.words.wording import claim_in_words
+    from shoal.report.words.claims import claim_in_words
 
     manifest, folder = published.manifest, published.folder
     rows = [] if published.accuracy is None else accuracy_rows(published.accuracy)

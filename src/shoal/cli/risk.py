@@ -93,7 +93,7 @@ def attack(
     from shoal.attacks.together import attack_together
     from shoal.publishing.publish import reveal
     from shoal.release_folder.folder import read_linkage
-    from shoal.report.words.wording import percent
+    from shoal.report.words.numbers import percent
     from shoal.runtime.run import Run
 
     before = take_earlier(earlier)
@@ -132,7 +132,6 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
 
     Each metric with its unit and the direction that is better.
     """
-    from shoal.model.release import PointRelease
     from shoal.model.trajectories import Grid
     from shoal.release_folder.folder import read_linkage
     from shoal.utility import measure as compute
@@ -141,10 +140,8 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
     with Bars(quiet=quiet) as bars:
         given, known = _read_as_given(raw, release, options, bars), read_linkage(linkage)
         published = _read_release(release, given)
-        points = (
-            measure_points(given, published, known).to_json() if isinstance(published, PointRelease) else {}
-        )
-        boxes = published.as_boxes(Grid()) if isinstance(published, PointRelease) else published
+        points = measure_points(given, published, known).to_json() if published.kind == "points" else {}
+        boxes = published.as_boxes(Grid()) if published.kind == "points" else published
         found = compute(_on_grid(given), boxes, known)
     facts = [one.to_json() for one in found]
     lines = [
@@ -334,7 +331,7 @@ def _bounds(fact: dict[str, Any]) -> str:
 
 def _shown(value: float | None, unit: str) -> str:
     """A value as people write it."""
-    from shoal.report.words.wording import meters, percent, seconds
+    from shoal.report.words.numbers import meters, percent, seconds
 
     if value is None:
         return "unknown"

@@ -20,13 +20,12 @@ import numpy as np
 from shoal.attacks import attack
 from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
-from shoal.model.release import PointRelease
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.publish import publish, write_page
 from shoal.release_folder.folder import read_any_release, read_linkage
 from shoal.report.pages.comparison import comparison_page
-from shoal.report.words.wording import claim_name
+from shoal.report.words.claims import claim_name
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
@@ -217,7 +216,7 @@ def _result_of(
             tries=0,  # the study attacks it itself
         )
     given, linkage = read_any_release(place / "release"), read_linkage(place / "linkage.parquet")
-    release = given.as_boxes(published.snapped_grid()) if isinstance(given, PointRelease) else given
+    release = given.as_boxes(published.snapped_grid()) if given.kind == "points" else given
     attacks: dict[str, Any] = {}
     notes: list[str] = []
     for text, (on_grid, *as_points) in known.items():

@@ -44,11 +44,11 @@ def to_geopandas(release: Release) -> "GeoDataFrame":
     import pandas as pd
     import shapely
 
-    cell_m, boxes = release.grid.cell_m, release.boxes
+    cell_m, boxes = release.snapped_grid().cell_m, release.boxes
     columns = {
         "trajectory_id": np.repeat(np.array(release.trajectory_ids, dtype=object), np.diff(release.offsets)),
-        "t_start": pd.to_datetime(boxes.t_start * release.grid.slot_s, unit="s", utc=True),
-        "t_end": pd.to_datetime(boxes.t_end * release.grid.slot_s, unit="s", utc=True),
+        "t_start": pd.to_datetime(boxes.t_start * release.snapped_grid().slot_s, unit="s", utc=True),
+        "t_end": pd.to_datetime(boxes.t_end * release.snapped_grid().slot_s, unit="s", utc=True),
     }
     outlines = shapely.box(
         boxes.x_min * cell_m, boxes.y_min * cell_m, boxes.x_max * cell_m, boxes.y_max * cell_m

@@ -104,7 +104,7 @@ def boxes_of(data: Release | Trajectories) -> tuple[Boxes, Integers, Grid]:
     Raises MisuseError for points as given.
     """
     if isinstance(data, Release):
-        return data.boxes, data.offsets, data.grid
+        return data.boxes, data.offsets, data.snapped_grid()
     return Boxes.of_samples(data.t, data.x, data.y), data.offsets, data.snapped_grid()
 
 

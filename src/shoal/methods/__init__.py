@@ -10,7 +10,7 @@ from shoal.methods.static import StaticGeneralization
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import Claim
-from shoal.model.release import AnyRelease, Linkage
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -33,7 +33,7 @@ class Method(Protocol):
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
-    ) -> tuple[AnyRelease, Linkage]:
+    ) -> tuple[Release, Linkage]:
         """The release, and who became which record."""
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.errors import NothingLeftError
 from shoal.kernels.cover import count_covered
-from shoal.model.claims import BoxClaim
+from shoal.model.claims import Claim
 from shoal.model.release import Boxes, Linkage, Losses, Release
 from shoal.model.trajectories import Integers, Trajectories
 from shoal.runtime.randomness import Randomness
@@ -31,7 +31,7 @@ def assemble(
     original: Trajectories,
     crowds: Sequence[Crowd],
     *,
-    claim: BoxClaim,
+    claim: Claim,
     method: str,
     parameters: Mapping[str, Any],
     rng: Randomness,
@@ -58,7 +58,7 @@ def assemble(
     release = Release(
         trajectory_ids=trajectory_ids,
         offsets=np.cumsum([0, *(len(published[crowd]) for crowd in crowd_of)], dtype=np.int64),
-        boxes=Boxes.concatenate([published[crowd] for crowd in crowd_of]),
+        payload=Boxes.concatenate([published[crowd] for crowd in crowd_of]),
         claim=claim,
         method=method,
         parameters=parameters,

@@ -10,8 +10,8 @@ import numpy as np
 
 from shoal.errors import NothingLeftError
 from shoal.methods.assembly import unrelated_order
-from shoal.model.claims import PointClaim
-from shoal.model.release import Linkage, Losses, PointRelease, Points
+from shoal.model.claims import Claim
+from shoal.model.release import Linkage, Losses, Points, Release
 from shoal.model.trajectories import Integers, Trajectories
 from shoal.runtime.randomness import Randomness
 
@@ -22,12 +22,12 @@ def assemble_points(
     offsets: Integers,
     points: Points,
     *,
-    claim: PointClaim,
+    claim: Claim,
     method: str,
     parameters: Mapping[str, Any],
     stands_for: Integers,
     rng: Randomness,
-) -> tuple[PointRelease, Linkage, Integers]:
+) -> tuple[Release, Linkage, Integers]:
     """The release, who became which record, and for each published point its row in ``points``.
 
     members: int64 [r], the subject whose place each record takes, all different. Record r owns points
@@ -47,10 +47,11 @@ def assemble_points(
     rows = np.lexsort((points.y, points.x, points.t, record))
     trajectory_ids = rng.pseudonyms(len(members))
     created = int(np.count_nonzero(stands_for < 0))
-    release = PointRelease(
+    release = Release(
         trajectory_ids=trajectory_ids,
         offsets=np.cumsum([0, *np.diff(offsets)[order]], dtype=np.int64),
-        points=points.take(rows),
+        payload=points.take(rows),
+        grid=None,
         claim=claim,
         method=method,
         parameters=parameters,

@@ -68,6 +68,8 @@ class KDeltaAnonymity:
     """
 
     type: ClassVar[str] = "k-delta-anonymity"
+    truthful: ClassVar[bool] = False
+    disjoint_in_time: ClassVar[bool] = False
     k: int
     delta_m: float
 
@@ -86,6 +88,8 @@ class TrajectoryPrivacy:
     """
 
     type: ClassVar[str] = "trajectory-p-privacy"
+    truthful: ClassVar[bool] = False
+    disjoint_in_time: ClassVar[bool] = False
     k: int
     time_threshold_s: float
     space_threshold_m: float
@@ -104,6 +108,8 @@ class LocationPrivacy:
     """
 
     type: ClassVar[str] = "location-p-privacy"
+    truthful: ClassVar[bool] = False
+    disjoint_in_time: ClassVar[bool] = False
     k: int
     time_threshold_s: float
     space_threshold_m: float
@@ -114,9 +120,7 @@ class LocationPrivacy:
         _insist_on_thresholds(self.time_threshold_s, self.space_threshold_m)
 
 
-BoxClaim = KAnonymity | KteAnonymity
-PointClaim = KDeltaAnonymity | TrajectoryPrivacy | LocationPrivacy
-Claim = BoxClaim | PointClaim
+Claim = KAnonymity | KteAnonymity | KDeltaAnonymity | TrajectoryPrivacy | LocationPrivacy
 
 CLAIMS: Final[dict[str, type[Claim]]] = {
     claim.type: claim

@@ -5,14 +5,14 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import InputError, MisuseError
-from shoal.model.release import AnyRelease, Linkage, PointRelease
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Integers, Trajectories
 from shoal.units import show_m, show_s
 
 _ROOM: Final = 10_000  # slots or cells
 
 
-def records_of(original: Trajectories, release: AnyRelease, linkage: Linkage) -> Integers:
+def records_of(original: Trajectories, release: Release, linkage: Linkage) -> Integers:
     """int64 [n]: the position of each subject's record in the release, -1 for a suppressed subject.
 
     Raises MisuseError when the linkage names subjects or records that are not there, or one twice.
@@ -35,7 +35,7 @@ def records_of(original: Trajectories, release: AnyRelease, linkage: Linkage) ->
     return records
 
 
-def records_that_belong(original: Trajectories, release: AnyRelease, linkage: Linkage) -> Integers:
+def records_that_belong(original: Trajectories, release: Release, linkage: Linkage) -> Integers:
     """The same, for judging a release from outside.
 
     Whatever does not belong together is an error, never a figure.
@@ -76,9 +76,9 @@ def records_that_belong(original: Trajectories, release: AnyRelease, linkage: Li
     return records
 
 
-def insist_on_possible_boxes(original: Trajectories, release: AnyRelease) -> None:
+def insist_on_possible_boxes(original: Trajectories, release: Release) -> None:
     """Raises InputError for a folder's boxes so far from this data that figures about them are wrong, and may take for ever."""
-    if isinstance(release, PointRelease) or not len(release.boxes):
+    if release.kind == "points" or not len(release.boxes):
         return
     boxes = release.boxes
     for axis, starts, ends, samples in (
@@ -102,12 +102,12 @@ def insist_on_possible_boxes(original: Trajectories, release: AnyRelease) -> Non
             )
 
 
-def _insist_on_one_grid(original: Trajectories, release: AnyRelease) -> None:
+def _insist_on_one_grid(original: Trajectories, release: Release) -> None:
     """Raises when the samples of one are not those of the other.
 
     Cells and slots, or points as given in one plane.
     """
-    if isinstance(release, PointRelease):
+    if release.kind == "points":
         original.points_as_given()
         if original.crs != release.crs:
             planes = [crs or "local meters" for crs in (original.crs, release.crs)]
@@ -116,9 +116,9 @@ def _insist_on_one_grid(original: Trajectories, release: AnyRelease) -> None:
                 "data as the manifest says"
             )
         return
-    grid = original.snapped_grid()
-    if grid != release.grid:
-        shown = [f"{show_m(one.cell_m)} and {show_s(one.slot_s)}" for one in (grid, release.grid)]
+    grids = original.snapped_grid(), release.snapped_grid()
+    if grids[0] != grids[1]:
+        shown = [f"{show_m(one.cell_m)} and {show_s(one.slot_s)}" for one in grids]
         raise InputError(
             f"the raw data is on a grid of {shown[0]}, the release of {shown[1]}; read the raw data as the "
             "manifest says"

@@ -4,13 +4,13 @@ It holds no raw identifier and no seed. Who became which record is the Linkage, 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.model.claims import BoxClaim, PointClaim
+from shoal.model.claims import Claim
 from shoal.model.intake import Reading
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Floats, Grid, Integers
@@ -18,6 +18,8 @@ from shoal.model.trajectories import Floats, Grid, Integers
 BOX_COLUMNS: Final = ("t_start", "t_end", "x_min", "y_min", "x_max", "y_max")
 POINT_COLUMNS: Final = ("t", "x", "y")
 DEGREE_COLUMNS: Final = ("lat", "lon")
+
+PayloadKind = Literal["boxes", "points"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,6 +30,9 @@ class Boxes:
 
     Says "the subject was somewhere in this area at some moment in this interval" (semantics 0).
     """
+
+    kind: ClassVar[PayloadKind] = "boxes"
+    on_grid: ClassVar[bool] = True
 
     t_start: Integers
     t_end: Integers
@@ -72,6 +77,9 @@ class Points:
     Lat and lon degrees, or None without them.
     """
 
+    kind: ClassVar[PayloadKind] = "points"
+    on_grid: ClassVar[bool] = False
+
     t: Floats
     x: Floats
     y: Floats
@@ -100,6 +108,9 @@ class Points:
         return Points(**{name: column[rows] for name, column in self.columns().items()})
 
 
+Payload = Boxes | Points
+
+
 @dataclass(frozen=True, kw_only=True)
 class Losses:
     """What the release does not hold, or holds besides.
@@ -119,15 +130,38 @@ class Losses:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class _Records:
-    """What records of boxes and of points have in common.
+class Release:
+    """Published records: a header, and a payload of boxes or of points.
 
-    crs: the plane of the coordinates, None = local meters. reading: how the raw input was read, so that a
-    check can repeat it. publishable: False when a research seed was used.
+    Parameters
+    ----------
+    trajectory_ids
+        The fresh pseudonym of each record.
+    offsets
+        int64 [n_records + 1]. Record r owns rows offsets[r] to offsets[r + 1] of the payload: boxes sorted by
+        time, or points sorted by (t, x, y).
+    payload
+        What is published.
+    grid
+        The slots and cells that boxes are counted in; None for points.
+    crs
+        The plane of the coordinates; None = local meters.
+    publishable
+        False when a research seed was used.
+    reading
+        How the raw input was read, so that a check can repeat it.
+
+    Raises
+    ------
+    MisuseError
+        When the offsets do not fit the payload, or boxes have no grid, or points have one.
     """
 
     trajectory_ids: tuple[str, ...]
     offsets: Integers
+    payload: Payload
+    claim: Claim
+    grid: Grid | None
     method: str
     parameters: Mapping[str, Any]
     losses: Losses
@@ -137,91 +171,75 @@ class _Records:
     reading: Reading = field(default_factory=Reading)
     rows_repaired: Mapping[str, int] = field(default_factory=dict)
 
-    @property
-    def n_records(self) -> int:
-        """How many records there are; members of one crowd have one each."""
-        return len(self.trajectory_ids)
-
-    def _check_offsets(self, n_rows: int) -> None:
+    def __post_init__(self) -> None:
+        n_rows = len(self.payload)
         if self.offsets.shape != (self.n_records + 1,) or self.offsets[0] != 0 or self.offsets[-1] != n_rows:
             raise MisuseError(f"offsets must rise from 0 to {n_rows} in {self.n_records} steps")
+        if (self.grid is not None) != self.payload.on_grid:
+            raise MisuseError(
+                f"a release of {self.kind} {'needs a' if self.payload.on_grid else 'has no'} grid"
+            )
 
+    @property
+    def kind(self) -> PayloadKind:
+        """What the payload holds, the key of every table that tells boxes from points."""
+        return self.payload.kind
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Release(_Records):
-    """Published records.
+    @property
+    def boxes(self) -> Boxes:
+        """The payload of a release of boxes; raises MisuseError for points."""
+        if not isinstance(self.payload, Boxes):  # the one place where the payload's type is asked for boxes
+            raise MisuseError("this release holds points, not boxes; as_boxes(grid) puts them on a grid")
+        return self.payload
 
-    Record r owns boxes offsets[r] to offsets[r + 1], sorted by time, under trajectory_ids[r].
-    """
+    @property
+    def points(self) -> Points:
+        """The payload of a release of points; raises MisuseError for boxes."""
+        if not isinstance(self.payload, Points):  # the one place where the payload's type is asked for points
+            raise MisuseError("this release holds boxes, not points")
+        return self.payload
 
-    boxes: Boxes
-    claim: BoxClaim
-    grid: Grid
-
-    def __post_init__(self) -> None:
-        self._check_offsets(len(self.boxes))
+    @property
+    def n_records(self) -> int:
+        """How many records there are; each member of a class has one."""
+        return len(self.trajectory_ids)
 
     @property
     def n_samples(self) -> int:
-        """How many boxes there are, of all records together."""
-        return len(self.boxes)
+        """How many boxes or points there are, of all records together."""
+        return len(self.payload)
 
-    def record(self, position: int) -> Boxes:
-        """The boxes of one record."""
-        return self.boxes.take(slice(self.offsets[position], self.offsets[position + 1]))
+    def snapped_grid(self) -> Grid:
+        """The grid of a release of boxes; raises MisuseError for points, as Trajectories do."""
+        if self.grid is None:
+            raise MisuseError("this release holds points as given, which have no grid")
+        return self.grid
 
-    def __repr__(self) -> str:
-        return f"Release({self.method}, {self.claim}, {self.n_records} records, {self.n_samples} boxes)"
+    def record(self, position: int) -> Any:
+        """The rows of one record, as a payload of the same kind."""
+        return self.payload.take(slice(self.offsets[position], self.offsets[position + 1]))
 
+    def as_boxes(self, grid: Grid) -> "Release":
+        """The release as boxes, for attacks and figures that know nothing else; boxes are returned as they are.
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class PointRelease(_Records):
-    """Published records of points.
-
-    Record r owns points offsets[r] to offsets[r + 1], sorted by (t, x, y), under trajectory_ids[r].
-    """
-
-    points: Points
-    claim: PointClaim
-
-    def __post_init__(self) -> None:
-        self._check_offsets(len(self.points))
-
-    @property
-    def n_samples(self) -> int:
-        """How many points there are, of all records together."""
-        return len(self.points)
-
-    def record(self, position: int) -> Points:
-        """The points of one record."""
-        return self.points.take(slice(self.offsets[position], self.offsets[position + 1]))
-
-    def as_boxes(self, grid: Grid) -> Release:
-        """Every point as the slot and cell that hold it, repeats left out.
-
-        For attacks and figures that know boxes alone.
+        Every point becomes the slot and cell of this grid that hold it; repeats within a record are left out.
         """
-        steps = ((self.points.t, grid.slot_s), (self.points.x, grid.cell_m), (self.points.y, grid.cell_m))
+        if self.payload.on_grid:
+            return self
+        points = self.points
+        steps = ((points.t, grid.slot_s), (points.x, grid.cell_m), (points.y, grid.cell_m))
         t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
         record = np.repeat(np.arange(self.n_records), np.diff(self.offsets))
         different = np.unique(np.column_stack([record, t, x, y]), axis=0)
-        header = {
-            name: getattr(self, name)
-            for name in self.__dataclass_fields__
-            if name not in ("points", "offsets")
-        }
-        return Release(
+        return replace(
+            self,
             offsets=np.searchsorted(different[:, 0], np.arange(self.n_records + 1)).astype(np.int64),
-            boxes=Boxes.of_samples(*np.ascontiguousarray(different[:, 1:].T)),
+            payload=Boxes.of_samples(*np.ascontiguousarray(different[:, 1:].T)),
             grid=grid,
-            **header,
         )
 
     def __repr__(self) -> str:
-        return f"PointRelease({self.method}, {self.claim}, {self.n_records} records, {self.n_samples} points)"
-
-
-AnyRelease = Release | PointRelease
+        return f"Release({self.method}, {self.claim}, {self.n_records} records, {self.n_samples} {self.kind})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -282,7 +282,7 @@ def _header(people: StoredPeople, method: Glove, crowds: _Crowds, rng: Randomnes
     return ReleaseOnDisk(
         trajectory_ids=rng.pseudonyms(n),
         offsets=np.zeros(n + 1, dtype=np.int64),
-        boxes=Boxes.concatenate([]),
+        payload=Boxes.concatenate([]),
         n_boxes=int((crowds.sizes * crowds.lengths).sum()),
         claim=method.claim(),
         method="glove",
@@ -325,7 +325,7 @@ def _in_parts(release: ReleaseOnDisk, crowds: _Crowds, crowd_of: Integers, run: 
                     **settings,
                     "trajectory_ids": release.trajectory_ids[first:end],
                     "offsets": offsets,
-                    "boxes": boxes,
+                    "payload": boxes,
                 }
             )
             run.progress("writing the release", end, len(ends))

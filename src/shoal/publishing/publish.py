@@ -19,7 +19,7 @@ from shoal.io import read_with
 from shoal.io.storing import store_people
 from shoal.measures.k_gap import KGap, k_gaps
 from shoal.methods import Method
-from shoal.model.release import AnyRelease, Linkage, PointRelease, Release
+from shoal.model.release import Linkage, Release
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.model.verdicts import Verdict
@@ -63,7 +63,7 @@ class Publication:
 
     folder: Path
     manifest: Manifest
-    release: AnyRelease
+    release: Release
     linkage: Linkage
     accuracy: Accuracy | None
 
@@ -114,12 +114,12 @@ def publish(
         snapped = original if original.grid is not None else original.snapped_to(Grid())
         gaps = exposure_at(snapped, sorted({*GAPS_SHOWN, release.claim.k}), run)
         write_table(release, staging / RELEASE_FILE)
-        if isinstance(release, Release):
+        if release.kind == "boxes":
             insist_on_outlines(staging / RELEASE_FILE)
         manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
         write_manifest(manifest, staging / MANIFEST_FILE)
         evidence = gather_evidence(original, release, linkage, tries=tries, run=run)
-        if isinstance(release, PointRelease):
+        if release.kind == "points":
             page = points_report(
                 original, release, verdict, gaps, snapped, evidence=evidence, statement=statement
             )
@@ -146,7 +146,7 @@ def publish(
                 beside.enter_context(staged_trace(linkage.trace, release, linkage_file.with_name(TRACE_FILE)))
     if resume:
         shutil.rmtree(parts, ignore_errors=True)
-    accuracy = measure_accuracy(original, release, linkage) if isinstance(release, Release) else None
+    accuracy = measure_accuracy(original, release, linkage) if release.kind == "boxes" else None
     return Publication(folder=output, manifest=manifest, release=release, linkage=linkage, accuracy=accuracy)
 
 

@@ -71,13 +71,13 @@ def _table_of(release: Release) -> tuple[pa.Table, list[list[float]]]:
         "trajectory_id": pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
     }
     for name, values in zip(BOX_COLUMNS, release.boxes.columns(), strict=True):
-        step = release.grid.slot_s if name.startswith("t_") else release.grid.cell_m
+        step = release.snapped_grid().slot_s if name.startswith("t_") else release.snapped_grid().cell_m
         in_units = values * step
         whole = name.startswith("t_") and float(step).is_integer()
         columns[name] = pa.array(in_units.astype(np.int64) if whole else in_units.astype(np.float64))
     if release.crs is None:
         return pa.table(columns), []
-    columns["geometry"], bounds = _outlines(release.boxes, release.grid.cell_m, release.crs)
+    columns["geometry"], bounds = _outlines(release.boxes, release.snapped_grid().cell_m, release.crs)
     return pa.table(columns), [bounds]
 
 

@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.model.claims import claim_from_json, claim_to_json
 from shoal.model.intake import Reading, insist_on_types
-from shoal.model.release import AnyRelease, Boxes, Linkage, Losses, PointRelease, Release
+from shoal.model.release import Boxes, Linkage, Losses, Release
 from shoal.model.trace import TRACE_FILE, Trace
 from shoal.model.trajectories import Grid, Integers
 from shoal.model.verdicts import Verdict
@@ -86,19 +86,19 @@ class Manifest(BaseModel):
         )
 
 
-def write_table(release: AnyRelease, path: Path) -> None:
+def write_table(release: Release, path: Path) -> None:
     """Write the boxes or the points of a release."""
-    if isinstance(release, PointRelease):
+    if release.kind == "points":
         write_points(release, path)
     else:
         write_boxes(release, path)
 
 
 def manifest_of(
-    release: AnyRelease, verdict: Verdict, parquet: Path, statement: Statement = NOTHING_STATED
+    release: Release, verdict: Verdict, parquet: Path, statement: Statement = NOTHING_STATED
 ) -> Manifest:
     """What the manifest says of a release, its verdict and its written table."""
-    grid = None if isinstance(release, PointRelease) else release.grid
+    grid = release.grid
     return Manifest(
         format_version=FORMAT_VERSION,
         shoal_version=__version__,
@@ -156,12 +156,12 @@ def reading_of_raw(folder: Path, **overrides: Any) -> Reading:
     return replace(_reading(folder, manifest), working_crs=manifest.crs, **on_grid, **overrides)
 
 
-def read_any_release(folder: Path) -> AnyRelease:
+def read_any_release(folder: Path) -> Release:
     """The release in a folder, of boxes or of points; raises InputError when it cannot be read."""
     return read_points(folder) if read_manifest(folder).grid is None else read_release(folder)
 
 
-def read_points(folder: Path) -> PointRelease:
+def read_points(folder: Path) -> Release:
     """The release of points in a folder.
 
     Records in the order in which they first appear, points in the order (t, x, y).
@@ -175,8 +175,11 @@ def read_points(folder: Path) -> PointRelease:
     points = points_as_written(table, str(folder / RELEASE_FILE))
     names, code = _names(table)
     order = np.lexsort((points.y, points.x, points.t, code))
-    return PointRelease(
-        offsets=_offsets(code, len(names)), points=points.take(order), **_header(folder, manifest, names)
+    return Release(
+        offsets=_offsets(code, len(names)),
+        payload=points.take(order),
+        grid=None,
+        **_header(folder, manifest, names),
     )
 
 
@@ -199,7 +202,7 @@ def read_release(folder: Path) -> Release:
     order = np.lexsort((*reversed(boxes.columns()), code))
     return Release(
         offsets=_offsets(code, len(names)),
-        boxes=boxes.take(order),
+        payload=boxes.take(order),
         grid=grid,
         **_header(folder, manifest, names),
     )
@@ -214,7 +217,7 @@ def without_boxes(folder: Path, manifest: Manifest) -> Release:
         raise InputError(f"{folder} holds a release of points, not of boxes")
     no_rows = np.zeros(1, dtype=np.int64)
     return Release(
-        offsets=no_rows, boxes=Boxes.concatenate([]), grid=manifest.grid, **_header(folder, manifest, ())
+        offsets=no_rows, payload=Boxes.concatenate([]), grid=manifest.grid, **_header(folder, manifest, ())
     )
 
 
@@ -284,7 +287,7 @@ def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterat
         yield
 
 
-def staged_trace(trace: Trace, release: AnyRelease, path: Path) -> AbstractContextManager[None]:
+def staged_trace(trace: Trace, release: Release, path: Path) -> AbstractContextManager[None]:
     """Write the origins of swapped points (mode 0600) beside their final name at once, and give them that name when the block succeeds."""
     return staged_file(path, partial(pq.write_table, trace.table(release.trajectory_ids, release.offsets)))
 

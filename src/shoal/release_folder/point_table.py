@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
-from shoal.model.release import DEGREE_COLUMNS, POINT_COLUMNS, PointRelease, Points
+from shoal.model.release import DEGREE_COLUMNS, POINT_COLUMNS, Points, Release
 from shoal.model.trajectories import Floats
 
 _ROWS_PER_GROUP: Final = 1 << 20
@@ -25,7 +25,7 @@ _POINT: Final = np.dtype(
 )  # well-known binary of a point: 21 bytes
 
 
-def write_points(release: PointRelease, path: Path) -> None:
+def write_points(release: Release, path: Path) -> None:
     """Write the points as GeoParquet; the geometry in WGS 84 only where there is a plane."""
     columns: dict[str, pa.Array] = {
         "trajectory_id": pa.array(

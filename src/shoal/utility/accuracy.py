@@ -120,7 +120,7 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
     data on another grid.
     """
     samples_space, samples_time = extents_of_samples(original, release, linkage)
-    boxes, grid = release.boxes, release.grid
+    boxes, grid = release.boxes, release.snapped_grid()
     covered = samples_time > 0
     return Accuracy(
         raw=Extents.of(samples_space[covered], samples_time[covered], grid),

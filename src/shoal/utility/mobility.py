@@ -82,7 +82,7 @@ def trip_length_error(pair: Pair) -> Value:
 
 def trip_lengths(boxes: Boxes, data: Release | Trajectories) -> Estimates:
     """[moves] meters, from each box of a record to the next."""
-    grid = data.snapped_grid() if isinstance(data, Trajectories) else data.grid
+    grid = data.snapped_grid()
     follows = np.ones(max(len(boxes) - 1, 0), dtype=np.bool_)
     follows[data.offsets[1:-1] - 1] = False
     first, second = boxes.take(slice(0, -1)).take(follows), boxes.take(slice(1, None)).take(follows)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from shoal.errors import MisuseError
 from shoal.kernels.range_queries import Lines, Queries, count_near, distances_in_time
 from shoal.model.linked import records_of
-from shoal.model.release import Linkage, PointRelease
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 from shoal.utility.measuring import Measurement, Scale, Value
@@ -66,7 +66,7 @@ class PointUtility:
 
 
 def measure_points(
-    original: Trajectories, release: PointRelease, linkage: Linkage, *, omega_m: float = 0.0
+    original: Trajectories, release: Release, linkage: Linkage, *, omega_m: float = 0.0
 ) -> PointUtility:
     """Space distortion and removals.
 
@@ -151,7 +151,7 @@ def draw_queries(
 
 
 def range_distortion(
-    original: Trajectories, release: PointRelease | Trajectories, queries: Queries, run: Run | None = None
+    original: Trajectories, release: Release | Trajectories, queries: Queries, run: Run | None = None
 ) -> RangeDistortion:
     """SID and AID of a release for these queries, whose regions are trajectories of the original."""
     run, regions = run or Run(), lines_of(original)
@@ -173,9 +173,9 @@ def range_distortion(
     )
 
 
-def lines_of(points: Trajectories | PointRelease) -> Lines:
+def lines_of(points: Trajectories | Release) -> Lines:
     """The arrays of raw or published points."""
-    held = points.points if isinstance(points, PointRelease) else points
+    held = points if isinstance(points, Trajectories) else points.points
     return Lines(points.offsets, held.t, held.x, held.y)
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.measures.query import Zones
-from shoal.model.release import Linkage, PointRelease, Release
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Integers, Trajectories
 from shoal.utility.accuracy import extents_of_samples
 
@@ -54,7 +54,7 @@ def measure_vanished(
 def measure_vanished_points(
     original: Trajectories,
     snapped: Trajectories,
-    release: PointRelease,
+    release: Release,
     linkage: Linkage,
     *,
     across: int = ACROSS,

@@ -15,7 +15,7 @@ from shoal.model.claims import (
     LocationPrivacy,
     TrajectoryPrivacy,
 )
-from shoal.model.release import AnyRelease, Linkage
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population, Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.verification.boxes.k_anonymity import check_k_anonymity
@@ -39,7 +39,7 @@ CHECKS: Final[dict[type[Claim], Check]] = {
 }
 
 
-def verify(original: Trajectories, release: AnyRelease, linkage: Linkage | None = None) -> Verdict:
+def verify(original: Trajectories, release: Release, linkage: Linkage | None = None) -> Verdict:
     """The verdict on a release's claim, and on what its names, their order and its parameters give away.
 
     Without a linkage, what cannot be checked stands in the verdict's notes. Raises MisuseError when the raw
@@ -51,7 +51,7 @@ def verify(original: Trajectories, release: AnyRelease, linkage: Linkage | None 
 
 
 def with_telling_names(
-    verdict: Verdict, original: Population, release: AnyRelease, linkage: Linkage | None
+    verdict: Verdict, original: Population, release: Release, linkage: Linkage | None
 ) -> Verdict:
     """The verdict on a claim, and what the names of the records, their order and the parameters give away.
 
@@ -89,7 +89,7 @@ def seeds_in(settings: Mapping[str, Any]) -> Iterator[str]:
                 yield from seeds_in(inner)
 
 
-def _telling_pseudonyms(original: Population, release: AnyRelease) -> frozenset[str]:
+def _telling_pseudonyms(original: Population, release: Release) -> frozenset[str]:
     """The pseudonyms that give away an identifier. They must not be shown."""
     ids = raw_identifiers(original)
     names = Names.of(ids)

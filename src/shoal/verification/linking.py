@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.model.release import AnyRelease, Linkage
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Integers, Population
 from shoal.model.verdicts import Finding
 
@@ -22,7 +22,7 @@ class Links:
     findings: tuple[Finding, ...]
 
 
-def links_of(original: Population, release: AnyRelease, linkage: Linkage) -> Links:
+def links_of(original: Population, release: Release, linkage: Linkage) -> Links:
     """The linkage resolved to positions.
 
     Names in it that nobody knows are never shown: they may be raw identifiers.

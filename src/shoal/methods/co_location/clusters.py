@@ -10,7 +10,7 @@ from shoal.errors import MisuseError
 from shoal.kernels.clusters import cluster_within
 from shoal.methods.points_assembly import assemble_points
 from shoal.model.claims import KDeltaAnonymity
-from shoal.model.release import Linkage, PointRelease, Points
+from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Floats, Integers, Trajectories
 from shoal.runtime.randomness import Randomness
 
@@ -96,7 +96,7 @@ def publish_clusters(
     method: str,
     parameters: Mapping[str, Any],
     rng: Randomness,
-) -> tuple[PointRelease, Linkage]:
+) -> tuple[Release, Linkage]:
     """The release of everybody in a cluster, moved into its cylinder; others are suppressed.
 
     Raises NothingLeftError without a cluster.

@@ -20,7 +20,7 @@ from shoal.methods.co_location.clusters import (
     root_mean_square_distances,
 )
 from shoal.model.claims import KDeltaAnonymity
-from shoal.model.release import Linkage, PointRelease
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Floats, Integers, Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -73,7 +73,7 @@ class Nwa:
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
-    ) -> tuple[PointRelease, Linkage]:
+    ) -> tuple[Release, Linkage]:
         """The release and who became which record.
 
         Raises MisuseError with fewer than k people or with snapped samples, NothingLeftError when every class

@@ -14,7 +14,7 @@ from shoal.methods.points_assembly import assemble_points
 from shoal.methods.swapping.street_places import heap, place_points, roads_of
 from shoal.methods.swapping.swap_locations import people_at, points_of, with_reasons
 from shoal.model.claims import LocationPrivacy
-from shoal.model.release import Linkage, PointRelease
+from shoal.model.release import Linkage, Release
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Integers, Trajectories
@@ -74,7 +74,7 @@ class ReachLocations:
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
-    ) -> tuple[PointRelease, Linkage]:
+    ) -> tuple[Release, Linkage]:
         """The release and, with its trace, who became which record: the trajectory whose times it keeps.
 
         Raises MisuseError without streets or with fewer than k trajectories, NothingLeftError when nothing is

@@ -12,7 +12,7 @@ from shoal.measures.trajectory_distance import PATHS, Paths, trajectory_distance
 from shoal.methods.points_assembly import assemble_points
 from shoal.methods.swapping.microaggregation import CLUSTERING, Clustering, distances_within, microaggregate
 from shoal.model.claims import TrajectoryPrivacy
-from shoal.model.release import Linkage, PointRelease, Points
+from shoal.model.release import Linkage, Points, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Integers, Trajectories
 from shoal.runtime.randomness import Randomness
@@ -62,7 +62,7 @@ class SwapLocations:
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
-    ) -> tuple[PointRelease, Linkage]:
+    ) -> tuple[Release, Linkage]:
         """The release and, with its trace, who became which record: the trajectory whose place it took.
 
         Raises MisuseError when the largest group of trajectories that overlap has fewer than k,
@@ -115,7 +115,7 @@ class SwapLocations:
         lost: dict[str, int],
         facts: dict[str, float],
         rng: Randomness,
-    ) -> tuple[PointRelease, Linkage]:
+    ) -> tuple[Release, Linkage]:
         """Alg. 3 in each cluster: a random member leads and the others are asked in random order.
 
         Sets are shuffled, self included.
@@ -152,7 +152,7 @@ class SwapLocations:
         lost: dict[str, int],
         facts: dict[str, float],
         rng: Randomness,
-    ) -> tuple[PointRelease, Linkage]:
+    ) -> tuple[Release, Linkage]:
         """The triples under the trajectories they came to.
 
         owner_after: [m] whose each triple is now, -1 = removed.
@@ -205,7 +205,7 @@ def points_of(original: Trajectories, time_from: Integers, place_from: Integers)
     return Points(t=original.t[time_from], x=original.x[place_from], y=original.y[place_from], **degrees)
 
 
-def with_reasons(release: PointRelease, lost: dict[str, int]) -> PointRelease:
+def with_reasons(release: Release, lost: dict[str, int]) -> Release:
     """The release with its suppressed subjects by reason; those not told of had no swapped point left."""
     rest = release.losses.subjects_suppressed - sum(lost.values())
     reasons = {reason: count for reason, count in {**lost, NOTHING_SWAPPED: rest}.items() if count}

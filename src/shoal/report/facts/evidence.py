@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.attacks.questions import TRIES, Answer, Assessment, assess_release
 from shoal.model.linked import records_of
-from shoal.model.release import AnyRelease, Linkage, PointRelease, Release
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE, Floats
 from shoal.runtime.run import Run
@@ -69,7 +69,7 @@ class VanishedPlace:
 
 def gather_evidence(
     original: Trajectories,
-    release: AnyRelease,
+    release: Release,
     linkage: Linkage,
     *,
     tries: int = TRIES,
@@ -81,7 +81,7 @@ def gather_evidence(
     count. Raises InputError when the parts do not belong together.
     """
     assessment = assess_release(original, release, linkage, tries=tries, run=run) if tries else None
-    if isinstance(release, Release):
+    if release.kind == "boxes":
         shown = _of_enough(measure(original, release, linkage, UTILITY), original, release, linkage)
         return Evidence(
             assessment=assessment, utility=shown, vanished=measure_vanished(original, release, linkage)
@@ -97,7 +97,7 @@ def gather_evidence(
 
 
 def _utility_of_points(
-    original: Trajectories, snapped: Trajectories, release: PointRelease, linkage: Linkage
+    original: Trajectories, snapped: Trajectories, release: Release, linkage: Linkage
 ) -> list[Measurement]:
     """Of points as given, and of the same points on a grid, where what is said of boxes is said of cells and slots."""
     on_grid = measure(snapped, release.as_boxes(snapped.snapped_grid()), linkage, UTILITY_OF_POINTS)
@@ -109,7 +109,7 @@ def _utility_of_points(
 
 
 def _of_enough(
-    found: Sequence[Measurement], snapped: Trajectories, release: AnyRelease, linkage: Linkage
+    found: Sequence[Measurement], snapped: Trajectories, release: Release, linkage: Linkage
 ) -> tuple[Measurement, ...]:
     """Those that speak of at least ten people who are in the release.
 

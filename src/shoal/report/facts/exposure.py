@@ -12,7 +12,7 @@ from shoal.measures.k_gap import KGap
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE, Curve, curve_of_people
 from shoal.report.facts.release import GapFacts, Span, gap_facts, span_of
-from shoal.report.words.wording import meters, number, percent, seconds
+from shoal.report.words.numbers import meters, number, percent, seconds
 
 Floats = npt.NDArray[np.float64]
 

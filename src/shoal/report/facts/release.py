@@ -18,7 +18,7 @@ from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Integers, Trajectories
 from shoal.report.facts.curves import Curve, curve_of_people, quantile_of_people
 from shoal.report.facts.density import Density, density_map, some_boxes
-from shoal.report.words.wording import meters, percent, seconds
+from shoal.report.words.numbers import meters, percent, seconds
 from shoal.utility.accuracy import Accuracy, Extents, measure_accuracy
 
 _DAY_S: Final = 86_400.0
@@ -147,7 +147,7 @@ def release_facts(
         rows_read=original.intake.rows_read,
         accuracy=measure_accuracy(original, release, linkage),
         crowds=dict(sorted(sizes.items())),
-        span=span_of(release.boxes.t_start, release.boxes.t_end, release.grid.slot_s),
+        span=span_of(release.boxes.t_start, release.boxes.t_end, release.snapped_grid().slot_s),
         density=density_map(release.boxes),
         outlines=some_boxes(release.boxes),
         gaps=tuple(gap_facts(original, gap) for gap in gaps),

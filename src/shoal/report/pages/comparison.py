@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.report.figures import _figure, _line, _marker
 from shoal.report.pages.release import page
-from shoal.report.words.wording import percent, show
+from shoal.report.words.numbers import percent, show
 from shoal.utility.frontier import Better, Point, frontier
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shoal.measures.k_gap import KGap
-from shoal.model.release import PointRelease
+from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import NOTHING_STATED, Statement
@@ -17,12 +17,12 @@ from shoal.report.facts.density import density_map
 from shoal.report.facts.evidence import Evidence
 from shoal.report.facts.release import gap_facts, span_of
 from shoal.report.pages.release import evidence_shown, page, vanished_drawings
-from shoal.report.words import wording
+from shoal.report.words import claims, numbers, settings
 
 
 def points_report(
     original: Trajectories,
-    release: PointRelease,
+    release: Release,
     verdict: Verdict,
     gaps: Sequence[KGap],
     snapped: Trajectories,
@@ -60,11 +60,11 @@ def points_report(
         subjects=original.n_subjects,
         samples=original.n_samples,
         rows_read=original.intake.rows_read,
-        settings=wording.settings_of(release),
-        dropped=wording.rows_by_reason(release.losses.rows, original.intake.rows_read),
-        repaired=wording.rows_by_reason(release.rows_repaired, original.intake.rows_read),
+        settings=settings.settings_of(release),
+        dropped=numbers.rows_by_reason(release.losses.rows, original.intake.rows_read),
+        repaired=numbers.rows_by_reason(release.rows_repaired, original.intake.rows_read),
         findings=verdict.to_json()["findings_by_kind"],
         statement=statement,
-        limits=wording.LIMITS_OF_POINTS[release.claim.type],
-        meaning=wording.VANISHED_OF_POINTS[release.claim.type],
+        limits=claims.LIMITS_OF_POINTS[release.claim.type],
+        meaning=claims.VANISHED_OF_POINTS[release.claim.type],
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.measures.k_gap import KGap
 from shoal.model.claims import KAnonymity
-from shoal.model.release import AnyRelease, Linkage, Release
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import NOTHING_STATED, Statement
@@ -29,10 +29,11 @@ from shoal.report.facts.evidence import (
 from shoal.report.facts.example import Example, typical_crowd
 from shoal.report.facts.exposure import exposure_facts
 from shoal.report.facts.release import ReleaseFacts, accuracy_rows, release_facts
-from shoal.report.words import wording
+from shoal.report.words import claims, numbers, settings
+from shoal.report.words.claims import model_of
 from shoal.report.words.exposure import exposure_in_words
-from shoal.report.words.terms import model_of, techniques_of
-from shoal.report.words.wording import show
+from shoal.report.words.numbers import show
+from shoal.report.words.terms import techniques_of
 from shoal.units import show_s
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def release_page(
         "spatial-accuracy": figures.spatial_accuracy(facts),
         "temporal-accuracy": figures.temporal_accuracy(facts),
         "map": figures.release_map(
-            facts.density, facts.outlines, release.grid, projected=release.crs is not None
+            facts.density, facts.outlines, release.snapped_grid(), projected=release.crs is not None
         ),
     }
     if crowds:
@@ -114,8 +115,8 @@ def release_page(
         drawings["k-gap"] = figures.gap_cdfs(facts.gaps)
     drawings |= vanished_drawings(release, evidence)
     if example is not None:
-        drawings["example-space"] = figures.example_in_space(example, release.grid)
-        drawings["example-time"] = figures.example_in_time(example, release.grid)
+        drawings["example-space"] = figures.example_in_space(example, release.snapped_grid())
+        drawings["example-time"] = figures.example_in_time(example, release.snapped_grid())
     return page(
         "release.html.j2",
         drawings,
@@ -125,19 +126,19 @@ def release_page(
         accuracy_rows=accuracy_rows(facts.accuracy),
         example=example,
         private=private,
-        settings=wording.settings_of(release),
+        settings=settings.settings_of(release),
         statement=statement,
         techniques=techniques_of(release),
         model=model_of(release.claim),
         **evidence_shown(evidence),
-        dropped=wording.rows_by_reason(release.losses.rows, facts.rows_read),
-        repaired=wording.rows_by_reason(release.rows_repaired, facts.rows_read),
+        dropped=numbers.rows_by_reason(release.losses.rows, facts.rows_read),
+        repaired=numbers.rows_by_reason(release.rows_repaired, facts.rows_read),
         notes=notes,
         findings=verdict.to_json()["findings_by_kind"],
     )
 
 
-def vanished_drawings(release: AnyRelease, evidence: Evidence | None) -> "dict[str, Figure]":
+def vanished_drawings(release: Release, evidence: Evidence | None) -> "dict[str, Figure]":
     """Where and when samples vanished; nothing where none did, or nobody looked."""
     if evidence is None or evidence.vanished is None or not release.losses.samples_suppressed:
         return {}
@@ -187,8 +188,8 @@ def assessment_report(original: Trajectories, gaps: Sequence[KGap]) -> str:
         facts=facts,
         grid=original.snapped_grid(),
         intake=original.intake,
-        dropped=wording.rows_by_reason(original.intake.dropped, original.intake.rows_read),
-        repaired=wording.rows_by_reason(original.intake.repaired, original.intake.rows_read),
+        dropped=numbers.rows_by_reason(original.intake.dropped, original.intake.rows_read),
+        repaired=numbers.rows_by_reason(original.intake.repaired, original.intake.rows_read),
         sentences=exposure_in_words(facts),
     )
 
@@ -228,16 +229,16 @@ def _templates() -> "Environment":
         lstrip_blocks=True,
     )
     shown: tuple[Callable[..., Any], ...] = (
-        wording.claim_in_words,
-        wording.claim_name,
+        claims.claim_in_words,
+        claims.claim_name,
         show_s,
-        wording.count,
-        wording.exact,
-        wording.method_name,
-        wording.meters,
-        wording.number,
-        wording.percent,
-        wording.seconds,
+        numbers.count,
+        numbers.exact,
+        settings.method_name,
+        numbers.meters,
+        numbers.number,
+        numbers.percent,
+        numbers.seconds,
     )
     for function in shown:
         templates.filters[function.__name__] = function

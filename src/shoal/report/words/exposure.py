@@ -8,7 +8,7 @@ from shoal.measures.k_gap import KGap
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.exposure import ExposureFacts, exposure_facts
 from shoal.report.facts.release import GapFacts
-from shoal.report.words.wording import meters, number, percent, seconds
+from shoal.report.words.numbers import meters, number, percent, seconds
 
 
 def gaps_in_words(original: Trajectories, gaps: Sequence[KGap]) -> list[str]:

@@ -6,7 +6,6 @@ Terminology and classification of techniques).
 from dataclasses import dataclass
 from typing import Final
 
-from shoal.model.claims import Claim, KAnonymity
 from shoal.model.release import Release
 
 
@@ -82,13 +81,3 @@ def techniques_of(release: Release) -> list[Technique]:
         *([_RECORDS] if lost.subjects_suppressed else []),
     ]
     return [_PSEUDONYMS, _ROUNDING, *_OWN.get(release.method, ()), *suppressed]
-
-
-def model_of(claim: Claim) -> str:
-    """The formal privacy measurement model of the standard that the claim belongs to."""
-    if isinstance(claim, KAnonymity):
-        return "K-anonymity model; the quasi-identifier is a person's whole movement"
-    return (
-        "none of the standard's; a form of the K-anonymity model in which the quasi-identifier is what "
-        "was seen in one interval"
-    )

@@ -181,7 +181,7 @@ def _candidates(
     covered: Flags,
 ) -> tuple[list[Finding], list[str]]:
     """Findings about every interval of every published subject, and what is only reported."""
-    tau = tau_slots(claim, release.grid.slot_s)
+    tau = tau_slots(claim, release.snapped_grid().slot_s)
     raw = Raw(original.t, original.x, original.y, original.offsets, covered)
     published = published_of(records.boxes, records.offsets)
     linked = np.flatnonzero(links.subject_of >= 0)
@@ -212,7 +212,7 @@ def _candidates(
             ),
         ):
             if sets:
-                after = show_s(abs(start - first_slot) * release.grid.slot_s)
+                after = show_s(abs(start - first_slot) * release.snapped_grid().slot_s)
                 when = (
                     f"that begins {after} {'before' if start < first_slot else 'after'} the first sample "
                     "of the data"
@@ -225,13 +225,13 @@ def _candidates(
     strict = int(outcome[:, 5].sum())
     if undecided.any():
         return findings, ["leakage: not measured, because the candidates were not looked through to the end"]
-    epsilon = int(claim.epsilon_s / release.grid.slot_s)
+    epsilon = int(claim.epsilon_s / release.snapped_grid().slot_s)
     leaked, chance = leaked_slots(raw, published, _some(subjects, original), tau, epsilon)
     notes = [
         f"every interval of {show_s(claim.tau_s)} of {len(subjects):,} subjects was looked at; around "
         f"suppressed samples, {strict:,} sets "
         f"of samples have fewer than {claim.k} records without a box where the subject is not published",
-        _leakage_note(leaked, chance, claim, release.grid.slot_s),
+        _leakage_note(leaked, chance, claim, release.snapped_grid().slot_s),
     ]
     return findings, notes
 

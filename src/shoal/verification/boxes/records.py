@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.model.release import AnyRelease, Release
+from shoal.model.release import Release
 from shoal.model.trajectories import Integers, Population
 from shoal.model.verdicts import Finding
 from shoal.verification.boxes.classes import Records
@@ -46,7 +46,7 @@ def lost_samples(lost: int, release: Release) -> Iterator[Finding]:
         yield Finding("lost-samples-not-counted", message)
 
 
-def pseudonyms_used_twice(release: AnyRelease) -> Iterator[Finding]:
+def pseudonyms_used_twice(release: Release) -> Iterator[Finding]:
     """Pseudonyms that more than one record carries."""
     seen: set[str] = set()
     for name in release.trajectory_ids:
@@ -74,14 +74,14 @@ def overlaps_in_time(records: Records, release: Release) -> Iterator[Finding]:
         )
 
 
-def lost_subjects(lost: int, release: AnyRelease) -> Iterator[Finding]:
+def lost_subjects(lost: int, release: Release) -> Iterator[Finding]:
     """A finding when the subjects without a record are not as many as the losses say."""
     if lost != release.losses.subjects_suppressed:
         message = f"{lost} subjects have no record; the losses say {release.losses.subjects_suppressed}"
         yield Finding("lost-subjects-not-counted", message)
 
 
-def account_differs(original: Population, release: AnyRelease) -> Iterator[Finding]:
+def account_differs(original: Population, release: Release) -> Iterator[Finding]:
     """What was dropped on input, and who counts as one person, in the raw data as read and in the release."""
     intake = original.intake
     seen, told = _nonzero(intake.dropped), _nonzero(release.losses.rows)

@@ -16,7 +16,7 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
-from shoal.model.release import AnyRelease, Linkage, PointRelease, Release
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Integers, Trajectories
 from shoal.runtime.compiled import compiled
 from shoal.verification.boxes.box_index import boxes_with
@@ -37,7 +37,7 @@ class Issued:
 
     label: str
     original: Trajectories
-    release: AnyRelease
+    release: Release
     linkage: Linkage
 
 
@@ -79,7 +79,7 @@ def candidates_of(one: Issued, person_at: Integers, record_of: Integers, tau_s: 
     person_of = np.full(one.release.n_records, -1, dtype=np.int64)
     there = np.flatnonzero(record_of >= 0)
     person_of[record_of[there]] = there
-    if isinstance(one.release, PointRelease):
+    if one.release.kind == "points":
         return _of_points(one, one.release, person_at, record_of, person_of)
     classes = records_of(one.release)
     claim = one.release.claim
@@ -95,7 +95,7 @@ def candidates_of(one: Issued, person_at: Integers, record_of: Integers, tau_s: 
 
 
 def _of_points(
-    one: Issued, release: PointRelease, person_at: Integers, record_of: Integers, person_of: Integers
+    one: Issued, release: Release, person_at: Integers, record_of: Integers, person_of: Integers
 ) -> Fitting:
     """Those in company along the whole record, or those who took part in the same swap sets."""
     if isinstance(release.claim, KDeltaAnonymity):
@@ -130,7 +130,7 @@ def _followed(
     tau_s: float,
 ) -> Fitting:
     """Those whose records fit what the release shows of the person in an interval that begins at the moment."""
-    claim, slot_s = release.claim, release.grid.slot_s
+    claim, slot_s = release.claim, release.snapped_grid().slot_s
     assert isinstance(claim, KteAnonymity)  # noqa: S101  # candidates_of asked
     raw = Raw(
         original.t, original.x, original.y, original.offsets, np.ones(original.n_samples, dtype=np.bool_)

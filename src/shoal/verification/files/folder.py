@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, AnyRelease, Linkage
+from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Linkage, Release
 from shoal.model.trajectories import Numbers, Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.folder import (
@@ -35,7 +35,7 @@ def verify_folder(original: Trajectories, folder: Path, linkage: Linkage | None 
     """
     manifest = read_manifest(folder)
     table = read_parquet(folder / RELEASE_FILE)
-    release: AnyRelease
+    release: Release
     if manifest.grid is None:
         points = points_as_written(table, RELEASE_FILE)
         release = read_points(folder)

@@ -66,7 +66,11 @@ def verify_streamed_folder(
     file = _opened(folder / RELEASE_FILE)
     n_buckets = max(file.metadata.num_rows, people.n_samples) // _BUCKET_ROWS + 1
     with _Spread(scratch, n_buckets) as spread:
-        findings = list(precision_findings(spread.batches(file, header.grid, run), header.grid, header.crs))
+        findings = list(
+            precision_findings(
+                spread.batches(file, header.snapped_grid(), run), header.snapped_grid(), header.crs
+            )
+        )
     extra = [
         name for name in file.schema_arrow.names if name not in ("trajectory_id", *BOX_COLUMNS, "geometry")
     ]
@@ -189,7 +193,7 @@ class _Spread:
             header,
             trajectory_ids=tuple(self.names[record] for record in written.records),
             offsets=np.concatenate([[0], np.cumsum(written.lengths, dtype=np.int64)]).astype(np.int64),
-            boxes=Boxes(**dict(zip(BOX_COLUMNS, np.ascontiguousarray(rows.T), strict=True))),
+            payload=Boxes(**dict(zip(BOX_COLUMNS, np.ascontiguousarray(rows.T), strict=True))),
         )
         return part, records
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.model.claims import KDeltaAnonymity
-from shoal.model.release import Linkage, PointRelease
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Floats, Integers, Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.units import show_m
@@ -31,7 +31,7 @@ NOT_K_ANONYMITY = (
 )
 
 
-def check_company(original: Trajectories, release: PointRelease, linkage: Linkage | None) -> Verdict:
+def check_company(original: Trajectories, release: Release, linkage: Linkage | None) -> Verdict:
     """The verdict on a KDeltaAnonymity claim; raises MisuseError when the raw data is snapped."""
     findings = [
         *off_plane(original, release, moved=True),
@@ -56,7 +56,7 @@ def check_company(original: Trajectories, release: PointRelease, linkage: Linkag
     return Verdict.of(findings, checked=release.n_records, notes=notes)
 
 
-def company_of(release: PointRelease) -> Callable[[int], Integers]:
+def company_of(release: Release) -> Callable[[int], Integers]:
     """A function of a record: the records with points at the same times that are within delta of it at each, itself among them, ascending.
 
     Raises MisuseError for another claim than KDeltaAnonymity.
@@ -78,12 +78,12 @@ def company_of(release: PointRelease) -> Callable[[int], Integers]:
     return company
 
 
-def _claim(release: PointRelease) -> KDeltaAnonymity:
+def _claim(release: Release) -> KDeltaAnonymity:
     assert isinstance(release.claim, KDeltaAnonymity)  # noqa: S101  # CHECKS maps no other claim here
     return release.claim
 
 
-def _points_not_accounted(original: Trajectories, release: PointRelease) -> Iterator[Finding]:
+def _points_not_accounted(original: Trajectories, release: Release) -> Iterator[Finding]:
     """A finding when raw samples, less the suppressed, and created ones do not add up to the published points."""
     lost, made = release.losses.samples_suppressed, release.losses.samples_created
     if release.n_samples != original.n_samples - lost + made or min(lost, made, release.n_samples - made) < 0:
@@ -94,7 +94,7 @@ def _points_not_accounted(original: Trajectories, release: PointRelease) -> Iter
         yield Finding("points-not-accounted", message)
 
 
-def _without_company(release: PointRelease) -> Iterator[Finding]:
+def _without_company(release: Release) -> Iterator[Finding]:
     """Records that are not in a set of k that keep together, and at which time, if it can be said of one."""
     points, k, delta_m = release.points, release.claim.k, _claim(release).delta_m
     by_time: tuple[Integers, Floats] | None = None
@@ -107,7 +107,7 @@ def _without_company(release: PointRelease) -> Iterator[Finding]:
             yield _explained(release, int(records[alone]), *by_time)
 
 
-def _side_by_side(release: PointRelease, group: Integers) -> tuple[Integers, Floats, Floats]:
+def _side_by_side(release: Release, group: Integers) -> tuple[Integers, Floats, Floats]:
     """(records, x, y): records of one time line by their first x, and their places [n, s]."""
     x, y = (
         np.stack([column[release.offsets[r] : release.offsets[r + 1]] for r in group.tolist()])
@@ -117,7 +117,7 @@ def _side_by_side(release: PointRelease, group: Integers) -> tuple[Integers, Flo
     return group[order], x[order], y[order]
 
 
-def _records_of_one_time_line(release: PointRelease) -> list[Integers]:
+def _records_of_one_time_line(release: Release) -> list[Integers]:
     """The records, put together by the times of their points; those without a point are in none."""
     alike: dict[bytes, list[int]] = {}
     for record in range(release.n_records):
@@ -174,7 +174,7 @@ def _any_set(x: Floats, y: Floats, near: Integers, size: int, delta_m: float) ->
     return found(frozenset(beside), size)
 
 
-def _explained(release: PointRelease, record: int, by_time: Integers, time_sorted: Floats) -> Finding:
+def _explained(release: Release, record: int, by_time: Integers, time_sorted: Floats) -> Finding:
     """What is wrong with a record in no set of k."""
     points, k, delta_m = release.points, release.claim.k, _claim(release).delta_m
     start, end = int(release.offsets[record]), int(release.offsets[record + 1])

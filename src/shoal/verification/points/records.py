@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shoal.model.release import PointRelease
+from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 
 
-def off_plane(original: Trajectories, release: PointRelease, *, moved: bool = False) -> list[Finding]:
+def off_plane(original: Trajectories, release: Release, *, moved: bool = False) -> list[Finding]:
     """A finding when raw data and release cannot be compared.
 
     Raises MisuseError when the raw data is snapped.
@@ -28,7 +28,7 @@ def off_plane(original: Trajectories, release: PointRelease, *, moved: bool = Fa
     return [Finding("grid-mismatch", message)]
 
 
-def malformed_points(release: PointRelease, *, repeats: bool = False) -> Iterator[Finding]:
+def malformed_points(release: Release, *, repeats: bool = False) -> Iterator[Finding]:
     """Records without points, points that are no numbers, that do not ascend by (t, x, y), or that stand twice (unless ``repeats``)."""
     for record in np.flatnonzero(np.diff(release.offsets) == 0).tolist():
         yield Finding("empty-record", "this record holds no point", release.trajectory_ids[record])

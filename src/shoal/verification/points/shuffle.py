@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.model.release import PointRelease
+from shoal.model.release import Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Integers, Trajectories
 
@@ -49,7 +49,7 @@ class Shuffle:
 
 
 def shuffle_of(
-    original: Trajectories, release: PointRelease, subject_of: Integers, trace: Trace, *, times_stay: bool
+    original: Trajectories, release: Release, subject_of: Integers, trace: Trace, *, times_stay: bool
 ) -> Shuffle:
     """The test of a release whose trace was found sound. subject_of: int64 [records], -1 = unknown."""
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)

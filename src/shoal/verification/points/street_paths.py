@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from shoal.model.claims import LocationPrivacy
-from shoal.model.release import PointRelease
+from shoal.model.release import Release
 from shoal.model.streets import Floats, Integers, StreetGraph
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
@@ -64,7 +64,7 @@ class Ways:
 
 def path_findings(
     original: Trajectories,
-    release: PointRelease,
+    release: Release,
     claim: LocationPrivacy,
     trace: Trace,
     streets: StreetGraph,

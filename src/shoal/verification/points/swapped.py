@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.model.claims import LocationPrivacy, TrajectoryPrivacy
-from shoal.model.release import Linkage, PointRelease
+from shoal.model.release import Linkage, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Integers, Trajectories
 from shoal.model.verdicts import Finding, Verdict
@@ -35,21 +35,17 @@ WITHOUT_STREETS = (
 )
 
 
-def check_trajectory_privacy(
-    original: Trajectories, release: PointRelease, linkage: Linkage | None
-) -> Verdict:
+def check_trajectory_privacy(original: Trajectories, release: Release, linkage: Linkage | None) -> Verdict:
     """The verdict on a TrajectoryPrivacy claim (SwapLocations)."""
     return _check(original, release, linkage, times_stay=False)
 
 
-def check_location_privacy(original: Trajectories, release: PointRelease, linkage: Linkage | None) -> Verdict:
+def check_location_privacy(original: Trajectories, release: Release, linkage: Linkage | None) -> Verdict:
     """The verdict on a LocationPrivacy claim (ReachLocations), with its paths along streets where the trace brings the graph."""
     return _check(original, release, linkage, times_stay=True)
 
 
-def _check(
-    original: Trajectories, release: PointRelease, linkage: Linkage | None, *, times_stay: bool
-) -> Verdict:
+def _check(original: Trajectories, release: Release, linkage: Linkage | None, *, times_stay: bool) -> Verdict:
     apart = off_plane(original, release)
     findings = [*malformed_points(release, repeats=True), *pseudonyms_used_twice(release), *apart]
     notes: list[str] = []
@@ -98,7 +94,7 @@ def _check(
 
 def _of_the_run(
     original: Trajectories,
-    release: PointRelease,
+    release: Release,
     subject_of: Integers,
     trace: Trace,
     notes: list[str],
@@ -138,7 +134,7 @@ def _keys(
     return code[: len(columns[0])], code[len(columns[0]) :]
 
 
-def _untrue(original: Trajectories, release: PointRelease, *, times_stay: bool) -> Iterator[Finding]:
+def _untrue(original: Trajectories, release: Release, *, times_stay: bool) -> Iterator[Finding]:
     """Published triples (or, where times stay, places) that nobody had, or that are published more often than people had them."""
     points = release.points
     raw, published = [original.x, original.y], [points.x, points.y]
@@ -183,7 +179,7 @@ def _untrue(original: Trajectories, release: PointRelease, *, times_stay: bool) 
         )
 
 
-def _times_changed(original: Trajectories, release: PointRelease, subject_of: Integers) -> Iterator[Finding]:
+def _times_changed(original: Trajectories, release: Release, subject_of: Integers) -> Iterator[Finding]:
     """Records with a time that their subject never had, or has fewer times."""
     record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
@@ -200,7 +196,7 @@ def _times_changed(original: Trajectories, release: PointRelease, subject_of: In
 
 
 def _against_trace(
-    original: Trajectories, release: PointRelease, subject_of: Integers, trace: Trace, *, times_stay: bool
+    original: Trajectories, release: Release, subject_of: Integers, trace: Trace, *, times_stay: bool
 ) -> Iterator[Finding]:
     """Everything that the trace says of points and sets, held against raw data, release and claim."""
     claim = release.claim
@@ -311,7 +307,7 @@ def _bad_sets(
 
 def _not_exchanged(
     original: Trajectories,
-    release: PointRelease,
+    release: Release,
     trace: Trace,
     owner: Integers,
     holder: Integers,
@@ -359,7 +355,7 @@ def _per_set(bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
         )
 
 
-def _per_record(release: PointRelease, bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
+def _per_record(release: Release, bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
     """One finding for each record with a flagged point."""
     rows = np.flatnonzero(bad)
     owners, first, count = np.unique(

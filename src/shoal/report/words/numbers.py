@@ -1,0 +1,67 @@
+"""Numbers as the reports write them: with units and thousands separators."""
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from shoal.units import SECONDS, show_m
+
+_NONE: Final = "\N{EN DASH}"
+
+
+def count(number: float) -> str:
+    """A whole number with thousands separators."""
+    return f"{number:,.0f}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage with one digit; 0 and 100 only when it is exactly that."""
+    if math.isnan(share):
+        return _NONE
+    if 0 < share < 0.0005:
+        return "< 0.1 %"
+    if 0.9995 <= share < 1:
+        return "> 99.9 %"
+    return f"{100 * share:.1f} %".replace(".0 %", " %")
+
+
+def meters(value: float) -> str:
+    """A measured length to three digits."""
+    return _NONE if math.isnan(value) else show_m(float(f"{value:.3g}"))
+
+
+def seconds(value: float) -> str:
+    """A measured duration to three digits, in the largest unit of which it is two or a whole number."""
+    if math.isnan(value):
+        return _NONE
+    fitting = [
+        (unit, size)
+        for unit, size in SECONDS.items()
+        if value >= 2 * size or (value >= size and value % size == 0)
+    ]
+    unit, size = fitting[-1] if fitting else ("s", 1.0)
+    return f"{value / size:,.3g} {unit}"
+
+
+def number(value: float | None) -> str:
+    """A plain number to three digits; a dash when there is none to show."""
+    return _NONE if value is None or math.isnan(value) else f"{value:.3g}"
+
+
+def show(value: float | None, unit: str) -> str:
+    """A value of a metric as people write it; a dash for one that is not known."""
+    known = math.nan if value is None else value
+    if unit in {"share", "m", "s"}:
+        return {"share": percent, "m": meters, "s": seconds}[unit](known)
+    return number(known)
+
+
+def exact(value: float) -> str:
+    """A number for programs: a count in full, anything else to four digits, since a median may be the value of one person."""
+    return str(value) if isinstance(value, int) else f"{value:.4g}"
+
+
+def rows_by_reason(reasons: Mapping[str, int], rows_read: int) -> list[tuple[str, int, float]]:
+    """(reason, rows, share of the rows read), most rows first."""
+    ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return [(reason, rows, rows / rows_read if rows_read else math.nan) for reason, rows in ordered]
