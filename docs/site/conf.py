@@ -43,14 +43,16 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_show_search_summary = False  # a summary is fetched, which a page opened from a file may not do
+templates_path = ["templates"]
+html_sidebars = {"**": ["sidebar-pages"]}
 html_theme_options: dict[str, Any] = {
+    "navbar_center": [],
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": True,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 8,
 }
 
 
