@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -40,7 +41,7 @@ def rooms() -> dict[str, list[str]]:
     """The public names of each room; an unknown room is an error, so that no name is left out."""
     found: dict[str, list[str]] = {room: [] for room in ROOMS}
     for name in sorted(_ALL - {"__version__"}):
-        found[shoal._HOME_OF[name].split(".")[0]].append(name)
+        found[shoal._HOME_OF[name].removeprefix("shoal.").split(".")[0]].append(name)
     return {room: names for room, names in found.items() if names}
 
 
@@ -94,7 +95,17 @@ def _entry(name: str) -> str:
         return f".. autoclass:: shoal.{name}\n"
     if inspect.isroutine(value):
         return f".. autofunction:: shoal.{name}\n"
-    return f".. autodata:: shoal.{name}\n   :no-value:\n"
+    rows = value.items() if isinstance(value, Mapping) else ((row, None) for row in value)
+    listed = "".join(f"   - {_row(key, row)}\n" for key, row in rows)
+    return f".. py:data:: shoal.{name}\n\n   One row each:\n\n{listed}"
+
+
+def _row(key: Any, row: Any) -> str:
+    """A row of a public table: its name, and its class where that is public."""
+    named = row if inspect.isclass(row) else key
+    text = f"``{key}``" if isinstance(key, str) else ""
+    public = inspect.isclass(named) and named.__name__ in _ALL
+    return f"{text} :py:class:`shoal.{named.__name__}`".strip() if public else text or f"``{key!r}``"
 
 
 def _title(text: str) -> str:
