@@ -5,7 +5,6 @@ The blocks of the page run as they stand, and what they made is photographed as 
 
 import contextlib
 import io
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -42,13 +41,12 @@ def main() -> None:
             page.wait_for_timeout(1000)
             _store(page.screenshot(), FOLDER / name)
         browser.close()
-    print("\n".join(f"{path.stat().st_size:7} {path.name}" for path in sorted(FOLDER.iterdir())))
 
 
 def _run_page() -> dict[str, Any]:
     """The names that the blocks of the page leave behind."""
     names: dict[str, Any] = {}
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+    with contextlib.redirect_stdout(io.StringIO()):
         for code, _ in steps(PAGE.read_text(encoding="utf-8")):
             exec(compile(code, PAGE.name, "exec"), names)
     return names
