@@ -17,7 +17,7 @@ from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of,
 from shoal.attacks import Rate, attack
 from shoal.attacks.questions import DRAW, QUESTIONS, assess_release
 from shoal.errors import InputError, MisuseError
-from shoal.methods.points_assembly import assemble_points
+from shoal.methods.assembly import assemble_points
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KDeltaAnonymity, LocationPrivacy
@@ -27,7 +27,7 @@ from shoal.release_folder.folder import read_manifest, read_points
 from shoal.release_folder.statement import read_statement
 from shoal.report import points_report
 from shoal.report.facts.evidence import UTILITY_OF_POINTS, gather_evidence
-from shoal.report.words.claims import LIMITS_OF_POINTS, VANISHED_OF_POINTS, claim_in_words, claim_name
+from shoal.report.words.claims import claim_in_words, claim_name
 from shoal.report.words.settings import method_name, settings_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -95,7 +95,9 @@ def rates_again(original: Trajectories, folder: Path, known: tuple[str, ...]) ->
             if text in ON_GRID
             else (original, release)
         )
-        rates += attack(raw, shown, linkage, [text], np.random.default_rng(DRAW), tries=TRIES).rates
+        rates += attack(
+            raw, shown, linkage, knowledge=[text], rng=Randomness.for_research(DRAW), tries=TRIES
+        ).rates
     return rates
 
 
@@ -215,7 +217,7 @@ def test_drawings_of_who_vanished_are_of_these_samples(
     shown = [share for row in drawn["vanished-place"][0]["z"] for share in row if share is not None]
     assert any(shown)
     assert any(share is None for row in drawn["vanished-place"][0]["z"] for share in row)
-    assert VANISHED_OF_POINTS[release.claim.type] in " ".join(page.text.split())
+    assert release.claim.vanished in " ".join(page.text.split())
 
 
 def test_every_number_is_marked_and_is_what_public_functions_give(
@@ -254,7 +256,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
         "method": [method_name(release.method)],
         "unit_of_protection": [manifest.unit_of_protection],
         "crs": [manifest.crs] if manifest.crs else [],
-        "limit[]": list(LIMITS_OF_POINTS[release.claim.type]),
+        "limit[]": list(release.claim.limits),
         "verdict.notes[]": manifest.verdict["notes"],
         "losses.rows[]": list(manifest.losses.rows),
         "losses.subjects_by_reason[]": list(manifest.losses.subjects_by_reason),
@@ -483,4 +485,4 @@ def test_what_does_not_belong_together_is_refused() -> None:
         with pytest.raises(kind, match=message):
             assess_release(raw, published, links, tries=5)
         with pytest.raises(kind, match=message):
-            attack(raw, published, links, ["nearest:2"], np.random.default_rng(0))
+            attack(raw, published, links, knowledge=["nearest:2"], rng=Randomness.for_research(0))
