@@ -1,6 +1,7 @@
 """How often an adversary wins: a rate with everything needed to judge it."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
+from shoal.model.summaries import table
 
 TargetName = Literal["raw", "release", "control"]
 Z_95: Final = 1.959963984540054
@@ -94,6 +96,27 @@ class Rate:
             "worst": self.worst,
             "attacker": self.attacker,
         }
+
+    def _repr_html_(self) -> str:
+        return rates_in_html([self])
+
+
+def rates_in_html(rates: Iterable[Rate], notes: Iterable[str] = ()) -> str:
+    """A row for each rate; nobody is named and no draw can be repeated from it."""
+    rows = [
+        (
+            each.name,
+            each.knowledge,
+            each.target,
+            f"{each.rate:.1%}",
+            f"{each.low:.1%} to {each.high:.1%}",
+            f"{each.baseline:.2%}",
+            f"{each.tries:,}",
+        )
+        for each in rates
+    ]
+    header = ("attack", "knowledge", "target", "rate", "95 % interval", "by guessing", "tries")
+    return table("Attacks", rows, header=header, notes=notes)
 
 
 def wilson(successes: float, tries: int) -> tuple[float, float]:
