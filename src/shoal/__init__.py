@@ -1,7 +1,7 @@
 """shoal: hide each traveler in the crowd.
 
-The public names, nothing else; each is loaded when it is first used. They stand once, in ``__init__.pyi`` beside
-this file, which says where each lives.
+The public names, nothing else. Each is loaded when it is first used; ``__init__.pyi`` beside this file lists
+them and says where each lives.
 """
 
 import ast

@@ -1,7 +1,7 @@
 """The public names of shoal: one row each, in the one list there is.
 
-``shoal/__init__.py`` reads this file to know what it offers and where each name lives; type checkers and editors
-read it as they read every stub. To publish a name, add its row.
+``shoal/__init__.py`` reads this file to know what it offers and where each name lives; type checkers and
+editors read it as they read every stub. To publish a name, add its row.
 """
 
 from shoal.attacks import Attacked as Attacked

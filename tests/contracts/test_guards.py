@@ -1,8 +1,8 @@
 """No test passes because a loop had nothing to go through: each asserts something whatever the data.
 
-A test whose every assertion stands inside a loop or an ``if`` passes when the loop is empty or the condition false.
-It needs a guard beside the loop, such as ``assert len(found) == 3``. Loops over what the test itself writes out, and
-an ``if`` that asserts on both sides, need none.
+A test whose every assertion stands inside a loop or an ``if`` passes when the loop is empty or the condition
+false. It needs a guard beside the loop, such as ``assert len(found) == 3``. Loops over what the test itself
+writes out, and an ``if`` that asserts on both sides, need none.
 """
 
 import ast
@@ -22,7 +22,7 @@ def functions_in(tree: ast.AST) -> Iterator[Function]:
 
 
 def called(node: ast.AST) -> str:
-    """The last part of the name of what is called: ``raises`` of ``pytest.raises(...)``; empty for no call."""
+    """The last part of the name that is called: ``raises`` of ``pytest.raises(...)``; empty for no call."""
     if not isinstance(node, ast.Call):
         return ""
     target = node.func
@@ -38,8 +38,8 @@ def called(node: ast.AST) -> str:
 class Reader:
     """Whether code asserts whatever the data.
 
-    asserting: names of functions known to do so when they are called. written: names bound to something that is
-    not empty, where the file writes it out.
+    asserting: names of functions known to do so when they are called. written: names that the file binds to
+    something it writes out, not empty.
     """
 
     def __init__(self, asserting: frozenset[str], written: frozenset[str]) -> None:

@@ -1,4 +1,4 @@
-"""The import rules hold for files that do not exist yet: a new file is under them without being put on a list."""
+"""The import rules hold for files that do not exist yet: no list has to name a new file."""
 
 import os
 import re
@@ -56,7 +56,7 @@ def newcomer(folder: Path, name: str, imported: str) -> str:
 
 
 def upward_imports(copy: Path) -> list[str]:
-    """A new file in every folder of every room, and in a new folder of it, that imports from the layer above."""
+    """A new file in every folder of every room, and in a new one, that imports from the layer above."""
     refused = []
     for contract in CONTRACTS:
         for container in contract.get("containers", ()):

@@ -1,4 +1,7 @@
-"""Data frames, maps and short HTML of data, releases, verdicts and rates: right values, thinned when large, nobody named."""
+"""Data frames, maps and short HTML of data, releases, verdicts and rates.
+
+The values are right, large data is thinned, nothing is unescaped, and nobody is named.
+"""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 """The dress of every drawing, and maps of places on a plane.
 
-Plotly is loaded when something is drawn. Colors are those of Okabe and Ito, told apart by people who see colors
-differently.
+Plotly is loaded when something is drawn. Colors are those of Okabe and Ito, told apart by people who see
+colors differently.
 """
 
 from collections.abc import Iterable
