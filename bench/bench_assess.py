@@ -41,8 +41,8 @@ def main() -> None:
 
     original = shoal.read(shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
     print(
-        f"{original.n_subjects:,} people, {original.n_samples:,} samples, {asked.layout}, {Run().threads} "
-        "threads"
+        f"{original.n_subjects:,} people, {original.n_samples:,} samples, {asked.layout}, "
+        f"{Run().threads} threads"
     )
     timed("k-gap", lambda people: gaps(people, asked.k), original)
     timed("unicity", lambda people: unicity(people, asked.tries), original)

@@ -105,12 +105,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     snapped = given.snapped_to(Grid())
     rng = shoal.Randomness.from_system()
     print(
-        f"{given.n_subjects} people, {given.n_samples} samples as given, {snapped.n_samples} in cells and "
-        "slots\n"
+        f"{given.n_subjects} people, {given.n_samples} samples as given, "
+        f"{snapped.n_samples} in cells and slots\n"
     )
     print(
-        "| method | k | discarded | created | deleted | position error | time error | linked | nearest | "
-        "wall, CPU |"
+        "| method | k | discarded | created | deleted | position error | time error "
+        "| linked | nearest | wall, CPU |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|")
     for k in asked.k:

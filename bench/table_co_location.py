@@ -64,8 +64,8 @@ def in_classes(original: Trajectories, method: Nwa, least: int) -> Trajectories:
         end="",
     )
     print(
-        f"of {min(sizes)} or more, {np.mean(sizes):.0f} on average (paper: 773 in 32 of 15 or more, 24 on "
-        "average)\n"
+        f"of {min(sizes)} or more, {np.mean(sizes):.0f} on average "
+        "(paper: 773 in 32 of 15 or more, 24 on average)\n"
     )
     return original.keep(kept)
 
