@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from toy_additions import ATTACK, FIGURE, FORMAT, METHOD_OF_BOXES, METHOD_OF_POINTS, METRIC, Addition, Copy
+from package_copies import Addition, Copy
+from toy_additions import ATTACK, FIGURE, FORMAT, METHOD_OF_BOXES, METHOD_OF_POINTS, METRIC
 
 STUDY = """
 knowledge = ["toy:2"]

@@ -1,130 +1,6 @@
-"""Toys to add to a copy of the package by the steps of CONTRIBUTING.md, and how to add them and run the copy."""
+"""Toys to add to a copy of the package, by the steps of CONTRIBUTING.md."""
 
-import ast
-import json
-import os
-import shutil
-import subprocess
-import sys
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
-from textwrap import dedent
-from typing import Any
-
-import shoal
-
-SOURCE = Path(shoal.__file__).parent
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """A row added to a table: a tuple, a list, a dictionary or a union of types at the top of a file."""
-
-    table: str
-    text: str
-    imports: str
-
-    def added_to(self, code: str) -> str:
-        tree = ast.parse(code)
-        table = next(node.value for node in tree.body if self._is_it(node) and node.value is not None)
-        first_import = next(node for node in tree.body if isinstance(node, ast.ImportFrom))
-        lines = code.splitlines(keepends=True)
-        at, column = table.lineno - 1, table.col_offset
-        if isinstance(table, ast.BinOp):
-            text = f"{self.text} | "
-        else:
-            assert isinstance(table, ast.Tuple | ast.List | ast.Dict), f"{self.table} is no literal table"
-            column, text = column + 1, f"{self.text}, "
-        lines[at] = lines[at][:column] + text + lines[at][column:]
-        lines.insert(first_import.lineno - 1, f"{self.imports}\n")
-        return "".join(lines)
-
-    def _is_it(self, node: ast.stmt) -> bool:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        return any(isinstance(target, ast.Name) and target.id == self.table for target in targets)
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line added below another one, which stands in its file once."""
-
-    below: str
-    text: str
-
-    def added_to(self, code: str) -> str:
-        assert code.count(self.below) == 1, f"'{self.below}' stands {code.count(self.below)} times"
-        return code.replace(self.below, self.below + self.text)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Addition:
-    """What somebody does who adds a thing.
-
-    new: files by their place in the package. changed: what is added to files that exist.
-    """
-
-    new: Mapping[str, str] = field(default_factory=dict)
-    changed: Mapping[str, tuple[Row | Line, ...]] = field(default_factory=dict)
-
-    @property
-    def files(self) -> tuple[int, int]:
-        """How many files are new, and how many others are touched."""
-        return len(self.new), len(self.changed)
-
-    def apply(self, package: Path) -> None:
-        """Make the addition in a copy of the package."""
-        for place, text in self.new.items():
-            assert not (package / place).exists(), f"{place} is no new file"
-            (package / place).write_text(dedent(text).lstrip())
-        for place, changes in self.changed.items():
-            code = (package / place).read_text()
-            for change in changes:
-                code = change.added_to(code)
-            (package / place).write_text(code)
-
-
-@dataclass(frozen=True)
-class Copy:
-    """A copy of the package with something added. Compiled kernels come along, so that it starts quickly."""
-
-    folder: Path
-
-    @classmethod
-    def with_added(cls, folder: Path, *additions: Addition, source: Path = SOURCE) -> "Copy":
-        shutil.copytree(source, folder / "src" / "shoal", copy_function=_copied)
-        for addition in additions:
-            addition.apply(folder / "src" / "shoal")
-        return cls(folder)
-
-    def run(self, *words: str, code: int = 0) -> str:
-        """What a command prints; it must end with this exit code."""
-        outcome = subprocess.run(
-            [sys.executable, "-m", "shoal", *words],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(self.folder / "src"), "COLUMNS": "200"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert outcome.returncode == code, outcome.stderr
-        return outcome.stdout
-
-    def json(self, *words: str) -> Any:
-        """What a command prints as JSON."""
-        return json.loads(self.run(*words, "--json", "--quiet"))
-
-    def text(self, place: str) -> str:
-        """A file that a command wrote."""
-        return (self.folder / place).read_text()
-
-
-def _copied(source: str, target: str) -> None:
-    """Copy a file unless it is gone: other tests compile kernels, whose files come and go."""
-    with suppress(FileNotFoundError):
-        shutil.copy2(source, target)
-
+from package_copies import Addition, Line, Row
 
 FORMAT = Addition(
     new={
@@ -157,7 +33,7 @@ FORMAT = Addition(
             Row(
                 table="FORMATS",
                 text='".toy": toy_files.open_table',
-                imports="from shoal.io import toy_files",
+                imports=("from shoal.io import toy_files",),
             ),
         )
     },
@@ -185,7 +61,7 @@ METRIC = Addition(
                     '"toy-published": Metric(question="people with a record", unit="1", better="higher", '
                     'source="a toy", function=toy.people_published, in_record_of=("boxes",))'
                 ),
-                imports="from shoal.utility import toy",
+                imports=("from shoal.utility import toy",),
             ),
         )
     },
@@ -204,7 +80,9 @@ ATTACK = Addition(
             from shoal.attacks.rate import Rate
 
 
-            def attack_longest(evaluation: Evaluation[Any], places: int, *, rng: np.random.Generator) -> list[Rate]:
+            def attack_longest(
+                evaluation: Evaluation[Any], places: int, *, rng: np.random.Generator
+            ) -> list[Rate]:
                 """One of the longest records is right."""
                 del rng
                 longest = np.argsort(-np.diff(evaluation.target.offsets), kind="stable")[:places]
@@ -229,7 +107,7 @@ ATTACK = Addition(
                     'source="a toy", uses="release alone", answers={"toy-linkage": "link"}, '
                     'evaluate=attack_longest, parameters=(count(3),), default=("3",), record=("3",))'
                 ),
-                imports="from shoal.attacks.toy import attack_longest",
+                imports=("from shoal.attacks.toy import attack_longest",),
             ),
         )
     },
@@ -319,7 +197,7 @@ METHOD_OF_BOXES = Addition(
             Row(
                 table="_ROWS",
                 text="ToyBoxes",
-                imports="from shoal.methods.toy_boxes import ToyBoxes",
+                imports=("from shoal.methods.toy_boxes import ToyBoxes",),
             ),
         )
     },
@@ -380,7 +258,9 @@ METHOD_OF_POINTS = Addition(
             from shoal.model.verdicts import Finding, Verdict
 
 
-            def check_short_records(original: Trajectories, release: Release, linkage: Linkage | None, *_: Any) -> Verdict:
+            def check_short_records(
+                original: Trajectories, release: Release, linkage: Linkage | None, *_: Any
+            ) -> Verdict:
                 """No record is longer than claimed."""
                 long = np.flatnonzero(np.diff(release.offsets) > release.claim.most_points)
                 findings = [
@@ -449,8 +329,11 @@ METHOD_OF_POINTS = Addition(
                     original.points_as_given()
                     lengths = np.minimum(original.lengths, self.most_points)
                     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-                    rows = np.concatenate([begin + np.arange(n) for begin, n in zip(original.offsets, lengths)])
-                    points = Points(t=original.t, x=original.x, y=original.y, lat=original.lat, lon=original.lon)
+                    given = zip(original.offsets, lengths, strict=False)
+                    rows = np.concatenate([begin + np.arange(length) for begin, length in given])
+                    points = Points(
+                        t=original.t, x=original.x, y=original.y, lat=original.lat, lon=original.lon
+                    )
                     release, linkage, _ = assemble_points(
                         original,
                         np.arange(original.n_subjects),
@@ -470,7 +353,7 @@ METHOD_OF_POINTS = Addition(
             Row(
                 table="Claim",
                 text="ShortRecords",
-                imports="from shoal.model.claims.short_records import ShortRecords",
+                imports=("from shoal.model.claims.short_records import ShortRecords",),
             ),
         ),
         "verification/checks.py": (
@@ -478,8 +361,8 @@ METHOD_OF_POINTS = Addition(
                 table="CHECKS",
                 text="ShortRecords: check_short_records",
                 imports=(
-                    "from shoal.model.claims import ShortRecords\n"
-                    "from shoal.verification.points.short_records import check_short_records"
+                    "from shoal.model.claims import ShortRecords",
+                    "from shoal.verification.points.short_records import check_short_records",
                 ),
             ),
         ),
@@ -487,7 +370,7 @@ METHOD_OF_POINTS = Addition(
             Row(
                 table="_ROWS",
                 text="ToyPoints",
-                imports="from shoal.methods.toy_points import ToyPoints",
+                imports=("from shoal.methods.toy_points import ToyPoints",),
             ),
         ),
     },
@@ -499,7 +382,6 @@ FIGURE = Addition(
             Row(
                 table="FIGURES",
                 text='"toy": _toy',
-                imports="",
             ),
             Line(
                 below="""    return {name: figure for name, figure in drawn.items() if figure is not None}
