@@ -249,20 +249,20 @@ METHOD_OF_POINTS = Addition(
         "verification/points/short_records.py": '''
             """The check of the toy claim."""
 
-            from typing import Any
-
             import numpy as np
 
+            from shoal.model.claims import ShortRecords
             from shoal.model.release import Linkage, Release
             from shoal.model.trajectories import Trajectories
             from shoal.model.verdicts import Finding, Verdict
+            from shoal.runtime.run import Run
 
 
             def check_short_records(
-                original: Trajectories, release: Release, linkage: Linkage | None, *_: Any
+                claim: ShortRecords, original: Trajectories, release: Release, linkage: Linkage | None, run: Run
             ) -> Verdict:
                 """No record is longer than claimed."""
-                long = np.flatnonzero(np.diff(release.offsets) > release.claim.most_points)
+                long = np.flatnonzero(np.diff(release.offsets) > claim.most_points)
                 findings = [
                     Finding("toy-record-too-long", "a record is too long", release.trajectory_ids[record])
                     for record in long.tolist()
@@ -359,9 +359,13 @@ METHOD_OF_POINTS = Addition(
         "verification/checks.py": (
             Row(
                 table="CHECKS",
-                text="ShortRecords: check_short_records",
+                text=(
+                    "ShortRecords: Check(verdict=check_short_records, streamed=None, "
+                    'candidates=Candidates(fitting=None, why_none="toys stand for nobody"))'
+                ),
                 imports=(
                     "from shoal.model.claims import ShortRecords",
+                    "from shoal.verification.composition.candidates import Candidates",
                     "from shoal.verification.points.short_records import check_short_records",
                 ),
             ),
