@@ -24,7 +24,9 @@ def gaps(original: Trajectories, ks: list[int]) -> str:
 
 
 def unicity(original: Trajectories, tries: int) -> str:
-    rates = attack(original, None, None, ["points:4"], np.random.default_rng(0), tries=tries).rates
+    rates = attack(
+        original, None, None, knowledge=["points:4"], rng=shoal.Randomness.for_research(0), tries=tries
+    ).rates
     return ", ".join(f"{one.name} {one.rate:.4f}" for one in rates)
 
 

@@ -72,7 +72,9 @@ def row(name: str, k: int, snapped: Trajectories, release: Release, linkage: Lin
     losses, n = release.losses, snapped.n_subjects
     published = np.isin(snapped.ids, linkage.uids)
     whole = int(snapped.lengths[~published].sum())
-    played = attack(snapped, boxes, linkage, [KNOWLEDGE], np.random.default_rng(0), tries=1000)
+    played = attack(
+        snapped, boxes, linkage, knowledge=[KNOWLEDGE], rng=shoal.Randomness.for_research(0), tries=1000
+    )
     linked = next(rate for rate in played.rates if rate.target == "release")
     cells = [
         name,
@@ -131,7 +133,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 f"{seconds / 60:,.0f} min",
             )
             (nearest,) = attack(
-                given, points, who, ["nearest:4"], np.random.default_rng(0), targets=["release"]
+                given,
+                points,
+                who,
+                knowledge=["nearest:4"],
+                rng=shoal.Randomness.for_research(0),
+                targets=["release"],
             ).rates
             print(f"{line} {100 * nearest.rate:.1f} % | {took} |", flush=True)
         glove = shoal.Glove(k=k, suppress_space_m=15_000, suppress_time_s=6 * 3600)

@@ -91,7 +91,12 @@ def main() -> None:
             release, linkage = method.anonymize(original, shoal.Randomness.from_system())
             assert shoal.verify(original, release, linkage).holds
             (linked,) = attack(
-                original, release, linkage, ["nearest:4"], np.random.default_rng(0), targets=["release"]
+                original,
+                release,
+                linkage,
+                knowledge=["nearest:4"],
+                rng=shoal.Randomness.for_research(0),
+                targets=["release"],
             ).rates
             total = total_distortion(original, method) / 1e6
             wider = total_distortion(original, replace(method, delta_m=2 * delta)) / 1e6

@@ -353,7 +353,9 @@ def attacks(asked: argparse.Namespace) -> None:
             release, linkage = method.anonymize(original, Randomness.for_research(asked.seed))
             print(release)
             known = [f"{kind}:{p}" for kind in ("triples", "times") for p in (1, 2, 4)]
-            for rate in attack(original, release, linkage, known, np.random.default_rng(1)).rates:
+            for rate in attack(
+                original, release, linkage, knowledge=known, rng=Randomness.for_research(1)
+            ).rates:
                 shown = f"{rate.rate:6.1%} ({rate.low:.1%} to {rate.high:.1%}), guessing {rate.baseline:.1%}"
                 print(f"  {rate.name:20} {rate.knowledge:16} {rate.target:8} {shown}", flush=True)
 

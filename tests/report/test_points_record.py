@@ -17,7 +17,7 @@ from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of,
 from shoal.attacks import Rate, attack
 from shoal.attacks.questions import DRAW, QUESTIONS, assess_release
 from shoal.errors import InputError, MisuseError
-from shoal.methods.points_assembly import assemble_points
+from shoal.methods.assembly import assemble_points
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KDeltaAnonymity, LocationPrivacy
@@ -95,7 +95,9 @@ def rates_again(original: Trajectories, folder: Path, known: tuple[str, ...]) ->
             if text in ON_GRID
             else (original, release)
         )
-        rates += attack(raw, shown, linkage, [text], np.random.default_rng(DRAW), tries=TRIES).rates
+        rates += attack(
+            raw, shown, linkage, knowledge=[text], rng=Randomness.for_research(DRAW), tries=TRIES
+        ).rates
     return rates
 
 
@@ -483,4 +485,4 @@ def test_what_does_not_belong_together_is_refused() -> None:
         with pytest.raises(kind, match=message):
             assess_release(raw, published, links, tries=5)
         with pytest.raises(kind, match=message):
-            attack(raw, published, links, ["nearest:2"], np.random.default_rng(0))
+            attack(raw, published, links, knowledge=["nearest:2"], rng=Randomness.for_research(0))

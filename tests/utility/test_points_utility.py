@@ -98,7 +98,7 @@ def test_range_distortion_is_zero_for_the_same_points_and_one_for_none_of_them()
 def rates_of(
     original: Trajectories, release: shoal.Release, linkage: shoal.Linkage, knowledge: str
 ) -> dict[tuple[str, str], Rate]:
-    found = attack(original, release, linkage, [knowledge], np.random.default_rng(1))
+    found = attack(original, release, linkage, knowledge=[knowledge], rng=Randomness.for_research(1))
     return {(rate.name, rate.target): rate for rate in found.rates}
 
 

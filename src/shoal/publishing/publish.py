@@ -90,10 +90,12 @@ def publish(
     its promise, OutputError when a target exists or cannot be written.
     """
     run = run or Run()
-    if private_report is not None and method.takes_points:
+    if private_report is not None and method.about.publishes == "points":
         raise MisuseError("a private report shows one crowd of boxes; releases of points have none")
     trace_file = (
-        linkage_file.with_name(TRACE_FILE) if linkage_file is not None and method.takes_points else None
+        linkage_file.with_name(TRACE_FILE)
+        if linkage_file is not None and method.about.publishes == "points"
+        else None
     )
     parts = parts_folder(output)
     secret = [path for path in (linkage_file, trace_file, private_report) if path is not None]
@@ -209,11 +211,20 @@ def reveal(
 ) -> Together:
     """What a release folder and earlier ones of the same raw data reveal together.
 
-    earlier: folders with their linkage tables.
-
-    Raises InputError when one cannot be read or does not belong.
+    Raises InputError when one cannot be read or does not belong; parameters as ``issued_releases``.
     """
-    issued = [
+    issued = issued_releases(raw, folder, linkage, earlier, run, **overrides)
+    return reveal_together(issued[0], issued[1:])
+
+
+def issued_releases(
+    raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
+) -> list[Issued]:
+    """A release folder and earlier ones, each with the raw data as its manifest says, the newest first.
+
+    earlier: folders with their linkage tables.
+    """
+    return [
         Issued(
             label=f"the release {one}",
             original=read_raw_of(raw, one, run, **overrides),
@@ -222,7 +233,6 @@ def reveal(
         )
         for one, links in [(folder, linkage), *earlier]
     ]
-    return reveal_together(issued[0], issued[1:])
 
 
 def exposure_at(original: Trajectories, ks: Sequence[int], run: Run) -> list[KGap]:
