@@ -157,6 +157,12 @@ def test_nothing_checked_is_a_failure() -> None:
     assert not Verdict.of([Finding("bad", "it is")], checked=9).holds
 
 
+def test_a_verdict_is_true_where_the_release_holds() -> None:
+    assert Verdict.of([], checked=1)
+    assert not Verdict.of([], checked=0)
+    assert not Verdict.of([Finding("bad", "it is")], checked=9)
+
+
 def test_run_keeps_order_and_reports_progress() -> None:
     seen: list[tuple[str, int, int]] = []
     run = Run(progress=lambda *step: seen.append(step), threads=3)

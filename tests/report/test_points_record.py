@@ -27,7 +27,7 @@ from shoal.release_folder.folder import read_manifest, read_points
 from shoal.release_folder.statement import read_statement
 from shoal.report import points_report
 from shoal.report.facts.evidence import UTILITY_OF_POINTS, gather_evidence
-from shoal.report.words.claims import LIMITS_OF_POINTS, VANISHED_OF_POINTS, claim_in_words, claim_name
+from shoal.report.words.claims import claim_in_words, claim_name
 from shoal.report.words.settings import method_name, settings_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -217,7 +217,7 @@ def test_drawings_of_who_vanished_are_of_these_samples(
     shown = [share for row in drawn["vanished-place"][0]["z"] for share in row if share is not None]
     assert any(shown)
     assert any(share is None for row in drawn["vanished-place"][0]["z"] for share in row)
-    assert VANISHED_OF_POINTS[release.claim.type] in " ".join(page.text.split())
+    assert release.claim.vanished in " ".join(page.text.split())
 
 
 def test_every_number_is_marked_and_is_what_public_functions_give(
@@ -256,7 +256,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
         "method": [method_name(release.method)],
         "unit_of_protection": [manifest.unit_of_protection],
         "crs": [manifest.crs] if manifest.crs else [],
-        "limit[]": list(LIMITS_OF_POINTS[release.claim.type]),
+        "limit[]": list(release.claim.limits),
         "verdict.notes[]": manifest.verdict["notes"],
         "losses.rows[]": list(manifest.losses.rows),
         "losses.subjects_by_reason[]": list(manifest.losses.subjects_by_reason),

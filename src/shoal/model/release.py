@@ -5,12 +5,12 @@ It holds no raw identifier and no seed. Who became which record is the Linkage, 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.model.claims import Claim
+from shoal.model.claims import Claim, PayloadKind
 from shoal.model.intake import Reading
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Floats, Grid, Integers
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 BOX_COLUMNS: Final = ("t_start", "t_end", "x_min", "y_min", "x_max", "y_max")
 POINT_COLUMNS: Final = ("t", "x", "y")
 DEGREE_COLUMNS: Final = ("lat", "lon")
-
-PayloadKind = Literal["boxes", "points"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.model.claims import claim_from_json, claim_to_json
 from shoal.model.intake import Reading, insist_on_types
-from shoal.model.release import Boxes, Linkage, Losses, Release
+from shoal.model.release import Boxes, Linkage, Losses, Payload, Release
 from shoal.model.trace import TRACE_FILE, Trace
 from shoal.model.trajectories import Grid, Integers
 from shoal.model.verdicts import Verdict
@@ -218,6 +218,15 @@ def without_boxes(folder: Path, manifest: Manifest) -> Release:
     no_rows = np.zeros(1, dtype=np.int64)
     return Release(
         offsets=no_rows, payload=Boxes.concatenate([]), grid=manifest.grid, **_header(folder, manifest, ())
+    )
+
+
+def release_with(
+    folder: Path, manifest: Manifest, *, trajectory_ids: Sequence[str], offsets: Integers, payload: Payload
+) -> Release:
+    """The release of a manifest with these records; raises InputError when the manifest does not say it right."""
+    return Release(
+        offsets=offsets, payload=payload, grid=manifest.grid, **_header(folder, manifest, trajectory_ids)
     )
 
 

@@ -65,6 +65,6 @@ def points_report(
         repaired=numbers.rows_by_reason(release.rows_repaired, original.intake.rows_read),
         findings=verdict.to_json()["findings_by_kind"],
         statement=statement,
-        limits=claims.LIMITS_OF_POINTS[release.claim.type],
-        meaning=claims.VANISHED_OF_POINTS[release.claim.type],
+        limits=claims.limits_of(release.claim),
+        meaning=claims.vanished_of(release.claim),
     )

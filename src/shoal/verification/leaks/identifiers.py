@@ -1,7 +1,8 @@
-"""Finding raw identifiers, their hashes, and other names that must not be published, in names and in running text.
+"""Raw identifiers, their hashes, and other names that must not be published, in names and in running text.
 
-Identifiers may be short numbers or ordinary words, which stand in any text by chance. So a whole name (a pseudonym, a cell of a
-table) is compared with every identifier, and running text is searched for *telling* ones only; see docs/verification.md.
+Identifiers may be short numbers or ordinary words, which stand in any text by chance. So a whole name (a
+pseudonym, a cell of a table) is compared with every identifier, and running text is searched for *telling*
+ones only; see docs/verification.md.
 """
 
 import hashlib
@@ -161,7 +162,7 @@ class Names:
 
 
 def plain(text: str) -> str:
-    """Text of HTML, JSON or scripts with its escapes undone and encoded bytes removed, ready to be searched."""
+    """Text of HTML, JSON or scripts, escapes undone and encoded bytes removed, ready to be searched."""
     text = _UNICODE_ESCAPE.sub(lambda match: chr(int(match[1], 16)), html.unescape(text))
     text = _BLANK_ESCAPE.sub(" ", text).replace("\\/", "/")
     return _ENCODED_BYTES.sub(lambda match: match[0] if _HEX.fullmatch(match[0].lower()) else " ", text)
@@ -198,7 +199,7 @@ def hashes_among(ids: Iterable[str], names: Iterable[str]) -> frozenset[str]:
 
 
 def _is_part_of_number(text: str, start: int, end: int) -> bool:
-    """Whether digits at this place are a piece of a decimal fraction or a color, where any digits come about by chance."""
+    """Whether digits here are a piece of a decimal fraction or a color, where any digits occur by chance."""
     before, after = text[start - 1 : start], text[end : end + 2]
     if before == "#":
         return end - start in {6, 8} and _HEX.fullmatch(text, start, end) is not None

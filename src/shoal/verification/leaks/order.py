@@ -1,4 +1,4 @@
-"""Whether the order of the records, or of their pseudonyms, tells the order of the input or of the raw identifiers."""
+"""Whether the order of records or pseudonyms tells the order of the input or of the raw identifiers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
