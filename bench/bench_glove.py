@@ -32,7 +32,7 @@ from shoal.kernels.near_pairs import Field, People, choose_columns, field_of, fi
 from shoal.kernels.stretch import Floats, Integers, Scale
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps
-from shoal.methods.assembly import Crowd
+from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import ClosestPairs, Merging, merge_greedily
 from shoal.methods.glove.merging import merge
@@ -163,7 +163,10 @@ def against_matrix(original: Trajectories, k: int) -> dict[str, Any]:
 
 def merging(original: Trajectories, make: Callable[[Trajectories], ClosestPairs], k: int) -> Merging:
     scale = Caps().scale_on(original.snapped_grid())
-    everybody = [Crowd(members=np.array([i]), boxes=Boxes.of_samples(*own)) for i, own in enumerate(original)]
+    everybody = [
+        EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*own))
+        for i, own in enumerate(original)
+    ]
     return merge_greedily(everybody, make(original), k, lambda a, b: merge(a, b, scale), Run(threads=1))
 
 
@@ -273,7 +276,7 @@ def main() -> None:
         for k in asked.k:
             runs[k].append(row := {"people": n})
             with timed(row, "all"):
-                row["crowds"] = len(shoal.Glove(k=k).crowds(original, Run()))
+                row["crowds"] = len(shoal.Glove(k=k).classes(original, Run()))
             row["peak_gib"] = peak_gib()
             made = f"from trajectories to {row['crowds']:,} finished crowds at k = {k}"
             print(f"{made}: {cost(runs[k], 'all')}; peak memory {row['peak_gib']:.2f} GiB", flush=True)

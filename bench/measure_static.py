@@ -75,7 +75,7 @@ def main() -> None:
         coarse = coarsened(original, Grid(cell_m=cell_m, slot_s=slot_s))
         gaps = k_gaps(coarse, asked.k) if asked.gap else []
         for place, k in enumerate(asked.k):
-            crowds = StaticGeneralization(k=k, grid_m=cell_m, slot_s=slot_s).crowds(original, shoal.Run())
+            crowds = StaticGeneralization(k=k, grid_m=cell_m, slot_s=slot_s).classes(original, shoal.Run())
             hidden = sum(len(crowd.members) for crowd in crowds) / original.n_subjects
             alike, shared = tuples_alike(coarse, k, rng)
             quartiles = (

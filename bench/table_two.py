@@ -40,7 +40,7 @@ def by_k_merge(own: Trajectories) -> Boxes:
 
 def by_glove(reading: Generalize) -> Callable[[Trajectories], Boxes]:
     def merge(own: Trajectories) -> Boxes:
-        (crowd,) = shoal.Glove(k=own.n_subjects, generalize=reading).crowds(own, Run(threads=1))
+        (crowd,) = shoal.Glove(k=own.n_subjects, generalize=reading).classes(own, Run(threads=1))
         return crowd.boxes
 
     return merge

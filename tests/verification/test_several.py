@@ -15,7 +15,7 @@ from damages import rows_of
 from kte_oracle import is_candidate
 from shoal.attacks.together import attack_together
 from shoal.errors import InputError
-from shoal.methods.assembly import Crowd, assemble
+from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.model.claims import KAnonymity
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -43,7 +43,7 @@ def in_crowds(people: Trajectories, crowds: list[list[int]], *, k: int = 2) -> t
                 strict=True,
             )
         )
-        made.append(Crowd(members=np.array(crowd), boxes=Boxes(**box)))
+        made.append(EquivalenceClass(members=np.array(crowd), boxes=Boxes(**box)))
     return assemble(
         people, made, claim=KAnonymity(k=k), method="glove", parameters={}, rng=Randomness.from_system()
     )

@@ -204,7 +204,7 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
         original, given = read(source, run=run, **reading), None
-        if any(setting.method.takes_points for setting in study.settings):
+        if any(setting.method.about.publishes == "points" for setting in study.settings):
             given = read(source, run=run, **{**reading, "snap": False, "working_crs": original.crs})
         found = run_study(original, study, output, run, given=given)
     unit = next(

@@ -112,7 +112,7 @@ def compare(
         run.progress("releases", done, len(study.settings))
         try:
             source, outside = published, control
-            if setting.method.takes_points:
+            if setting.method.about.publishes == "points":
                 if points_of is None:
                     raise MisuseError(f"{setting.name} publishes points; give the input as given, too")
                 source, outside = points_of, control_points
@@ -176,7 +176,7 @@ def _result_of(
     release is judged; outside: the control group in the same form.
     """
     known = {
-        text: [text, *also_on_points(text)] if setting.method.takes_points else [text]
+        text: [text, *also_on_points(text)] if setting.method.about.publishes == "points" else [text]
         for text in study.knowledge
     }
     made = _digest([setting.name, setting.method.parameters(), _fingerprint(source)])

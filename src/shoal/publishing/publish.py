@@ -90,10 +90,12 @@ def publish(
     its promise, OutputError when a target exists or cannot be written.
     """
     run = run or Run()
-    if private_report is not None and method.takes_points:
+    if private_report is not None and method.about.publishes == "points":
         raise MisuseError("a private report shows one crowd of boxes; releases of points have none")
     trace_file = (
-        linkage_file.with_name(TRACE_FILE) if linkage_file is not None and method.takes_points else None
+        linkage_file.with_name(TRACE_FILE)
+        if linkage_file is not None and method.about.publishes == "points"
+        else None
     )
     parts = parts_folder(output)
     secret = [path for path in (linkage_file, trace_file, private_report) if path is not None]
