@@ -30,7 +30,7 @@ class _KnowledgeOption(click.Option):
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         from shoal.attacks.knowledge import forms_in_words
 
-        self.help = f"What the attacker knows; may be repeated: {forms_in_words()}. [default: a selection]"
+        self.help = f"What the attacker knows; may be repeated. {forms_in_words()}. [default: a selection]"
         return super().get_help_record(ctx)
 
 
@@ -155,8 +155,7 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
         given, known = _read_as_given(raw, release, options, bars), read_linkage(linkage)
         published = _read_release(release, given)
         points = measure_points(given, published, known).to_json() if published.kind == "points" else {}
-        boxes = published.as_boxes(Grid()) if published.kind == "points" else published
-        found = compute(_on_grid(given), boxes, known)
+        found = compute(_on_grid(given), published.as_boxes(Grid()), known)
     facts = [one.to_json() for one in found]
     lines = [
         f"{fact['name']:20} {_shown(fact['value'], fact['unit']):>10}  {_bounds(fact)}({fact['words']}; "
