@@ -1,4 +1,4 @@
-"""The release record: every number in it is marked, and is what public functions give for folder, raw data and linkage."""
+"""The record of a release of boxes: every number is marked, and is what public functions give."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -32,7 +32,7 @@ LAEA = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
 
 
 def with_loners() -> Trajectories:
-    """A crowd around a center and a few people elsewhere, in the order of a file that is not that of their names."""
+    """A crowd around a center and a few people elsewhere, in another order than that of their names."""
     return random_people(80, 14, seed=2, days=3, cells=60, crs=LAEA)
 
 

@@ -27,7 +27,7 @@ HOSTILE = "<script>alert('x')</script>\"&{{ 7 * 7 }}"
 
 
 class Page(HTMLParser):
-    """The facts (``data`` elements), element ids, tags, figures' data and visible text of a page, without the drawing library."""
+    """The facts, element ids, tags, figures' data and visible text of a page, without the drawing library."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Metrics: perfect on a release that changes nothing, known by hand on small ones, bounded by what boxes allow."""
+"""Metrics: perfect where nothing changes, known by hand on small releases, bounded by what boxes allow."""
 
 import itertools
 from collections import Counter

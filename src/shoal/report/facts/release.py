@@ -13,7 +13,7 @@ from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap
 from shoal.model.claims import KAnonymity, KteAnonymity
 from shoal.model.release import Boxes, PayloadKind, Release
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Integers
 from shoal.report.facts.curves import Curve, curve_of_people, quantile_of_people
 from shoal.report.facts.density import Density, density_map, some_boxes
 from shoal.report.words.numbers import meters, percent, seconds
@@ -77,8 +77,8 @@ class BoxFacts:
 class ReleaseFacts:
     """What a record says of release and raw data.
 
-    grid: of the map and of the k-gaps. example_boxes: those whose rectangles are drawn on the map. boxes: what
-    is said of boxes alone, None of points.
+    grid: of the map and of the k-gaps. example_boxes: those whose rectangles are drawn on the map. boxes:
+    what is said of boxes alone, None of points.
     """
 
     subjects: int
