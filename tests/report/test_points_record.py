@@ -473,6 +473,7 @@ def test_what_does_not_belong_together_is_refused() -> None:
         (original.snapped_to(Grid()), release, linkage, MisuseError, "snapped to cells and slots"),
         (original, release.as_boxes(Grid()), linkage, MisuseError, "are as given"),
     ]
+    assert len(cases) == 8
     for raw, published, links, kind, message in cases:
         with pytest.raises(kind, match=message):
             assess_release(raw, published, links, tries=5)
