@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shoal.measures.k_gap import KGap
-from shoal.methods.assembly import Crowd, assemble
+from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.model.claims import KAnonymity
 from shoal.model.intake import Intake
 from shoal.model.release import Boxes, Linkage, Release
@@ -74,7 +74,7 @@ def naive_release(
     for position, start in enumerate(bounds):
         end = original.n_subjects if position == len(bounds) - 1 else start + k
         members = np.arange(start, end)
-        crowds.append(Crowd(members=members, boxes=_hulls(original, members, boxes_per_record)))
+        crowds.append(EquivalenceClass(members=members, boxes=_hulls(original, members, boxes_per_record)))
     return assemble(
         original,
         crowds[: len(crowds) - suppress],

@@ -66,7 +66,7 @@ def test_each_fact_is_computed_once(kind: str, tmp_path: Path, monkeypatch: pyte
         monkeypatch.setattr(place, counted(fact, getattr(sys.modules[module], name)))
     from shoal.utility import facts
 
-    monkeypatch.setitem(facts._LOST, "points", facts._without_a_point)  # type: ignore[index]
+    monkeypatch.setitem(facts._LOST, "points", facts._without_a_point)
     publish(kind, tmp_path)
     twice = {"who belongs to whom": 2} if kind == "points" else {}  # as given and on the grid
     assert calls == dict.fromkeys(CASES[kind][2], 1) | twice
@@ -91,7 +91,7 @@ def test_raw_data_passes_at_most_eight_rooms_on_its_way(kind: str, tmp_path: Pat
         shoal.publish(original, method(), tmp_path / "release", rng=shoal.Randomness.for_research(1), tries=5)
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     assert {"publishing", "methods", "verification", "utility"} <= rooms
     assert len(rooms) <= 8, rooms
     assert "report" not in rooms, "pages are made from facts"

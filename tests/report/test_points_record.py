@@ -15,7 +15,7 @@ from record_marks import vanished_of as figures_of_vanished
 from shoal.attacks import Rate, attack
 from shoal.attacks.questions import DRAW, QUESTIONS, assess_release
 from shoal.errors import InputError, MisuseError
-from shoal.methods.points_assembly import assemble_points
+from shoal.methods.assembly import assemble_points
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KDeltaAnonymity, LocationPrivacy
@@ -24,7 +24,7 @@ from shoal.model.trajectories import Grid, Trajectories
 from shoal.release_folder.folder import read_manifest, read_points
 from shoal.release_folder.statement import read_statement
 from shoal.report import Evidence, record_page
-from shoal.report.words.claims import LIMITS_OF_POINTS, VANISHED_OF_POINTS, claim_in_words, claim_name
+from shoal.report.words.claims import claim_in_words, claim_name
 from shoal.report.words.settings import method_name, settings_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -93,7 +93,9 @@ def rates_again(original: Trajectories, folder: Path, known: tuple[str, ...]) ->
             if text in ON_GRID
             else (original, release)
         )
-        rates += attack(raw, shown, linkage, [text], np.random.default_rng(DRAW), tries=TRIES).rates
+        rates += attack(
+            raw, shown, linkage, knowledge=[text], rng=Randomness.for_research(DRAW), tries=TRIES
+        ).rates
     return rates
 
 
@@ -215,7 +217,7 @@ def test_drawings_of_who_vanished_are_of_these_samples(
     shown = [share for row in drawn["vanished-place"][0]["z"] for share in row if share is not None]
     assert any(shown)
     assert any(share is None for row in drawn["vanished-place"][0]["z"] for share in row)
-    assert VANISHED_OF_POINTS[release.claim.type] in " ".join(page.text.split())
+    assert release.claim.vanished in " ".join(page.text.split())
 
 
 def test_every_number_is_marked_and_is_what_public_functions_give(
@@ -254,7 +256,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
         "method": [method_name(release.method)],
         "unit_of_protection": [manifest.unit_of_protection],
         "crs": [manifest.crs] if manifest.crs else [],
-        "limit[]": list(LIMITS_OF_POINTS[release.claim.type]),
+        "limit[]": list(release.claim.limits),
         "verdict.notes[]": manifest.verdict["notes"],
         "losses.rows[]": list(manifest.losses.rows),
         "losses.subjects_by_reason[]": list(manifest.losses.subjects_by_reason),
@@ -478,4 +480,4 @@ def test_what_does_not_belong_together_is_refused() -> None:
         with pytest.raises(kind, match=message):
             assess_release(raw, published, links, tries=5)
         with pytest.raises(kind, match=message):
-            attack(raw, published, links, ["nearest:2"], np.random.default_rng(0))
+            attack(raw, published, links, knowledge=["nearest:2"], rng=Randomness.for_research(0))

@@ -117,7 +117,7 @@ def published(people: Trajectories) -> shoal.Release:
 def rates_of(
     original: Trajectories, release: shoal.Release, linkage: shoal.Linkage, knowledge: str
 ) -> dict[tuple[str, str], Rate]:
-    found = attack(original, release, linkage, [knowledge], np.random.default_rng(1))
+    found = attack(original, release, linkage, knowledge=[knowledge], rng=Randomness.for_research(1))
     return {(rate.name, rate.target): rate for rate in found.rates}
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 import shoal
 from shoal.errors import InputError, MisuseError
 from shoal.measures.query import Zones, time_profile
-from shoal.methods.assembly import Crowd, assemble
+from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.model.claims import KAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -30,7 +30,7 @@ PERFECT = {"share higher": 1.0, "1 higher": 1.0, "share lower": 0.0, "m lower": 
 def unchanged(people: Trajectories) -> tuple[Release, Linkage]:
     """Everybody's own samples under a pseudonym: no protection at all."""
     crowds = [
-        Crowd(members=np.array([i]), boxes=Boxes.of_samples(*people.samples_of(i)))
+        EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*people.samples_of(i)))
         for i in range(people.n_subjects)
     ]
     return assemble(
@@ -173,7 +173,7 @@ def test_bounds_of_trips_and_hours_hold_the_truth(people: Trajectories) -> None:
             "t_start": own.t_start,
             "t_end": own.t_start + 1 + wider["t_end"],
         }  # the day of a trip is that of the box's start
-        crowds.append(Crowd(members=np.array([i]), boxes=Boxes(**wide).sorted()))
+        crowds.append(EquivalenceClass(members=np.array([i]), boxes=Boxes(**wide).sorted()))
     release, linkage = assemble(
         people, crowds, claim=KAnonymity(k=2), method="none", parameters={}, rng=Randomness.from_system()
     )

@@ -19,8 +19,8 @@ from command_line import Shoal
 from damages import rows_of
 from kte_oracle import is_candidate
 from shoal.attacks.together import attack_together
-from shoal.errors import InputError, MisuseError
-from shoal.methods.points_assembly import assemble_points
+from shoal.errors import InputError
+from shoal.methods.assembly import assemble_points
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
@@ -28,9 +28,9 @@ from shoal.model.release import Linkage, Points, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
-from shoal.verification.composition.candidates import Issued, candidates_of
-from shoal.verification.composition.several import Together, reveal_together
-from shoal.verification.points.co_location import company_of
+from shoal.verification.composition.candidates import Issued
+from shoal.verification.composition.several import Together, candidates_of, reveal_together
+from shoal.verification.points.co_location import co_located_with
 from small_points import crowd, drivers, town
 from test_every_point_method import points_only, table_of_fleet
 
@@ -58,7 +58,7 @@ def walkers(n: int = 18, seed: int = 0) -> Trajectories:
 
 
 def issued(original: Trajectories, case: Case, label: str = "the release") -> Issued:
-    raw = original if isinstance(case[0], Release) else original.snapped_to(Grid())
+    raw = original if case[0].kind == "points" else original.snapped_to(Grid())
     return Issued(label=label, original=raw, release=case[0], linkage=case[1])
 
 
@@ -147,7 +147,7 @@ def test_people_left_are_those_of_plain_sets(names: tuple[str, ...], seed: int) 
     insist_on_sets(together, cases)
     assert together.k == min(case[0].claim.k for case in cases)
     assert (together.alone[together.alone >= 0] >= together.k).all(), "each claim alone leaves its k"
-    rates = attack_together(together)
+    rates = attack_together([(people, *case) for case in cases])
     assert rates[0].rate <= min(1 / together.k, rates[1].rate) + 1e-9
     assert {finding.trajectory_id for finding in together.findings()} <= set(cases[0][0].trajectory_ids)
 
@@ -163,12 +163,10 @@ def test_boxes_and_points_are_put_together(names: tuple[str, ...]) -> None:
     )
 
 
-def test_company_is_told_from_the_whole_record_and_not_passed_on() -> None:
+def test_co_location_is_told_from_the_whole_record_and_not_passed_on() -> None:
     row = [[(0.0, 0.0, 0.0)], [(0.0, 2.0, 0.0)], [(0.0, 4.0, 0.0)], [(1.0, 0.0, 0.0)]]
-    company = company_of(points_only(row, 2, 2.0)[1])
-    assert [company(record).tolist() for record in range(4)] == [[0, 1], [0, 1, 2], [1, 2], [3]]
-    with pytest.raises(MisuseError, match="speaks of no company"):
-        company_of(swap(walkers(), 3)[0])
+    near = co_located_with(KDeltaAnonymity(k=2, delta_m=2.0), points_only(row, 2, 2.0)[1])
+    assert [near(record).tolist() for record in range(4)] == [[0, 1], [0, 1, 2], [1, 2], [3]]
 
 
 places = st.integers(0, 4).map(float)
@@ -182,12 +180,12 @@ places = st.integers(0, 4).map(float)
     ),
     delta_m=st.sampled_from([0.0, 1.0, 1.5, 3.0]),
 )
-def test_company_is_that_of_every_pair(
+def test_co_location_is_that_of_every_pair(
     walks: list[tuple[int, list[tuple[float, float]]]], delta_m: float
 ) -> None:
     records = [[(float(start + step), x, y) for step, (x, y) in enumerate(walk)] for start, walk in walks]
     _, release = points_only(records, 2, delta_m)
-    company = company_of(release)
+    near = co_located_with(KDeltaAnonymity(k=2, delta_m=delta_m), release)
     for own, a in enumerate(records):
         expected = [
             other
@@ -195,7 +193,7 @@ def test_company_is_that_of_every_pair(
             if [p[0] for p in a] == [p[0] for p in b]
             and all(np.hypot(p[1] - q[1], p[2] - q[2]) <= delta_m for p, q in zip(a, b, strict=True))
         ]
-        assert company(own).tolist() == expected
+        assert near(own).tolist() == expected
 
 
 def test_people_swapped_in_different_sets_are_those_who_were_in_all_of_them() -> None:
@@ -232,7 +230,8 @@ def test_the_same_release_twice_reveals_nothing_more_and_delta_is_said() -> None
         assert (together.left == together.alone[:, 0]).all()
         assert not list(together.findings())
         assert together.to_json()["knowledge"] == words
-        assert ("within 400 m" in attack_together(together)[1].attacker) == (name == "nwa")
+        rates = attack_together([(people, *case)] * 2)
+        assert ("within 400 m" in rates[1].attacker) == (name == "nwa")
 
 
 def averaged(people: Trajectories, crowds: list[list[int]], *, k: int) -> Case:

@@ -22,11 +22,16 @@ from shoal.cli.options import (
 from shoal.cli.terminal import Bars, print_result
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
-_KNOWLEDGE: Final = (
-    "points:P, top:N, home-work[:+8h], noisy:P:500m:30min, period[:3d], tau:30min, attribution:P; of points "
-    "also triples:P, times:P, "
-    "nearest:P"
-)
+
+
+class _KnowledgeOption(click.Option):
+    """Says in its help what the table of attacks holds, which loads only then."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        from shoal.attacks.knowledge import forms_in_words
+
+        self.help = f"What the attacker knows; may be repeated: {forms_in_words()}. [default: a selection]"
+        return super().get_help_record(ctx)
 
 
 @click.command(
@@ -43,9 +48,9 @@ _KNOWLEDGE: Final = (
 )
 @click.option(
     "--knowledge",
+    cls=_KnowledgeOption,
     multiple=True,
     metavar="WHAT",
-    help=f"What the attacker knows; may be repeated: {_KNOWLEDGE}. [default: a selection]",
 )
 @click.option(
     "--tries",
@@ -87,14 +92,16 @@ def attack(
     Each is also played against RAW itself (what publishing it as it is would risk) and with people who are
     not in RELEASE (control).
     """
-    import numpy as np
+    from dataclasses import replace
 
-    from shoal.attacks import attack as play
+    from shoal.attacks import attack as evaluate
     from shoal.attacks.together import attack_together
-    from shoal.publishing.against_raw import reveal
+    from shoal.publishing.against_raw import issued_releases
     from shoal.release_folder.folder import read_linkage
     from shoal.report.words.numbers import percent
+    from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
+    from shoal.verification.composition.several import reveal_together
 
     before = take_earlier(earlier)
     with Bars(quiet=quiet) as bars:
@@ -102,22 +109,29 @@ def attack(
         given, known = _read_as_given(raw, release, options, bars), read_linkage(linkage)
         published = _read_release(release, given)
         others = None if control is None else _read_as_given(control, release, options, bars)
-        rng, run = np.random.default_rng(seed), Run(progress=bars)
-        found = play(given, published, known, knowledge or None, rng, tries=tries, control=others, run=run)
-        rates = list(found.rates)
+        rng = Randomness.from_system() if seed is None else Randomness.for_research(seed)
+        run = Run(progress=bars)
+        found = evaluate(
+            given,
+            published,
+            known,
+            knowledge=knowledge or None,
+            rng=rng,
+            tries=tries,
+            control=others,
+            run=run,
+        )
         if before:
-            rates += attack_together(reveal(raw, release, linkage, before, run, **reading))
+            issued = issued_releases(raw, release, linkage, before, run, **reading)
+            reveal_together(issued[0], issued[1:])  # refuses what does not belong or fails its own claim
+            joint = attack_together([(one.original, one.release, one.linkage) for one in issued])
+            found = replace(found, rates=(*found.rates, *joint))
     lines = [
         f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to "
-        f"{percent(rate.high)}; guessing "
-        f"{percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
-        for rate in rates
+        f"{percent(rate.high)}; guessing {percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
+        for rate in found.rates
     ]
-    print_result(
-        as_json,
-        {"attacks": [rate.to_json() for rate in rates], "notes": list(found.notes)},
-        [*lines, *_noted(found.notes)],
-    )
+    print_result(as_json, found.to_json(), [*lines, *_noted(found.notes)])
     return 0
 
 
@@ -169,9 +183,10 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
 @input_options
 @output_options
 def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool, **options: Any) -> int:
-    """Make several releases of INPUT, attack and measure all alike, and recommend settings for a budget of risk.
+    """Make several releases of INPUT, attack and measure them alike, and recommend settings for a budget.
 
-    Writes comparison.html and comparison.json. Run again to continue after an interruption, or after adding to the study.
+    Writes comparison.html and comparison.json. Run again to continue after an interruption, or after adding
+    to the study.
     """
     from shoal.comparison.compare import REPORT_FILE
     from shoal.comparison.compare import compare as run_study
@@ -184,7 +199,7 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
         original, given = read(source, run=run, **reading), None
-        if any(setting.method.takes_points for setting in study.settings):
+        if any(setting.method.about.publishes == "points" for setting in study.settings):
             given = read(source, run=run, **{**reading, "snap": False, "working_crs": original.crs})
         found = run_study(original, study, output, run, given=given)
     unit = next(

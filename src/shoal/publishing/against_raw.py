@@ -53,9 +53,20 @@ def reveal(
 ) -> Together:
     """What a release folder and earlier ones of the same raw data reveal together.
 
-    earlier: folders with their linkage tables. Raises InputError when one cannot be read or does not belong.
+    Raises InputError when one cannot be read or does not belong; parameters as ``issued_releases``.
     """
-    issued = [
+    issued = issued_releases(raw, folder, linkage, earlier, run, **overrides)
+    return reveal_together(issued[0], issued[1:])
+
+
+def issued_releases(
+    raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
+) -> list[Issued]:
+    """A release folder and earlier ones, each with the raw data as its manifest says, the newest first.
+
+    earlier: folders with their linkage tables.
+    """
+    return [
         Issued(
             label=f"the release {one}",
             original=read_raw_of(raw, one, run, **overrides),
@@ -64,4 +75,3 @@ def reveal(
         )
         for one, links in [(folder, linkage), *earlier]
     ]
-    return reveal_together(issued[0], issued[1:])

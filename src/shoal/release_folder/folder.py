@@ -6,7 +6,7 @@ by its owner alone, and never inside the folder.
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -20,11 +20,11 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from shoal.errors import InputError, MisuseError, OutputError
-from shoal.model.claims import claim_from_json, claim_to_json
+from shoal.model.claims import PayloadKind, claim_from_json, claim_to_json
 from shoal.model.intake import Reading, insist_on_types
-from shoal.model.release import Boxes, Linkage, Losses, PayloadKind, Release
+from shoal.model.release import Boxes, Linkage, Losses, Payload, Release
 from shoal.model.trace import TRACE_FILE, Trace
-from shoal.model.trajectories import Grid
+from shoal.model.trajectories import Grid, Integers
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import records_in
@@ -185,22 +185,29 @@ def read_points(folder: Path) -> Release:
 def release_in(table: pa.Table, folder: Path, manifest: Manifest) -> Release:
     """The release in a folder whose table has been read already."""
     names, offsets, payload = records_in(table, manifest.kind, manifest.grid, str(folder / RELEASE_FILE))
-    return Release(
-        trajectory_ids=names,
-        offsets=offsets,
-        payload=payload,
-        grid=manifest.grid,
-        **_header(folder, manifest),
-    )
+    return release_with(folder, manifest, trajectory_ids=names, offsets=offsets, payload=payload)
 
 
 def without_boxes(folder: Path, manifest: Manifest) -> Release:
     """What the manifest of a release of boxes says, without a record; raises InputError for one of points."""
     _require_kind(folder, manifest, "boxes")
-    return Release(
+    return release_with(
+        folder,
+        manifest,
         trajectory_ids=(),
         offsets=np.zeros(1, dtype=np.int64),
         payload=Boxes.concatenate([]),
+    )
+
+
+def release_with(
+    folder: Path, manifest: Manifest, *, trajectory_ids: Sequence[str], offsets: Integers, payload: Payload
+) -> Release:
+    """The release of a manifest with these records; raises InputError for a manifest that contradicts itself."""
+    return Release(
+        trajectory_ids=tuple(trajectory_ids),
+        offsets=offsets,
+        payload=payload,
         grid=manifest.grid,
         **_header(folder, manifest),
     )

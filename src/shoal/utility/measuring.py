@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from shoal.model.release import PayloadKind
+from shoal.model.claims import PayloadKind
 
 if TYPE_CHECKING:
     from shoal.utility.facts import Facts

@@ -11,8 +11,8 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap
-from shoal.model.claims import KAnonymity, KteAnonymity
-from shoal.model.release import Boxes, PayloadKind, Release
+from shoal.model.claims import KAnonymity, KteAnonymity, PayloadKind
+from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid, Integers
 from shoal.report.facts.curves import Curve, curve_of_people, quantile_of_people
 from shoal.report.facts.density import Density, density_map, some_boxes
