@@ -75,15 +75,15 @@ def test_a_method_an_attack_a_metric_and_a_figure_are_everywhere(tmp_path: Path)
     assert values["toy-published"] == 28
 
     record = copy.text("release/report.html")
-    for shown in (
+    shown = (
         "One Toy Box",
         "all samples become one toy box",
         "so many toy people were left out",
         "names one of the longest records",
         "people with a record",
         "A toy figure",
-    ):
-        assert shown in record
+    )
+    assert [words for words in shown if words not in record] == []
 
     (tmp_path / "study.toml").write_text(STUDY)
     compared = copy.json("compare", "calls.parquet", "--config", "study.toml", "--output", "compared")
@@ -103,7 +103,7 @@ def test_a_method_of_points_with_its_claim_is_everywhere(tmp_path: Path) -> None
     assert copy.json("attack", *against, "--knowledge", "points:2")["attacks"]
     assert copy.json("measure", *against)["measurements"]
     record = copy.text("release/report.html")
-    for shown in (
+    shown = (
         "toy shortness, 4 points",
         "No toy record has more than 4 points.",
         "A toy protects nobody.",
@@ -112,8 +112,8 @@ def test_a_method_of_points_with_its_claim_is_everywhere(tmp_path: Path) -> None
         "First Toy Points",
         "toy points stay where they are",
         "so many toy points of everybody were published",
-    ):
-        assert shown in record
+    )
+    assert [words for words in shown if words not in record] == []
 
     claimed = copy.text("release/manifest.json").replace('"most_points": 4', '"most_points": 3')
     (tmp_path / "release" / "manifest.json").write_text(claimed)

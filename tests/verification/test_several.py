@@ -100,6 +100,7 @@ def test_people_left_are_those_of_plain_sets(data: st.DataObject) -> None:
         cases.append(in_crowds(people, published))
     together = reveal_together(issued(people, cases[0]), [issued(people, case) for case in cases[1:]])
     uid_of = dict(zip(cases[0][1].trajectory_ids, cases[0][1].uids, strict=True))
+    assert len(together.record) == cases[0][0].n_records > 0
     for row, record in enumerate(together.record.tolist()):
         person = people.ids.index(uid_of[cases[0][0].trajectory_ids[record]])
         own = [next((set(crowd) for crowd in crowds if person in crowd), None) for crowds in crowds_of]
