@@ -28,7 +28,11 @@ class Row:
 
     def added_to(self, code: str) -> str:
         tree = ast.parse(code)
-        table = next(node.value for node in tree.body if self._is_it(node) and node.value is not None)
+        table = next(
+            node.value
+            for node in tree.body
+            if isinstance(node, ast.Assign | ast.AnnAssign) and self._is_it(node) and node.value is not None
+        )
         first_import = next(node for node in tree.body if isinstance(node, ast.ImportFrom))
         lines = code.splitlines(keepends=True)
         at, column = table.lineno - 1, table.col_offset

@@ -22,7 +22,7 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.model.verdicts import Finding, Verdict
-from shoal.release_folder.folder import write_table
+from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from small_points import crowd
