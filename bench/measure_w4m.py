@@ -1,15 +1,15 @@
-"""GLOVE against W4M-LC, as Table 2 of the GLOVE paper.
+"""GLOVE against W4M-LC, as Table 2 of the GLOVE paper: samples discarded, created, deleted, and errors.
 
-What is discarded, created and deleted, and how far the rest is off.
+    python bench/measure_w4m.py [--input FILE | --subjects 5000 --days 14 --layout nation] [--k 2 5]
+        [--delta 2000] [--distance lst edr]
 
-python bench/measure_w4m.py [--input FILE | --subjects 5000 --days 14 --layout nation] [--k 2 5] [--delta
-2000] [--distance lst edr]
+W4M with 10 % trash; GLOVE with suppression above 15 km and 6 h.
 
-W4M with 10 % trash; GLOVE with suppression above 15 km and 6 h. Deleted: raw samples of published people that
-are not published. Errors: W4M, how far published samples were moved; GLOVE, how far samples are from the
-middle of their box. Linked: victims whose record is named by somebody who knows four of their samples to
-about 500 m and 15 min; not above 1/k if records were k-anonymous. Nearest: the same for somebody who knows
-four true samples and names the record of W4M that passes nearest to them.
+Deleted: raw samples of published people that are not published. Errors: for W4M, how far published samples
+were moved; for GLOVE, how far samples are from the middle of their box. Linked: victims whose record is named
+by somebody who knows four of their samples to about 500 m and 15 min; at most 1/k if records were
+k-anonymous. Nearest: the same for somebody who knows four true samples and names the record of W4M that
+passes nearest to them.
 """
 
 import argparse
@@ -45,7 +45,10 @@ def moved_by(original: Trajectories, method: W4m) -> tuple[float, float]:
 def off_the_middle(
     original: Trajectories, release: Release, linkage: Linkage
 ) -> tuple[float, float, float, float]:
-    """Mean meters and seconds between covered samples and the middle of their box, and mean extents (dx + dy, duration) of the boxes."""
+    """How far samples are from their boxes, and how large these are.
+
+    Mean meters and seconds from covered samples to the middle of their box; mean dx + dy, mean duration.
+    """
     grid, off = original.snapped_grid(), []
     for subject, record in enumerate(records_of(original, release, linkage).tolist()):
         if record < 0:
@@ -104,12 +107,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     snapped = given.snapped_to(Grid())
     rng = shoal.Randomness.from_system()
     print(
-        f"{given.n_subjects} people, {given.n_samples} samples as given, {snapped.n_samples} in cells and "
-        "slots\n"
+        f"{given.n_subjects} people, {given.n_samples} samples as given, "
+        f"{snapped.n_samples} in cells and slots\n"
     )
     print(
-        "| method | k | discarded | created | deleted | position error | time error | linked | nearest | "
-        "wall, CPU |"
+        "| method | k | discarded | created | deleted | position error | time error "
+        "| linked | nearest | wall, CPU |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|")
     for k in asked.k:

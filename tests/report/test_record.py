@@ -18,14 +18,12 @@ from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import read_manifest
 from shoal.release_folder.statement import Statement, read_statement
 from shoal.report.facts.curves import curve_of_extents, curve_of_people
-from shoal.report.facts.evidence import UTILITY
-from shoal.report.facts.release import days_of
 from shoal.report.words.claims import claim_in_words, claim_name, model_of
 from shoal.report.words.numbers import exact
 from shoal.report.words.settings import method_name, settings_of
 from shoal.report.words.terms import techniques_of
 from shoal.runtime.randomness import Randomness
-from shoal.utility import measure
+from shoal.utility import METRICS, measure
 from shoal.utility.accuracy import measure_accuracy
 from small_releases import random_people
 
@@ -83,7 +81,9 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
         "subjects-suppressed-share": losses.subjects_suppressed / n,
         "rows-read": original.intake.rows_read,
         "median-samples": float(np.median(original.lengths)),
-        "samples-per-day": m / n / days_of(original),
+        "samples-per-day": m
+        / n
+        / len(range(int(original.t.min()) // 1440, int(original.t.max()) // 1440 + 1)),
         "span": int(release.boxes.t_end.max() - release.boxes.t_start.min()) * grid.slot_s,
         "cell": grid.cell_m,
         **dict.fromkeys(("slot", "least-time"), grid.slot_s),
@@ -121,7 +121,9 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
             f"median-time-{reading}": extents.median_time_s,
             f"mean-time-{reading}": extents.mean_time_s,
         }
-    for one in measure(original, release, linkage, UTILITY):
+    named = [name for name, metric in METRICS.items() if "boxes" in metric.in_record_of]
+    assert len(named) == 5
+    for one in measure(original, release, linkage, named):
         found[f"utility-{one.name}"] = one.found.value
         if one.found.low is not None and one.found.high is not None:
             found |= {f"utility-low-{one.name}": one.found.low, f"utility-high-{one.name}": one.found.high}

@@ -204,6 +204,7 @@ def test_how_far_off_the_streets_points_may_lie_stands_in_the_claim_alone(told: 
 
 def test_a_claim_about_streets_that_does_not_bound_the_distance_is_refused() -> None:
     *_, release, _ = reached()
+    assert isinstance(release.claim, LocationPrivacy)
     older = claim_to_json(release.claim)
     del older["most_off_street_m"]
     with pytest.raises(InputError, match=r"'most_off_street_m' is missing; .* make the release again"):

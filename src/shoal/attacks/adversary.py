@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError
-from shoal.model.claims import Claim
-from shoal.model.release import PayloadKind, Release
+from shoal.model.claims import Claim, PayloadKind
+from shoal.model.release import Release
 from shoal.units import duration_s
 
 QuestionName = Literal["single out", "link", "infer"]

@@ -1,6 +1,7 @@
 """How often an adversary wins: a rate with everything needed to judge it."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
+from shoal.model.summaries import table
 
 TargetName = Literal["raw", "release", "control"]
 Z_95: Final = 1.959963984540054
@@ -115,6 +117,9 @@ class Rate:
             f"({self.low:.2%} to {self.high:.2%}), guessing {self.baseline:.2%}, {self.tries} tries)"
         )
 
+    def _repr_html_(self) -> str:
+        return _html_of([self])
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Attacked:
@@ -130,6 +135,9 @@ class Attacked:
     def __repr__(self) -> str:
         lines = [*map(repr, self.rates), *(f"note: {note}" for note in self.notes)]
         return "\n".join([f"Attacked({len(self.rates)} rates)", *(f"  {line}" for line in lines)])
+
+    def _repr_html_(self) -> str:
+        return _html_of(self.rates, self.notes)
 
 
 def wilson(successes: float, tries: int) -> tuple[float, float]:
@@ -156,3 +164,21 @@ def wilson(successes: float, tries: int) -> tuple[float, float]:
     spread = Z_95 * math.sqrt(share * (1 - share) / tries + Z_95**2 / (4 * tries**2))
     middle, scale = share + Z_95**2 / (2 * tries), 1 + Z_95**2 / tries
     return max(0.0, min((middle - spread) / scale, share)), min(1.0, max((middle + spread) / scale, share))
+
+
+def _html_of(rates: Iterable[Rate], notes: Iterable[str] = ()) -> str:
+    """A row for each rate; nobody is named, and no draw can be repeated from it."""
+    rows = [
+        (
+            each.name,
+            each.knowledge,
+            each.target,
+            f"{each.rate:.1%}",
+            f"{each.low:.1%} to {each.high:.1%}",
+            f"{each.baseline:.2%}",
+            f"{each.tries:,}",
+        )
+        for each in rates
+    ]
+    header = ("attack", "knowledge", "target", "rate", "95 % interval", "by guessing", "tries")
+    return table("Attacks", rows, header=header, notes=notes)

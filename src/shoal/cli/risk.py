@@ -96,7 +96,7 @@ def attack(
 
     from shoal.attacks import attack as evaluate
     from shoal.attacks.together import attack_together
-    from shoal.publishing.publish import issued_releases
+    from shoal.publishing.against_raw import issued_releases
     from shoal.release_folder.folder import read_linkage
     from shoal.report.words.numbers import percent
     from shoal.runtime.randomness import Randomness
@@ -146,25 +146,20 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
 
     Each metric with its unit and the direction that is better.
     """
-    from shoal.model.trajectories import Grid
     from shoal.release_folder.folder import read_linkage
     from shoal.utility import measure as compute
-    from shoal.utility.points import measure_points
 
     with Bars(quiet=quiet) as bars:
         given, known = _read_as_given(raw, release, options, bars), read_linkage(linkage)
-        published = _read_release(release, given)
-        points = measure_points(given, published, known).to_json() if published.kind == "points" else {}
-        boxes = published.as_boxes(Grid()) if published.kind == "points" else published
-        found = compute(_on_grid(given), boxes, known)
-    facts = [one.to_json() for one in found]
+        document = compute(given, _read_release(release, given), known).to_json()
+    facts, points = document["measurements"], document.get("points", {})
     lines = [
         f"{fact['name']:20} {_shown(fact['value'], fact['unit']):>10}  {_bounds(fact)}({fact['words']}; "
         f"{fact['better']} is better)"
         for fact in facts
     ]
     lines = [*(f"{name.replace('_', '-'):20} {value:>10.6g}" for name, value in points.items()), *lines]
-    print_result(as_json, {"measurements": facts, **({"points": points} if points else {})}, lines)
+    print_result(as_json, document, lines)
     return 0
 
 
@@ -368,13 +363,6 @@ def _read_as_given(raw: str, release: Path, options: dict[str, Any], bars: Bars)
             "the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap"
         )
     return read_with(raw, reading_of_raw(release, **given), Run(progress=bars))
-
-
-def _on_grid(original: Any) -> Any:
-    """The same people on a grid: that of the release, or of 100 m and 60 s for points as given."""
-    from shoal.model.trajectories import Grid
-
-    return original if original.grid is not None else original.snapped_to(Grid())
 
 
 def _read_release(folder: Path, original: Any) -> Any:

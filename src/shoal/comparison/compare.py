@@ -23,7 +23,8 @@ from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
-from shoal.publishing.publish import publish, write_page
+from shoal.publishing.publish import publish
+from shoal.publishing.writing import write_page
 from shoal.release_folder.folder import read_any_release, read_linkage
 from shoal.report.pages.comparison import comparison_page
 from shoal.report.words.claims import claim_name
@@ -140,7 +141,7 @@ def compare(
             found.to_json(),
             points,
             better=better,
-            words=METRICS[study.budget.utility].words,
+            words=METRICS[study.budget.utility].question,
             unit=METRICS[study.budget.utility].unit,
             people=(published.n_subjects, 0 if control is None else control.n_subjects),
         ),

@@ -14,7 +14,7 @@ from shoal.io.street_files import read_streets
 from shoal.methods import Method, method_named
 from shoal.methods.parameters import declared
 from shoal.units import duration_s, length_m
-from shoal.utility import METRICS
+from shoal.utility import OF_EVERY_RELEASE
 from shoal.utility.frontier import Budget
 
 _WORDS: Final[dict[type | tuple[type, ...], str]] = {
@@ -71,9 +71,9 @@ class Study:
                 f"hold_out = {self.hold_out} must be a share of 0 to 0.5; 0.1 leaves a tenth of the people "
                 "out as control"
             )
-        if self.budget.utility not in METRICS:
+        if self.budget.utility not in OF_EVERY_RELEASE:
             raise MisuseError(
-                f"'{self.budget.utility}' is no metric for the budget; choose from {', '.join(METRICS)}"
+                f"'{self.budget.utility}' is no metric for the budget; choose from {', '.join(OF_EVERY_RELEASE)}"
             )
         require_boxes([*self.knowledge, self.budget.knowledge])
 

@@ -46,7 +46,7 @@ class Examination:
         return links
 
     def count_subjects(self, links: Links | None) -> None:
-        """Compare the subjects without a record with the losses; without links, each record is one subject's."""
+        """Compare the subjects without a record with the losses; without links, records count as subjects."""
         published = self.release.n_records if links is None else links.n_subjects_with_record
         self.find(lost_subjects(len(self.original.ids) - published, self.release))
 

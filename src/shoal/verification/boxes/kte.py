@@ -160,7 +160,8 @@ def _candidates(
     run: Run,
 ) -> tuple[list[Finding], list[str]]:
     """Findings about every interval of every published subject, and what is only reported."""
-    tau = tau_slots(claim, release.snapped_grid().slot_s)
+    slot_s = release.snapped_grid().slot_s
+    tau = tau_slots(claim, slot_s)
     raw = Raw(original.t, original.x, original.y, original.offsets, covered)
     published = published_of(records.boxes, records.offsets)
     linked = np.flatnonzero(links.subject_of >= 0)
@@ -181,38 +182,38 @@ def _candidates(
         findings.append(Finding("not-decided", message))
     for subject, row in zip(subjects.tolist(), outcome.tolist(), strict=True):
         name = release.trajectory_ids[record_of[subject]]
-        for kind, sets, start, seen in (
-            ("too-few-candidates", row[0], row[1], f"{row[2]} records fit"),
-            (
-                "too-few-covers",
-                row[3],
-                row[4],
-                f"samples around suppressed ones, held by fewer than {claim.k} records",
-            ),
-        ):
-            if sets:
-                after = show_s(abs(start - first_slot) * release.snapped_grid().slot_s)
-                when = (
-                    f"that begins {after} {'before' if start < first_slot else 'after'} the first sample "
-                    "of the data"
-                )
-                message = (
-                    f"in the interval of {show_s(claim.tau_s)} {when}: {seen}; expected at least "
-                    f"{claim.k} ({sets} sets of samples in all)"
-                )
-                findings.append(Finding(kind, message, name))
+        findings += _shortfalls(claim, row, first_slot, slot_s, name)
     strict = int(outcome[:, 5].sum())
     if undecided.any():
         return findings, ["leakage: not measured, because the candidates were not looked through to the end"]
-    epsilon = int(claim.epsilon_s / release.snapped_grid().slot_s)
+    epsilon = int(claim.epsilon_s / slot_s)
     leaked, chance = leaked_slots(raw, published, _some(subjects, original), tau, epsilon, run)
     notes = [
         f"every interval of {show_s(claim.tau_s)} of {len(subjects):,} subjects was looked at; around "
         f"suppressed samples, {strict:,} sets of samples have fewer than {claim.k} records without a box "
         "where the subject is not published",
-        _leakage_note(leaked, chance, claim, release.snapped_grid().slot_s),
+        _leakage_note(leaked, chance, claim, slot_s),
     ]
     return findings, notes
+
+
+def _shortfalls(
+    claim: KteAnonymity, row: list[int], first_slot: int, slot_s: float, name: str
+) -> Iterator[Finding]:
+    """Where one subject has too few candidates or covers. row: of the outcome of ``short_intervals``."""
+    held = f"samples around suppressed ones, held by fewer than {claim.k} records"
+    for kind, sets, start, seen in (
+        ("too-few-candidates", row[0], row[1], f"{row[2]} records fit"),
+        ("too-few-covers", row[3], row[4], held),
+    ):
+        if sets:
+            after = show_s(abs(start - first_slot) * slot_s)
+            side = "before" if start < first_slot else "after"
+            message = (
+                f"in the interval of {show_s(claim.tau_s)} that begins {after} {side} the first sample of "
+                f"the data: {seen}; expected at least {claim.k} ({sets} sets of samples in all)"
+            )
+            yield Finding(kind, message, name)
 
 
 def _asked(raw: Raw, published: Published, subjects: Integers, tau: int, k: int, run: Run) -> Integers:

@@ -29,9 +29,10 @@ def leakage(
 
     leaked: int64 [samples of these subjects, 2]. First column: on from the end of the interval that begins
     with the sample; second: back from the start of the interval that ends with it. Intervals with suppressed
-    samples, and without candidates, are left out. chance: float [the same], how probably as many records as
-    there are candidates beside the own one all hold the subject's first sample more than ``epsilon`` slots
-    beyond the interval, when drawn from those that hold the interval's first sample and are no candidates.
+    samples, or without candidates, are left out. chance: float64 [the same]. Draw as many records as there
+    are candidates besides the subject's own, from those that hold the interval's first sample and are no
+    candidates: how probably all of them hold the subject's first sample more than ``epsilon`` slots beyond
+    the interval.
     """
     found = np.empty(len(published.boxes), dtype=np.int64)
     candidates = np.empty(len(published.offsets) - 1, dtype=np.int64)
@@ -85,10 +86,7 @@ def leakage(
 
 @compiled
 def _beyond(raw: Raw, first: int, end: int, a: int, tau: int, epsilon: int, backwards: bool) -> int:
-    """The subject's first sample that lies more than epsilon after, or before, the interval from ``a`` on.
-
-    -1 where there is none.
-    """
+    """The subject's first sample more than epsilon after, or before, the interval at ``a``; -1 = none."""
     if backwards:
         i = first + np.searchsorted(raw.t[first:end], a - epsilon) - 1
         return int(i) if i >= first else -1
@@ -98,10 +96,7 @@ def _beyond(raw: Raw, first: int, end: int, a: int, tau: int, epsilon: int, back
 
 @compiled
 def _all_hold(raw: Raw, published: Published, records: Integers, i: int, drawn: int) -> float:
-    """How probably this many different ones of these records, drawn at random, all hold sample i.
-
-    0 where there are not so many.
-    """
+    """How probably so many different records, drawn from these, all hold sample i; 0 with too few."""
     holding = 0
     for record in records:
         holding += holds_sample(raw, published, record, i)
@@ -124,14 +119,8 @@ def _followed(
 ) -> int:
     """Slots from the interval to the last neighboring sample that all candidates hold, without a gap."""
     step = -1 if backwards else 1
-    i = int(
-        first
-        + (
-            np.searchsorted(raw.t[first:end], a) - 1
-            if backwards
-            else np.searchsorted(raw.t[first:end], a + tau)
-        )
-    )
+    own = raw.t[first:end]
+    i = int(first + (np.searchsorted(own, a) - 1 if backwards else np.searchsorted(own, a + tau)))
     far = 0
     while first <= i < end:
         for c in range(len(candidates)):

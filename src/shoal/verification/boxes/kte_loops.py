@@ -1,6 +1,4 @@
-"""The compiled questions of k^(tau,epsilon)-anonymity.
-
-Who is a candidate, where are too few, how far do all of them go on.
+"""The compiled questions of k^(tau,epsilon)-anonymity: who is a candidate, and where there are too few.
 
 An interval [a, a + tau) begins at slot a. Intervals that begin between slots, or are shorter, ask for less:
 they hold fewer whole samples, and every box inside them lies inside an interval that begins at a slot. So
@@ -21,9 +19,10 @@ PATIENCE: Final = 10
 
 
 class Published(NamedTuple):
-    """boxes: int64 [m, 6] by record and time; offsets: [n + 1]; owner: [m], each box's record.
+    """Published records.
 
-    Longest: [n], its longest box in slots.
+    boxes: int64 [m, 6] by record and time. offsets: [n + 1]. owner: [m], each box's record. longest: [n],
+    each record's longest box in slots.
     """
 
     boxes: Integers
@@ -49,7 +48,7 @@ class Raw(NamedTuple):
 class Search(NamedTuple):
     """Scratch of one thread.
 
-    found: [m] boxes of the last search; seen: [n] the number of the last search that met a record; state:
+    found: [m] boxes of the last search. seen: [n] the number of the last search that met a record. state:
     that number, how many boxes were found, and how many by all searches.
     """
 
@@ -73,17 +72,14 @@ def holds_sample(raw: Raw, published: Published, record: int, i: int) -> bool:
 
 @compiled
 def fits_until(raw: Raw, published: Published, record: int, own: Integers, low: int, a: int, tau: int) -> int:
-    """The first interval start, from ``a`` on, at which a record is no candidate any more.
-
-    ``a`` when it is none there.
+    """The first interval start, from ``a`` on, at which a record is no candidate; ``a`` if it never was.
 
     own: positions of the subject's samples that count (those not suppressed), ascending; own[low] is the
     first from ``a`` on. A candidate holds all of them in the interval, and each of its boxes that lies wholly
     inside the interval holds one of them.
     """
-    if (
-        _fits_before(raw, published, record, own, low, a, tau, a + 1) == a
-    ):  # most records: so no more is asked of them
+    # most records do not fit at ``a``, so no more is asked of them
+    if _fits_before(raw, published, record, own, low, a, tau, a + 1) == a:
         return a
     return _fits_before(raw, published, record, own, low, a, tau, FOREVER)
 
@@ -92,10 +88,7 @@ def fits_until(raw: Raw, published: Published, record: int, own: Integers, low: 
 def _fits_before(
     raw: Raw, published: Published, record: int, own: Integers, low: int, a: int, tau: int, until: int
 ) -> int:
-    """The first interval start from ``a`` on, and before ``until``, at which a record is no candidate.
-
-    ``until`` where there is none.
-    """
+    """The first interval start from ``a`` on at which a record is no candidate; at most ``until``."""
     for place in range(low, len(own)):
         if raw.t[own[place]] - tau + 1 >= until:
             break
@@ -127,7 +120,7 @@ def _fits_before(
 @compiled
 def holds_all(raw: Raw, published: Published, record: int, own: Integers, low: int, high: int) -> bool:
     """Whether a record holds all of the samples own[low] to own[high - 1]."""
-    for place in range(low, high):  # noqa: SIM110  (the compiler knows no generators)
+    for place in range(low, high):  # noqa: SIM110  (the compiler has no generators)
         if not holds_sample(raw, published, record, own[place]):
             return False
     return True
@@ -232,10 +225,7 @@ def _fill(
     until: Integers,
     count: int,
 ) -> int:
-    """Drop the candidates that are none any more at ``a`` and look for others, up to len(fit).
-
-    Returns how many there are.
-    """
+    """Drop those that are no candidates at ``a``, and look for others up to len(fit); returns how many."""
     left = 0
     for c in range(count):
         if until[c] > a:

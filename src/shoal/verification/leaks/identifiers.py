@@ -18,60 +18,17 @@ from shoal.model.trajectories import Population
 
 SHORTEST_PREFIX: Final = 8  # hexadecimal digits of a hash, in a name that stands alone
 SHORTEST_IN_TEXT: Final = 16  # in running text, where numbers of eight digits are common
+# words of movement data, of drawings and of typefaces, which a report may hold without naming anybody
 _ORDINARY: Final = frozenset(
-    {
-        *(
-            "analysis",
-            "anonymized",
-            "anonymity",
-            "anonymized",
-            "anonymous",
-            "computer",
-            "container",
-            "developer",
-            "document",
-        ),
-        *(
-            "generalized",
-            "identifier",
-            "identifiers",
-            "localhost",
-            "mobility",
-            "notebook",
-            "original",
-            "passenger",
-            "passengers",
-        ),
-        *(
-            "pseudonym",
-            "pseudonyms",
-            "publisher",
-            "recorded",
-            "research",
-            "suppressed",
-            "synthetic",
-            "trajectories",
-            "trajectory",
-        ),
-        *(
-            "bottom",
-            "crowds",
-            "domain",
-            "family",
-            "heatmap",
-            "layout",
-            "legend",
-            "losses",
-            "margin",
-            "marker",
-            "opacity",
-            "outside",
-        ),
-        *("region", "robots", "scatter", "scroll", "shapes", "summary", "verdict"),
-        *("arial", "courier", "georgia", "tahoma", "verdana", "roboto", "ubuntu"),
-        *("traveller", "travellers", "unlinked", "untitled", "workstation"),
-    }
-)  # words of movement data, of drawings and of typefaces, which a report may hold without naming anybody
+    (  # noqa: SIM905  (a list would take a line for each word)
+        "analysis anonymized anonymity anonymous computer container developer document generalized "
+        "identifier identifiers localhost mobility notebook original passenger passengers pseudonym "
+        "pseudonyms publisher recorded research suppressed synthetic trajectories trajectory bottom crowds "
+        "domain family heatmap layout legend losses margin marker opacity outside region robots scatter "
+        "scroll shapes summary verdict arial courier georgia tahoma verdana roboto ubuntu traveller "
+        "travellers unlinked untitled workstation"
+    ).split()
+)
 _DAY_AT_END: Final = re.compile(r"\W*\d{4}-?\d{2}-?\d{2}$")
 _RUN: Final = re.compile(r"[^\W_]+")
 _ENCLOSED: Final = re.compile(r"""(?<=["'>])([^\W\d_]{6,7})(?=["'<])""")
@@ -100,9 +57,9 @@ def raw_identifiers(original: Population) -> tuple[str, ...]:
 
 
 def is_telling(name: str) -> bool:
-    """Whether a name in running text is no chance.
+    """Whether a name in running text is hardly there by chance.
 
-    6 letters and digits of both sorts, 8 letters, or 9 digits.
+    That takes 6 characters of letters and digits, 8 letters alone, or 9 digits alone.
     """
     letters = sum(character.isalpha() for character in name)
     digits = sum(character.isdigit() for character in name)
@@ -117,9 +74,9 @@ def is_telling(name: str) -> bool:
 class Names:
     """Names to look for.
 
-    whole: all of them. telling: the telling ones without case, by their number of letter-digit runs.
-    enclosed: single words of six or seven letters, which count in a text only where they fill a quotation or
-    an element.
+    whole: all of them. telling: the telling ones, folded to lower case, by their number of runs of letters
+    and digits. enclosed: single words of six or seven letters, which count in a text only where they fill a
+    quotation or an element.
     """
 
     whole: frozenset[str]

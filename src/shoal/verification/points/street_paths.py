@@ -125,7 +125,7 @@ def path_findings(
 
 
 def _pieces(streets: StreetGraph) -> tuple[Floats, Integers]:
-    """All straight pieces by their least x, [p, 6] with the shares of their edge at both ends; their edges."""
+    """All straight pieces by their least x, [p, 6] with shares of their edge at both ends; their edges."""
     rows, edges = [], []
     for e in range(streets.n_edges):
         own = slice(streets.shape_offsets[e], streets.shape_offsets[e + 1])
