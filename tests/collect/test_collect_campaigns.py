@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from collect_campaigns import BadWires, cheat, fuzz, parsers, people, schedule, whole_round
+from collect_campaigns import BadNetwork, cheat, fuzz, parsers, people, schedule, whole_round
 from mix_runs import seed
 from shoal.collect.crypto.chance import Chance
-from shoal.collect.roles.collection import form_groups
-from shoal.collect.roles.network import SERVER
+from shoal.collect.simulation.in_process import form_groups
+from shoal.collect.simulation.network import SERVER
 
 
 def test_every_cheater_is_caught_over_wires_that_reorder() -> None:
@@ -36,7 +36,7 @@ def test_whole_rounds_over_bad_wires_end_and_count_nobody_twice(number: int) -> 
     assert not whole_round(number)[:4].isupper()
 
 
-class Unheard(BadWires):
+class Unheard(BadNetwork):
     """Some never reach the server.
 
     In which attempt, and whether with a commitment or a reveal, is said by number.

@@ -9,7 +9,7 @@ from service_processes import Site, command, finish
 from service_town import volunteers
 from shoal.collect.device.disk import StateFolder
 from shoal.collect.matching.cylinders import Point
-from shoal.collect.matching.similarity import Likeness
+from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.roles.wire import DAY_S
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore
@@ -35,9 +35,13 @@ def check_everything(site: Site, least: int) -> None:
         for number, k in enumerate(site.ks):
             kept = StateFolder(site.state(number)).load()
             assert kept is not None
-            assert kept.journey is None
+            assert kept.own_round is None
             n += check_round(
-                database, site.noted(number), kept.device.device_key, k, Likeness(theta_m=1000, theta_min=60)
+                database,
+                site.noted(number),
+                kept.device.device_key,
+                k,
+                Thresholds(theta_m=1000, theta_min=60),
             )
     assert n >= least, f"{n} checked sub-trajectories are whole in {len(site.ks)} releases"
 

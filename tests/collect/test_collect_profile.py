@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from browser import visit
+from collect_oracles import contains
 from mix_runs import seed
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.device.profile import Applied, Profile, apply, likeliest_place, read_profile
-from shoal.collect.matching.cylinders import Blur, Point, contains, cylinder_for, distance_m
+from shoal.collect.matching.cylinders import Blur, Point, cylinder_for, distance_m
 from shoal.collect.matching.subtrajectories import Prior, fake_trajectory
-from shoal.collect.roles.collection import Participant, blur
 from shoal.collect.roles.consent import OPEN
+from shoal.collect.roles.participant import Participant, blur
 from shoal.errors import InputError, MisuseError
 from shoal.report.pages.preview import preview_page
 

@@ -57,16 +57,13 @@ def test_bad_vectors_are_refused_by_name(name: str) -> None:
 
 def test_every_fault_that_the_protocol_names_has_a_vector() -> None:
     folder = Path(shoal.collect.__path__[0])
-    modules = re.findall(
-        r'"shoal\.collect\.(\w+)"', (folder.parents[2] / "pyproject.toml").read_text(encoding="utf-8")
-    )
+    rooms = [folder / room for room in ("crypto", "matching", "mix", "roles")]
+    modules = [module for room in rooms for module in room.glob("*.py")]
     assert len(modules) > 20
     named = {
         kind
         for module in modules
-        for kind in re.findall(
-            r'PeerError\("([a-z-]+)"', (folder / f"{module}.py").read_text(encoding="utf-8")
-        )
+        for kind in re.findall(r'(?:PeerError|Refusal)\(\s*"([a-z-]+)"', module.read_text(encoding="utf-8"))
     }
     assert named <= {load(name)["error"] for name in BAD}
     assert len(named) >= 15

@@ -124,9 +124,9 @@ def simulate(**options: Any) -> int:
 
     try:
         from shoal.collect.crypto.chance import Chance
-        from shoal.collect.matching.similarity import Likeness
+        from shoal.collect.matching.similarity import Thresholds
         from shoal.collect.matching.trimming import Reading
-        from shoal.collect.roles.collection import Rules
+        from shoal.collect.roles.rules import Rules
         from shoal.collect.simulation import experiment as simulation
     except ModuleNotFoundError as error:
         raise MissingExtraError(
@@ -171,7 +171,7 @@ def simulate(**options: Any) -> int:
         for bootstrap, theta_m, theta_min, k in configurations:
             setting = simulation.Setting(
                 bootstrap=bootstrap,
-                likeness=Likeness(theta_m=theta_m, theta_min=theta_min, literal=literal),
+                thresholds=Thresholds(theta_m=theta_m, theta_min=theta_min, literal=literal),
                 k=k,
                 by_people=by_people,
                 reading=reading_of_k,
@@ -188,7 +188,7 @@ def simulate(**options: Any) -> int:
                         n_real=max(1, options["subtrajectories"] - n_fake),
                         n_fake=n_fake,
                         longest=2,
-                        likeness=setting.likeness,
+                        thresholds=setting.thresholds,
                     )
                     result, facts = simulation.simulate_with_cryptography(people, setting, chance, rules)
                 else:

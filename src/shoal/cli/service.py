@@ -201,13 +201,14 @@ def server(**options: Any) -> int:
     It never sees raw data, nor who asks what.
     """
     with _extra("server"):
-        from shoal.collect.server.http import serve
         from shoal.collect.server.http_collector import collector_application
+        from shoal.collect.server.serving import serve
         from shoal.collect.storage.database import Database
     from pydantic import ValidationError
 
-    from shoal.collect.device.http_client import Server
-    from shoal.collect.roles.wire import DAY_S, OtherCollector, Terms
+    from shoal.collect.device.http_client import RemoteServer
+    from shoal.collect.roles.terms import OtherCollector, Terms
+    from shoal.collect.roles.wire import DAY_S
 
     names = (
         "group_size",
@@ -228,13 +229,13 @@ def server(**options: Any) -> int:
             theta_min=options["theta_s"] / 60,
             bootstrap_until=until,
             witnesses=tuple(
-                OtherCollector(url=Server(url).url, key=key) for url, key in options["witnesses"]
+                OtherCollector(url=RemoteServer(url).url, key=key) for url, key in options["witnesses"]
             ),
         )
     except ValidationError as error:
         raise MisuseError(f"these settings do not go together: {error.errors()[0]['msg']}") from error
     seed, places = _secret(options["key"]), _public_places(options["places"], options["days"])
-    _check_listening(options)
+    _require_listening(options)
     with Database(options["database"]) as database:
         app = collector_application(
             database,
@@ -282,11 +283,11 @@ def server(**options: Any) -> int:
 def witness(**options: Any) -> int:
     """Run a witness: it gives members a second, signed answer to their questions, so that a collector that lies is found."""
     with _extra("server"):
-        from shoal.collect.server.http import serve
         from shoal.collect.server.http_witness import witness_application
+        from shoal.collect.server.serving import serve
         from shoal.collect.storage.database import Database
     seed = _secret(options["key"])
-    _check_listening(options)
+    _require_listening(options)
     with Database(options["database"]) as database:
         app = witness_application(database, seed, quiet=options["quiet"])
         serve(
@@ -335,8 +336,8 @@ def authority(**options: Any) -> int:
     It never sees a trajectory.
     """
     with _extra("server"):
-        from shoal.collect.server.http import serve
         from shoal.collect.server.http_authority import ClaimBook, authority_application
+        from shoal.collect.server.serving import serve
         from shoal.collect.storage.database import Database
         from shoal.collect.storage.migrations import AUTHORITY
 
@@ -357,7 +358,7 @@ def authority(**options: Any) -> int:
                 "give each collector's key with --collector-key: 64 hexadecimal digits, printed when it "
                 "starts"
             )
-        _check_listening(options)
+        _require_listening(options)
         app = authority_application(book, quiet=options["quiet"])
 
         def ready(url: str) -> None:
@@ -457,7 +458,7 @@ def join(**options: Any) -> int:
             options["user"],
             os.urandom,
         )
-        if there.kept.journey is None:
+        if there.kept.own_round is None:
             from shoal.io import read
             from shoal.report.pages.preview import preview_page
 
@@ -528,7 +529,8 @@ def _public_places(file: Path, days: int) -> Any:
 
     from pydantic import ValidationError
 
-    from shoal.collect.roles.wire import DAY_S, PublicPlaces
+    from shoal.collect.roles.terms import PublicPlaces
+    from shoal.collect.roles.wire import DAY_S
 
     try:
         with file.open(newline="") as stream:
@@ -553,7 +555,7 @@ def _public_places(file: Path, days: int) -> Any:
     return places
 
 
-def _check_listening(options: dict[str, Any]) -> None:
+def _require_listening(options: dict[str, Any]) -> None:
     if (options["tls_cert"] is None) != (options["tls_key"] is None):
         raise click.UsageError("--tls-cert and --tls-key go together")
     for name in ("tls_cert", "tls_key"):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.collect.roles.consent import date_of
-from shoal.collect.roles.participant_round import Device, Ending, Journey
+from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
 from shoal.errors import InputError, OutputError
 
 
@@ -21,7 +21,7 @@ class Kept:
     """A device, the round it is in, and how many rounds it has ended."""
 
     device: Device
-    journey: Journey | None = None
+    own_round: ParticipantRound | None = None
     rounds: int = 0
 
 

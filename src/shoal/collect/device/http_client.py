@@ -9,8 +9,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from shoal.collect.faults import PeerError
-from shoal.collect.roles.participant_round import Device, Journey
-from shoal.collect.roles.wire import MAILBAG_BYTES, Call, Reply, authorization, check_reply, read_json
+from shoal.collect.roles.participant_round import Device, ParticipantRound
+from shoal.collect.roles.requests import Call, Reply, authorization, read_json, require_reply_signature
+from shoal.collect.roles.wire import BATCH_BYTES
 from shoal.errors import InputError, MisuseError
 
 _TIMEOUT_S: Final = 60.0
@@ -18,7 +19,7 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _DOWN: Final = (OSError, http.client.HTTPException)
 
 
-class Server:
+class RemoteServer:
     """A collector, witness or authority at an address. ca: certificates to trust instead of the system's.
 
     key: a witness's.
@@ -71,7 +72,7 @@ class Server:
         try:
             facts = read_json(reply.body)
             key = facts.get("server_key") or facts.get("signing_key")
-            check_reply(bytes.fromhex(key), "/v1/about", reply.body, signed)
+            require_reply_signature(bytes.fromhex(key), "/v1/about", reply.body, signed)
         except (PeerError, AttributeError, TypeError, ValueError) as error:
             raise InputError(
                 f"{self.url} is no server of shoal, or somebody answers in its place; check the address"
@@ -93,7 +94,7 @@ class Server:
             headers["Authorization"] = text
         reply, signed = self._exchange(call.method, call.target, call.body, headers)
         if reply.refusal is None:
-            check_reply(key, call.target, reply.body, signed)
+            require_reply_signature(key, call.target, reply.body, signed)
         return reply
 
     def _exchange(
@@ -109,9 +110,9 @@ class Server:
         try:
             self._connection.request(method, target, body or None, headers)
             response = self._connection.getresponse()
-            content = response.read(MAILBAG_BYTES + 1)
-            if len(content) > MAILBAG_BYTES:
-                raise PeerError("bad-length", f"a reply of more than {MAILBAG_BYTES} bytes")
+            content = response.read(BATCH_BYTES + 1)
+            if len(content) > BATCH_BYTES:
+                raise PeerError("bad-length", f"a reply of more than {BATCH_BYTES} bytes")
         except BaseException:
             self.close()
             raise
@@ -125,30 +126,30 @@ class Server:
 
 
 def travel(
-    journey: Journey,
-    servers: dict[str, Server],
+    own_round: ParticipantRound,
+    servers: dict[str, RemoteServer],
     keep: Callable[[], None],
     say: Callable[[str], None],
     *,
     poll_s: float,
     patience_s: float,
 ) -> None:
-    """Go on until the journey has ended; ``keep`` is called before each request that follows a change.
+    """Go on until the own_round has ended; ``keep`` is called before each request that follows a change.
 
     Raises InputError when a server stays away longer than patience_s; what is kept then allows to go on
     later.
     """
     changed, phase, pause_s, down_since = True, "", _FIRST_PAUSE_S, None
-    while journey.ending is None:
+    while own_round.ending is None:
         if changed:
             keep()
-        if journey.phase != phase:
-            phase = journey.phase
+        if own_round.phase != phase:
+            phase = own_round.phase
             say(_WORDS[phase])
-        call = journey.next_call()
+        call = own_round.next_call()
         now_s = time.time()
         try:
-            reply = servers[call.to].send(call, journey.device, now_s)
+            reply = servers[call.to].send(call, own_round.device, now_s)
             nobody_knows = (
                 reply.refusal is not None and reply.refusal[0] == "unavailable"
             )  # a proxy's word, and none of ours
@@ -167,8 +168,8 @@ def travel(
             changed = False
             continue
         pause_s, down_since = _FIRST_PAUSE_S, None
-        changed = journey.replied(call, reply, time.time())
-        if call.poll and not changed and journey.ending is None:
+        changed = own_round.replied(call, reply, time.time())
+        if call.poll and not changed and own_round.ending is None:
             time.sleep(poll_s)
     keep()
 

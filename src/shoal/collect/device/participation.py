@@ -10,15 +10,17 @@ import numpy as np
 
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.device.disk import Kept, StateFolder
-from shoal.collect.device.http_client import Server, travel
+from shoal.collect.device.http_client import RemoteServer, travel
 from shoal.collect.device.profile import Applied, Profile, apply, read_profile
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import SLOTS
-from shoal.collect.roles.collection import Participant, blur
 from shoal.collect.roles.consent import OPEN, bootstrapping, promise, sharing
-from shoal.collect.roles.participant_round import Device, Ending, Journey
-from shoal.collect.roles.wire import DAY_S, SKEW_S, PublicPlaces, Terms, read_terms
+from shoal.collect.roles.participant import Participant, blur
+from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
+from shoal.collect.roles.requests import SKEW_S
+from shoal.collect.roles.terms import PublicPlaces, Terms, read_terms
+from shoal.collect.roles.wire import DAY_S
 from shoal.errors import InputError, MisuseError
 from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Trajectories
@@ -31,7 +33,7 @@ class Connection:
     """Both servers, what the collector says, and the device's state."""
 
     kept: Kept
-    servers: dict[str, Server]
+    servers: dict[str, RemoteServer]
     terms: Terms
     places: PublicPlaces
     day: int
@@ -50,7 +52,7 @@ def connect(
 
     On first contact their keys are kept; raises InputError when they ever change.
     """
-    servers = {"collector": Server(server_url, ca), "authority": Server(authority_url, ca)}
+    servers = {"collector": RemoteServer(server_url, ca), "authority": RemoteServer(authority_url, ca)}
     said, lawful = servers["collector"].about(), servers["authority"].about()
     try:
         key, now_s = bytes.fromhex(said["server_key"]), time.time()
@@ -78,7 +80,7 @@ def connect(
         raise MisuseError(
             "this folder belongs to another user name; give the same --user, or another --state"
         )
-    if kept.journey is None:
+    if kept.own_round is None:
         _keep_witnesses(folder, kept, terms)
     return Connection(
         kept, servers, terms, places, int(now_s // DAY_S), ca
@@ -223,7 +225,7 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
         raise InputError(
             "this trip is a single circle after blurring; choose another with --trip, or less blur"
         )
-    asked = [*there.servers.values(), *(Server(one.url) for one in there.terms.witnesses)]
+    asked = [*there.servers.values(), *(RemoteServer(one.url) for one in there.terms.witnesses)]
     readable = tuple(server.url for server in asked if server.readable)
     return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms, readable)
 
@@ -237,7 +239,7 @@ def _thinned(rows: Sequence[int], most: int) -> list[int]:
 
 def begin(there: Connection, plan: Plan, draw_bytes: Callable[[int], bytes]) -> None:
     """Start a round."""
-    there.kept.journey = Journey(
+    there.kept.own_round = ParticipantRound(
         there.kept.device,
         plan.member,
         plan.cylinders,
@@ -251,16 +253,16 @@ def finish(
     folder: StateFolder, there: Connection, say: Callable[[str], None], poll_s: float, patience_s: float
 ) -> tuple[Ending, Path]:
     """Go on until the round has ended, and note what became of it."""
-    journey = there.kept.journey
-    if journey is None:
+    own_round = there.kept.own_round
+    if own_round is None:
         raise AssertionError("a round has begun")
     witnesses = {
-        f"witness {i}": Server(one.url, there.ca, bytes.fromhex(one.key))
-        for i, one in enumerate(journey.terms.witnesses, 1)
+        f"witness {i}": RemoteServer(one.url, there.ca, bytes.fromhex(one.key))
+        for i, one in enumerate(own_round.terms.witnesses, 1)
     }
     try:
         travel(
-            journey,
+            own_round,
             {**there.servers, **witnesses},
             lambda: folder.keep(there.kept),
             say,
@@ -271,9 +273,9 @@ def finish(
         raise InputError(
             f"somebody else answers in the place of a server ({error}); run the same command again"
         ) from error
-    if journey.ending is None:
-        raise AssertionError("the journey has ended")
-    file = folder.note(there.kept, journey.ending)
-    there.kept.journey, there.kept.rounds = None, there.kept.rounds + 1
+    if own_round.ending is None:
+        raise AssertionError("the own_round has ended")
+    file = folder.note(there.kept, own_round.ending)
+    there.kept.own_round, there.kept.rounds = None, there.kept.rounds + 1
     folder.keep(there.kept)
-    return journey.ending, file
+    return own_round.ending, file

@@ -9,19 +9,8 @@ from dataclasses import dataclass
 
 from shoal.collect.crypto.elgamal import Ciphertext, combined_key
 from shoal.collect.faults import PeerError
-from shoal.collect.mix.messages import (
-    Confession,
-    Hop,
-    Key,
-    Kind,
-    Opening,
-    Session,
-    Signed,
-    Vote,
-    attests,
-    encode_list,
-    open_frame,
-)
+from shoal.collect.mix.messages import Confession, Hop, Key, Opening, Vote, encode_list
+from shoal.collect.mix.session import Kind, Session, Signed, attests, open_frame
 from shoal.collect.mix.transcript import (
     BEFORE_VOTE,
     Slots,

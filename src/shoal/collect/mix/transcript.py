@@ -9,17 +9,18 @@ from shoal.collect.crypto import envelope
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.elgamal import (
     Ciphertext,
-    check_key,
-    check_strip,
     combined_key,
     encrypt,
     prove_strip,
     remask_with,
+    require_key_proof,
+    require_strip_proof,
     strip,
 )
-from shoal.collect.crypto.shuffle_proof import check_shuffle, prove_shuffle
+from shoal.collect.crypto.shuffle_proof import prove_shuffle, require_shuffle_proof
 from shoal.collect.faults import PeerError
-from shoal.collect.mix.messages import Hop, Key, Kind, Session, Signed, decode_list
+from shoal.collect.mix.messages import Hop, Key, decode_list
+from shoal.collect.mix.session import Kind, Session, Signed
 
 Slots = dict[tuple[Kind, int], Signed]
 BEFORE_VOTE = (Kind.KEY_COMMIT, Kind.KEY, Kind.INPUT_COMMIT, Kind.INPUT, Kind.HOP)
@@ -32,16 +33,16 @@ def commitment(session: Session, sender: int, body: bytes) -> bytes:
 
 def read_key(session: Session, commit: Signed, shown: Signed) -> Key:
     """A member's keys; raises PeerError when they are not what she committed to, or without proof."""
-    _check_commitment(session, commit, shown)
+    _require_commitment(session, commit, shown)
     key = Key.decode(session, shown.body)
-    check_key(session.group, key.share, key.proof, session.context(shown.sender))
-    envelope.check_proof(key.inner, key.inner_proof, session.context(shown.sender))
+    require_key_proof(session.group, key.share, key.proof, session.context(shown.sender))
+    envelope.require_proof(key.inner, key.inner_proof, session.context(shown.sender))
     return key
 
 
 def read_input(session: Session, commit: Signed, shown: Signed) -> tuple[Ciphertext, ...]:
     """A member's ciphertexts; raises PeerError when they are not what she committed to."""
-    _check_commitment(session, commit, shown)
+    _require_commitment(session, commit, shown)
     return decode_list(session, shown.body)
 
 
@@ -52,10 +53,10 @@ def read_hop(session: Session, shares: Sequence[mpz], before: Sequence[Ciphertex
     """
     hop = Hop.decode(session, shown.body, last=shown.sender == session.n - 1)
     group, context = session.group, session.context(shown.sender)
-    check_strip(group, shares[shown.sender], before, hop.stripped, hop.proof, context)
+    require_strip_proof(group, shares[shown.sender], before, hop.stripped, hop.proof, context)
     if hop.shuffle is not None:
         stripped = [Ciphertext(one.c1, c2) for one, c2 in zip(before, hop.stripped, strict=True)]
-        check_shuffle(
+        require_shuffle_proof(
             group,
             combined_key(group, shares[shown.sender + 1 :]),
             stripped,
@@ -120,6 +121,6 @@ def all_slots(session: Session, kinds: Iterable[Kind] = BEFORE_VOTE) -> set[tupl
     return {(kind, member) for kind in kinds for member in range(session.n)}
 
 
-def _check_commitment(session: Session, commit: Signed, shown: Signed) -> None:
+def _require_commitment(session: Session, commit: Signed, shown: Signed) -> None:
     if commit.body != commitment(session, shown.sender, shown.body):
         raise PeerError("bad-commitment", "what was shown is not what was committed to")

@@ -1,4 +1,1 @@
-"""Participant, collector and authority, and a device's way through a round.
-
-Time and randomness are arguments.
-"""
+"""Participant, collector and authority, and a device's way through a round; time and randomness are arguments."""

@@ -19,12 +19,14 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.envelope import draw_secret
 from shoal.collect.matching.cylinders import EARTH_M, MICRO, Blur, Cylinder, Point, cylinder_as_printed
 from shoal.collect.matching.records import Release
-from shoal.collect.matching.similarity import Likeness
+from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.matching.subtrajectories import Places, Prior, extract
 from shoal.collect.matching.trimming import Reading, needed
 from shoal.collect.roles.authority import Authority
-from shoal.collect.roles.collection import Participant, Rules, run_collection
 from shoal.collect.roles.collector import Collector
+from shoal.collect.roles.participant import Participant
+from shoal.collect.roles.rules import Rules
+from shoal.collect.simulation.in_process import run_collection
 from shoal.collect.storage.phi import PhiStore
 from shoal.errors import MisuseError
 from shoal.kernels.similar_pairs import Cylinders, count_pairs
@@ -59,7 +61,7 @@ class Setting:
     """
 
     bootstrap: int = 80
-    likeness: Likeness = field(default_factory=Likeness)
+    thresholds: Thresholds = field(default_factory=Thresholds)
     k: int = 2
     by_people: bool = False
     reading: Reading = "self-included"
@@ -213,13 +215,13 @@ class _Stored:
         run: Run,
     ) -> list[list[int]]:
         """Phi of pairs of each trajectory's points."""
-        likeness, without = setting.likeness, person if setting.by_people else -1
+        thresholds, without = setting.thresholds, person if setting.by_people else -1
 
         def count(trip: tuple[Sequence[Cylinder], Sequence[Places]]) -> list[int]:
             own, pairs = trip
             people, occurrences = np.empty((2, len(pairs)), dtype=np.int64)
             chosen = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-            theta = (likeness.theta_m, likeness.theta_min, likeness.literal)
+            theta = (thresholds.theta_m, thresholds.theta_min, thresholds.literal)
             count_pairs(
                 _cylinders(own),
                 chosen,
@@ -277,7 +279,7 @@ def simulate_with_cryptography(
             )
             for person in order[setting.bootstrap :]
         ]
-        collector = Collector(store, chance.seed(), setting.likeness, by_occurrence=not setting.by_people)
+        collector = Collector(store, chance.seed(), setting.thresholds, by_occurrence=not setting.by_people)
         authority = Authority(draw_secret(chance), frozenset({collector.public_key}))
         began = time.process_time()
         outcome = run_collection(

@@ -1,7 +1,7 @@
 """Groups as they stand in the database once their lots are drawn: who is in one, and on what terms."""
 
 from shoal.collect.faults import PeerError
-from shoal.collect.roles.wire import Terms
+from shoal.collect.roles.terms import Terms
 from shoal.collect.storage.database import Database
 
 

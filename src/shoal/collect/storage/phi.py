@@ -18,7 +18,7 @@ from shoal.collect.faults import PeerError
 from shoal.collect.matching.counting import NOBODY, Count, Places, combine
 from shoal.collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal.collect.matching.records import Release, encode_points
-from shoal.collect.matching.similarity import Likeness, alike
+from shoal.collect.matching.similarity import Thresholds, alike
 from shoal.collect.storage.database import Database
 
 _SLACK_M: Final = 0.01  # doubles on the sphere, far above their error
@@ -140,7 +140,7 @@ class PhiStore:
     def count(
         self,
         points: Sequence[Cylinder],
-        likeness: Likeness,
+        thresholds: Thresholds,
         before_day: int,
         *,
         without: bytes | None = None,
@@ -155,16 +155,16 @@ class PhiStore:
         if self.database.postgres:
             if enough is not None:  # in a crowd a few of its records show that it is one
                 some = combine(
-                    self._similar_to_all(points, likeness, before_day, left_out, f"LIMIT {4 * enough}")
+                    self._similar_to_all(points, thresholds, before_day, left_out, f"LIMIT {4 * enough}")
                 )
                 if some.people >= enough:
                     return some
-            return combine(self._similar_to_all(points, likeness, before_day, left_out))
+            return combine(self._similar_to_all(points, thresholds, before_day, left_out))
         found: list[Places] = []
         for point in points:
             found.append(
                 self.similar_to(
-                    point, likeness, before_day, without=left_out, among=found[-1] if found else None
+                    point, thresholds, before_day, without=left_out, among=found[-1] if found else None
                 )
             )
             if not found[-1]:
@@ -174,7 +174,7 @@ class PhiStore:
     def _similar_to_all(
         self,
         points: Sequence[Cylinder],
-        likeness: Likeness,
+        thresholds: Thresholds,
         before_day: int,
         left_out: int | None,
         limit: str = "",
@@ -196,11 +196,11 @@ class PhiStore:
             f"SELECT point, {_COLUMNS} FROM near JOIN everywhere USING (record)"
         )
         boxes = [
-            _for_postgres(_box(point, point.radius_m + likeness.theta_m, likeness.theta_min))
+            _for_postgres(_box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min))
             for point in points
         ]
         found: list[Places] = [{} for _ in points]
-        is_similar = [alike(point, likeness) for point in points]
+        is_similar = [alike(point, thresholds) for point in points]
         for bit, record, position, who, *stored in self.database.rows(
             statement, [value for box in boxes for value in (*box, before_day)]
         ):
@@ -217,24 +217,24 @@ class PhiStore:
     def similar_to(
         self,
         point: Cylinder,
-        likeness: Likeness,
+        thresholds: Thresholds,
         before_day: int,
         *,
         without: int | None = None,
         among: Places | None = None,
     ) -> Places:
         """All stored points that are similar to one; only of the records in ``among``, when given."""
-        places, is_similar = Places(), alike(point, likeness)
-        for record, position, who, *stored in self._near(point, likeness, before_day):
+        places, is_similar = Places(), alike(point, thresholds)
+        for record, position, who, *stored in self._near(point, thresholds, before_day):
             if who == without or (among is not None and (record, who) not in among):
                 continue
             if is_similar(*stored):
                 places.setdefault((record, who), []).append(position)
         return places
 
-    def _near(self, point: Cylinder, likeness: Likeness, before_day: int) -> list[tuple[int, ...]]:
+    def _near(self, point: Cylinder, thresholds: Thresholds, before_day: int) -> list[tuple[int, ...]]:
         """Everything that can be similar to a point, by the index."""
-        box = _box(point, point.radius_m + likeness.theta_m, likeness.theta_min)
+        box = _box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min)
         if self.database.postgres:
             return self.database.rows(_NEAR_POSTGRES, (*_for_postgres(box), before_day))
         upper_before_lower = [box[at] for pair in range(4) for at in (2 * pair + 1, 2 * pair)]
