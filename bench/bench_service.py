@@ -25,7 +25,7 @@ from bench_phi import CONTRIBUTORS, city, fill, started_postgres
 from collect_costs import paper_messages
 from service_town import PLACES, device_for, identity_of, own_round_for, seed
 from shoal.collect.crypto.chance import Chance
-from shoal.collect.device.http_client import RemoteServer, travel
+from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.matching.records import Query, encode_query
 from shoal.collect.roles.requests import authorization
 from shoal.collect.roles.terms import Terms
@@ -149,7 +149,7 @@ def groups(url: str, n_groups: int, terms: Terms) -> dict[str, object]:
         servers = {"collector": RemoteServer(collector), "authority": RemoteServer(authority)}
         options = {"poll_s": 0.5, "patience_s": 600.0}
         threads.append(
-            threading.Thread(target=travel, args=(own_round, servers, nothing, nothing), kwargs=options)
+            threading.Thread(target=run_round, args=(own_round, servers, nothing, nothing), kwargs=options)
         )
         threads[-1].start()
     for thread in threads:

@@ -34,7 +34,7 @@ from service_town import (
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.signatures import require_signature, signature
 from shoal.collect.device.disk import Kept, StateFolder
-from shoal.collect.device.http_client import RemoteServer, travel
+from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.device.participation import Plan, connect
 from shoal.collect.device.profile import Profile, apply
 from shoal.collect.faults import PeerError
@@ -79,7 +79,9 @@ def test_the_word_of_a_proxy_ends_no_round(status: int, body: bytes, monkeypatch
     server = RemoteServer("http://127.0.0.1:1")
     monkeypatch.setattr(server, "_exchange", lambda *_: (Reply(status, body), None))
     with pytest.raises(InputError, match="goes on from here"):
-        travel(own_round, {"collector": server}, lambda: None, lambda _: None, poll_s=0.01, patience_s=0.15)
+        run_round(
+            own_round, {"collector": server}, lambda: None, lambda _: None, poll_s=0.01, patience_s=0.15
+        )
     assert own_round.ending is None
 
 
@@ -409,7 +411,7 @@ def test_she_is_told_what_the_collector_calls_shared(tmp_path: Path) -> None:
     "url", ["http://127.0.0.1:abc", "http://[::1", "http://127.0.0.1:99999", "http://exa mple\n"]
 )
 def test_addresses_that_are_none_are_refused_in_words(url: str) -> None:
-    with pytest.raises(MisuseError, match="no address of a server"):
+    with pytest.raises(MisuseError, match="not an address of a server"):
         RemoteServer(url)
 
 
@@ -422,7 +424,7 @@ def test_whoever_describes_herself_as_no_server_is_told_so(
 ) -> None:
     server = RemoteServer("http://127.0.0.1:1")
     monkeypatch.setattr(server, "_exchange", lambda *_: (Reply(200, body), None))
-    with pytest.raises(InputError, match="no server of shoal"):
+    with pytest.raises(InputError, match="not a server of shoal"):
         server.about()
 
 

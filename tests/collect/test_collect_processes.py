@@ -109,11 +109,11 @@ def test_what_a_person_does_wrong_is_said_in_words(tmp_path: Path) -> None:
     for arguments, message in (
         (
             ["server", "--database", url, "--places", str(places), "--key", str(tmp_path / "k")],
-            "holds no places",
+            "does not hold places",
         ),
         (
             ["server", "--database", url, "--places", "none.csv", "--key", str(tmp_path / "k")],
-            "holds no places",
+            "does not hold places",
         ),
         (["authority", "--database", url, "--key", str(tmp_path / "k")], "--collector-key"),
         (["join", *nowhere, *files], "does not answer"),

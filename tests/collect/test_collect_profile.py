@@ -95,7 +95,7 @@ def test_a_profile_is_read_in_units(tmp_path: Path) -> None:
         (("k = 3", "k = 16"), "k: input should be less than 16"),
         (("k = 3", "k = -1"), "k: "),
         (("k = 3", 'k = "many"'), "k: "),
-        (("k = 3", "k = 3\nkk = 4"), "kk: is no setting of a profile"),
+        (("k = 3", "k = 3\nkk = 4"), "kk: is not a setting of a profile"),
         (
             ('"verified-only"', '"gentle"'),
             "trimming: input should be 'strict', 'hitting-set' or 'verified-only'",
@@ -116,7 +116,7 @@ def test_a_profile_is_read_in_units(tmp_path: Path) -> None:
         (('kind = "hospital"', 'kind = "hopsital"'), "has no rule; add [kinds.hopsital]"),
         (
             ("[kinds.home]", "[kinds.hme]"),
-            "no place is of the kind 'hme', and only home and work are found by themselves",
+            "no place is of the kind 'hme', and only home and work are found automatically",
         ),
         (("[kinds.work]\nradius", "[kinds.work]\nwithin"), "kinds.work says nothing"),
         (
@@ -124,8 +124,8 @@ def test_a_profile_is_read_in_units(tmp_path: Path) -> None:
             "the place 'my sister': points that are dropped have no radius or gap",
         ),
         (('radius = "3 km"\ngap = "2h"', ""), "nothing is said for the place 'my sister'"),
-        (('"my sister"', '"Saint-Antoine"'), "'Saint-Antoine' is the name of something else, too"),
-        (('"my sister"', '"home"'), "'home' is the name of something else, too"),
+        (('"my sister"', '"Saint-Antoine"'), "'Saint-Antoine' also names something else"),
+        (('"my sister"', '"home"'), "'home' also names something else"),
         (("[blur]", "[blur"), "is not valid TOML"),
     ],
 )

@@ -13,6 +13,7 @@ from mix_runs import SMALL, build, records_of, seed, session_of
 from shoal.collect.crypto import elgamal, envelope
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.sealing import Correspondence
+from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import Query, encode_query
 from shoal.collect.mix.grouping import Lottery, commitment
@@ -22,6 +23,7 @@ from shoal.collect.mix.session import Kind, Session, sign
 from shoal.collect.mix.transcript import commitment as shown_commitment
 from shoal.collect.roles.authority import claim, receipt
 from shoal.collect.roles.collector import Collector
+from shoal.collect.roles.requests import authorization
 from shoal.collect.storage.phi import PhiStore
 from vector_cases import FOLDER
 
@@ -245,6 +247,22 @@ def records() -> None:
     bad("questions_beyond_the_quota", "too-many", "quota", good, another, good, quota=2)
 
 
+def requests() -> None:
+    target, signed_s = "/v1/letters", 1_800_000_000.0
+    member, server = seed("identity", 0), verify_key(seed("server"))
+    header = authorization(member, verify_key(member), server, "POST", target, b"body", signed_s)
+    bad(
+        "request_signed_long_ago",
+        "clock-skew",
+        "request",
+        b"body",
+        header=header,
+        audience=server.hex(),
+        target=target,
+        now_s=signed_s + 301,
+    )
+
+
 def claims_and_lotteries() -> None:
     chance = Chance(seed("claims"))
     collector, owner, thief = (seed(name) for name in ("collector", "owner", "thief"))
@@ -305,4 +323,5 @@ if __name__ == "__main__":
     bad_mix(*good_mix())
     letters()
     records()
+    requests()
     claims_and_lotteries()

@@ -23,6 +23,7 @@ from shoal.collect.mix.session import Session, open_frame
 from shoal.collect.mix.transcript import read_hop, read_input, read_key
 from shoal.collect.roles.authority import Authority
 from shoal.collect.roles.collector import Collector, agreed, read_answer
+from shoal.collect.roles.requests import read_authorization
 from shoal.collect.storage.phi import PhiStore
 
 FOLDER: Final = Path(__file__).parents[1] / "collect" / "vectors"
@@ -113,6 +114,13 @@ def _answers(vector: Vector) -> None:
     agreed([read_answer(bytes.fromhex(vector["collector"]), record, answer) for answer in answers])
 
 
+def _request(vector: Vector) -> None:
+    (body,) = raw(vector["bytes"])
+    read_authorization(
+        vector["header"], bytes.fromhex(vector["audience"]), "POST", vector["target"], body, vector["now_s"]
+    )
+
+
 def judge(vector: Vector) -> None:
     """Parse what a vector holds; raises the PeerError that comes of it."""
     judges: dict[str, Callable[[Vector], Any]] = {
@@ -121,6 +129,7 @@ def judge(vector: Vector) -> None:
         "lottery": _lottery,
         "quota": _quota,
         "answers": _answers,
+        "request": _request,
         "query": lambda v: decode_query(*raw(v["bytes"])),
         "points": lambda v: decode_points(*raw(v["bytes"])),
     }

@@ -1,4 +1,4 @@
-"""What a mix run's public messages mean, checked the same way by the members during the run and by the audit after it."""
+"""What a mix run's public messages mean: members during the run and the audit after it check them in the same way."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,12 +27,12 @@ BEFORE_VOTE = (Kind.KEY_COMMIT, Kind.KEY, Kind.INPUT_COMMIT, Kind.INPUT, Kind.HO
 
 
 def commitment(session: Session, sender: int, body: bytes) -> bytes:
-    """What is said of a body before it is shown."""
+    """Commit to a body before it is shown."""
     return hashlib.blake2b(session.context(sender) + body, digest_size=32, person=b"shoal commit").digest()
 
 
 def read_key(session: Session, commit: Signed, shown: Signed) -> Key:
-    """A member's keys; raises PeerError when they are not what she committed to, or without proof."""
+    """Read a member's keys; raise PeerError unless she committed to them and proves that she knows their secrets."""
     _require_commitment(session, commit, shown)
     key = Key.decode(session, shown.body)
     require_key_proof(session.group, key.share, key.proof, session.context(shown.sender))
@@ -41,15 +41,15 @@ def read_key(session: Session, commit: Signed, shown: Signed) -> Key:
 
 
 def read_input(session: Session, commit: Signed, shown: Signed) -> tuple[Ciphertext, ...]:
-    """A member's ciphertexts; raises PeerError when they are not what she committed to."""
+    """Read a member's ciphertexts; raise PeerError unless she committed to them."""
     _require_commitment(session, commit, shown)
     return decode_list(session, shown.body)
 
 
 def read_hop(session: Session, shares: Sequence[mpz], before: Sequence[Ciphertext], shown: Signed) -> Hop:
-    """What a mixer made of the list ``before``.
+    """Read what a mixer made of the list ``before``.
 
-    Raises PeerError unless she stripped it, and where that is to be proven, shuffled it.
+    Raises PeerError unless she proves that she stripped it and, in sessions that ask for it, that she shuffled it.
     """
     hop = Hop.decode(session, shown.body, last=shown.sender == session.n - 1)
     group, context = session.group, session.context(shown.sender)
@@ -72,9 +72,18 @@ def make_hop(
 ) -> Hop:
     """Strip, re-mask for those who come after, permute (Sec. 3.3.5, step 3).
 
-    All chance from one seed, so that it can be replayed.
-
-    keys: the mixer's own share, and the combined key of those after her.
+    Parameters
+    ----------
+    session, me
+        The run, and the mixer's place in it.
+    secret
+        The secret of her share.
+    keys
+        Her own share, and the combined key of those after her.
+    before
+        The list that she received.
+    seed
+        Where all chance comes from, so that the hop can be replayed.
     """
     share, rest = keys
     chance = Chance(seed)
@@ -100,7 +109,7 @@ def make_hop(
 
 
 def make_input(session: Session, y: mpz, sealed: Sequence[bytes], seed: bytes) -> tuple[Ciphertext, ...]:
-    """The encrypted envelopes (step 1), all chance from one seed."""
+    """Encrypt the envelopes (step 1), all chance from one seed."""
     chance = Chance(seed)
     return tuple(
         encrypt(session.group, y, session.group.encode(one, session.sealed_bytes), chance) for one in sealed
@@ -108,7 +117,7 @@ def make_input(session: Session, y: mpz, sealed: Sequence[bytes], seed: bytes) -
 
 
 def transcript_hash(slots: Mapping[tuple[Kind, int], Signed]) -> bytes:
-    """One hash over everything that came before the vote."""
+    """Hash everything that came before the vote."""
     state = hashlib.blake2b(digest_size=32, person=b"shoal transcript")
     for slot in sorted(slots):
         if slot[0] in BEFORE_VOTE:
@@ -117,7 +126,7 @@ def transcript_hash(slots: Mapping[tuple[Kind, int], Signed]) -> bytes:
 
 
 def all_slots(session: Session, kinds: Iterable[Kind] = BEFORE_VOTE) -> set[tuple[Kind, int]]:
-    """The slots of a complete transcript."""
+    """Return the slots of a complete transcript."""
     return {(kind, member) for kind in kinds for member in range(session.n)}
 
 

@@ -1,7 +1,4 @@
-"""The schemas of the collector's and of the authority's database, step by step.
-
-A step that has been published never changes.
-"""
+"""The schemas of the collector's and the authority's databases, step by step; a published step never changes."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,14 +6,22 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Step:
-    """both: statements that differ in the names of types only. sqlite, postgres: what differs more."""
+    """One step of a schema.
+
+    Parameters
+    ----------
+    both
+        Statements that differ only in the names of types.
+    sqlite, postgres
+        Statements for one of the two.
+    """
 
     both: str
     sqlite: str = ""
     postgres: str = ""
 
     def statements(self, *, postgres: bool) -> list[str]:
-        """One statement each, in order."""
+        """Return the statements in order."""
         types = {
             "ID": "INTEGER PRIMARY KEY",
             "NEVER_AGAIN": "INTEGER PRIMARY KEY AUTOINCREMENT",
@@ -42,8 +47,8 @@ CREATE VIRTUAL TABLE IF NOT EXISTS place USING rtree(
     id, t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max,
     +record, +position, +who, +day, +start, +gap, +lat, +lon, +radius);
 """,
-    # Time first, then the point of the sphere in meters as a box of x and y and a range of z: no extension is
-    # needed, and poles and the antimeridian are places like any other.
+    # time first, then the point of the sphere in meters as a box of x and y and a range of z: no extension is needed,
+    # and poles and the antimeridian are places like any other
     postgres="""
 CREATE TABLE place (
     span INT8RANGE NOT NULL, xy BOX NOT NULL, z INT8RANGE NOT NULL,
@@ -76,7 +81,7 @@ CREATE TABLE voucher (session {BYTES} NOT NULL, identity {BYTES} NOT NULL, diges
 """,
 )
 
-# SQLite lets go of a NOT NULL by copying the table only
+# in SQLite only a copy of the table gets rid of a NOT NULL
 _OPTIONAL_KEYS: Final = Step(
     both="",
     sqlite="""
@@ -104,8 +109,10 @@ _COLLECTOR_KEY: Final = Step("CREATE TABLE collector_key (key {BYTES} PRIMARY KE
 
 AUTHORITY: Final = (
     Step(
-        "CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL); CREATE INDEX claim_owner ON "
-        "claim (owner);"
+        both="""
+CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL);
+CREATE INDEX claim_owner ON claim (owner);
+""",
     ),
 )
 MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY, _COLLECTOR_KEY)

@@ -1,10 +1,8 @@
-"""How many people share a sub-trajectory: counted over distinct contributors, with an index over the points.
+"""How many people share a sub-trajectory: counted over distinct contributors, with an index over time and place.
 
-SQLite has an R*Tree, PostgreSQL a GiST index, both over time and place.
-
-A record is stored in one transaction with its points, its index entries and its identifier. Places are
-indexed as boxes around points of the sphere, so that poles and the antimeridian are places like any other;
-every candidate is then checked exactly.
+The index is an R*Tree in SQLite and a GiST index in PostgreSQL. A record is stored in one transaction with its points,
+its index entries and its identifier. Places are indexed as boxes around points of the sphere, so that poles and the
+antimeridian are places like any other; every candidate is then checked exactly.
 """
 
 import math
@@ -39,9 +37,14 @@ WHERE span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?)) AND 
 
 
 class PhiStore:
-    """The collector's releases in a database: a SQLite file, memory, or a PostgreSQL.
+    """The collector's releases in a database; use it as a context manager.
 
-    Use as a context manager.
+    Parameters
+    ----------
+    where
+        An open database, or a file; None for memory.
+    draw_bytes
+        Draws identifiers.
     """
 
     def __init__(
@@ -59,9 +62,9 @@ class PhiStore:
         self.database.close()
 
     def add(self, release: Release, day: int) -> str:
-        """Store one release; its identifier, the same for the same release again.
+        """Store one release and return its identifier, the same for the same release again.
 
-        Raises PeerError when the name is another's.
+        Raises PeerError when another release has its name.
         """
         return self.add_all([release], day)[0]
 
@@ -83,9 +86,9 @@ class PhiStore:
         return str(self.identifier(release.name))
 
     def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
-        """Store a record of nobody until a day: with no identifier, key or tag; it never counts as a person.
+        """Store a record of nobody until a day, without identifier, key or tag; it never counts as a person.
 
-        Raises PeerError.
+        Raises PeerError when another release has its name.
         """
         with self.database.transaction():
             if not self._is_there(release, None):
@@ -146,10 +149,20 @@ class PhiStore:
         without: bytes | None = None,
         enough: int | None = None,
     ) -> Count:
-        """Phi of a query over everything stored before a day.
+        """Count who shares a query.
 
-        without: the tag of a contributor who does not count, the asker herself. enough: a count of that many
-        people or more need not be complete.
+        Parameters
+        ----------
+        points
+            The query.
+        thresholds
+            When two uncertain points count as similar.
+        before_day
+            Only what was stored before this day (since 1970) counts.
+        without
+            The tag of a contributor who does not count: the asker herself.
+        enough
+            A count of that many people or more need not be complete.
         """
         left_out = self.number_of(without)
         if self.database.postgres:
@@ -179,11 +192,9 @@ class PhiStore:
         left_out: int | None,
         limit: str = "",
     ) -> list[Places]:
-        """For each point what is similar to it, in one statement.
+        """What is similar to each point, in one statement; only records near all of them leave the database.
 
-        Only records near all of them come out of the database at all.
-
-        limit: of how many of these records, any.
+        limit: how many of these records to look at, any of them.
         """
         near = " UNION ALL ".join(
             f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES}) AS near"  # noqa: S608  (numbers of ours)
@@ -210,7 +221,7 @@ class PhiStore:
         return found
 
     def number_of(self, tag: bytes | None) -> int | None:
-        """The database's own number of a contributor, None for one it does not know."""
+        """Return the database's own number of a contributor, None for one that it does not know."""
         row = None if tag is None else self.database.row("SELECT who FROM contributor WHERE tag = ?", (tag,))
         return None if row is None else int(row[0])
 
@@ -223,7 +234,7 @@ class PhiStore:
         without: int | None = None,
         among: Places | None = None,
     ) -> Places:
-        """All stored points that are similar to one; only of the records in ``among``, when given."""
+        """Find all stored points that are similar to one, only in the records of ``among`` when that is given."""
         places, is_similar = Places(), alike(point, thresholds)
         for record, position, who, *stored in self._near(point, thresholds, before_day):
             if who == without or (among is not None and (record, who) not in among):
@@ -241,7 +252,7 @@ class PhiStore:
         return self.database.rows(_NEAR_SQLITE, (*upper_before_lower, before_day))
 
     def expire(self, day: int) -> int:
-        """Forget the records of nobody whose time is over; how many there were."""
+        """Delete the records of nobody whose time is over; return how many there were."""
         if self.database.row("SELECT 1 FROM record WHERE expires <= ? LIMIT 1", (day,)) is None:
             return 0
         with self.database.transaction():
@@ -250,16 +261,8 @@ class PhiStore:
             )
             return self.database.change("DELETE FROM record WHERE expires <= ?", (day,))
 
-    def claim_key(self, identifier: str) -> bytes | None:
-        """The key that can claim a stored release."""
-        row = self.database.row("SELECT claim_key FROM record WHERE identifier = ?", (identifier,))
-        return None if row is None else bytes(row[0])
-
     def identifier(self, name: bytes) -> str | None:
-        """The identifier of the release with this name, which only its owner knows in advance.
-
-        None for a record of nobody, too.
-        """
+        """Return the identifier of the release with this name; None for a record of nobody, too."""
         row = self.database.row(
             "SELECT identifier FROM record WHERE name = ? AND identifier IS NOT NULL", (name,)
         )
@@ -267,7 +270,7 @@ class PhiStore:
 
     @property
     def n_records(self) -> int:
-        """How many releases are stored, records of nobody among them."""
+        """How many releases are stored, records of nobody included."""
         return int(self.database.rows("SELECT COUNT(*) FROM record")[0][0])
 
     @property
@@ -278,18 +281,15 @@ class PhiStore:
 
 def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:
     """Bounds in time, and around the point of the sphere (chords are never longer than great circles)."""
-    lat, lon, reach = (
-        math.radians(point.lat_udeg / MICRO),
-        math.radians(point.lon_udeg / MICRO),
-        space_m + _SLACK_M,
-    )
+    lat, lon = math.radians(point.lat_udeg / MICRO), math.radians(point.lon_udeg / MICRO)
+    half_side_m = space_m + _SLACK_M
     on_sphere = (math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat))
-    sides = [EARTH_M * part + sign * reach for part in on_sphere for sign in (-1, 1)]
+    sides = [EARTH_M * part + sign * half_side_m for part in on_sphere for sign in (-1, 1)]
     return (point.start_min - time_min, point.end_min + time_min, *sides)
 
 
 def _for_postgres(box: tuple[float, ...]) -> tuple[float, ...]:
-    """The same bounds: whole minutes outwards, a box of x and y, whole meters of z outwards."""
+    """The same bounds with whole minutes and whole meters of z, both rounded outward, and a box of x and y."""
     t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max = box
     return (
         math.floor(t_min),
