@@ -1,4 +1,4 @@
-"""Computation and bytes of each member in one mix run with the pinned 3072-bit group, letters sealed for each other member."""
+"""Computation and bytes of each member in one mix run with the pinned 3072-bit group and sealed letters."""
 
 import argparse
 import json

@@ -1,6 +1,7 @@
-"""Time of phi queries at 242,582 stored pairs (two-point releases of 182 contributors in one city over five years).
+"""Time of phi queries at 242,582 stored pairs, from 182 contributors in one city over five years.
 
-With --postgres the same in a PostgreSQL that is started for it, with ten times as many pairs and contributors.
+With --postgres the same in a PostgreSQL that is started for it, with ten times as many pairs and
+contributors.
 """
 
 import argparse

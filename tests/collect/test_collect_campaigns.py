@@ -22,12 +22,12 @@ def test_runs_over_bad_wires_end_and_blame_nobody_honest() -> None:
 
 
 def test_a_testimony_that_overtakes_a_vote_puts_nobody_in_the_wrong() -> None:
-    """Runs in which a confession arrived before its author's vote, and an audit without that vote named nobody, or the wrong ones."""
+    """A confession came before its author's vote; an audit without that vote named nobody or the wrong ones."""
     assert {cheat(number) for number in (11, 20)} == {"caught, culprit right"}
 
 
 def test_whoever_lacks_a_message_calls_no_stop_groundless() -> None:
-    """A run in which one member lost an honest hop, could not check the bad hop after it, and took the NO-GO over that for a lie."""
+    """A member lost an honest hop, could not check the bad hop after it, and took the NO-GO for a lie."""
     assert schedule(22) == "ended without blame for the honest"
 
 

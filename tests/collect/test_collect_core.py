@@ -1,4 +1,4 @@
-"""The parts of the user-centric protocol against the paper's own answers, against brute force, and against bad input."""
+"""The parts of the protocol against the paper's own answers, brute force, and bad input."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""What a lying collector, a hostile member or somebody on the line tries against a device, beyond wrong answers."""
+"""What a lying collector, a hostile member or somebody on the line tries against a device."""
 
 import hashlib
 import socket
@@ -451,13 +451,13 @@ def test_what_cannot_be_read_or_kept_is_told_in_words(tmp_path: Path) -> None:
     )
     for name in ("cert", "key"):
         (tmp_path / name).write_text("no PEM")
-    with pytest.raises(InputError, match="no certificate and key"):
+    with pytest.raises(InputError, match="not a certificate and its key"):
         bound(FastAPI(), "127.0.0.1", 0, tmp_path / "cert", tmp_path / "key")
 
 
 def test_a_head_that_does_not_come_closes_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a thousand connections that say nothing, or a byte a minute, shut everybody out."""
-    monkeypatch.setattr("shoal.collect.server.http._HEAD_LIMIT_S", 0.4)
+    monkeypatch.setattr("shoal.collect.server.serving._HEAD_LIMIT_S", 0.4)
     with running(FastAPI(openapi_url=None)) as url:
         port = int(url.rsplit(":", 1)[1])
         for said in (b"", b"GET / HTTP/1.1\r\nHo", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /"):

@@ -1,4 +1,4 @@
-"""Four real devices, a collector and an authority complete a round over HTTP, with SQLite and with PostgreSQL, and through kills."""
+"""Real devices and servers complete a round over HTTP, with SQLite and PostgreSQL, and through kills."""
 
 import subprocess
 import time

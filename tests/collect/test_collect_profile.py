@@ -1,4 +1,4 @@
-"""A person's profile: read with errors that say where, applied as an obvious loop does, and shown on a page that asks nobody."""
+"""A person's profile: read with errors that say where, applied as by an obvious loop, shown on a page."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""The proof of a shuffle: sound ones pass, every change of list, order, masks or proof is refused, and cheaters are named at their hop."""
+"""Proofs of shuffles: sound ones pass, any change is refused, and cheaters are named at their hop."""
 
 import dataclasses
 import random

@@ -1,4 +1,4 @@
-"""The simulation: its counts against the protocol's own and brute force, its command, and what it says about the cryptography."""
+"""The simulation: its counts against the protocol's own and brute force, and its command."""
 
 import itertools
 import json

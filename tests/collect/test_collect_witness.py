@@ -1,4 +1,4 @@
-"""Witnesses: whoever answers otherwise than the others is found by everybody, and nobody can make honest collectors look like liars."""
+"""Witnesses: everybody finds a collector that lies, and nobody can make an honest one look like a liar."""
 
 import json
 import time

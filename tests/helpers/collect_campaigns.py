@@ -188,7 +188,7 @@ START: Final = 25_000_000
 
 
 def ffdhe2048() -> Group:
-    """RFC 7919, appendix A.1: large enough for the protocol's records, and twice as fast as the protocol's own."""
+    """RFC 7919, appendix A.1: large enough for the protocol's records, twice as fast as its own group."""
     with gmpy2.context(precision=3000):
         e = int(gmpy2.floor(gmpy2.mul_2exp(gmpy2.exp(gmpy2.mpfr(1)), 1918)))
     return Group(mpz(2**2048 - 2**1984 + (e + 560_316) * 2**64 - 1), mpz(4))

@@ -1,6 +1,7 @@
-"""Writes tests/vectors anew: only after a change of the wire format that is meant, together with a new version byte.
+"""Writes tests/collect/vectors again.
 
-python tests/make_vectors.py
+Only after an intended change of the wire format, together with a new version byte:
+PYTHONPATH=src python tests/helpers/make_vectors.py
 """
 
 import json

@@ -316,9 +316,9 @@ class ConfessUncalled(Member):
 
 
 PROVEN: Final[tuple[type[Member], ...]] = (
-    Duplicate, Replace, Tag, Drop, WrongSubgroup, FalseStrip, CopyInput, GarbageInput, FalseNoGo, FalseTranscript, WrongInnerKey,
-    BadProof, CancelOthers, Equivocate, EquivocateVote, EquivocateInput, EquivocateKey, AccuseFalsely, ConfessWrong, ConfessUncalled,
-    TagThenOpen,
+    Duplicate, Replace, Tag, Drop, WrongSubgroup, FalseStrip, CopyInput, GarbageInput, FalseNoGo,
+    FalseTranscript, WrongInnerKey, BadProof, CancelOthers, Equivocate, EquivocateVote, EquivocateInput,
+    EquivocateKey, AccuseFalsely, ConfessWrong, ConfessUncalled, TagThenOpen,
 )  # fmt: skip
 LAST_MIXES_NOTHING: Final = (Duplicate, Replace, Tag, TagThenOpen, Drop, WrongSubgroup)
 

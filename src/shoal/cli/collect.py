@@ -10,7 +10,10 @@ import click
 from shoal.cli.options import DURATION, LENGTH, input_options, output_options, take_reading
 from shoal.errors import MissingExtraError, MisuseError
 
-_CRYPTO_OFF: Final = "CRYPTOGRAPHY OFF: questions went straight to the store; the counts are the same, but nobody would be protected"
+_CRYPTO_OFF: Final = (
+    "CRYPTOGRAPHY OFF: questions went straight to the store; the counts are the same, but nobody would be "
+    "protected"
+)
 _CRYPTO_ON: Final = "cryptography real: every question and release went through the mix"
 
 
@@ -92,13 +95,15 @@ def collect() -> None:
 @click.option(
     "--paper",
     is_flag=True,
-    help="All configurations of the paper's tables, read as the paper does, beside its numbers; on GeoLife, as many "
+    help="All configurations of the paper's tables, read as the paper does, beside its numbers; on GeoLife, "
+    "as many "
     "trips and pairs as it has.",
 )
 @click.option(
     "--reading",
     type=click.Choice(("others", "self-included")),
-    help="Whether k counts only others (phi >= k) or also the asker (phi >= k - 1).  [default: others; with --paper, "
+    help="Whether k counts only others (phi >= k) or also the asker (phi >= k - 1).  [default: others; with "
+    "--paper, "
     "self-included]",
 )
 @click.option(
@@ -148,7 +153,8 @@ def simulate(**options: Any) -> int:
         raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
     if real and (options["paper"] or options["group_size"] > options["participants"] - options["bootstrap"]):
         raise MisuseError(
-            f"{options['participants']} participants, {options['bootstrap']} of them bootstrappers: with --crypto real "
+            f"{options['participants']} participants, {options['bootstrap']} of them bootstrappers: with "
+            "--crypto real "
             f"at least one group of {options['group_size']} must be left, and --paper needs --crypto off"
         )
     configurations = (
@@ -250,7 +256,8 @@ def _lines(document: dict[str, Any]) -> list[str]:
     """The document in words."""
     lines = [
         document["note"],
-        f"{document['participants']:,} participants, {document['trips']:,} trips, {document['pairs']:,} pairs; "
+        f"{document['participants']:,} participants, {document['trips']:,} trips, {document['pairs']:,} "
+        "pairs; "
         f"phi counts {document['phi_counts']}, k counts {document['k_counts']}; "
         f"similar times: {document['similar_times']}; times: {document['times']}; "
         f"simulations averaged: {document['simulations']}",
@@ -260,7 +267,8 @@ def _lines(document: dict[str, Any]) -> list[str]:
         between = f" ({low_high[0]:.2%} to {low_high[1]:.2%})" if low_high else ""
         lines.append(
             f"bootstrap {row['bootstrap']}, theta {row['theta_m'] / 1000:g} km / {row['theta_min']:g} min, "
-            f"k = {row['k']}: {row['share_submitted']:.2%}{between} of {row['subtrajectories_asked']:,.0f} submitted; "
+            f"k = {row['k']}: {row['share_submitted']:.2%}{between} of {row['subtrajectories_asked']:,.0f} "
+            "submitted; "
             f"{row['users_with_at_least_one']:.0f} of {row['people']:.0f} people with at least one, "
             f"{row['their_average_share']:.2%} of theirs on average; "
             f"phi = 0 for {row['phi_share_of_zeros']:.2%}, else {row['phi_mean_of_others']:.1f} on average"

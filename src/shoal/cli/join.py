@@ -1,4 +1,4 @@
-"""The command that takes part in a round, on a person's own device; everything heavy is imported inside it."""
+"""The command that takes part in a round, on a person's own device; it imports what is heavy."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from shoal.runtime.staging import explained_write
 
 
 @click.command(
-    epilog="Interrupted? Run the same command again: it goes on where it was. See docs/collect.md for profile.toml."
+    epilog="Interrupted? Run the same command again, and it goes on. See docs/collect.md for profile.toml."
 )
 @click.option("--server", "server_url", required=True, metavar="URL", help="The collector.")
 @click.option(
@@ -71,7 +71,7 @@ from shoal.runtime.staging import explained_write
 @input_options
 @output_options
 def join(**options: Any) -> int:
-    """Take part in a round: blur your movement here, ask who shares its parts, and send only what enough others share."""
+    """Take part in a round: blur your movement here, and send only the parts that enough others share."""
     with needs_extra("collect"):
         from shoal.collect.device import participation
         from shoal.collect.device.disk import StateFolder
@@ -116,7 +116,8 @@ def join(**options: Any) -> int:
             participation.begin(there, plan, os.urandom)
         else:
             say(
-                "going on with the round under way; data and profile that have changed since then count for the next one"
+                "going on with the round under way; data and profile that have changed since then count for "
+                "the next one"
             )
         ending, file = participation.finish(folder, there, say, options["poll_s"], options["patience_s"])
     click.echo(

@@ -1,4 +1,4 @@
-"""The commands that run the servers of the user-centric protocol; everything heavy is imported inside them."""
+"""The commands that run the servers of the user-centric protocol; they import what is heavy."""
 
 import os
 import sys
@@ -162,7 +162,8 @@ def _listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     "--bootstrap-until",
     type=click.DateTime(["%Y-%m-%d"]),
     metavar="DATE",
-    help="Releases before this day (UTC) are records of nobody: no identifier, in nobody's crowd, deleted on that day.",
+    help="Releases before this day (UTC) are records of nobody: no identifier, in nobody's crowd, deleted "
+    "on that day.",
 )
 @click.option(
     "--witness",
@@ -252,7 +253,8 @@ def server(**options: Any) -> int:
 
 
 @click.command(
-    epilog="Name it to the collector with --witness URL KEY. It answers only what the collector has answered, and "
+    epilog="Name it to the collector with --witness URL KEY. It answers only what the collector has "
+    "answered, and "
     "stores nothing."
 )
 @click.option("--database", required=True, metavar="URL", help="The collector's own database.")
@@ -287,7 +289,7 @@ def witness(**options: Any) -> int:
 
 
 @click.command(
-    epilog="Nobody can ask over the network who owns what; use --identifiers-of on the authority's own machine."
+    epilog="Nobody can ask over the network who owns what; use --identifiers-of on the authority's machine."
 )
 @click.option(
     "--database",
@@ -342,7 +344,8 @@ def authority(**options: Any) -> int:
             return 0
         if not keys or any(len(key) != 32 for key in keys):
             raise click.UsageError(
-                "give each collector's key with --collector-key: 64 hexadecimal digits, printed when it starts"
+                "give each collector's key with --collector-key: 64 hexadecimal digits, printed when it "
+                "starts"
             )
         _require_listening(options)
         app = authority_application(book, quiet=options["quiet"])

@@ -1,6 +1,7 @@
 """What a peer did wrong, by name, and the HTTP status that the name leads to.
 
-A peer's bad input is a ``PeerError``; our own misuse is a ``shoal.errors.MisuseError``. Neither ends in a traceback.
+A peer's bad input is a ``PeerError``; our own misuse is a ``shoal.errors.MisuseError``. Neither ends in a
+traceback.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""Protocols as data: a table leads from a state and an event to an action and the next state, as in h11's ``_state.py``.
+"""Protocols as data: tables of (state, event) -> (action, next state), as in h11's ``_state.py``.
 
-A machine asks its table what to do and does nothing else. An event that the table does not know is an error by name;
-one that changes nothing is in the table as ``IGNORED``.
+A machine asks its table what to do and does nothing else. An event that the table does not know is an error
+by name; one that changes nothing is in the table as ``IGNORED``.
 """
 
 from collections.abc import Mapping

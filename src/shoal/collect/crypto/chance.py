@@ -1,4 +1,4 @@
-"""Randomness as an argument: a stream of bytes expanded from a seed, which anybody who has the seed can replay.
+"""Randomness as an argument: a stream of bytes that anybody who has its seed can replay.
 
 Replay makes blame possible: a mixer whose seed is known can be recomputed step by step.
 """

@@ -1,7 +1,8 @@
-"""n-of-n threshold ElGamal (user-centric.txt, Sec. 2.4): encryption, partial decryption, re-masking, and their proofs.
+"""n-of-n threshold ElGamal with proofs: encrypting, stripping, re-masking (user-centric.txt, Sec. 2.4).
 
-Nobody can decrypt unless all members take part. A Schnorr proof shows that a share's owner knows its secret, so that no
-share can cancel the others. One Chaum-Pedersen proof shows for a whole list that it was stripped of the right share.
+Nobody can decrypt unless all members take part. A Schnorr proof shows that a share's owner knows its secret,
+so that no share can cancel the others. One Chaum-Pedersen proof shows for a whole list that it was stripped
+of the right share.
 """
 
 import hashlib
@@ -36,7 +37,7 @@ class KeyProof:
 
 @dataclass(frozen=True)
 class StripProof:
-    """A Chaum-Pedersen proof, over a random combination, that a list was stripped with the secret of a share."""
+    """A Chaum-Pedersen proof that a list was stripped with the secret of a share."""
 
     announced_key: mpz
     announced_list: mpz
@@ -55,7 +56,10 @@ def strip(group: Group, secret: mpz, ciphertext: Ciphertext) -> Ciphertext:
 
 
 def remask_with(group: Group, y: mpz, ciphertext: Ciphertext, phi: mpz) -> Ciphertext:
-    """Put a plaintext under a further mask, for the key ``y`` of those who have still to strip; two exponentiations."""
+    """Put a plaintext under a further mask, for the key ``y`` of those who still have to strip.
+
+    Takes two exponentiations.
+    """
     return Ciphertext(
         group.times(ciphertext.c1, group.secret_power(group.g, phi)),
         group.times(ciphertext.c2, group.secret_power(y, phi)),
@@ -94,7 +98,7 @@ def prove_strip(
     context: bytes,
     chance: Chance,
 ) -> StripProof:
-    """Prove that ``after`` holds the second parts of ``before``, all stripped with the secret of ``share``."""
+    """Prove that ``after`` holds the second parts of ``before`` without the layer of ``share``."""
     base, _ = _combined(group, share, before, after, context)
     mask = group.draw_mask(chance)
     announced_key, announced_list = group.secret_power(group.g, mask), group.secret_power(base, mask)
@@ -128,7 +132,7 @@ def require_strip_proof(
 def _combined(
     group: Group, share: mpz, before: Sequence[Ciphertext], after: Sequence[mpz], context: bytes
 ) -> tuple[mpz, mpz]:
-    """One pair (base, base^secret) for the whole list: a random combination whose weights the list itself fixes."""
+    """One pair (base, base^secret) for the list: a random combination whose weights the list itself fixes."""
     stream = Chance(_digest(group, b"weights", context, [share, *_flat(before), *after]))
     base, over, under = mpz(1), mpz(1), mpz(1)
     for ciphertext, stripped in zip(before, after, strict=True):

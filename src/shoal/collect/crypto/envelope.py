@@ -1,7 +1,7 @@
-"""The inner envelope: a record that opens only when every member has given her inner key, after all have voted GO.
+"""The inner envelope: it opens only when every member has given her inner key, after all voted GO.
 
-Around it, the mix can be audited and even revealed without showing a single record. It is ElGamal over Ed25519's group
-to the sum of the members' keys, with XSalsa20-Poly1305 for the record.
+Around it, the mix can be audited and even revealed without showing a single record. It is ElGamal over
+Ed25519's group to the sum of the members' keys, with XSalsa20-Poly1305 for the record.
 """
 
 import hashlib

@@ -1,7 +1,8 @@
-"""Arithmetic in the subgroup of quadratic residues modulo a safe prime, where the Diffie-Hellman problem is hard.
+"""Arithmetic in the subgroup of quadratic residues modulo a safe prime.
 
-The whole of Z_p* would leak one bit of each plaintext; in the subgroup of prime order q = (p - 1) / 2 all elements look
-alike. Every element that comes from outside is checked, by its Jacobi symbol and against 0, 1 and p - 1.
+The whole of Z_p* would leak one bit of each plaintext; in the subgroup of prime order q = (p - 1) / 2 all
+elements look alike. Every element that comes from outside is checked, by its Jacobi symbol and against 0, 1
+and p - 1.
 """
 
 from dataclasses import dataclass
@@ -104,8 +105,8 @@ class Group:
 class Powers:
     """Many powers of one base, by a table: seven times as fast as ``Group.power``.
 
-    Every power takes the same multiplications of numbers of one size; which entries of the table it reads depends on
-    the exponent.
+    Every power takes the same multiplications of numbers of one size; which entries of the table it reads
+    depends on the exponent.
 
     Parameters
     ----------
@@ -142,7 +143,8 @@ class Powers:
         return product
 
 
-# RFC 7919, appendix A.2: 2^3072 - 2^3008 + (floor(2^2942 e) + 2625351) 2^64 - 1; a test rebuilds it from the formula
+# RFC 7919, appendix A.2: 2^3072 - 2^3008 + (floor(2^2942 e) + 2625351) 2^64 - 1; a test rebuilds it from the
+# formula
 _FFDHE3072_P: Final = mpz(
     "FFFFFFFFFFFFFFFFADF85458A2BB4A9AAFDC5620273D3CF1D8B9C583CE2D3695A9E13641146433FBCC939DCE249B3EF9"
     "7D2FE363630C75D8F681B202AEC4617AD3DF1ED5D5FD65612433F51F5F066ED0856365553DED1AF3B557135E7F57C935"

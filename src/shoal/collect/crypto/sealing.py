@@ -1,8 +1,8 @@
-"""Letters between two members of a group, sealed end to end: the relay that carries them learns only sizes and times.
+"""Letters between two members of a group, sealed end to end: the relay learns only sizes and times.
 
-Each letter has a key of its own, from X25519 of a fresh key and the receiver's identity key (Ed25519, mapped to its
-Montgomery form), for ChaCha20-Poly1305. The sender's signature lies inside. All of it is bound to the session, both
-members and a counter, so that a letter opens once, in its turn, for its receiver.
+Each letter has a key of its own, from X25519 of a fresh key and the receiver's identity key (Ed25519, mapped
+to its Montgomery form), for ChaCha20-Poly1305. The sender's signature lies inside. All of it is bound to the
+session, both members and a counter, so that a letter opens once, in its turn, for its receiver.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ class Letter:
 
 
 class Correspondence:
-    """One member's letters with the others of her group; its whole state is two counters for each of the others.
+    """One member's letters with the others of her group; its state is two counters for each of them.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ class Correspondence:
     signing_seed
         32 secret bytes; they belong to ``identities[me]``.
     sent, received
-        How many letters went to each member, and came from each, before. Whoever resumes must have kept these on disk
-        before a letter was handed on.
+        How many letters went to each member, and came from each, before. Whoever resumes must have kept these
+        on disk before a letter was handed on.
     max_text_bytes
         No text is longer.
 
@@ -94,7 +94,8 @@ class Correspondence:
             raise MisuseError("the signing seed is not that of the member who writes")
         if not {len(sent), len(received)} <= {0, n} or min((0, *sent, *received)) < 0:
             raise MisuseError(
-                f"counters for {len(sent)} and {len(received)} members; give one for each of {n}, none below 0"
+                f"counters for {len(sent)} and {len(received)} members; give one for each of {n}, none "
+                "below 0"
             )
         self.name, self.identities, self.me = name, tuple(identities), me
         self.max_text_bytes = max_text_bytes
@@ -116,8 +117,8 @@ class Correspondence:
     def seal(self, receiver: int, text: bytes, chance: Chance) -> bytes:
         """Seal the next letter to a member; it is OVERHEAD_BYTES longer than its text.
 
-        Its key depends on the text, too: a device that draws the same randomness twice still never seals two texts with
-        one key.
+        Its key depends on the text, too: a device that draws the same randomness twice still never seals two
+        texts with one key.
         """
         if not 0 <= receiver < len(self.identities) or receiver == self.me:
             raise MisuseError(
@@ -166,7 +167,7 @@ class Correspondence:
         return Letter(sender, number, text)
 
     def _addressed(self, letter: bytes) -> tuple[bytes, int, int]:
-        """Head, sender and number of a letter; raises PeerError unless it is to this member in this session."""
+        """Head, sender and number of a letter; raises PeerError unless it is for this member and session."""
         if not OVERHEAD_BYTES <= len(letter) <= OVERHEAD_BYTES + self.max_text_bytes:
             raise PeerError("bad-length", f"a letter of {len(letter)} bytes")
         if letter[: len(_MAGIC)] != _MAGIC:
@@ -182,13 +183,13 @@ class Correspondence:
         return head, sender, int.from_bytes(head[-_COUNTER_BYTES:])
 
     def _bound(self, head: bytes) -> bytes:
-        """What a signature covers besides the text: places in a group mean nothing without the keys that stand there."""
+        """What a signature covers besides the text: places in a group mean nothing without their keys."""
         sender, receiver = head[-_COUNTER_BYTES - 2 : -_COUNTER_BYTES]
         return head + self.identities[sender] + self.identities[receiver]
 
 
 def address(letter: bytes) -> tuple[bytes, int, int, int]:
-    """Read what a relay can: session, places of sender and receiver, and the letter's number; raise PeerError for no letter."""
+    """Read what a relay can: session, sender, receiver and number; raise PeerError for what is no letter."""
     if len(letter) < OVERHEAD_BYTES:
         raise PeerError("bad-length", f"a letter of {len(letter)} bytes")
     if letter[: len(_MAGIC)] != _MAGIC:
@@ -203,7 +204,7 @@ def address(letter: bytes) -> tuple[bytes, int, int, int]:
 
 
 def mailbox_key(identity: bytes) -> bytes:
-    """Return the X25519 key of an Ed25519 identity; raise PeerError for bytes that are not a point of the curve."""
+    """Return the X25519 key of an Ed25519 identity; raise PeerError when it has none."""
     try:
         return bytes(crypto_sign_ed25519_pk_to_curve25519(identity))
     except CryptoError as error:  # every fault of the library is one

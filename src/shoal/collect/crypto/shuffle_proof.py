@@ -1,8 +1,9 @@
-"""A proof by cut and choose that a list was re-masked and permuted and nothing else; it shows neither order nor masks.
+"""A proof by cut and choose that a list was only re-masked and permuted; it hides order and masks.
 
-In each round the mixer shuffles the list once more, and names the result by its hash. A hash over all of it then asks,
-round by round, how the result follows from the list, or from what she passes on. Somebody who changed a record can answer
-only one of the two, and passes all rounds with probability 2^-80. The reader recomputes the results; they are never sent.
+In each round the mixer shuffles the list once more, and names the result by its hash. A hash over all of it
+then asks, round by round, how the result follows from the list, or from what she passes on. Somebody who
+changed a record can answer only one of the two, and passes all rounds with probability 2^-80. The reader
+recomputes the results; they are never sent.
 """
 
 import hashlib

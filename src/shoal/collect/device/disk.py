@@ -1,4 +1,4 @@
-"""A device's state on disk: written whole or not at all, before anything is sent, and readable only by its owner."""
+"""A device's state on disk: written whole or not at all, before anything is sent, for its owner alone."""
 
 import fcntl
 import io
@@ -82,14 +82,16 @@ class StateFolder:
             stream = (self.folder / "lock").open("w")
         except OSError as error:
             raise OutputError(
-                f"{self.folder} cannot be used ({error.strerror}); mend it, or name another folder with --state"
+                f"{self.folder} cannot be used ({error.strerror}); mend it, or name another folder with "
+                "--state"
             ) from error
         with stream as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise InputError(
-                    f"another process works with {self.folder}; let it end, or name another folder with --state"
+                    f"another process works with {self.folder}; let it end, or name another folder with "
+                    "--state"
                 ) from error
             yield
 
@@ -114,22 +116,26 @@ class StateFolder:
             return None
         except OSError as error:
             raise InputError(
-                f"{self._file} cannot be read ({error.strerror}); restore it, or start anew with another --state"
+                f"{self._file} cannot be read ({error.strerror}); restore it, or start anew with another "
+                "--state"
             ) from error
         if content.startswith(_FIRST_HEADER):
             raise OldStateError(
-                f"an earlier version of shoal wrote {self._file}, and this one cannot open it; finish the round under "
+                f"an earlier version of shoal wrote {self._file}, and this one cannot open it; finish the "
+                "round under "
                 "way with that version, or take part as a new person with another --state"
             )
         if not content.startswith(_HEADER):
             raise InputError(
-                f"{self._file} is damaged or from another version; restore it, or start anew with another --state"
+                f"{self._file} is damaged or from another version; restore it, or start anew with another "
+                "--state"
             )
         try:
             kept = _OwnTypes(io.BytesIO(content.removeprefix(_HEADER))).load()
         except Exception as error:  # damaged bytes make a pickle fail in any way there is
             raise InputError(
-                f"{self._file} is damaged or from another version; restore it, or start anew with another --state"
+                f"{self._file} is damaged or from another version; restore it, or start anew with another "
+                "--state"
             ) from error
         if not isinstance(kept, Kept):
             raise InputError(f"{self._file} holds no state of a device; start anew with another --state")
@@ -140,7 +146,7 @@ class StateFolder:
         self._write(self._file, _HEADER + pickle.dumps(kept))
 
     def note(self, kept: Kept, ending: Ending) -> Path:
-        """Write down what became of a round, for its owner: the parts that were checked with their counts, and the release.
+        """Write down for its owner what became of a round, with the count of each checked part.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""A device's side of HTTP: one connection to each server, signed requests, checked replies, patience while one is down."""
+"""A device's side of HTTP: signed requests, checked replies, and patience while a server is down."""
 
 import http.client
 import ssl
@@ -78,7 +78,8 @@ class RemoteServer:
             reply, signed = self._exchange("GET", "/v1/about", b"", {})
         except _DOWN as error:
             raise InputError(
-                f"{self.url} does not answer ({type(error).__name__}); check the address, and that the server runs"
+                f"{self.url} does not answer ({type(error).__name__}); check the address, and that the "
+                "server runs"
             ) from error
         if reply.status != 200:
             raise InputError(
@@ -193,7 +194,8 @@ def run_round(
             down_since = down_since or now_s
             if now_s - down_since > patience_s:
                 raise InputError(
-                    f"{servers[call.to].url} does not answer ({trouble}); run the same command again later: it goes on "
+                    f"{servers[call.to].url} does not answer ({trouble}); run the same command again later: "
+                    "it goes on "
                     "from here"
                 )
             time.sleep(pause_s)
@@ -208,7 +210,10 @@ def run_round(
 
 
 def _no_address(url: str) -> str:
-    return f"{url!r} is not an address of a server; write it like https://collect.example.org or http://127.0.0.1:8000"
+    return (
+        f"{url!r} is not an address of a server; write it like https://collect.example.org or "
+        "http://127.0.0.1:8000"
+    )
 
 
 _WORDS: Final = {

@@ -1,4 +1,4 @@
-"""What ``shoal collect join`` does: connect, prepare what would be shared, begin a round, and go on until it ends."""
+"""What ``shoal collect join`` does: connect, prepare what would be shared, and take part in a round."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -105,7 +105,8 @@ def connect(
         folder.keep(kept)
     if (kept.device.server_key, kept.device.authority_key, kept.device.authority_signing_key) != (key, *keys):
         raise InputError(
-            "a server shows another key than when you first took part; ask its operator, or use another --state"
+            "a server shows another key than when you first took part; ask its operator, or use another "
+            "--state"
         )
     if kept.device.user != user:
         raise MisuseError(
@@ -117,10 +118,11 @@ def connect(
 
 
 def _keep_witnesses(folder: StateFolder, kept: Kept, terms: Terms) -> None:
-    """Raises InputError when a witness that was named before is gone: a collector that wants to lie would leave it out."""
+    """Raises InputError when a witness is gone: a collector that wants to lie would leave it out."""
     if {one.key for one in kept.device.witnesses} - {one.key for one in terms.witnesses}:
         raise InputError(
-            "the collector no longer names a witness that it named before; ask its operator, or use another --state"
+            "the collector no longer names a witness that it named before; ask its operator, or use another "
+            "--state"
         )
     if kept.device.witnesses != terms.witnesses:
         kept.device.witnesses = terms.witnesses
@@ -192,11 +194,12 @@ class Plan:
 
     @property
     def special(self) -> list[str]:
-        """What differs between collectors: what counts as shared, groups, encryption, bootstrapping, witnesses."""
+        """What differs between collectors: thresholds, groups, encryption, bootstrapping, witnesses."""
         return [
             sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
             *(
-                f"The connection to {url} is not encrypted: whoever carries it can read everything that {url} reads."
+                f"The connection to {url} is not encrypted: whoever carries it can read everything that "
+                f"{url} reads."
                 for url in self.readable
             ),
             *(
@@ -205,7 +208,8 @@ class Plan:
                 else [bootstrapping(self.terms.bootstrap_until, self.profile.k)]
             ),
             *(
-                f"The witness at {one.url}, key {one.key}, also sees the questions, and must give the same answers."
+                f"The witness at {one.url}, key {one.key}, also sees the questions, and must give the same "
+                "answers."
                 for one in self.terms.witnesses
             ),
         ]
@@ -217,8 +221,10 @@ class Plan:
             f"No {kind} was found in your data, so its rule does nothing." for kind in self.applied.not_found
         ]
         return [
-            f"Of {self.thinned_from} points of this trip {len(self.applied.original)} are used; left out by rules: "
-            f"{dropped}; {len(self.cylinders)} circles and intervals would be asked about. See them in {page}",
+            f"Of {self.thinned_from} points of this trip {len(self.applied.original)} are used; left out by "
+            "rules: "
+            f"{dropped}; {len(self.cylinders)} circles and intervals would be asked about. See them in "
+            f"{page}",
             *not_found,
             promise(self.profile.k, self.profile.trimming),
             *self.special,
@@ -241,7 +247,8 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     )
     if len(applied.points) < 2:
         raise InputError(
-            "the profile leaves fewer than two points of this trip; choose another with --trip, or other rules"
+            "the profile leaves fewer than two points of this trip; choose another with --trip, or other "
+            "rules"
         )
     device = there.kept.device
     member = Participant(

@@ -1,4 +1,4 @@
-"""What a person is willing to share, in a file of her own: how large a crowd, how much blur, and which rules for places.
+"""What a person is willing to share, in a file of her own: her crowd, her blur, her rules for places.
 
 Home and work are found on her device, from her own points; nothing of that leaves it.
 """
@@ -141,14 +141,16 @@ class Profile(_Part):
                 )
             if place.kind is None and not place.says_something:
                 raise ValueError(
-                    f"nothing is said for the place '{place.name}'; write drop = true, a radius, a gap, or its kind"
+                    f"nothing is said for the place '{place.name}'; write drop = true, a radius, a gap, or "
+                    "its kind"
                 )
         for kind, rule in self.kinds.items():
             if not rule.says_something:
                 raise ValueError(f"kinds.{kind} says nothing; write drop = true, or a radius or gap")
             if kind not in _FOUND and not any(place.kind == kind for place in self.places):
                 raise ValueError(
-                    f"no place is of the kind '{kind}', and only {' and '.join(_FOUND)} are found automatically; "
+                    f"no place is of the kind '{kind}', and only {' and '.join(_FOUND)} are found "
+                    "automatically; "
                     "add [[places]]"
                 )
         return self
@@ -188,9 +190,15 @@ def _in_words(error: Any, entries: Mapping[str, Any]) -> str:
         "value_error": str(error.get("ctx", {}).get("error", error["msg"])),
     }.get(error["type"], error["msg"][:1].lower() + error["msg"][1:])
     if where and where[-1] == "radius" and error["type"] == "greater_than_equal":
-        said = f"a circle of less than {SMALLEST_RADIUS_M} m cannot hide a public cell of 100 m; choose a larger one"
+        said = (
+            f"a circle of less than {SMALLEST_RADIUS_M} m cannot hide a public cell of 100 m; choose a "
+            "larger one"
+        )
     if where and where[-1] == "gap" and error["type"] == "greater_than_equal":
-        said = f"an interval of less than {SMALLEST_GAP_MIN} min cannot hide a public slot of 5 min; choose a longer one"
+        said = (
+            f"an interval of less than {SMALLEST_GAP_MIN} min cannot hide a public slot of 5 min; choose a "
+            "longer one"
+        )
     return f"{'.'.join(map(str, where))}: {said}" if where else said
 
 
@@ -206,7 +214,7 @@ class Circle:
 
 @dataclass(frozen=True)
 class Fate:
-    """What happens to one point: the names of the rules for where it is, and its blur (None when it is left out)."""
+    """What happens to one point: the rules that it met, and its blur (None when it is left out)."""
 
     rules: tuple[str, ...]
     blur: Blur | None
@@ -257,7 +265,7 @@ class Applied:
 
 
 def apply(profile: Profile, points: Sequence[Point]) -> Applied:
-    """Blur each point, or leave it out; where rules meet, the strongest holds: drop, else the largest radius and gap."""
+    """Blur each point or leave it out; where rules meet, drop wins, then the largest radius and gap."""
     rules: list[tuple[Circle, Handling]] = []
     not_found: list[str] = []
     for kind in _FOUND:
@@ -309,8 +317,8 @@ def likeliest_place(
     Returns
     -------
     tuple of float or None
-        Latitude and longitude in degrees of the middle of what lies within 200 m of the busiest cell; None when no point
-        lies in these hours.
+        Latitude and longitude in degrees of the middle of what lies within 200 m of the busiest cell; None
+        when no point lies in these hours.
     """
     if not points:
         return None

@@ -1,4 +1,4 @@
-"""The count that answers a question, and how it follows from the places that are similar to the question's points."""
+"""The count that answers a question, from the places that are similar to the question's points."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

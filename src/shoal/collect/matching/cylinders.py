@@ -1,8 +1,8 @@
 """Uncertain points (user-centric.txt, Def. 2.2): a circle and an interval that hold the true place and time.
 
-Circles drawn again and again around one place would average out. A cylinder is therefore drawn from a device key and the
-public cell and slot that hold the point, so that all visits to one cell show the same circle. It contains the whole cell,
-so that it says no more than the cell does.
+Circles drawn again and again around one place would average out. A cylinder is therefore drawn from a device
+key and the public cell and slot that hold the point, so that all visits to one cell show the same circle. It
+contains the whole cell, so that it says no more than the cell does.
 """
 
 import hashlib
@@ -106,11 +106,13 @@ class Blur:
     def __post_init__(self) -> None:
         if not 0 < self.radius_m <= MAX_RADIUS_M or not 0 < self.gap_min <= MAX_GAP_MIN:
             raise MisuseError(
-                f"radius {self.radius_m} m, gap {self.gap_min} min: choose radii and gaps of 1 to {MAX_RADIUS_M}"
+                f"radius {self.radius_m} m, gap {self.gap_min} min: choose radii and gaps of 1 to "
+                f"{MAX_RADIUS_M}"
             )
         if self.cell_m < 1 or self.slot_min < 1 or self.gap_min <= self.slot_min:
             raise MisuseError(
-                f"a gap of {self.gap_min} min hides nothing of a slot of {self.slot_min} min; choose a longer gap"
+                f"a gap of {self.gap_min} min hides nothing of a slot of {self.slot_min} min; choose a "
+                "longer gap"
             )
 
 
@@ -133,7 +135,7 @@ def distances_from(lat1_deg: float, lon1_deg: float) -> Callable[[float, float],
 
 
 def cylinder_for(point: Point, blur: Blur, device_key: bytes, period: int) -> Cylinder:
-    """Draw the sticky cylinder of a point, uniform over the circles and intervals that hold its whole cell and slot.
+    """Draw the sticky cylinder of a point, uniform over those that hold its whole cell and slot.
 
     Parameters
     ----------
@@ -169,7 +171,10 @@ def cylinder_for(point: Point, blur: Blur, device_key: bytes, period: int) -> Cy
 
 
 def cylinder_as_printed(point: Point, radius_m: int, gap_min: int, chance: Chance) -> Cylinder:
-    """Draw a fresh cylinder around the point itself, as in the paper but uniform over the disc; for replication only."""
+    """Draw a fresh cylinder around the point itself, as the paper does but uniform over the disc.
+
+    For replication only.
+    """
     bearing, away_m = 2 * math.pi * chance.unit(), max(0.0, radius_m - _ROUNDING_M) * math.sqrt(chance.unit())
     lat_udeg, lon_udeg = _udeg(*_destination(point.lat_deg, point.lon_deg, away_m, bearing))
     start_min = max(0, math.floor(point.t_min) - chance.below(gap_min + 1))

@@ -1,7 +1,7 @@
-"""Fixed-size records: what the mix carries looks the same for everybody, whether query, piece of a release, or padding.
+"""Fixed-size records: queries, pieces of releases and padding all look the same in the mix.
 
-A record is a header of 4 bytes, 16 random bytes that name it, and 8 slots of 16 bytes. Each record has exactly one
-encoding; anything else is refused.
+A record is a header of 4 bytes, 16 random bytes that name it, and 8 slots of 16 bytes. Each record has
+exactly one encoding; anything else is refused.
 """
 
 import struct

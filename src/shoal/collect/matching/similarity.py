@@ -1,4 +1,4 @@
-"""When two sub-trajectories count as the same (user-centric.txt, Def. 2.5), and how often one occurs in a trajectory."""
+"""When two sub-trajectories count as the same, and how often one occurs (user-centric.txt, Def. 2.5)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ class Thresholds:
     theta_m, theta_min
         theta_L in meters and theta_T in minutes.
     literal
-        Whether to take condition 2.5(b) as printed, which calls identical intervals different; for replication only.
+        Whether to take condition 2.5(b) as printed, which calls identical intervals different; for
+        replication only.
 
     Raises
     ------
@@ -31,7 +32,8 @@ class Thresholds:
     def __post_init__(self) -> None:
         if not (0 <= self.theta_m < 1e8 and 0 <= self.theta_min < 1e9):
             raise MisuseError(
-                f"theta = {self.theta_m} m and {self.theta_min} min; give two finite numbers that are not negative, "
+                f"theta = {self.theta_m} m and {self.theta_min} min; give two finite numbers that are not "
+                "negative, "
                 "for example 1000 and 60"
             )
 
@@ -57,12 +59,12 @@ def alike(point: Cylinder, thresholds: Thresholds) -> Callable[[int, int, int, i
 
 
 def similar(a: Cylinder, b: Cylinder, thresholds: Thresholds) -> bool:
-    """Say whether two uncertain points are similar: at most theta_T apart, and their circles at most theta_L."""
+    """Say whether two uncertain points are at most theta_T apart, and their circles at most theta_L."""
     return alike(a, thresholds)(b.start_min, b.gap_min, b.lat_udeg, b.lon_udeg, b.radius_m)
 
 
 def occurrences(query_places: Sequence[Sequence[int]]) -> int:
-    """Count the sub-trajectories that are similar to a query: strictly ascending choices of one place from each list.
+    """Count the sub-trajectories similar to a query: ascending choices of one place from each list.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The sub-trajectories that are checked (user-centric.txt, Sec. 3.3.3), and whole fake trajectories to hide them."""
+"""The sub-trajectories that are checked (user-centric.txt, Sec. 3.3.3), and fakes that hide them."""
 
 import itertools
 import math
@@ -25,7 +25,8 @@ def count(n_points: int, longest: int) -> int:
 def extract(n_points: int, how_many: int, longest: int, chance: Chance) -> list[Places]:
     """Draw different sub-trajectories, uniform over all of 2 to ``longest`` points (Algorithm 1).
 
-    A size is drawn with weight C(n, size), then a set of that size; doubles are drawn again. All 2^n are never listed.
+    A size is drawn with weight C(n, size), then a set of that size; doubles are drawn again. All 2^n are
+    never listed.
 
     Parameters
     ----------
@@ -110,7 +111,8 @@ class Prior:
             )
         if not 0 <= self.first_min < self.last_min <= MAX_MINUTE:
             raise MisuseError(
-                f"a prior from minute {self.first_min} to {self.last_min}; the first must lie before the last, "
+                f"a prior from minute {self.first_min} to {self.last_min}; the first must lie before the "
+                "last, "
                 "and after 1970"
             )
 

@@ -1,4 +1,4 @@
-"""The points that a person keeps when some of her sub-trajectories turn out to be rare (user-centric.txt, Sec. 3.3.6)."""
+"""The points that a person keeps when some sub-trajectories are rare (user-centric.txt, Sec. 3.3.6)."""
 
 import heapq
 from collections.abc import Collection, Mapping
@@ -12,7 +12,7 @@ Reading = Literal["others", "self-included"]
 
 
 def needed(k: int, reading: Reading = "others") -> int:
-    """Return the phi that a sub-trajectory must reach: k, or k - 1 when its owner counts among the k (Sec. 5.1)."""
+    """Return the phi that is needed: k, or k - 1 when the owner counts among the k (Sec. 5.1)."""
     if k < 0:
         raise MisuseError(f"k = {k} is no crowd; choose k >= 1, or 0 to share without one")
     return k if reading == "others" else max(0, k - 1)
@@ -30,10 +30,10 @@ def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = "
     least
         A sub-trajectory with a smaller count is rare.
     how
-        "strict": every point of every rare one goes (Algorithm 2). "hitting-set": the least removal that leaves no rare
-        checked one whole (the example of Sec. 3.4); nothing is promised of what was not checked. "verified-only": only
-        the longest checked one that is common stays. Whoever shares it shares all its parts, so that everything in it
-        is promised.
+        "strict": every point of every rare one goes (Algorithm 2). "hitting-set": the least removal that
+        leaves no rare checked one whole (the example of Sec. 3.4); nothing is promised of what was not
+        checked. "verified-only": only the longest checked one that is common stays. Whoever shares it shares
+        all its parts, so that everything in it is promised.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = "
 
 
 def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = 20_000) -> frozenset[int]:
-    """Find a smallest set that meets each of these sets, best first; after ``budget`` steps a greedy one is good enough."""
+    """Find a smallest set that meets each of these sets, best first; after ``budget`` steps, a greedy one."""
     minimal = [one for one in set(sets) if not any(other < one for other in set(sets))]
     if not minimal:
         return frozenset()

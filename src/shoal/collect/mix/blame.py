@@ -1,7 +1,7 @@
-"""Who broke a run: an audit of the signed messages, and a replay of every member's part once the inner keys are gone.
+"""Who broke a run: an audit of the signed messages, and a replay once the inner keys are gone.
 
-No honest member is ever named: each rule names somebody only for a message that she signed, or for a part that does not
-replay from the secrets that she gave.
+No honest member is ever named: each rule names somebody only for a message that she signed, or for a part
+that does not replay from the secrets that she gave.
 """
 
 from collections.abc import Callable
@@ -35,8 +35,8 @@ class Findings:
     silent
         Members who did not answer, which may be the network's fault.
     disputed
-        Members of whom one says that the other's message is missing, and the other that it was sent. Nobody can tell
-        which is true.
+        Members of whom one says that the other's message is missing, and the other that it was sent. Nobody
+        can tell which is true.
     reason
         What happened, in words.
     """
@@ -141,7 +141,7 @@ def _early_openers(session: Session, slots: Slots, testimonies: Testimonies) -> 
 
 
 def _bad_messages(session: Session, slots: Slots) -> Findings | None:
-    """Members who sent a message that shows its own fault; only the earliest phase counts, since later ones build on it."""
+    """Members whose messages show their own faults; only the earliest phase counts."""
 
     def faults(read: Callable[[int], object]) -> frozenset[int]:
         found = set()
@@ -217,7 +217,7 @@ def _bad_replays(session: Session, slots: Slots, testimonies: Testimonies) -> Fi
 
 
 def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Findings:
-    """After a sound mix: members who did not answer, who lacked a message, and who stopped the run for nothing."""
+    """After a sound mix: members who did not answer, lacked a message, or stopped the run for nothing."""
     votes = {
         member: Vote.decode(slots[Kind.VOTE, member].body)
         for member in range(session.n)
@@ -255,7 +255,7 @@ def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Fin
 
 
 def _uncalled(given: Confession, member: int, votes: dict[int, Vote]) -> bool:
-    """Whether she confesses without a vote of her own, and without having seen a NO-GO or another confession."""
+    """Whether she confesses though she neither voted nor saw a NO-GO or another confession."""
     seen = given.attestation
     may_have_cause = any(
         kind is Kind.BLAME or (kind is Kind.VOTE and not (m in votes and votes[m].go)) for kind, m in seen

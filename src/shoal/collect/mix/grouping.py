@@ -1,6 +1,7 @@
 """Random groups that nobody chose (user-centric.txt, Sec. 3.3.1): a frozen roster, commit, reveal, shuffle.
 
-Everybody commits before anybody reveals, so that neither the server nor the last to speak can pick the outcome.
+Everybody commits before anybody reveals, so that neither the server nor the last to speak can pick the
+outcome.
 """
 
 import hashlib
@@ -119,7 +120,7 @@ class Lottery:
         return shared_seed(self.roster, self.reveals) if len(self.reveals) == len(self.identities) else None
 
     def without_silent(self) -> "Lottery":
-        """Return the next attempt, without those who did not commit or reveal in time; raise PeerError after the second."""
+        """Return the next attempt, without those who kept silent; raise PeerError after the second."""
         if self.restarts >= MOST_RESTARTS:
             raise PeerError("too-late", "the lottery has started again twice already; this round is over")
         heard = self.reveals if len(self.commits) == len(self.identities) else self.commits

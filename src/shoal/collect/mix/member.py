@@ -1,9 +1,9 @@
 """A member of a group in one mix run, as a state machine: bytes and the time in, bytes and events out.
 
-The members commit to their keys and show them, commit to their ciphertexts and show them; then each in turn strips,
-re-masks and permutes, and all vote. When all vote GO over one transcript, they give their inner keys and the records
-open. Otherwise each erases her inner key first and then shows everything else, so that a replay finds the culprit.
-No honest member ever gives both. ``member_states`` holds the transitions.
+The members commit to their keys and show them, commit to their ciphertexts and show them; then each in turn
+strips, re-masks and permutes, and all vote. When all vote GO over one transcript, they give their inner keys
+and the records open. Otherwise each erases her inner key first and then shows everything else, so that a
+replay finds the culprit. No honest member ever gives both. ``member_states`` holds the transitions.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a member of a mix run may do: from a state and an event to an action and the next state.
+"""What a member of a mix run may do: (state, event) -> (action, next state).
 
 Each state but the first and the last two is named after the messages that a member waits for in it.
 """

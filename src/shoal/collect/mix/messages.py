@@ -1,4 +1,4 @@
-"""What the messages of a mix run say: one type and one fixed binary encoding for each kind, with strict lengths."""
+"""What the messages of a mix run say: for each kind one type and one binary encoding of strict length."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The messages that a member has received and sent: one for each place, and proofs against whoever sent two."""
+"""The messages that a member has received and sent: one for each place, and proof against who sent two."""
 
 from collections.abc import Collection
 
@@ -10,7 +10,10 @@ from shoal.collect.mix.transcript import Slots
 
 
 class Received:
-    """One member's view of the run; ``conflicts`` holds a second message of each sender who signed two for one place."""
+    """One member's view of the run.
+
+    ``conflicts`` holds a second message of each sender who signed two for one place.
+    """
 
     def __init__(self, session: Session, me: int) -> None:
         self._session, self._me = session, me

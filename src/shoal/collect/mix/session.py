@@ -1,7 +1,7 @@
 """A mix run, and its messages as frames: named kinds, signed by their sender, with strict lengths.
 
-A signature covers the digest of everything before it. A digest with its signature is therefore enough to prove what
-somebody sent: members compare these to find out who told different things to different people.
+A signature covers the digest of everything before it. A digest with its signature is therefore enough to
+prove what somebody sent: members compare these to find out who told different things to different people.
 """
 
 import hashlib
@@ -102,7 +102,7 @@ class Session:
         return self.name + bytes((member,))
 
     def frame_limit(self) -> int:
-        """Return the length of the longest message of this session, so that longer ones can be refused unread."""
+        """Return the length of the longest message; longer ones can be refused unread."""
         size = self.n * self.n_records
         proofs = 2 * largest_proof(self.group, size) if self.proven else 0
         return (

@@ -1,4 +1,4 @@
-"""What a mix run's public messages mean: members during the run and the audit after it check them in the same way."""
+"""What a mix run's public messages mean, to the members during the run and to the audit after it."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ def commitment(session: Session, sender: int, body: bytes) -> bytes:
 
 
 def read_key(session: Session, commit: Signed, shown: Signed) -> Key:
-    """Read a member's keys; raise PeerError unless she committed to them and proves that she knows their secrets."""
+    """Read a member's keys; raise PeerError unless she committed to them and knows their secrets."""
     _require_commitment(session, commit, shown)
     key = Key.decode(session, shown.body)
     require_key_proof(session.group, key.share, key.proof, session.context(shown.sender))
@@ -49,7 +49,8 @@ def read_input(session: Session, commit: Signed, shown: Signed) -> tuple[Ciphert
 def read_hop(session: Session, shares: Sequence[mpz], before: Sequence[Ciphertext], shown: Signed) -> Hop:
     """Read what a mixer made of the list ``before``.
 
-    Raises PeerError unless she proves that she stripped it and, in sessions that ask for it, that she shuffled it.
+    Raises PeerError unless she proves that she stripped it and, in sessions that ask for it, that she
+    shuffled it.
     """
     hop = Hop.decode(session, shown.body, last=shown.sender == session.n - 1)
     group, context = session.group, session.context(shown.sender)

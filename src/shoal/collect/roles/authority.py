@@ -1,7 +1,7 @@
-"""The legal authority (user-centric.txt, Sec. 3.3.7): it knows who owns which identifier, and never sees a trajectory.
+"""The legal authority: it knows who owns which identifier, and sees no trajectory (Sec. 3.3.7).
 
-Anyone could claim any identifier. So each release carries a key of its own, the collector signs which identifier
-belongs to which key, and a claim is signed with that key.
+Anyone could claim any identifier. So each release carries a key of its own, the collector signs which
+identifier belongs to which key, and a claim is signed with that key.
 """
 
 import itertools

@@ -1,8 +1,8 @@
 """The collector: it answers how many people share a sub-trajectory, and stores releases.
 
-It learns what is asked, and not by whom. Answers are signed and capped. They come from the state at the end of the
-day before, so that nobody can watch the count move when a neighbor sends. Several collectors with one database can be
-asked, and must agree.
+It learns what is asked, and not by whom. Answers are signed and capped. They come from the state at the end
+of the day before, so that nobody can watch the count move when a neighbor sends. Several collectors with one
+database can be asked, and must agree.
 """
 
 import hashlib
@@ -70,8 +70,8 @@ class Collector:
     quota
         How many questions one member may submit in a day.
     least_utility
-        A release with less utility (Eq. 1) is not taken. Its original length is unknown here, so all of it counts as
-        kept.
+        A release with less utility (Eq. 1) is not taken. Its original length is unknown here, so all of it
+        counts as kept.
     count_bootstrap
         Whether records of nobody count, too.
     by_occurrence
@@ -161,7 +161,7 @@ class Collector:
         return names, self._each(records, keep)
 
     def _each(self, records: Sequence[bytes], keep: Callable[[Release], None]) -> int:
-        """Keep the releases among these records; returns how many records were not part of one that can be kept."""
+        """Keep the releases among these records; returns how many records were not part of one."""
         releases, bad = decode_releases(records)
         for one in releases:
             if utility_of(one.points, len(one.points)) >= self.least_utility:
@@ -184,7 +184,7 @@ def read_answer(collector_key: bytes, record: bytes, answer: bytes) -> Answer:
 
 
 def agreed(answers: Sequence[Answer]) -> Answer:
-    """Return the one answer of all collectors; raise PeerError when they differ, since then one of them lies."""
+    """Return the one answer of all collectors; raise PeerError when they differ, so that one of them lies."""
     if not answers or len(set(answers)) != 1:
         raise PeerError("bad-answer", "collectors that do not agree; send nothing to any of them")
     return answers[0]

@@ -1,4 +1,4 @@
-"""What a person is told before she consents: what is promised to her, and what stays open whatever she sets."""
+"""What a person is told before she consents: the promise, and what stays open whatever she sets."""
 
 from typing import Final
 
@@ -7,25 +7,33 @@ import numpy as np
 from shoal.collect.matching.trimming import Trimming
 
 OPEN: Final = (
-    "Your questions show your blurred points to the other members of your group and to the collector before anything is"
+    "Your questions show your blurred points to the other members of your group and to the collector before "
+    "anything is"
     " trimmed. They hide which honest member was there, not that somebody was.",
-    "Your questions repeat exactly the same circles and intervals. They can be linked with each other, and with what "
+    "Your questions repeat exactly the same circles and intervals. They can be linked with each other, and "
+    "with what "
     "you release.",
-    "Everything you release bears the same tag, because people are counted and not records. The collector, and whoever "
+    "Everything you release bears the same tag, because people are counted and not records. The collector, "
+    "and whoever "
     "is in a group with you more than once, can link your releases with each other.",
-    "A place that you leave out leaves a hole. Whoever sees enough of your releases can tell that the hole hides "
+    "A place that you leave out leaves a hole. Whoever sees enough of your releases can tell that the hole "
+    "hides "
     "something.",
     "Somebody who joins under many names can fill a group, or count as a crowd. Nothing here prevents that.",
-    "The authority and the collector together can find out which releases are yours: that is what the authority is for.",
+    "The authority and the collector together can find out which releases are yours: that is what the "
+    "authority is for.",
     "Nothing in this protocol can take back what has been released.",
 )
 
 _PROMISES: Final[dict[Trimming, str]] = {
-    "hitting-set": "At least {k} other people shared, the day before, every part of your release that was asked about. "
+    "hitting-set": "At least {k} other people shared, the day before, every part of your release that was "
+    "asked about. "
     "Nothing is promised about parts that were not asked about.",
-    "strict": "Every point of every part that was asked about and that fewer than {k} other people shared is taken out. "
+    "strict": "Every point of every part that was asked about and that fewer than {k} other people shared "
+    "is taken out. "
     "Nothing is promised about parts that were not asked about.",
-    "verified-only": "You release one part that was asked about: the longest that at least {k} other people shared the "
+    "verified-only": "You release one part that was asked about: the longest that at least {k} other people "
+    "shared the "
     "day before.",
 }
 
@@ -68,7 +76,9 @@ def bootstrapping(until_day: int, k: int) -> str:
         else ""
     )
     return (
-        "The collector is in its bootstrapping phase. It keeps what you release as a record of nobody, without an "
-        "identifier and without your tag: the record counts in nobody's crowd, you cannot claim it, and it is deleted "
+        "The collector is in its bootstrapping phase. It keeps what you release as a record of nobody, "
+        "without an "
+        "identifier and without your tag: the record counts in nobody's crowd, you cannot claim it, and it "
+        "is deleted "
         f"on {date_of(until_day)}.{crowd}"
     )

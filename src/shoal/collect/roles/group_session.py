@@ -1,4 +1,4 @@
-"""A member's session with her group: two mix runs over sealed letters, and between them the answers to all questions.
+"""A member's session with her group: two mix runs over sealed letters, and the questions between them.
 
 ``group_session_states`` holds the transitions.
 """
@@ -34,8 +34,8 @@ _LIE: Final = "collectors do not agree over the same state, so one of them lies;
 class GroupSession:
     """One member's session.
 
-    Replies and the time go in, requests gather in ``outbox``. When ``stage`` is MIXED, ``records`` holds what the group
-    releases.
+    Replies and the time go in, requests gather in ``outbox``. When ``stage`` is MIXED, ``records`` holds what
+    the group releases.
 
     Parameters
     ----------
@@ -116,11 +116,11 @@ class GroupSession:
         self._step(Event.ANSWERS, call, answers)
 
     def refused(self, questions: bytes) -> None:
-        """Note that the collector takes no more questions of hers today; the next member is asked to bring the slice."""
+        """Ask the next member to bring the slice: the collector takes no more questions of hers today."""
         self._step(Event.QUOTA, questions)
 
     def slice_of(self, number: int) -> list[bytes]:
-        """Return the questions that a member brings to the collector; slices are disjoint, in canonical order."""
+        """Return the questions that a member brings to the collector; slices are disjoint and in order."""
         n = len(self.group.identities)
         return [
             record for place, record in enumerate(self.records) if place * n // len(self.records) == number
@@ -259,7 +259,7 @@ class GroupSession:
         self._tell_all(bytes((self._number_of(questions),)))
 
     def _hear(self, text: bytes) -> None:
-        """Another member's slice; an empty one is a refusal, and calls for the next member. A bad one is not heard.
+        """Another member's slice: an empty one calls for the next member, and a bad one is not heard.
 
         Raises PeerError when it shows that collectors contradict each other.
         """
@@ -276,7 +276,7 @@ class GroupSession:
             self._learn(number[0], said)
 
     def _checked(self, number: int, said: list[bytes]) -> list[list[Answer]]:
-        """What the collectors answered so far to each question of a slice; raises PeerError unless from one state."""
+        """The answers so far to each question of a slice; raises PeerError unless all are from one state."""
         records, read = self.slice_of(number), list[list[Answer]]()
         for key, answers in zip(self._keys, said, strict=False):
             if not len(answers) == len(records) * ANSWER_BYTES > 0:

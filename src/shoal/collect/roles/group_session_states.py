@@ -1,4 +1,4 @@
-"""What a member's session with her group may do: from a state and an event to an action and the next state."""
+"""What a member's session with her group may do: (state, event) -> (action, next state)."""
 
 from enum import StrEnum
 from typing import Final

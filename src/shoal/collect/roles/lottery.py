@@ -1,6 +1,7 @@
-"""A member's part in a round until she knows her group: join the roster, commit, reveal, and compute the groups herself.
+"""A member's part in a round until she knows her group.
 
-``lottery_states`` holds the transitions.
+She joins the roster, commits, reveals, and computes the groups herself. ``lottery_states`` holds the
+transitions.
 """
 
 from collections.abc import Callable, Mapping
@@ -140,7 +141,8 @@ class LotteryPart:
         if view.terms != self._terms:
             raise PeerError(
                 "bad-answer",
-                "the terms of this round differ from those you accepted; run the same command again to see them",
+                "the terms of this round differ from those you accepted; run the same command again to see "
+                "them",
             )
         calls: list[Call] = []
         for event in self._events(view):

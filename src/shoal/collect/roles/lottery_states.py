@@ -1,4 +1,4 @@
-"""What a member may do in the lottery that draws the groups: from a state and an event to an action and the next state."""
+"""What a member may do in the lottery that draws the groups: (state, event) -> (action, next state)."""
 
 from enum import StrEnum
 from typing import Final

@@ -1,4 +1,4 @@
-"""What a person's device does for her in a round: blur, ask, take herself off the counts, draft what is released."""
+"""What a person's device does for her in a round: blur, ask, correct the counts, draft a release."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -168,8 +168,8 @@ def phi_of(
 ) -> dict[Places, int]:
     """Step 7: count the other people who share each of her own sub-trajectories.
 
-    She knows what she released and takes herself off the count, so that no question has to say whose it is. A question
-    without an answer counts as 0.
+    She knows what she released and takes herself off the count, so that no question has to say whose it is. A
+    question without an answer counts as 0.
 
     Parameters
     ----------

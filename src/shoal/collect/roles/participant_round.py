@@ -1,8 +1,8 @@
 """A device's way through one round, as a state machine: replies and the time in, requests out.
 
-The lottery, the questions' mix, asking, trimming, the releases' mix, storing, claiming: ``participant_round_states``
-holds the transitions. The state can be kept and resumed, and every request may be sent again, since the servers take
-the same for the same.
+The lottery, the questions' mix, asking, trimming, the releases' mix, storing, claiming:
+``participant_round_states`` holds the transitions. The state can be kept and resumed, and every request may
+be sent again, since the servers take the same for the same.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,8 @@ from shoal.collect.roles.terms import OtherCollector, Terms
 from shoal.collect.roles.wire import DAY_S, LIFETIME_S, snapshot_day
 
 _STORE_LIMITS: Final = 2  # phases that the others have to bring the same releases
-# refusals in the lottery: the roster was frozen, or the phase was over, and the next view says what became of us
+# refusals in the lottery: the roster was frozen, or the phase was over, and the next view says what became of
+# us
 _PASSED: Final = ("too-late", "bad-frame", "unknown-member")
 
 Kind = Literal["shared", "nothing-left", "alone", "failed"]
@@ -117,7 +118,7 @@ class Ending:
 
 
 class ParticipantRound:
-    """One person in one round: ``next_call`` says what to send, ``replied`` takes what came back, until ``ending``.
+    """One person in one round: send ``next_call``, give its reply to ``replied``, until ``ending``.
 
     Parameters
     ----------
@@ -382,7 +383,8 @@ class ParticipantRound:
         self._draft = draft(member, self.points, self._kept, self._chance, of_nobody=of_nobody)
         release = None if self._draft is None else self._draft.release
         if release is not None and not of_nobody:
-            # others may have it stored from now on, whatever she hears: her own count must not exceed the truth
+            # others may have it stored from now on, whatever she hears: her own count must not exceed the
+            # truth
             self.device.sent.append((release.points, int((self._now_s - SKEW_S) // DAY_S)))
         session.release(encode_release(release, self.terms.n_pieces, self._chance), self._now_s)
 

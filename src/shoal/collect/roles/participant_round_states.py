@@ -1,4 +1,4 @@
-"""What a device does in one round: from a state and an event to an action and the next state."""
+"""What a device does in one round: (state, event) -> (action, next state)."""
 
 from enum import StrEnum
 from typing import Final
@@ -68,6 +68,8 @@ _ACTIVE: Final = (
 )
 _IN_GROUP: Final = (State.QUESTIONS, State.ASKING, State.RELEASES)
 _AFTER_QUESTIONS: Final = (State.ASKING, State.RELEASES)
+_FINAL: Final = (State.SHARED, State.NOTHING_LEFT, State.NO_GROUP, State.FAILED)
+_AFTER_RELEASES: Final = (State.STORING, State.CLAIMING, *_FINAL)
 
 _ROWS: dict[tuple[State, Event], Step[State, Action] | Ignored] = {
     (State.LOTTERY, Event.VIEW): Step(Action.FOLLOW, State.LOTTERY),
@@ -75,11 +77,11 @@ _ROWS: dict[tuple[State, Event], Step[State, Action] | Ignored] = {
     (State.LOTTERY, Event.GROUPED): Step(Action.ENTER, State.QUESTIONS),
     (State.LOTTERY, Event.NO_GROUP): Step(Action.END, State.NO_GROUP),
     **{(s, Event.LETTERS): Step(Action.READ, s) for s in _IN_GROUP},
-    **{(s, Event.SENT): IGNORED for s in (*_IN_GROUP, State.STORING)},
+    **{(s, Event.SENT): IGNORED for s in (*_IN_GROUP, *_AFTER_RELEASES)},
     **{(s, Event.ANSWERS): Step(Action.TAKE_ANSWERS, s) for s in _AFTER_QUESTIONS},
     **{(s, Event.QUOTA): Step(Action.STAND_BACK, s) for s in _AFTER_QUESTIONS},
-    # replies to questions that others have brought meanwhile
-    **{(State.STORING, e): IGNORED for e in (Event.ANSWERS, Event.QUOTA)},
+    # slow replies to questions that others have brought meanwhile
+    **{(s, e): IGNORED for s in _AFTER_RELEASES for e in (Event.ANSWERS, Event.QUOTA)},
     (State.QUESTIONS, Event.OPENED): Step(None, State.ASKING),
     (State.ASKING, Event.ANSWERED): Step(Action.TRIM, State.RELEASES),
     (State.RELEASES, Event.OPENED): Step(Action.STORE, State.STORING),
@@ -92,9 +94,4 @@ _ROWS: dict[tuple[State, Event], Step[State, Action] | Ignored] = {
     **{(s, e): Step(Action.END, State.FAILED) for s in _ACTIVE for e in (Event.REFUSED, Event.FAULT)},
 }
 
-TABLE: Final = Table(
-    "a participant's round",
-    State.LOTTERY,
-    _ROWS,
-    frozenset({State.SHARED, State.NOTHING_LEFT, State.NO_GROUP, State.FAILED}),
-)
+TABLE: Final = Table("a participant's round", State.LOTTERY, _ROWS, frozenset(_FINAL))

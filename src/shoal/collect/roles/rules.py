@@ -17,7 +17,8 @@ class Rules:
     group_size
         How many people meet in a group; one group may have one more.
     n_real, n_fake
-        How many real and fake sub-trajectories each member asks about. Fakes fill up what is missing of the real ones.
+        How many real and fake sub-trajectories each member asks about. Fakes fill up what is missing of the
+        real ones.
     longest
         The most points of a sub-trajectory.
     n_pieces
@@ -47,7 +48,7 @@ class Rules:
     bootstrap_until: int | None = None
 
     def until(self, day: int) -> int | None:
-        """Return when the records of nobody that are released on this day are deleted; None for somebody's records."""
+        """Return the day on which records of nobody are deleted that are released on this day, else None."""
         return None if self.bootstrap_until is None or day >= self.bootstrap_until else self.bootstrap_until
 
 

@@ -43,8 +43,8 @@ class Terms(BaseModel):
     phase_limit_s
         How long a phase may take, in seconds.
     bootstrap_until
-        The day since 1970 on which what is released is deleted, as a record of nobody. None after the bootstrapping
-        phase.
+        The day since 1970 on which what is released is deleted, as a record of nobody. None after the
+        bootstrapping phase.
     witnesses
         Further collectors whose answers have to be the same.
     """
@@ -98,7 +98,7 @@ class Terms(BaseModel):
         return self._largest.frame_limit() + 1 + OVERHEAD_BYTES
 
     def joined_by(self, round_name: bytes) -> bytes:
-        """Return what a member signs to join a round; whoever was shown other terms has signed something else."""
+        """Return what a member signs to join a round; other terms lead to another text."""
         terms = hashlib.blake2b(self.model_dump_json().encode(), digest_size=32, person=b"shoal terms")
         return round_name + terms.digest()
 
@@ -155,7 +155,7 @@ class PublicPlaces(BaseModel):
         return self
 
     def until(self, now_s: float) -> "PublicPlaces":
-        """Move the span so that it ends now; fakes that end when a server was started are older than all real trips."""
+        """Move the span so that it ends now; otherwise fakes would soon be older than all real trips."""
         last_min = max(int(now_s // 60), self.last_min - self.first_min)
         return self.model_copy(
             update={"first_min": last_min - (self.last_min - self.first_min), "last_min": last_min}

@@ -45,7 +45,7 @@ def unpack(batch: bytes) -> list[tuple[int, bytes]]:
 
 
 def bundles(letters: Sequence[bytes]) -> list[bytes]:
-    """Pack letters in order into bodies of requests, each letter with its length before it; one body unless they are long."""
+    """Pack letters in order into as few bodies of requests as fit, each letter after its length."""
     bodies = [b""]
     for letter in letters:
         if bodies[-1] and len(bodies[-1]) + 4 + len(letter) > BODY_BYTES:

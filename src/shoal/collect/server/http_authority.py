@@ -1,4 +1,4 @@
-"""The authority's web application: it takes sealed claims and confirms each one, and never sees a trajectory."""
+"""The authority's web application: it takes and confirms sealed claims, and never sees a trajectory."""
 
 import time
 from collections.abc import Callable
@@ -45,7 +45,10 @@ class ClaimBook:
         }
 
     def take(self, sealed: bytes) -> dict[str, str]:
-        """Keep a claim and confirm it; the same again has no effect. Raises PeerError for a claim that does not hold."""
+        """Keep a claim and confirm it; the same again has no effect.
+
+        Raises PeerError for a claim that does not hold.
+        """
         identifier, user = self._authority.read(sealed)
         with self._db.transaction():
             self._db.change("INSERT INTO claim VALUES (?, ?) ON CONFLICT DO NOTHING", (identifier, user))

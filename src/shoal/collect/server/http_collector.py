@@ -40,7 +40,7 @@ def collector_application(
     clock: Callable[[], float] = time.time,
     quiet: bool = False,
 ) -> FastAPI:
-    """Put the collector behind its addresses; all state is in the database, so that it may stop at any moment.
+    """Put the collector behind its addresses; all state is in the database, so it may stop at any moment.
 
     Parameters
     ----------

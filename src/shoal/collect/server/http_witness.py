@@ -1,8 +1,8 @@
 """A witness: a further collector over the same database, with a key of its own.
 
-It answers only what the first collector has answered, and members compare the answers of all. They find out a collector
-that answers something other than its database holds, unless the witness tells the same lie. No witness sees what is
-false in the database itself.
+It answers only what the first collector has answered, and members compare the answers of all. They find out a
+collector that answers something other than its database holds, unless the witness tells the same lie. No
+witness sees what is false in the database itself.
 """
 
 import time
@@ -40,7 +40,10 @@ class Witness:
         self._signing_seed = signing_seed
 
     def ask(self, identity: bytes, session: bytes, body: bytes, snapshot: int) -> bytes:
-        """Answer from the state before the day ``snapshot``; raise PeerError for what the collector has not answered from it."""
+        """Answer from the state before the day ``snapshot``.
+
+        Raises PeerError for what the collector has not answered from that state.
+        """
         self._groups.membership(identity, session)
         records = split_records(body)
         charged = "SELECT 1 FROM quota WHERE identity = ? AND day = ? AND batch = ?"

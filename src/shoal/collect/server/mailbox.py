@@ -57,7 +57,7 @@ class Mailbox:
             return sum(self._keep(*letter, now_s) for letter in letters)
 
     def _addressed(self, identity: bytes, letter: bytes) -> tuple[bytes, int, int, int, bytes]:
-        """Session, sender, receiver, number and the receiver's identity; raises PeerError for what may not be sent."""
+        """Session, sender, receiver, number and receiver's identity; raises PeerError if it may not go."""
         session, sender, receiver, number = address(letter)
         place, members = self._groups.membership(identity, session)
         longest = self._groups.terms_of(session).letter_bytes
@@ -88,7 +88,7 @@ class Mailbox:
         return row is None
 
     def fetch(self, identity: bytes, after: int) -> bytes:
-        """Return letters that came after one, each with its number in the mailbox and its length; forget those before."""
+        """Return the letters after a number, each with its own number and its length; forget those before."""
         if self._db.row(
             "SELECT 1 FROM letter WHERE owner = ? AND id <= ? AND body IS NOT NULL LIMIT 1", (identity, after)
         ):
@@ -146,8 +146,8 @@ class Mailbox:
         Returns
         -------
         dict
-            As JSON: whether they are stored, how many members have brought them and how many are needed, and what has
-            become of each release.
+            As JSON: whether they are stored, how many members have brought them and how many are needed, and
+            what has become of each release.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What a round on the server may do: from a phase and an event to an action and the next phase.
+"""What a round on the server may do: (phase, event) -> (action, next phase).
 
 The phases stand in the database and in what the server says of a round.
 """

@@ -1,7 +1,7 @@
 """Rounds on the server's side: a signed roster that freezes, commit and reveal, groups.
 
-All state is in the database, and ``round_states`` holds the transitions. Nothing happens in the background: whoever
-asks next moves a round on when its time has come, so that a server may stop and start in any phase.
+All state is in the database, and ``round_states`` holds the transitions. Nothing happens in the background:
+whoever asks next moves a round on when its time has come, so that a server may stop and start in any phase.
 """
 
 import json
@@ -83,7 +83,7 @@ class Rounds:
             return self._view(name)
 
     def join(self, name: bytes, identity: bytes, signed: bytes, now_s: float) -> dict[str, Any]:
-        """Put somebody on the roster, with her signature of the round's name and terms; raise PeerError otherwise."""
+        """Put somebody on the roster who has signed the round's name and terms; raise PeerError otherwise."""
         with self._db.transaction():
             phase = self._moved_on(name, now_s)
             require_signature(identity, b"join", self._terms_of_round(name).joined_by(name), signed)
@@ -108,7 +108,8 @@ class Rounds:
         with self._db.transaction():
             phase = self._moved_on(name, now_s)
             row = self._db.row(
-                f"SELECT {column}, dropped FROM ticket WHERE round = ? AND identity = ?",  # noqa: S608  (a column of ours)
+                # one of two columns of ours
+                f"SELECT {column}, dropped FROM ticket WHERE round = ? AND identity = ?",  # noqa: S608
                 (self._number(name), identity),
             )
             if row is None or row[1]:
@@ -268,7 +269,8 @@ class Rounds:
     def _lottery(self, name: bytes) -> Lottery:
         number, restarts = self._db.rows("SELECT id, restarts FROM round WHERE name = ?", (name,))[0]
         tickets = self._db.rows(
-            "SELECT identity, committed, revealed FROM ticket WHERE dropped = 0 AND round = ? ORDER BY identity",
+            "SELECT identity, committed, revealed FROM ticket WHERE round = ? AND dropped = 0 ORDER BY "
+            "identity",
             (number,),
         )
         commits = {bytes(who): bytes(said) for who, said, _ in tickets if said is not None}

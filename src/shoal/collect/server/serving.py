@@ -17,7 +17,7 @@ _HEAD_LIMIT_S: Final = 30.0
 
 
 class Punctual(H11Protocol):
-    """Closes a connection when the head of a request is late, so that a thousand idle ones shut nobody out."""
+    """Closes a connection when the head of a request is late, so that idle ones shut nobody out."""
 
     _late: asyncio.TimerHandle | None = None
 

@@ -1,7 +1,7 @@
-"""The paper's experiment (user-centric.txt, Sec. 5): how much people would share, with real cryptography or without.
+"""The paper's experiment: how much people would share (user-centric.txt, Sec. 5).
 
-Without it, every question goes straight to what is stored: the counts are the same, at any scale, and the cost of the
-protocol does not show.
+It runs with real cryptography or without. Without it, every question goes straight to what is stored: the
+counts are the same, at any scale, and the cost of the protocol does not show.
 """
 
 import itertools
@@ -127,7 +127,8 @@ def trips_of(
     max_gap_s
         A longer pause ends a trip, in seconds.
     n_points
-        How many samples to keep of each trip, on average: 6.4 keeps 7 of two trips in five, and 6 of the others.
+        How many samples to keep of each trip, on average: 6.4 keeps 7 of two trips in five, and 6 of the
+        others.
     fold_dates
         Whether only the time of day counts.
 
@@ -174,9 +175,10 @@ def _points_of_trips(n_points: float) -> Iterator[int]:
 
 
 def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run | None = None) -> Result:
-    """Simulate without cryptography: bootstrappers share everything, the others in random order what is common (Sec. 5.1).
+    """Simulate without cryptography (Sec. 5.1).
 
-    Radii are drawn up to 1 km and gaps up to 60 min, anew for each point, as in the paper.
+    Bootstrappers share everything; the others share, in random order, what is common. Radii are drawn up to 1
+    km and gaps up to 60 min, anew for each point, as in the paper.
     """
     run = run or Run()
     _require_others(len(people), setting.bootstrap)
@@ -216,7 +218,7 @@ def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run
 
 
 class _Stored:
-    """What people have submitted so far, in memory; all records are looked at, as folded dates leave an index little to do."""
+    """What people have submitted so far, without an index, to which folded dates leave little to do."""
 
     def __init__(self) -> None:
         self._points = _cylinders([])
@@ -279,9 +281,10 @@ def _cylinders(points: Sequence[Cylinder]) -> Cylinders:
 def simulate_with_cryptography(
     people: Sequence[Trips], setting: Setting, chance: Chance, rules: Rules
 ) -> tuple[Result, dict[str, Any]]:
-    """Simulate the whole protocol with one trip of each person: bootstrappers as volunteers, then one round of the others.
+    """Simulate the whole protocol with one trip of each person.
 
-    What the default trimming leaves is released; a sub-trajectory counts as submitted when all its points are released.
+    Bootstrappers are volunteers; all others take part in one round. What the default trimming leaves is
+    released; a sub-trajectory counts as submitted when all its points are released.
 
     Returns
     -------
@@ -294,8 +297,10 @@ def simulate_with_cryptography(
     trips = [max(trips, key=len) for trips in people if trips]
     if len(trips) < setting.bootstrap + rules.group_size:
         raise MisuseError(
-            f"{len(trips)} of {len(people)} participants have a trip of two points or more; {setting.bootstrap} "
-            f"bootstrappers and a group of {rules.group_size} need more: allow longer pauses, or take more participants"
+            f"{len(trips)} of {len(people)} participants have a trip of two points or more; "
+            f"{setting.bootstrap} "
+            f"bootstrappers and a group of {rules.group_size} need more: allow longer pauses, or take more "
+            "participants"
         )
     order = chance.permutation(len(trips))
     with PhiStore(draw_bytes=chance.take) as store:
@@ -366,7 +371,7 @@ def _release(number: int, tag: bytes, points: tuple[Cylinder, ...]) -> Release:
 
 
 def _prior(trips: Sequence[Sequence[Point]]) -> Prior:
-    """A stand-in for public knowledge: the cells of about a kilometer that anybody visits, and the span of all times."""
+    """A stand-in for public knowledge: the visited cells of about a kilometer, and the span of all times."""
     cells: dict[tuple[float, float], int] = {}
     for point in itertools.chain.from_iterable(trips):
         cell = (round(point.lat_deg, 2), round(point.lon_deg, 2))

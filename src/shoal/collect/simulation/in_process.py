@@ -33,8 +33,8 @@ class Shared:
     identifier
         Where her release lies; None when nothing was stored for her.
     unanswered
-        Questions that nobody brought her an answer to. They count as 0, so that nothing is shared for want of an
-        answer.
+        Questions that nobody brought her an answer to. They count as 0, so that nothing is shared for want of
+        an answer.
     """
 
     phi: Mapping[Places, int]
@@ -178,8 +178,8 @@ def form_groups(
 ) -> tuple[list[tuple[bytes, ...]], tuple[bytes, ...], int]:
     """Step 1: everybody commits, everybody reveals, everybody computes the same groups.
 
-    Whoever is not heard in time is left out and the rest start again, at most twice; then everybody waits for the next
-    round.
+    Whoever is not heard in time is left out and the rest start again, at most twice; then everybody waits for
+    the next round.
 
     Returns
     -------
@@ -245,7 +245,7 @@ def submit(
     day: int,
     network: Network,
 ) -> list[dict[bytes, Answer]]:
-    """Step 6: each member submits her slice and tells the others; the next member helps those who did not hear.
+    """Step 6: each member submits her slice and tells the others; the next one helps who did not hear.
 
     Returns
     -------

@@ -1,6 +1,7 @@
-"""What carries messages inside one process: perfectly, unless a subclass loses, copies, delays or damages them.
+"""What carries messages inside one process.
 
-Time is a number that the network counts; nothing waits.
+It is perfect, unless a subclass loses, copies, delays or damages messages. Time is a number that the network
+counts; nothing waits.
 """
 
 import heapq
@@ -27,7 +28,7 @@ class Network:
         self.now_s, self.limit_s = 0.0, limit_s
 
     def copies(self, sender: bytes, receiver: bytes, text: bytes) -> Sequence[tuple[float, bytes]]:
-        """Return what arrives of one message: delay in seconds and bytes of each copy, none for a lost message."""
+        """Return what arrives of one message: delay in seconds and bytes of each copy."""
         del sender, receiver
         return [(0.0, text)]
 
@@ -37,7 +38,7 @@ class Network:
         return True
 
     def arrivals(self, sender: bytes, receiver: bytes, text: bytes) -> int:
-        """Count the copies of a signed message that come in time and undamaged (a damaged one fails its signature)."""
+        """Count the copies of a signed message that come in time and undamaged."""
         if not (self.alive(sender) and self.alive(receiver)):
             return 0
         return sum(
@@ -51,8 +52,8 @@ class Network:
         Returns
         -------
         list
-            Each member's outcome; None for one that vanished. The run ends at the latest when every phase has run out
-            of time.
+            Each member's outcome; None for one that vanished. The run ends at the latest when every phase has
+            run out of time.
         """
         run = _Run(self, machines)
         run.start()

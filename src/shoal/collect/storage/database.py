@@ -1,7 +1,8 @@
-"""One database behind one set of statements: a SQLite file, memory, or PostgreSQL, with a connection for each thread.
+"""One database behind one set of statements: a SQLite file, memory, or PostgreSQL.
 
-Statements are written once, with ? for values. In both databases writers take turns, so that nothing changes under a
-transaction, and a commit is on the disk before it is acknowledged (WAL with synchronous = FULL; PostgreSQL's default).
+Each thread has a connection of its own. Statements are written once, with ? for values. In both databases
+writers take turns, so that nothing changes under a transaction, and a commit is on the disk before it is
+acknowledged (WAL with synchronous = FULL; PostgreSQL's default).
 """
 
 import os
@@ -53,7 +54,8 @@ class Database:
         known = text is None or self.postgres or text.startswith("sqlite:///") or "://" not in text
         if not known or text in ("", "sqlite:///"):
             raise MisuseError(
-                "an address of another kind; give the database as sqlite:///FILE or postgresql://USER@HOST/NAME"
+                "an address of another kind; give the database as sqlite:///FILE or "
+                "postgresql://USER@HOST/NAME"
             )
         self._url = text if text is None or self.postgres else text.removeprefix("sqlite:///")
         self._here = threading.local()
@@ -166,7 +168,7 @@ class Database:
         return connection
 
     def _migrate(self) -> None:
-        """Carry out the steps that this database has not seen yet, all or none; servers that start at once take turns."""
+        """Carry out the steps that this database has not seen yet, all or none; servers take turns."""
         with self.transaction():
             there = self._version()
             if there > len(self._steps):
@@ -208,6 +210,7 @@ def _open_postgres(url: str) -> _Connection:
         connection: _Connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
     except psycopg.Error as error:
         raise InputError(
-            f"the PostgreSQL database cannot be opened ({type(error).__name__}); check its address, name and password"
+            f"the PostgreSQL database cannot be opened ({type(error).__name__}); check its address, name "
+            "and password"
         ) from error
     return connection

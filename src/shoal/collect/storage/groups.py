@@ -12,7 +12,7 @@ class Groups:
         self._db = database
 
     def membership(self, identity: bytes, session: bytes) -> tuple[int, list[bytes]]:
-        """Return a member's place in a group, and all of its members in order; raise PeerError for anybody else."""
+        """Return a member's place in a group, and all members in order; raise PeerError for anybody else."""
         rows = self._db.rows("SELECT identity FROM ticket WHERE session = ? ORDER BY place", (session,))
         members = [bytes(row[0]) for row in rows]
         if not members:

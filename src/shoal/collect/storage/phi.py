@@ -1,8 +1,8 @@
-"""How many people share a sub-trajectory: counted over distinct contributors, with an index over time and place.
+"""How many people share a sub-trajectory: distinct contributors, by an index over time and place.
 
-The index is an R*Tree in SQLite and a GiST index in PostgreSQL. A record is stored in one transaction with its points,
-its index entries and its identifier. Places are indexed as boxes around points of the sphere, so that poles and the
-antimeridian are places like any other; every candidate is then checked exactly.
+The index is an R*Tree in SQLite and a GiST index in PostgreSQL. A record is stored in one transaction with
+its points, its index entries and its identifier. Places are indexed as boxes around points of the sphere, so
+that poles and the antimeridian are places like any other; every candidate is then checked exactly.
 """
 
 import math
@@ -24,15 +24,18 @@ _SLACK_M: Final = 0.01  # doubles on the sphere, far above their error
 _INSERT_SQLITE: Final = "INSERT INTO place VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _NEAR_SQLITE: Final = """
 SELECT record, position, who, start, gap, lat, lon, radius FROM place
-WHERE t_min <= ? AND t_max >= ? AND x_min <= ? AND x_max >= ? AND y_min <= ? AND y_max >= ? AND z_min <= ? AND z_max >= ? AND day < ?
+WHERE t_min <= ? AND t_max >= ? AND x_min <= ? AND x_max >= ? AND y_min <= ? AND y_max >= ?
+  AND z_min <= ? AND z_max >= ? AND day < ?
 """
 _INSERT_POSTGRES: Final = """
-INSERT INTO place VALUES (int8range(?, ?, '[]'), box(point(?, ?), point(?, ?)), int8range(?, ?, '[]'), ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO place VALUES (
+    int8range(?, ?, '[]'), box(point(?, ?), point(?, ?)), int8range(?, ?, '[]'), ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _COLUMNS: Final = "record, position, who, start, gap, lat, lon, radius"
 _NEAR_POSTGRES: Final = f"""
 SELECT {_COLUMNS} FROM place
-WHERE span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?)) AND z && int8range(?, ?, '[]') AND day < ?
+WHERE span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?))
+  AND z && int8range(?, ?, '[]') AND day < ?
 """  # noqa: S608  (columns from the line above)
 
 
@@ -197,7 +200,8 @@ class PhiStore:
         limit: how many of these records to look at, any of them.
         """
         near = " UNION ALL ".join(
-            f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES}) AS near"  # noqa: S608  (numbers of ours)
+            # a number of ours
+            f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES}) AS near"  # noqa: S608
             for at in range(len(points))
         )
         statement = (
@@ -234,7 +238,7 @@ class PhiStore:
         without: int | None = None,
         among: Places | None = None,
     ) -> Places:
-        """Find all stored points that are similar to one, only in the records of ``among`` when that is given."""
+        """Find all stored points that are similar to one, or only those in the records of ``among``."""
         places, is_similar = Places(), alike(point, thresholds)
         for record, position, who, *stored in self._near(point, thresholds, before_day):
             if who == without or (among is not None and (record, who) not in among):
@@ -289,7 +293,7 @@ def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:
 
 
 def _for_postgres(box: tuple[float, ...]) -> tuple[float, ...]:
-    """The same bounds with whole minutes and whole meters of z, both rounded outward, and a box of x and y."""
+    """The same bounds: minutes and meters of z are rounded outward, and x and y become a box."""
     t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max = box
     return (
         math.floor(t_min),

@@ -1,4 +1,4 @@
-"""The page that a person sees on her own device before anything is sent: what she is about to share, on a local map."""
+"""The page that a person sees before anything is sent: what she is about to share, on a local map."""
 
 import math
 import statistics
@@ -24,7 +24,7 @@ _MOST_DOTS: Final = 5_000
 
 @dataclass(frozen=True, kw_only=True)
 class RuleRow:
-    """One line of the table of rules: how many points it met, how many of them it leaves out, and what it says."""
+    """One line of the table of rules: how many points it met and leaves out, and what it says."""
 
     name: str
     met: int
@@ -58,7 +58,8 @@ def preview_page(
     """
     if len(cylinders) > len(applied.points) or bool(cylinders) != bool(applied.points):
         raise MisuseError(
-            f"{len(cylinders)} cylinders for {len(applied.points)} points that are left; blur what the profile leaves"
+            f"{len(cylinders)} cylinders for {len(applied.points)} points that are left; blur what the "
+            "profile leaves"
         )
     days = [point.t_min / 1440 for point in applied.original]
     return page(
@@ -107,7 +108,7 @@ def rule_rows(profile: Profile, applied: Applied) -> list[RuleRow]:
 
 
 def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> "Figure":
-    """Draw the circles that would be sent, her points, those left out, and the places of rules, in km around their middle."""
+    """Draw the circles that would be sent, her points, and the places of rules, in km around their middle."""
     figure = _figure("east, km", "north, km")
     middle = (
         statistics.median(p.lat_deg for p in applied.original),
