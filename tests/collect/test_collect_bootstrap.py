@@ -140,7 +140,7 @@ def test_no_phase_is_joined_unseen(database: Database) -> None:
             town.step(number)
     town.now_s += 3 * DAY_S
     endings = town.run()
-    assert (endings[2].kind, "consented" in endings[2].message) == ("failed", True)
+    assert (endings[2].kind, "you accepted" in endings[2].message) == ("failed", True)
     assert {endings[number].kind for number in (0, 1)} == {"alone"}
     assert database.rows("SELECT COUNT(*) FROM record") == [(0,)]
     assert [

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, get_args
 
 import gmpy2
@@ -144,10 +145,8 @@ def test_exponentiations_are_as_many_as_counted(monkeypatch: pytest.MonkeyPatch)
         done.clear()
         lists = [elgamal.strip(SMALL, secret, one) for one in lists]
         if place < n - 1:
-            lists = [
-                elgamal.remask(SMALL, elgamal.combined_key(SMALL, shares[place + 1 :]), one, chance)
-                for one in lists
-            ]
+            rest = elgamal.combined_key(SMALL, shares[place + 1 :])
+            lists = [elgamal.remask_with(SMALL, rest, one, SMALL.draw_secret(chance)) for one in lists]
         per_member[place] += done
     assert [counter["powers"] for counter in per_member] == [
         costs.exponentiations(n, s, place) for place in range(n)
@@ -319,6 +318,23 @@ def test_records_out_of_range_or_with_bytes_behind_are_refused() -> None:
             decode_query(bad)
     with pytest.raises(PeerError, match="out-of-range"):
         decode_query(good[:20] + b"\x7f\xff\xff\xff" + good[24:])
+
+
+def test_our_own_misuse_is_no_fault_of_a_peer() -> None:
+    """What we make out of range ourselves is a MisuseError; only what comes from outside is a PeerError."""
+    pair = (Cylinder(5, 5, 1, 1, 1), Cylinder(9, 5, 1, 1, 1))
+    wrong: list[Callable[[], object]] = [
+        lambda: Cylinder(5, 5, 91_000_000, 1, 1),
+        lambda: Cylinder(2**32, 5, 1, 1, 1),
+        lambda: Query(bytes(16), pair[:1]),
+        lambda: Query(bytes(15), pair),
+        lambda: Release(bytes(16), bytes(16), bytes(31), pair),
+        lambda: Release(bytes(16), bytes(16), bytes(32), ()),
+        lambda: cylinder_for(Point(0.0, 0.0, 2**32 - 1), Blur(radius_m=500, gap_min=30), bytes(32), 0),
+    ]
+    for make in wrong:
+        with pytest.raises(MisuseError):
+            make()
 
 
 # extraction, trimming, utility

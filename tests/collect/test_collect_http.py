@@ -13,22 +13,26 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
+from typing import get_args
 from urllib.parse import urlsplit
 
 import pytest
 
 from service_town import PLACES, TERMS, identity_of, running, seed
 from shoal.collect.device.http_client import RemoteServer
-from shoal.collect.faults import PeerError
+from shoal.collect.faults import STATUS, PeerError
+from shoal.collect.faults import Kind as FaultKind
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import Query, encode_query
 from shoal.collect.roles.participant_round import Device
 from shoal.collect.roles.requests import Call, authorization, require_reply_signature
 from shoal.collect.roles.terms import read_terms
 from shoal.collect.roles.wire import BODY_BYTES, unpack
+from shoal.collect.server.http import new_application
 from shoal.collect.server.http_authority import ClaimBook, authority_application
 from shoal.collect.server.http_collector import collector_application
 from shoal.collect.server.serving import bound
+from shoal.collect.server.watch import Watch
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.migrations import AUTHORITY
 from shoal.errors import InputError, MisuseError
@@ -125,6 +129,28 @@ def test_every_refusal_has_a_name(site: Site) -> None:
         assert (status, json.loads(content)["error"]) == (401, "bad-signature")
     assert json.loads(site.raw("GET", "/nothing")[1])["error"] == "bad-frame"
     assert site.raw("DELETE", "/v1/letters")[0] == 405
+
+
+def test_a_status_comes_from_the_name_of_a_fault_and_not_from_its_words() -> None:
+    assert set(STATUS) == set(get_args(FaultKind))
+    app = new_application("faults", Watch(dict, quiet=True))
+    faults: dict[str, PeerError] = {
+        "words": PeerError("bad-length", "a list of more than 5 entries"),
+        "body": PeerError("body-too-long", "a body beyond its limit"),
+    }
+
+    @app.get("/{which}")
+    def fail(which: str) -> None:
+        raise faults[which]
+
+    with running(app) as url:
+        server = RemoteServer(url)
+        replies = [server._exchange("GET", f"/{which}", b"", {})[0] for which in faults]
+        server.close()
+    assert [(one.status, json.loads(one.body)["error"]) for one in replies] == [
+        (400, "bad-length"),
+        (413, "bad-length"),
+    ]
 
 
 def test_a_signed_request_cannot_be_used_for_anything_else(site: Site) -> None:

@@ -1,6 +1,8 @@
 """What a lying collector, a hostile member or somebody on the line tries against a device."""
 
 import hashlib
+import os
+import pickle
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -33,7 +35,7 @@ from service_town import (
 )
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.signatures import require_signature, signature
-from shoal.collect.device.disk import Kept, StateFolder
+from shoal.collect.device.disk import Kept, OldStateError, StateFolder
 from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.device.participation import Plan, connect
 from shoal.collect.device.profile import Profile, apply
@@ -453,6 +455,34 @@ def test_what_cannot_be_read_or_kept_is_told_in_words(tmp_path: Path) -> None:
         (tmp_path / name).write_text("no PEM")
     with pytest.raises(InputError, match="not a certificate and its key"):
         bound(FastAPI(), "127.0.0.1", 0, tmp_path / "cert", tmp_path / "key")
+
+
+def test_a_state_of_an_earlier_version_is_not_opened_and_says_what_to_do(tmp_path: Path) -> None:
+    """The state names modules that have moved; a bare pickle is what earlier versions wrote."""
+    folder = StateFolder(tmp_path)
+    kept = Kept(device_for(0, seed("server"), Town(Database(), 3).book))
+    (tmp_path / "state.bin").write_bytes(pickle.dumps(kept))
+    with pytest.raises(OldStateError, match=r"earlier version of shoal wrote .*another --state"):
+        folder.load()
+    folder.keep(kept)
+    assert folder.load() == kept
+
+
+class Hostile:
+    """Runs a command when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
+        return os.system, ("exit 1",)
+
+
+def test_a_state_that_somebody_has_changed_runs_nothing(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path)
+    folder.keep(Kept(device_for(0, seed("server"), Town(Database(), 3).book)))
+    header, state = (tmp_path / "state.bin").read_bytes().split(b"\n", 1)
+    for content in (pickle.dumps(Hostile()), state[:-9], b"", pickle.dumps(7)):
+        (tmp_path / "state.bin").write_bytes(header + b"\n" + content)
+        with pytest.raises(InputError, match="another --state"):
+            folder.load()
 
 
 def test_a_head_that_does_not_come_closes_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,7 +72,7 @@ class BadNetwork(Network):
     @classmethod
     def drawn(cls, number: int, worst: float = 0.02) -> "BadNetwork":
         """Network as bad as the number says; many lose nothing."""
-        draw = random.Random(f"network {number}")
+        draw = random.Random(f"wires {number}")  # names the runs that are on record
         lose, damage, late = (draw.choice((0.0, 0.0, worst / 10, worst)) for _ in range(3))
         return cls(number, lose=lose, copy=0.1, damage=damage, late=late)
 
