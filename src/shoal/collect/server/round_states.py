@@ -28,12 +28,12 @@ class Event(StrEnum):
     REVEAL = "reveal"
     AGAIN = "the same again"  # a request that was carried out before, repeated after a break
     FULL = "roster full"
-    ENOUGH = "time over, enough for a group"
+    ENOUGH = "time over with enough for a group"
     NEW_TERMS = "new terms"  # the collector's terms have changed, and nobody could join any more
     ALL_COMMITTED = "all committed"
     ALL_REVEALED = "all revealed"
-    SILENT = "time over, some silent"
-    TOO_FEW = "time over, too few left"
+    SILENT = "time over with some silent"
+    TOO_FEW = "time over with too few left"
     GIVEN_UP = "time over after two restarts"
     EXPIRED = "kept long enough"
 
