@@ -29,7 +29,7 @@ import numpy as np
 import shoal
 from effort_matrix import EffortMatrix
 from shoal.kernels.near_pairs import Field, People, choose_columns, field_of, field_sum, least_costs
-from shoal.kernels.stretch import Floats, Integers, Scale
+from shoal.kernels.stretch import Scale
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps
 from shoal.methods.assembly import Crowd
@@ -38,6 +38,7 @@ from shoal.methods.glove.greedy import ClosestPairs, Merging, merge_greedily
 from shoal.methods.glove.merging import merge
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 from shoal.runtime.run import Run
 

@@ -33,7 +33,8 @@ from shoal.methods.swapping.microaggregation import Clustering, distances_within
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import APART, NO_DURATION, SwapLocations
 from shoal.model.release import Linkage, PointRelease
-from shoal.model.trajectories import Floats, Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.utility.points import calibrated_threshold, draw_queries, measure_points, range_distortion

@@ -19,7 +19,8 @@ from shoal.methods import METHODS, Method
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.claims import KAnonymity, KteAnonymity
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from small_data import population, populations
 from small_releases import naive_release, random_people

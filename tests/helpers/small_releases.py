@@ -10,7 +10,8 @@ from shoal.methods.assembly import Crowd, assemble
 from shoal.model.claims import KAnonymity
 from shoal.model.intake import Intake
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 
 

@@ -18,7 +18,8 @@ from shoal.methods.co_location.clusters import greedy_clusters, into_cylinder, r
 from shoal.methods.co_location.nwa import Nwa
 from shoal.methods.co_location.w4m import W4m
 from shoal.model.release import Linkage, PointRelease
-from shoal.model.trajectories import Floats, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats
 
 pytestmark = pytest.mark.kernels
 

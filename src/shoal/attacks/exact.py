@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.attacks.rate import Rate
 from shoal.attacks.target_points import GivenScene
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Integers
 
 Exact = Literal["triples", "times"]
 

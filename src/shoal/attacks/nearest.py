@@ -7,7 +7,7 @@ import numpy as np
 
 from shoal.attacks.rate import Rate
 from shoal.attacks.target_points import GivenScene
-from shoal.model.trajectories import Floats
+from shoal.runtime.arrays import Floats
 
 
 def attack_nearest(scene: GivenScene, p: int, rng: np.random.Generator) -> Rate:

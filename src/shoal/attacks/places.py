@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.attacks.rate import Rate
-from shoal.attacks.target import Floats, Scene, expected_hits
+from shoal.attacks.target import Scene, expected_hits
 from shoal.errors import MisuseError
 from shoal.kernels.cover_index import expected_visits
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Floats, Integers
 
 _ELSEWHERE: Final = (
     0.1  # how often the adversary expects to see a person at a place that the record does not show

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.attacks.rate import Rate
-from shoal.attacks.target import Floats, Scene, draw_samples
+from shoal.attacks.target import Scene, draw_samples
 from shoal.kernels.cover_index import follow_points
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Floats, Integers
 
 _PART = 250
 

@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from shoal.attacks.rate import TargetName
 from shoal.model.release import Boxes, Release
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

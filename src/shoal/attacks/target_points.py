@@ -10,7 +10,8 @@ import numpy as np
 
 from shoal.attacks.rate import TargetName
 from shoal.model.release import PointRelease
-from shoal.model.trajectories import Floats, Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import Scene
 from shoal.errors import MisuseError
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 from shoal.units import show_s
 from shoal.verification.boxes.box_index import boxes_with

@@ -11,7 +11,8 @@ from shoal.attacks.target_points import GivenScene, Shown
 from shoal.errors import InputError
 from shoal.model.linked import records_that_belong
 from shoal.model.release import AnyRelease, Linkage, PointRelease
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
 

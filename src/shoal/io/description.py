@@ -7,7 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.io.times import SECOND
-from shoal.model.trajectories import Integers, Numbers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.units import show_m, show_s
 
 TOP_PLACES: Final = 10

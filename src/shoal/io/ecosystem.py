@@ -14,9 +14,10 @@ import numpy as np
 from shoal.errors import MissingExtraError, MisuseError
 from shoal.io.reading import read
 from shoal.measures.query import boxes_of
-from shoal.model.projection import WGS84, Floats, transform
+from shoal.model.projection import WGS84, transform
 from shoal.model.release import Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame

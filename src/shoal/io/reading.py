@@ -19,7 +19,8 @@ from shoal.io.tables import Table
 from shoal.io.times import DAY, SECOND, Micros, Times
 from shoal.io.values import Codes, Names
 from shoal.model.intake import Intake, Reading
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
 DAY_S: Final = 86_400

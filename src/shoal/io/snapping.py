@@ -13,9 +13,10 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.io.cleaning import LARGEST_M, OUTSIDE, TOO_LARGE
 from shoal.io.times import SECOND, Micros
-from shoal.io.values import Codes, Floats
+from shoal.io.values import Codes
 from shoal.model.projection import WGS84, transform
-from shoal.model.trajectories import Grid, Integers, Numbers
+from shoal.model.trajectories import Grid
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.run import Run
 
 FINEST_M: Final = 0.001

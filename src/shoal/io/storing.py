@@ -20,7 +20,8 @@ from shoal.io.snapping import Arranged, Rows, arrange, placed, reason_outside
 from shoal.kernels.places import middles
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import PEOPLE_FILE, SAMPLES_FILE, StoredPeople
-from shoal.model.trajectories import Grid, Integers, Numbers
+from shoal.model.trajectories import Grid
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
 

@@ -1,6 +1,6 @@
 """How wide the box is that stands for each raw sample."""
 
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
 

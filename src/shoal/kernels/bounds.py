@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.stretch import Integers, Numbers
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 LANES = 64  # as many as fill the registers; with half as many the same loop takes five times as long a pair

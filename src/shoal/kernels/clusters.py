@@ -4,12 +4,9 @@ As we know it).
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.model.trajectories import Floats, Integers
+from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.compiled import compiled
-
-Flags = npt.NDArray[np.bool_]
 
 
 @compiled

@@ -1,6 +1,6 @@
 """Which raw samples a set of boxes covers (semantics 0)."""
 
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
 

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from shoal.model.trajectories import Integers, Numbers
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.model.trajectories import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
 _BITS: Final = 62  # of an int64, so that a sum of two words stays one

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels.stretch import Floats, Integers, Numbers, Samples, Scale, box_sum, nearest_boxes
+from shoal.kernels.stretch import Samples, Scale, box_sum, nearest_boxes
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from shoal.kernels.k_merge import ROWS, best_partition, least_costs, stamps_of
-from shoal.kernels.stretch import Integers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
 NOBODY: Final = -1

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.stretch import Integers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
 NONE: Final = -1

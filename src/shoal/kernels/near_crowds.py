@@ -6,7 +6,8 @@ import numpy as np
 
 from shoal.kernels.near_pairs import Hours, Nearest, People, Places, ceiling, offer
 from shoal.kernels.patches import Outline, Reach, lowest_sum_to_outline
-from shoal.kernels.stretch import Integers, Samples, Scale, box_sum, box_sum_from
+from shoal.kernels.stretch import Samples, Scale, box_sum, box_sum_from
+from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
 

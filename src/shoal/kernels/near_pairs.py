@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.bounds import LANES, Ranked, lay_across, least_of_all, pass_bounds
-from shoal.kernels.stretch import Floats, Integers, Numbers, Raw, Scale, raw_sum
+from shoal.kernels.stretch import Raw, Scale, raw_sum
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 _NO_LIMIT = 1 << 62

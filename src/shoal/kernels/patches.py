@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.near_pairs import Hours
-from shoal.kernels.stretch import Integers, Numbers, Samples, Scale
+from shoal.kernels.stretch import Samples, Scale
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 MOST_PATCHES = 8

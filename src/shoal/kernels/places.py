@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shoal.kernels.stretch import Integers, Numbers
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 

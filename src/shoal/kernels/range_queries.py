@@ -6,12 +6,9 @@ Where they are between fixes, and whether one stays within a radius of another.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class Lines(NamedTuple):

@@ -3,13 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.kernels.streets import Heap, Roads, drop_top, node_distances, push
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 UNSWAPPED, SWAPPED, REMOVED = 0, 1, 2
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.stretch import Floats, Integers, Numbers
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 

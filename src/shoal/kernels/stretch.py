@@ -8,13 +8,9 @@ costs more than the best found.
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
-
-Numbers = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class Scale(NamedTuple):

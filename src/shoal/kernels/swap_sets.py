@@ -3,12 +3,9 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @compiled
@@ -20,7 +17,7 @@ def form_swap_sets(
     members: Integers,
     time_threshold_s: float,
     space_threshold_m: float,
-    used: npt.NDArray[np.bool_],
+    used: Flags,
     sets: Integers,
 ) -> int:
     """How many sets one cluster forms.

@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.kernels.gaps import gap_parts
-from shoal.kernels.stretch import Floats, Integers, Samples
+from shoal.kernels.stretch import Samples
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, trajectories_of_arrays
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 
 _FIRST_BAND: Final = 1 / 16  # of the largest effort there is

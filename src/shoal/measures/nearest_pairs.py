@@ -11,9 +11,10 @@ import numpy as np
 from shoal.kernels.bounds import LANES, Ranked, in_order
 from shoal.kernels.near_pairs import Field, Hours, Nearest, People, Places, sieve
 from shoal.kernels.places import gap_costs, numbered_cells, own_places
-from shoal.kernels.stretch import Integers, Numbers, Raw, Scale
+from shoal.kernels.stretch import Raw, Scale
 from shoal.measures.stretch import Caps
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.run import Run
 
 _MOST_PLACES: Final = 4096

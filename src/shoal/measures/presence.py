@@ -6,9 +6,8 @@ Boxes are spread evenly over their area.
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Floats, Integers
 
 Place = Literal["home", "work"]
 
@@ -20,9 +19,7 @@ _DAY_S: Final = 86_400.0
 _MONDAY_1970: Final = 4  # 1 January 1970 was a Thursday; days are counted from there
 
 
-def share_of_hours(
-    boxes: Integers, slot_s: float, place: Place, utc_offset_s: float = 0.0
-) -> npt.NDArray[np.float64]:
+def share_of_hours(boxes: Integers, slot_s: float, place: Place, utc_offset_s: float = 0.0) -> Floats:
     """[b]: the share of each box's interval that lies in the hours of ``place``: 20 to 6 for home, 9 to 17 on Monday to Friday for work."""
     start, end = boxes[:, 0] * slot_s + utc_offset_s, boxes[:, 1] * slot_s + utc_offset_s
     first, last = (hour * 3600.0 for hour in HOURS[place])
@@ -38,7 +35,7 @@ def share_of_hours(
     return np.asarray(inside / (end - start))
 
 
-def likeliest_area(boxes: Integers, weights: npt.NDArray[np.float64]) -> Integers:
+def likeliest_area(boxes: Integers, weights: Floats) -> Integers:
     """int64 [a, 4] (x_min, y_min, x_max, y_max).
 
     The rectangles of cells with the most expected presence, empty without any.

@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.model.release import Boxes, Release
-from shoal.model.trajectories import Grid, Integers, Numbers, Trajectories
-
-Floats = npt.NDArray[np.float64]
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Floats, Integers, Numbers
 
 DAY_S: Final = 86_400.0
 _HOUR_S: Final = 3600.0

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.kernels.trajectory_distance import (
@@ -22,10 +21,10 @@ from shoal.kernels.trajectory_distance import (
     relax_panel,
     relax_rows,
 )
-from shoal.model.trajectories import Integers, Numbers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.run import Run
 
-Floats = npt.NDArray[np.float64]
 Paths = Literal["none", "disjoint", "all"]
 PATHS: Final[tuple[str, ...]] = get_args(Paths)
 

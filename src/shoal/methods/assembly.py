@@ -10,7 +10,8 @@ from shoal.errors import NothingLeftError
 from shoal.kernels.cover import count_covered
 from shoal.model.claims import BoxClaim
 from shoal.model.release import Boxes, Linkage, Losses, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 
 _FEWEST_TO_TELL_AN_ORDER: Final = 4

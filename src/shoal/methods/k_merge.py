@@ -9,7 +9,8 @@ import numpy.typing as npt
 from shoal.kernels.k_merge import best_partition
 from shoal.measures.stretch import trajectories_of_arrays
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Integers
 
 
 def k_merge(

@@ -12,7 +12,8 @@ from shoal.errors import NothingLeftError
 from shoal.methods.assembly import unrelated_order
 from shoal.model.claims import PointClaim
 from shoal.model.release import Linkage, Losses, PointRelease, Points
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 
 

@@ -14,7 +14,8 @@ from shoal.errors import MisuseError, NothingLeftError
 from shoal.methods.assembly import Crowd, assemble
 from shoal.model.claims import KAnonymity
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import show_m, show_s

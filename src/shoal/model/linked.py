@@ -6,7 +6,8 @@ import numpy as np
 
 from shoal.errors import InputError, MisuseError
 from shoal.model.release import AnyRelease, Linkage, PointRelease
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.units import show_m, show_s
 
 _ROOM: Final = 10_000  # slots or cells

@@ -13,7 +13,8 @@ from shoal.errors import MisuseError
 from shoal.model.claims import BoxClaim, PointClaim
 from shoal.model.intake import Reading
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Floats, Grid, Integers
+from shoal.model.trajectories import Grid
+from shoal.runtime.arrays import Floats, Integers
 
 BOX_COLUMNS: Final = ("t_start", "t_end", "x_min", "y_min", "x_max", "y_max")
 POINT_COLUMNS: Final = ("t", "x", "y")

@@ -8,17 +8,14 @@ no release repeats it.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.model.intake import Intake
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Numbers = npt.NDArray[Any]
+from shoal.runtime.arrays import Floats, Integers, Numbers
 
 COLUMNS: Final = {
     "t": "snapped: slots of slot_s seconds since 1970-01-01 UTC; as given: seconds since then (or since "

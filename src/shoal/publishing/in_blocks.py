@@ -20,7 +20,6 @@ from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Losses, Release
-from shoal.model.trajectories import Integers
 from shoal.model.verdicts import Verdict
 from shoal.publishing.publish import insist
 from shoal.release_folder.box_table import insist_on_outlines, write_boxes_in_parts
@@ -46,6 +45,7 @@ from shoal.report.facts.density import (
     window_around,
 )
 from shoal.report.facts.release import ReleaseFacts, days_between, span_of
+from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

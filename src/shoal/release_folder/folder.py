@@ -24,11 +24,12 @@ from shoal.model.claims import claim_from_json, claim_to_json
 from shoal.model.intake import Reading, insist_on_types
 from shoal.model.release import AnyRelease, Boxes, Linkage, Losses, PointRelease, Release
 from shoal.model.trace import TRACE_FILE, Trace
-from shoal.model.trajectories import Grid, Integers
+from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.box_table import boxes_in, write_boxes
 from shoal.release_folder.point_table import points_as_written, write_points
 from shoal.release_folder.statement import NOTHING_STATED, Statement
+from shoal.runtime.arrays import Integers
 from shoal.runtime.staging import staged_file
 from shoal.version import __version__
 

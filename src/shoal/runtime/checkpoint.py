@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import InputError, OutputError
+from shoal.runtime.arrays import Numbers
 from shoal.runtime.staging import partial_name
 from shoal.version import __version__
 
-Arrays = Mapping[str, npt.NDArray[Any]]
+Arrays = Mapping[str, Numbers]
 
 _JOB_FILE: Final = "job.json"
 
@@ -73,7 +73,7 @@ def parts_folder(output: Path) -> Path:
     return output.with_name(f"{output.name}.parts")
 
 
-def fingerprint(*columns: npt.NDArray[Any]) -> str:
+def fingerprint(*columns: Numbers) -> str:
     """SHA-256 over arrays, in hexadecimal: the same data gives the same text."""
     digest = hashlib.sha256()
     for column in columns:

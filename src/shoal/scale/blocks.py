@@ -12,8 +12,7 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.model.projection import Floats
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Floats, Integers
 
 _EDGES: Final = (0.05, 0.95)  # the spread is that of the middle nine tenths: single outliers decide nothing
 

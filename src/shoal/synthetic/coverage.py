@@ -6,9 +6,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from shoal.synthetic.stations import Floats, Stations
-
-Indices = npt.NDArray[np.int64]
+from shoal.runtime.arrays import Floats, Integers
+from shoal.synthetic.stations import Stations
 
 _N_NEIGHBORS: Final = 8
 _RASTER: Final = 512  # cells along the longer side
@@ -49,7 +48,7 @@ class Coverage:
 
     x_m: Floats
     y_m: Floats
-    neighbors: Indices
+    neighbors: Integers
     neighbor_m: Floats
     spacing_m: Floats
     density: Floats
@@ -80,7 +79,7 @@ class Coverage:
             reach_m=float(np.quantile(np.hypot(x, y), 0.9)),
         )
 
-    def serving(self, x: Floats, y: Floats) -> tuple[Indices, Floats]:
+    def serving(self, x: Floats, y: Floats) -> tuple[Integers, Floats]:
         """(station, distance in meters).
 
         The nearest station to each point, through the raster and its neighbors.
@@ -99,7 +98,7 @@ class Coverage:
             station = np.take_along_axis(candidates, best, axis=-1)[..., 0]
         return station, np.sqrt(np.take_along_axis(squared, best, axis=-1)[..., 0])
 
-    def jump(self, origin: Indices, law: JumpLaw, rng: np.random.Generator, n_directions: int) -> Indices:
+    def jump(self, origin: Integers, law: JumpLaw, rng: np.random.Generator, n_directions: int) -> Integers:
         """The station reached from each origin.
 
         A length by the law, a direction by the density of people there.
@@ -121,7 +120,7 @@ class Coverage:
         return np.where(pull[:, -1] > 0, chosen, origin)
 
 
-def _nearest_others(x: Floats, y: Floats) -> tuple[Indices, Floats]:
+def _nearest_others(x: Floats, y: Floats) -> tuple[Integers, Floats]:
     """([n, k] stations, [n, k] meters).
 
     The k nearest other stations of each, k = 8 or all others when they are fewer.

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 import numpy as np
 
 from shoal.errors import MisuseError, OutputError
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run, silent
 from shoal.synthetic.activity import event_minutes
-from shoal.synthetic.coverage import Coverage, Indices
+from shoal.synthetic.coverage import Coverage
 from shoal.synthetic.people import live
 from shoal.synthetic.stations import LAYOUTS, Layout, Stations, lay_out_stations
 
@@ -104,7 +105,7 @@ class World:
             }
         )
 
-    def _records(self, n: int, rng: np.random.Generator) -> tuple[Indices, Indices, Indices]:
+    def _records(self, n: int, rng: np.random.Generator) -> tuple[Integers, Integers, Integers]:
         """(person, minute, station) of n people, ascending and without repeats."""
         stays = live(n, self.days, self.stations, self.coverage, rng)
         person, minute = event_minutes(stays.clock_min, self.days, rng)
@@ -119,7 +120,7 @@ class World:
         person, minute = np.divmod(key, span)
         return person, minute, station
 
-    def _as_observed(self, station: Indices, rng: np.random.Generator) -> Indices:
+    def _as_observed(self, station: Integers, rng: np.random.Generator) -> Integers:
         """The stations that record.
 
         Now and then one next to the nearest, more often where they stand close.

@@ -15,9 +15,8 @@ from shoal.errors import MisuseError
 from shoal.kernels.accuracy import covering_extents
 from shoal.model.linked import records_of
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Integers, Trajectories
-
-Floats = npt.NDArray[np.float64]
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,7 +9,8 @@ from typing import Any, Final, Literal
 from shoal.measures.query import Zones
 from shoal.model.linked import records_that_belong
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.utility.accuracy import Accuracy, measure_accuracy
 
 Better = Literal["higher", "lower"]

@@ -9,7 +9,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from shoal.measures.query import Estimate, Floats, Region, origin_destination, people_in, people_in_zones
+from shoal.measures.query import Estimate, Region, origin_destination, people_in, people_in_zones
+from shoal.runtime.arrays import Floats
 from shoal.utility.measuring import Pair, Value
 
 _QUERIES: Final = 200

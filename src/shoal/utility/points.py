@@ -18,7 +18,6 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 from shoal.utility.measuring import Measurement, Scale, Value
 
-Floats = npt.NDArray[np.float64]
 _QUERIES_PER_PART = 500
 _SCALES: Final = {
     "total-distortion": Scale(

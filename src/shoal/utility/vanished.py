@@ -4,15 +4,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.measures.query import Zones
 from shoal.model.release import Linkage, PointRelease, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Flags, Integers
 from shoal.utility.accuracy import extents_of_samples
-
-Flags = npt.NDArray[np.bool_]
 
 ACROSS: Final = 8
 _HOUR_S: Final = 3600.0

@@ -11,7 +11,8 @@ from shoal.kernels.clusters import cluster_within
 from shoal.methods.points_assembly import assemble_points
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, PointRelease, Points
-from shoal.model.trajectories import Floats, Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 
 _GROWTH: Final = 1.5

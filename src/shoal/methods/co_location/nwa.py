@@ -21,7 +21,8 @@ from shoal.methods.co_location.clusters import (
 )
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, PointRelease
-from shoal.model.trajectories import Floats, Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import show_s

@@ -15,12 +15,13 @@ import numpy as np
 from shoal.kernels.near_crowds import Crowds, nearest_to_crowds, offer_all
 from shoal.kernels.near_pairs import Nearest
 from shoal.kernels.patches import MOST_PATCHES, Outline, outline_slot, outline_slots
-from shoal.kernels.stretch import Integers, Samples
+from shoal.kernels.stretch import Samples
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, samples_of_boxes
 from shoal.methods.assembly import Crowd
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
 _LIST: Final = 16

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from shoal.kernels.stretch import Integers, Samples, Scale, box_sum, nearest_boxes
+from shoal.kernels.stretch import Samples, Scale, box_sum, nearest_boxes
 from shoal.measures.stretch import samples_of_boxes
 from shoal.methods.assembly import Crowd
 from shoal.model.release import Boxes
+from shoal.runtime.arrays import Integers
 
 
 def merge(first: Crowd, second: Crowd, scale: Scale) -> Crowd:

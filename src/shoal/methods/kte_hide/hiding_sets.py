@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.kernels.hiding import NOBODY, Past, hide_each_other
 from shoal.methods.kte_hide.epochs import Epochs
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Arrays
 from shoal.runtime.run import Run
 

@@ -16,7 +16,8 @@ from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, choo
 from shoal.methods.kte_hide.spectral import spectral_states
 from shoal.model.claims import KteAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import show_s

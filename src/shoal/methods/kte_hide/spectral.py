@@ -18,7 +18,7 @@ from shoal.errors import MissingExtraError
 from shoal.kernels.hiding import pair_costs
 from shoal.methods.kte_hide.epochs import Epochs
 from shoal.methods.kte_hide.hiding_sets import WINDOWS_A_PART, halved
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Arrays
 from shoal.runtime.run import Run
 

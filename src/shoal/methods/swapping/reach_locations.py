@@ -17,7 +17,8 @@ from shoal.model.claims import LocationPrivacy
 from shoal.model.release import Linkage, PointRelease
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 

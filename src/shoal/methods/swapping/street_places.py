@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.kernels.streets import Heap, Pieces, Roads, list_pieces, nearest_places
-from shoal.model.streets import Floats, Integers, StreetGraph
+from shoal.model.streets import StreetGraph
+from shoal.runtime.arrays import Floats, Integers
 
 _PIECES_PER_CELL = 2.0
 

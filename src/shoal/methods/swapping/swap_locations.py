@@ -14,7 +14,8 @@ from shoal.methods.swapping.microaggregation import CLUSTERING, Clustering, dist
 from shoal.model.claims import TrajectoryPrivacy
 from shoal.model.release import Linkage, PointRelease, Points
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 

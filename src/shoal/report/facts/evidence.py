@@ -15,7 +15,8 @@ from shoal.attacks.questions import TRIES, Answer, Assessment, assess_release
 from shoal.model.linked import records_of
 from shoal.model.release import AnyRelease, Linkage, PointRelease, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.report.facts.curves import LEAST_PEOPLE, Floats
+from shoal.report.facts.curves import LEAST_PEOPLE
+from shoal.runtime.arrays import Floats
 from shoal.runtime.run import Run
 from shoal.utility import Measurement, measure
 from shoal.utility.points import measure_points

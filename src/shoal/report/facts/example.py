@@ -7,8 +7,9 @@ import numpy as np
 
 from shoal.model.linked import records_of
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.report.facts.release import crowds_of
+from shoal.runtime.arrays import Integers
 
 _MOST_BOXES: Final = 60
 

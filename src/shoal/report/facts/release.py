@@ -15,10 +15,11 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import Curve, curve_of_people, quantile_of_people
 from shoal.report.facts.density import Density, density_map, some_boxes
 from shoal.report.words.wording import meters, percent, seconds
+from shoal.runtime.arrays import Integers
 from shoal.utility.accuracy import Accuracy, Extents, measure_accuracy
 
 _DAY_S: Final = 86_400.0

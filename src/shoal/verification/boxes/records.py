@@ -9,10 +9,11 @@ from typing import Final
 import numpy as np
 
 from shoal.model.release import AnyRelease, Release
-from shoal.model.trajectories import Integers, Population
+from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding
+from shoal.runtime.arrays import Flags, Integers
 from shoal.verification.boxes.classes import Records
-from shoal.verification.boxes.loops import Flags, mark_overlaps
+from shoal.verification.boxes.loops import mark_overlaps
 
 NO_ACCOUNT: Final = (
     "the raw data carries no account of its reading, so the rows dropped and the unit of "

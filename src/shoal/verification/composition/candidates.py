@@ -17,7 +17,8 @@ import numpy as np
 from shoal.errors import InputError
 from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
 from shoal.model.release import AnyRelease, Linkage, PointRelease, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 from shoal.verification.boxes.box_index import boxes_with
 from shoal.verification.boxes.classes import records_of

@@ -20,11 +20,10 @@ from shoal.errors import InputError
 from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity
 from shoal.model.linked import records_that_belong
 from shoal.model.release import Release
-from shoal.model.trajectories import Integers
 from shoal.model.verdicts import Finding
+from shoal.runtime.arrays import Flags, Integers
 from shoal.units import show_m, show_s
 from shoal.verification.boxes.classes import records_of
-from shoal.verification.boxes.loops import Flags
 from shoal.verification.checks import verify
 from shoal.verification.composition.candidates import Issued, candidates_of, insist_on_candidates
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, AnyRelease, Linkage
-from shoal.model.trajectories import Numbers, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.folder import (
     RELEASE_FILE,
@@ -22,6 +22,7 @@ from shoal.release_folder.folder import (
     sha256_of,
 )
 from shoal.release_folder.point_table import points_as_written
+from shoal.runtime.arrays import Numbers
 from shoal.verification.boxes.loops import is_canonical
 from shoal.verification.checks import verify
 from shoal.verification.files.precision import boxes_as_written, point_findings, precision_findings

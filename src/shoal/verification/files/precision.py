@@ -17,8 +17,7 @@ from shoal.model.verdicts import Finding
 from shoal.release_folder.box_table import outline_corners
 from shoal.release_folder.folder import RELEASE_FILE
 from shoal.release_folder.point_table import lon_lat, places_in
-
-Floats = npt.NDArray[np.float64]
+from shoal.runtime.arrays import Floats
 
 _ULPS: Final = 4  # a whole number times a cell, rounded once when written and once when read back
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or meters that float64 still tells apart

@@ -20,9 +20,10 @@ from shoal.errors import InputError, MisuseError
 from shoal.model.claims import KAnonymity
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Integers, Numbers
+from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.folder import RELEASE_FILE, read_manifest, without_boxes
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import records_of
 from shoal.verification.boxes.k_anonymity import faults_of_records, members_against_boxes

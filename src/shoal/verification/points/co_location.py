@@ -12,8 +12,9 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, PointRelease
-from shoal.model.trajectories import Floats, Integers, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
+from shoal.runtime.arrays import Floats, Integers
 from shoal.units import show_m
 from shoal.verification.boxes.loops import farthest_apart
 from shoal.verification.boxes.records import NO_ACCOUNT, account_differs, lost_subjects, pseudonyms_used_twice

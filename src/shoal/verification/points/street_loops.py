@@ -8,10 +8,8 @@ import heapq
 import numpy as np
 import numpy.typing as npt
 
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @compiled

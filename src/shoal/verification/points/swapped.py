@@ -12,15 +12,14 @@ import numpy.typing as npt
 from shoal.model.claims import LocationPrivacy, TrajectoryPrivacy
 from shoal.model.release import Linkage, PointRelease
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
+from shoal.runtime.arrays import Flags, Integers
 from shoal.verification.boxes.records import NO_ACCOUNT, account_differs, lost_subjects, pseudonyms_used_twice
 from shoal.verification.linking import links_of
 from shoal.verification.points.records import malformed_points, off_plane
 from shoal.verification.points.shuffle import PROOF, shuffle_of
 from shoal.verification.points.street_paths import path_findings
-
-Flags = npt.NDArray[np.bool_]
 
 WITHOUT_LINKAGE = (
     "checked without a linkage table: not whose times a record has, nor that each subject has one record"
