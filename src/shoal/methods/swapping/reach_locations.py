@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.kernels.reach import REMOVED, SWAPPED, Cache, Locations, Room, State, trade_places
+from shoal.kernels.trading import REMOVED, SWAPPED, Cache, Locations, Rules, State, Town, trade_places
 from shoal.methods.points_assembly import assemble_points
-from shoal.methods.swapping.street_places import heap, place_points, roads_of
+from shoal.methods.swapping.street_places import place_points, roads_of
 from shoal.methods.swapping.swap_locations import people_at, points_of, with_reasons
 from shoal.model.claims import LocationPrivacy
 from shoal.model.release import Linkage, PointRelease
@@ -156,43 +156,29 @@ class ReachLocations:
 
         ``state`` holds the exchanges.
         """
-        roads, m, n = roads_of(streets), original.n_samples, streets.n_nodes
+        m, n = original.n_samples, streets.n_nodes
         slots = int(np.clip(_CACHE_BYTES // (8 * n), _FEWEST_ROWS, max(n, _FEWEST_ROWS)))
-        cache = Cache(
-            np.empty((slots, n)),
-            np.full(n, -1, dtype=np.int64),
-            np.full(slots, -1, dtype=np.int64),
-            np.zeros(1, dtype=np.int64),
+        town = Town(
+            roads=roads_of(streets),
+            cache=Cache(
+                rows=np.empty((slots, n)),
+                slot_of=np.full(n, -1, dtype=np.int64),
+                node_in=np.full(slots, -1, dtype=np.int64),
+                oldest=np.zeros(1, dtype=np.int64),
+            ),
+            locations=locations,
+            state=state,
+            nearest=np.full(n, np.inf),
+            tried=np.full(m, -1, dtype=np.int64),
         )
-        fill = 2 * streets.n_edges + 2
-        room = Room(
-            heap(fill),
-            heap(fill),
-            heap(3 * m),
-            np.full(n, np.inf),
-            np.empty(n + 1, dtype=np.int64),
-            np.full(m, -1, dtype=np.int64),
-        )
+        rules = Rules(self.time_threshold_s, self.space_threshold_m, self.both_sides)
         order, draws = rng.permutation(original.n_subjects), rng.below(self.k, m)
         leaders, members = np.empty(m, dtype=np.int64), np.empty((m + 1, self.k - 1), dtype=np.int64)
         n_sets, label = 0, "trading places"
         for begin in range(0, len(order), _PART):
             run.progress(label, begin, len(order))
-            n_sets = trade_places(
-                roads,
-                cache,
-                locations,
-                state,
-                room,
-                order[begin : begin + _PART],
-                draws,
-                self.time_threshold_s,
-                self.space_threshold_m,
-                self.both_sides,
-                n_sets,
-                leaders,
-                members,
-            )
+            part = order[begin : begin + _PART]
+            n_sets = trade_places(town, rules, part, draws, n_sets, leaders, members)
         run.progress(label, len(order), len(order))
         return leaders[:n_sets].copy(), members[:n_sets].copy()
 
