@@ -14,7 +14,7 @@ from shoal.attacks.points import follow
 from shoal.attacks.questions import QUESTIONS
 from shoal.attacks.target import Scene, Target
 from shoal.errors import InputError, MisuseError
-from shoal.kernels.cover_index import noisy_scores
+from shoal.kernels.cover_index import Index, Noise, noisy_scores
 from shoal.methods import METHODS, Method
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.claims import KAnonymity, KteAnonymity
@@ -99,7 +99,8 @@ def test_noisy_scores_are_those_of_the_formula(people: Trajectories, seed: int) 
     seen = np.random.default_rng(seed).normal(0, 50, (2, 3))
     scores = np.zeros(target.n_records)
     index = target.by_time
-    noisy_scores(seen, 7.0, 11.0, 40.0, 1e-12, index.class_offsets, index.boxes, index.record, scores)
+    noise = Noise(slots=7.0, cells=11.0, most_deviations=40.0, floor=1e-12)
+    noisy_scores(seen, noise, Index(index.class_offsets, index.boxes, index.record), scores)
 
     def density(low: float, high: float, at: float, noise: float) -> float:
         return (erf((high - at) / noise / sqrt(2)) - erf((low - at) / noise / sqrt(2))) / 2 / (high - low)

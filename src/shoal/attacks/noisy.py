@@ -9,10 +9,10 @@ import numpy as np
 
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import Scene, draw_samples, expected_hits
-from shoal.kernels.cover_index import noisy_scores
+from shoal.kernels.cover_index import Index, Noise, noisy_scores
 from shoal.units import show_m, show_s
 
-_REACH: Final = 6.0
+_MOST_DEVIATIONS: Final = 6.0
 _FLOOR: Final = 1e-12
 
 
@@ -26,28 +26,26 @@ def attack_noisy(
     offsets, known = draw_samples(scene.known, scene.victims, p, rng)
     slots, cells = noise_s / scene.target.grid.slot_s, noise_m / scene.target.grid.cell_m
     seen = known + rng.random(known.shape) + rng.normal(size=known.shape) * np.array([slots, cells, cells])
-    index = scene.target.by_time
+    index, noise = scene.target.by_time, Noise(slots, cells, _MOST_DEVIATIONS, _FLOOR)
 
     def wins(place: int) -> float:
         scores = np.zeros(scene.target.n_records)
         own = seen[offsets[place] : offsets[place + 1]]
-        noisy_scores(
-            own, slots, cells, _REACH, _FLOOR, index.class_offsets, index.boxes, index.record, scores
-        )
+        noisy_scores(own, noise, Index(index.class_offsets, index.boxes, index.record), scores)
         return expected_hits(scores, int(scene.own[place]))
 
     won = list(
         scene.run.map(wins, range(len(scene.victims)), label=f"weighing noisy samples ({scene.label})")
     )
-    noise = f"{show_m(noise_m)} and {show_s(noise_s)}"
+    errors = f"{show_m(noise_m)} and {show_s(noise_s)}"
     return [
         Rate.of(
             won,
             name="noisy-linkage",
-            knowledge=f"{p} point{'s' * (p > 1)} with noise of {noise}",
+            knowledge=f"{p} point{'s' * (p > 1)} with noise of {errors}",
             attacker=(
                 f"Someone who knows {p} random sample{'s' * (p > 1)} of a person with Gaussian errors of "
-                f"{noise} "
+                f"{errors} "
                 "(standard deviation on each axis) and names the record that makes them likeliest."
             ),
             target=scene.label,

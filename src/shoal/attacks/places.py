@@ -12,7 +12,7 @@ import numpy.typing as npt
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import Scene, expected_hits
 from shoal.errors import MisuseError
-from shoal.kernels.cover_index import expected_visits
+from shoal.kernels.cover_index import Index, expected_visits
 from shoal.runtime.arrays import Floats, Integers
 
 _ELSEWHERE: Final = (
@@ -165,5 +165,5 @@ def _visits(scene: Scene, cells: Integers) -> Floats:
     """[records, cells]: expected visits."""
     index = scene.target.by_x
     visits = np.zeros((scene.target.n_records, len(cells)))
-    expected_visits(cells, index.class_offsets, index.boxes, index.record, visits)
+    expected_visits(cells, Index(index.class_offsets, index.boxes, index.record), visits)
     return visits

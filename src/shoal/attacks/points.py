@@ -3,29 +3,15 @@
 Unicity, record linkage, and what the linked record then tells (semantics 5).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import Scene, draw_samples
-from shoal.kernels.cover_index import follow_points
+from shoal.kernels.cover_index import Followed, Index, Known, follow_points
 from shoal.runtime.arrays import Floats, Integers
 
 _PART = 250
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Followed:
-    """candidates, own_fits: int64 [v, p], records that cover the first 1..p known samples, and whether the own one does.
-
-    chosen: int64 [v], a random candidate for all known samples, -1 = none.
-    """
-
-    candidates: Integers
-    own_fits: Integers
-    chosen: Integers
 
 
 def follow(scene: Scene, offsets: Integers, known: Integers, most: int, picks: Floats) -> Followed:
@@ -40,17 +26,10 @@ def follow(scene: Scene, offsets: Integers, known: Integers, most: int, picks: F
     def part(begin: int) -> None:
         mine = slice(begin, min(begin + _PART, n))
         follow_points(
-            offsets[begin : mine.stop + 1],
-            known,
-            scene.own[mine],
-            picks[mine],
-            index.class_offsets,
-            index.boxes,
-            index.record,
+            Known(offsets[begin : mine.stop + 1], known, scene.own[mine], picks[mine]),
+            Index(index.class_offsets, index.boxes, index.record),
             scene.target.n_records,
-            found.candidates[mine],
-            found.own_fits[mine],
-            found.chosen[mine],
+            Followed(found.candidates[mine], found.own_fits[mine], found.chosen[mine]),
         )
 
     for _ in scene.run.map(part, range(0, n, _PART), label=f"following known samples ({scene.label})"):

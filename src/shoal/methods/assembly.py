@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import NothingLeftError
-from shoal.kernels.cover import count_covered
+from shoal.kernels.covering import BoxColumns, Points, count_covered
 from shoal.model.claims import BoxClaim
 from shoal.model.release import Boxes, Linkage, Losses, Release
 from shoal.model.trajectories import Trajectories
@@ -52,7 +52,7 @@ def assemble(
     members, crowd_of = members[order], crowd_of[order]
     published = [crowd.boxes.sorted() for crowd in crowds]
     covered = sum(
-        int(count_covered(*original.samples_of(subject), *published[crowd].columns()))
+        int(count_covered(Points(*original.samples_of(subject)), BoxColumns(*published[crowd].columns())))
         for subject, crowd in zip(members.tolist(), crowd_of.tolist(), strict=True)
     )
     trajectory_ids = rng.pseudonyms(len(members))

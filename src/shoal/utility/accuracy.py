@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.kernels.accuracy import covering_extents
+from shoal.kernels.covering import BoxColumns, Owned, Points, covering_extents
 from shoal.model.linked import records_of
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -145,15 +145,11 @@ def extents_of_samples(
         )
     space, time = np.empty(original.n_samples, dtype=np.int64), np.empty(original.n_samples, dtype=np.int64)
     covering_extents(
-        original.offsets,
-        original.t,
-        original.x,
-        original.y,
-        records_of(original, release, linkage),
+        Points(original.t, original.x, original.y),
+        BoxColumns(*release.boxes.columns()),
+        Owned(original.offsets, release.offsets, records_of(original, release, linkage)),
         time,
         space,
-        release.offsets,
-        *release.boxes.columns(),
     )
     return space, time
 

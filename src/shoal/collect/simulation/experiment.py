@@ -27,7 +27,7 @@ from shoal.collect.roles.collection import Participant, Rules, run_collection
 from shoal.collect.roles.collector import Collector
 from shoal.collect.storage.phi import PhiStore
 from shoal.errors import MisuseError
-from shoal.kernels.similar_pairs import Cylinders, count_pairs
+from shoal.kernels.similar_pairs import Cylinders, Stored, Thresholds, count_pairs
 from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
@@ -219,19 +219,9 @@ class _Stored:
             own, pairs = trip
             people, occurrences = np.empty((2, len(pairs)), dtype=np.int64)
             chosen = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-            theta = (likeness.theta_m, likeness.theta_min, likeness.literal)
-            count_pairs(
-                _cylinders(own),
-                chosen,
-                self._points,
-                self._offsets,
-                self._owners,
-                without,
-                *theta,
-                EARTH_M,
-                people,
-                occurrences,
-            )
+            thresholds = Thresholds(likeness.theta_m, likeness.theta_min, likeness.literal, EARTH_M)
+            stored = Stored(self._points, self._offsets, self._owners)
+            count_pairs(_cylinders(own), chosen, stored, thresholds, without, people, occurrences)
             found: list[int] = (people if setting.by_people else occurrences).tolist()
             return found
 
