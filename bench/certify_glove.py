@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 import shoal
-from shoal.kernels.near_pairs import Places, least_costs, pair_sum
+from shoal.kernels.near_pairs import least_costs, pair_sum
+from shoal.kernels.people import Places
 from shoal.kernels.stretch import Raw, Scale
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps

@@ -1,6 +1,6 @@
-"""Where the effort to somebody's nearest others comes from.
+"""What the effort to somebody's nearest others is made of: its parts, and the tails of its sample stretches.
 
-Its parts and the tail of its sample stretches (glove.txt, Sec. 5.3).
+After glove.txt, Sec. 5.3.
 """
 
 from typing import Any
@@ -22,15 +22,15 @@ def boxes_of(all_boxes: Samples, first: int, end: int) -> Samples:
         all_boxes.y_min[first:end],
         all_boxes.x_max[first:end],
         all_boxes.y_max[first:end],
-        all_boxes.reach[first:end],
+        all_boxes.latest_end[first:end],
     )
 
 
 @compiled
 def pair_stretches(a: Samples, b: Samples, scale: Scale, space: Numbers, time: Numbers) -> int:
-    """Fill in the spatial and temporal cost of each sample of the longer, and return how many there are.
+    """Fill in the spatial and temporal cost of each sample of the longer; how many there are.
 
-    a stands before b in canonical order. With equal lengths the longer is the one whose direction costs more,
+    a stands before b in canonical order. Of equal lengths, the longer is the one whose direction costs more,
     then a (semantics 1.2).
     """
     longer_is_b = len(b.t_start) > len(a.t_start)
@@ -48,10 +48,7 @@ def pair_stretches(a: Samples, b: Samples, scale: Scale, space: Numbers, time: N
 
 @compiled
 def tail_weight(values: Numbers) -> float:
-    """(Q99 - Q50) / (Q75 - Q50), each between its two neighbors in proportion.
-
-    Nan where the last two are equal. Sorts ``values``.
-    """
+    """(Q99 - Q50) / (Q75 - Q50), quantiles interpolated linearly; nan where Q75 equals Q50. Sorts ``values``."""
     values.sort()
     quantiles = np.empty(3)
     for place, share in enumerate((0.5, 0.75, 0.99)):
@@ -74,11 +71,9 @@ def gap_parts(
     tails: Floats,
     longest: int,
 ) -> Any:
-    """Fill parts [n, 2] and tails [n, 3] of these subjects.
+    """Fill these subjects' parts [n, 2], mean costs in space and time, and tails [n, 3], of both together, space, time.
 
-    Mean costs in space and time, and the tails of both together, space, time.
-
-    boxes, offsets: raw samples of all subjects as boxes of one cell and slot; neighbors: [n, c]; longest:
+    boxes, offsets: raw samples of all subjects as boxes of one cell and slot. neighbors: [n, c]. longest:
     most samples of one subject.
     """
     count = neighbors.shape[1]

@@ -94,7 +94,7 @@ def _gap_to(original: Trajectories, neighbors: Integers, caps: Caps, run: Run) -
     scale = caps.scale_on(original.snapped_grid())
     own = Boxes.of_samples(original.t, original.x, original.y)
     boxes = Samples(
-        *own.columns(), reach=own.t_end
+        *own.columns(), latest_end=own.t_end
     )  # each subject's samples ascend, and all are one slot long
     parts, tails = np.empty((n, 2)), np.empty((n, 3))
 

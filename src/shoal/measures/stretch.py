@@ -99,7 +99,7 @@ def fingerprint_stretch(
 def samples_of_boxes(boxes: Boxes) -> Samples:
     """Boxes in canonical order as kernels take them."""
     ordered = boxes.sorted()
-    return Samples(*ordered.columns(), reach=np.maximum.accumulate(ordered.t_end))
+    return Samples(*ordered.columns(), latest_end=np.maximum.accumulate(ordered.t_end))
 
 
 def trajectories_of_arrays(fingerprints: Sequence[npt.ArrayLike], grid: Grid | None = None) -> Trajectories:

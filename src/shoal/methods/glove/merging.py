@@ -47,7 +47,7 @@ def _second_is_longer(first: Crowd, second: Crowd, scale: Scale) -> bool:
 
 
 def _boxes(samples: Samples, rows: slice | Integers) -> Boxes:
-    return Boxes(**{name: column[rows] for name, column in samples._asdict().items() if name != "reach"})
+    return Boxes(**{name: column[rows] for name, column in samples._asdict().items() if name != "latest_end"})
 
 
 def _hulls(boxes: Boxes, target: Integers, onto: Boxes) -> Boxes:
