@@ -1,4 +1,4 @@
-"""Rectangles around the boxes of a crowd, which tell from afar that another crowd is not near (docs/bounds.md)."""
+"""Rectangles around the boxes of a crowd, which tell from afar that others are not near (docs/bounds.md)."""
 
 from typing import Any, NamedTuple
 
@@ -63,7 +63,7 @@ def enclose(boxes: Samples, own: Integers, r: int, rectangles: Integers) -> None
 
 @compiled
 def cut_into_rectangles(boxes: Samples, rectangles: Integers) -> int:
-    """Fill ``rectangles`` with rectangles that hold all boxes, and say how many: the longest is cut in two as often as there is least."""
+    """Make ``rectangles`` hold all boxes; how many are in use. The longest is cut while there is space."""
     own = np.zeros(len(boxes.t_start), dtype=np.int64)
     enclose(boxes, own, 0, rectangles)
     count = 1

@@ -35,8 +35,8 @@ class Ranked(NamedTuple):
 class BlockCosts(NamedTuple):
     """Least costs to the subject of each lane of a block.
 
-    near: int16 [P, LANES] and soon: int16 [bins, LANES], both >> shift. least: [P] the least of all lanes, not
-    shifted.
+    near: int16 [P, LANES] and soon: int16 [bins, LANES], both >> shift. least: [P] the least of all lanes,
+    not shifted.
     """
 
     near: Numbers
@@ -46,7 +46,7 @@ class BlockCosts(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """The ranks that pass the bounds beside each lane, found[lane] of them in rank[lane], with their bounds."""
+    """The ranks that pass beside each lane: found[lane] of them in rank[lane], and their bounds."""
 
     found: Integers
     rank: Numbers

@@ -1,4 +1,4 @@
-"""Greedy clusters around pivots, within a largest radius: the clustering of NWA (Abul, Bonchi and Nanni 2008)."""
+"""Greedy clusters around pivots within a largest radius, as NWA makes them (Abul, Bonchi and Nanni 2008)."""
 
 import numpy as np
 
@@ -10,11 +10,11 @@ from shoal.runtime.compiled import compiled
 def cluster_within(distances: Floats, k: int, radius: float) -> Integers:
     """The pivot of everybody's cluster: int64 [n], a pivot its own, -1 = in no cluster.
 
-    distances: [n, n], symmetric, zeros on the diagonal. The first pivot is farthest from whoever has the least
-    sum of distances. Each next one is farthest from the pivot before it, among those that no cluster holds
-    and that have not failed. A pivot makes a cluster with the k - 1 nearest that are in none, unless the last
-    of these lies beyond ``radius``. Whoever is left joins the nearest pivot within ``radius``, of equally
-    near ones the first made. Other ties go to the first person.
+    distances: [n, n], symmetric, zeros on the diagonal. The first pivot is farthest from whoever has the
+    least sum of distances. Each next one is farthest from the pivot before it, among those that no
+    cluster holds and that have not failed. A pivot makes a cluster with the k - 1 nearest that are in
+    none, unless the last of these lies beyond ``radius``. Whoever is left joins the nearest pivot within
+    ``radius``, of equally near ones the first made. Other ties go to the first person.
     """
     n = len(distances)
     pivot_of = np.full(n, -1)
@@ -58,7 +58,7 @@ def _farthest(distance: Floats, pivot_of: Integers, failed: Flags) -> int:
 
 @compiled
 def _nearest(distance: Floats, pivot: int, pivot_of: Integers, near: Integers) -> None:
-    """Fill ``near`` with the nearest others in no cluster, of whom there are enough, by distance, then by number."""
+    """Fill ``near`` with the nearest others in no cluster, by distance, then by number; there are enough."""
     known = 0
     for i in range(len(distance)):
         if (

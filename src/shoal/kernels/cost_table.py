@@ -57,8 +57,8 @@ def fill_cost_table(people: People, b: int, least: Numbers, workspace: Workspace
     """Fill the table with what a sample at each chosen place and each time costs beyond least[place].
 
     cost(p, t) = min over b's samples of min(space, half) + min(time, half). The first min is never below
-    least[p]; what lies beyond the cap in time costs least[p] + half. Between two of b's times the least excess
-    comes from one of both, at per_slot a slot.
+    least[p]; what lies beyond the cap in time costs least[p] + half. Between two of b's times, the least
+    excess comes from one of the two, at per_slot a slot.
     """
     places, hours = people.places, people.hours
     half, per_slot = scale.half, scale.per_slot

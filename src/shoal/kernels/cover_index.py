@@ -28,8 +28,8 @@ class Index(NamedTuple):
 class Known(NamedTuple):
     """What is known of each victim, and where the search may come out.
 
-    Victim v knows samples[offsets[v] : offsets[v + 1]], int64 [m, 3] slots and cells. own: [v] the own record,
-    -1 = none. picks: [v] shares of the list of candidates, 0 to 1.
+    Victim v knows samples[offsets[v] : offsets[v + 1]], int64 [m, 3] slots and cells. own: [v] the own
+    record, -1 = none. picks: [v] shares of the list of candidates, 0 to 1.
     """
 
     offsets: Integers
@@ -39,8 +39,9 @@ class Known(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """candidates, own_fits: [v, p] records that cover the first 1..p known samples, and whether the own one does.
+    """What was found for each victim and each number of known samples.
 
+    candidates: [v, p] records that cover the first 1..p known samples; own_fits: whether the own one does.
     With fewer than p samples known, the last count is repeated. chosen: [v] the candidate at the share
     ``picks`` of the list for all known samples, -1 where there is none.
     """
@@ -148,7 +149,7 @@ def follow_points(known: Known, index: Index, n_records: int, found: Followed) -
 
 @compiled
 def expected_visits(cells: Integers, index: Index, visits: Numbers) -> None:
-    """Add to ``visits`` [records, cells] each box's share of one visit to each cell that it holds: 1 / its area.
+    """Add to ``visits`` [records, cells] what each box gives to each cell that it holds: 1 / its area.
 
     cells: int64 [c, 2] x and y. index: over x.
     """
@@ -175,7 +176,7 @@ def _density(low: float, high: float, seen: float, noise: float) -> float:
 
 @compiled
 def noisy_scores(seen: Numbers, noise: Noise, index: Index, scores: Numbers) -> None:
-    """Add to ``scores`` [records] the log-likelihood of each noisy observation, by the record's likeliest box.
+    """Add to ``scores`` [records] the log-likelihood of each noisy observation by a record's likeliest box.
 
     seen: float [p, 3] in slots and cells. index: over time.
     """

@@ -67,7 +67,7 @@ def count_covered(points: Points, boxes: BoxColumns) -> int:
 def covering_extents(
     points: Points, boxes: BoxColumns, owned: Owned, time_slots: Integers, space_cells: Integers
 ) -> None:
-    """Fill ``time_slots`` and ``space_cells`` (dx + dy) with each sample's covering box, -1 where none covers it.
+    """Fill in the duration and the extent dx + dy of the box that covers each sample, -1 where none does.
 
     The box is looked for in the record of the sample's own subject. Of several it is the least in time, then
     in space.

@@ -48,7 +48,7 @@ def pair_stretches(a: Samples, b: Samples, scale: Scale, space: Numbers, time: N
 
 @compiled
 def tail_weight(values: Numbers) -> float:
-    """(Q99 - Q50) / (Q75 - Q50), quantiles interpolated linearly; nan where Q75 equals Q50. Sorts ``values``."""
+    """(Q99 - Q50) / (Q75 - Q50), interpolated linearly, nan where Q75 equals Q50. Sorts ``values``."""
     values.sort()
     quantiles = np.empty(3)
     for place, share in enumerate((0.5, 0.75, 0.99)):
@@ -71,10 +71,11 @@ def gap_parts(
     tails: Floats,
     longest: int,
 ) -> Any:
-    """Fill these subjects' parts [n, 2], mean costs in space and time, and tails [n, 3], of both together, space, time.
+    """Fill parts [n, 2] and tails [n, 3] of these subjects.
 
-    boxes, offsets: raw samples of all subjects as boxes of one cell and slot. neighbors: [n, c]. longest:
-    most samples of one subject.
+    parts: mean costs in space and in time. tails: of both together, of space, of time. boxes, offsets:
+    raw samples of all subjects as boxes of one cell and slot. neighbors: [n, c]. longest: most samples of
+    one subject.
     """
     count = neighbors.shape[1]
     space, time = (

@@ -1,4 +1,4 @@
-"""Who hides whom at the least cost: k-merge costs within a neighborhood, and everybody's one hider each turn."""
+"""Who hides whom at the least cost: k-merge costs in a neighborhood, and one hider for each in every turn."""
 
 from typing import Final, NamedTuple
 
@@ -13,7 +13,7 @@ _FORBIDDEN: Final = 1 << 48
 
 
 class Pieces(NamedTuple):
-    """What each subject did in each epoch: piece p owns samples first[p] to end[p] of t, x, y, ascending by t."""
+    """What each subject did in each epoch: piece p is samples first[p] to end[p], ascending by t."""
 
     t: Integers
     x: Integers
@@ -95,7 +95,7 @@ def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
 
 @compiled
 def least_assignment(cost: Integers) -> Integers:
-    """For each row of a square matrix, its column in the assignment of least sum (shortest augmenting paths)."""
+    """The column of each row of a square matrix in the assignment of least sum, by augmenting paths."""
     n = len(cost)
     row_price, column_price = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
     row_of, back = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
@@ -167,10 +167,10 @@ def hide_each_other(
     turns: int,
     hiders: Integers,
 ) -> int:
-    """Give every subject of a neighborhood ``turns`` different hiders out of it; each hides others ``turns`` times.
+    """Give each subject of a neighborhood ``turns`` different hiders out of it; each hides ``turns`` others.
 
-    window: int64 [n, w] the published piece of each subject in each epoch, -1 where there is none; a row
-    decides for all which epochs have none. subjects: [n]. hiders: int64 [n, turns], filled with rows; NOBODY
+    window: int64 [n, w] the published piece of each subject in each epoch, -1 in epochs in which nobody has
+    one. subjects: [n]. hiders: int64 [n, turns], filled with rows; NOBODY
     where nobody is left who has not hidden the subject before. Returns how many entries are NOBODY.
     """
     n = len(window)

@@ -42,9 +42,9 @@ def boxes_of(crowds: Crowds, slot: int) -> Samples:
 
 @compiled
 def least_costs_to_boxes(places: Places, boxes: Samples, size: int, scale: Scale, least: Integers) -> None:
-    """Fill least[p] with the least spatial cost of one person's sample at each place to any of a crowd's boxes.
+    """Fill least[p] with the least spatial cost of a sample at each place to any of a crowd's boxes.
 
-    Times size + 1.
+    The sample is one person's; costs are times size + 1.
     """
     both = size + 1
     least[:] = both * scale.half
@@ -60,9 +60,9 @@ def least_costs_to_boxes(places: Places, boxes: Samples, size: int, scale: Scale
 
 @compiled
 def least_waits_to_boxes(hours: Hours, boxes: Samples, size: int, scale: Scale, least: Integers) -> None:
-    """Fill least[bin] with the least temporal cost of one person's sample in each bin to any of a crowd's boxes.
+    """Fill least[bin] with the least temporal cost of a sample in each bin to any of a crowd's boxes.
 
-    Times size + 1.
+    The sample is one person's; costs are times size + 1.
     """
     both, far, width = size + 1, scale.half // scale.per_slot + 1, 1 << hours.shift
     least[:] = both * scale.half
@@ -87,10 +87,10 @@ def possible_slots(
     scale: Scale,
     possible: Integers,
 ) -> int:
-    """Fill ``possible`` with the living slots whose effort with ``slot`` may be at most its ceiling; how many there are.
+    """Fill ``possible`` with the living slots that may be close enough to ``slot``; how many there are.
 
-    People with at least as many samples as the crowd has boxes are judged by their places and bins, others by
-    the gap between the rectangles around all boxes.
+    Their effort may be at most the ceiling. People with at least as many samples as the crowd has boxes
+    are judged by their places and bins, others by the gap between the rectangles around all boxes.
     """
     places, hours, sizes, around = people.places, people.hours, crowds.sizes, crowds.bounding.around
     size, m = sizes[slot], crowds.stops[slot] - crowds.starts[slot]

@@ -144,7 +144,7 @@ def evaluate(
     nearest: Nearest,
     workspace: Workspace,
 ) -> None:
-    """Compare b with a few that passed the bounds, no further than it takes to know that neither wants the other.
+    """Compare b with a few that passed the bounds, until it is known that neither wants the other.
 
     least, gaps: the least costs from each place and bin to b.
     """

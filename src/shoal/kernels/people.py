@@ -1,4 +1,4 @@
-"""What is known about everybody before the search for near pairs: samples, places and times (docs/bounds.md)."""
+"""What the search for near pairs knows about everybody: samples, places and times (docs/bounds.md)."""
 
 from typing import NamedTuple
 

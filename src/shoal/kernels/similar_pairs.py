@@ -1,4 +1,4 @@
-"""How often pairs of uncertain points occur in stored trajectories, by a full scan (user-centric.txt, Def. 2.5)."""
+"""A full scan for pairs of uncertain points in stored trajectories (user-centric.txt, Def. 2.5)."""
 
 import math
 from typing import NamedTuple

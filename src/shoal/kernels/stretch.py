@@ -126,7 +126,7 @@ def least_space_to(
 def nearest_box(
     a: Samples, i: int, n_a: int, b: Samples, near: int, n_b: int, least_space: Any, scale: Scale
 ) -> tuple[int, Any]:
-    """Position and cost (times n_a + n_b) of b's box with the least stretch from a's box i, the first of equals.
+    """Position and cost (times n_a + n_b) of the first of b's boxes with the least stretch from a's box i.
 
     near: the first position in b whose start is not before the start of a's box i. least_space: what all
     boxes of b cost in space at least, times n_a + n_b, at most half of it. The search runs both ways from
@@ -181,7 +181,7 @@ def nearest_box(
 
 @compiled
 def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> tuple[Integers, Numbers]:
-    """For each box of a: position and cost (times n_a + n_b) of b's box with the least stretch, the first of equals."""
+    """Position and cost (times n_a + n_b) of b's first box with the least stretch from each box of a."""
     chosen = np.empty(len(a.t_start), dtype=np.int64)
     cost = np.empty(len(a.t_start), dtype=a.t_start.dtype)
     around_b = surrounding_box(b)
@@ -227,7 +227,7 @@ def box_sum_from(
     scale: Scale,
     limit: float,
 ) -> Any:
-    """The same from bounds: floors [m] below the cost of each of a's boxes, spaces [m] below that in space alone.
+    """The same from bounds below the cost of each of a's boxes: floors [m] in all, spaces [m] in space alone.
 
     lowest: the sum of the floors. Each box replaces its floor by its cost, so that the sum only grows and
     exceeds the limit as soon as it can.
@@ -245,9 +245,10 @@ def box_sum_from(
 
 @compiled
 def box_effort(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, ceiling: float) -> float:
-    """Fingerprint stretch times 2 * half of two groups' boxes, the larger direction of equal lengths (semantics 1.2).
+    """Fingerprint stretch, times 2 * half, of two groups' boxes.
 
-    An effort above ``ceiling`` may come out as any effort above it.
+    Of equal lengths the larger direction counts (semantics 1.2). An effort above ``ceiling`` may come out
+    as any effort above it.
     """
     total = 0 * scale.half
     m_a, m_b = len(a.t_start), len(b.t_start)

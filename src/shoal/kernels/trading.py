@@ -1,4 +1,4 @@
-"""ReachLocations (Alg. 4): each location trades places with one of the nearest that keep everybody's path short.
+"""ReachLocations (Alg. 4): each location trades places with one of the nearest that keep all paths short.
 
 Locations take their turns one after the other. Candidates that are equally near come in the order of their
 rows.
@@ -123,7 +123,10 @@ def fetch(roads: Roads, cache: Cache, bound_m: float, node: int) -> int:
 
 @compiled
 def fetch_ends(roads: Roads, cache: Cache, bound_m: float, edges: Integers) -> None:
-    """Have the rows of both ends of these edges (-1 = none) at hand at once; the cache holds more than twice as many."""
+    """Have the rows of both ends of these edges (-1 = none) at hand at once.
+
+    The cache holds more than twice as many.
+    """
     missed = 1
     while missed > 0:
         missed = 0
