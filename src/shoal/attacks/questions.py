@@ -118,7 +118,7 @@ def assess_release(
     given = [text for text in asked if text.partition(":")[0] in OF_POINTS]
     jobs: list[tuple[Trajectories, AnyRelease, list[str]]] = [(original, release, given)] if given else []
     if isinstance(release, PointRelease):  # put on the grid once, not for every attack
-        original.points_as_given()
+        original.require_points_as_given()
         original, release = original.snapped_to(Grid()), release.as_boxes(Grid())
     original.snapped_grid()  # what cannot be attacked at all is an error, no note
     jobs += [(original, release, [text]) for text in asked if text not in given]

@@ -32,7 +32,7 @@ class Shown:
     def of(cls, points: Trajectories | PointRelease) -> "Shown":
         """Raw data, every subject a record, or a release; raises MisuseError for snapped samples."""
         if isinstance(points, Trajectories):
-            points.points_as_given()
+            points.require_points_as_given()
         held = points.points if isinstance(points, PointRelease) else points
         return cls(offsets=points.offsets, t=held.t, x=held.x, y=held.y)
 

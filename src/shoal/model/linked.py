@@ -109,7 +109,7 @@ def _insist_on_one_grid(original: Trajectories, release: AnyRelease) -> None:
     Cells and slots, or points as given in one plane.
     """
     if isinstance(release, PointRelease):
-        original.points_as_given()
+        original.require_points_as_given()
         if original.crs != release.crs:
             planes = [crs or "local meters" for crs in (original.crs, release.crs)]
             raise InputError(

@@ -125,7 +125,7 @@ def publish_clusters(
 
 def need_people(original: Trajectories, k: int) -> None:
     """Raises MisuseError with fewer than k people, and for snapped samples."""
-    original.points_as_given()
+    original.require_points_as_given()
     if original.n_subjects < k:
         raise MisuseError(
             f"k = {k} needs at least {k} people, and the data has {original.n_subjects}; choose a smaller k "

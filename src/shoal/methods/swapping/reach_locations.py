@@ -81,7 +81,7 @@ class ReachLocations:
         Raises MisuseError without streets or with fewer than k trajectories, NothingLeftError when nothing is
         swapped.
         """
-        original.points_as_given()
+        original.require_points_as_given()
         if self.streets is None:
             raise MisuseError(
                 "reach-locations needs a street graph; give --streets-nodes and --streets-edges (or one "

@@ -76,7 +76,7 @@ class SwapLocations:
         self, original: Trajectories, run: Run
     ) -> tuple[list[Integers], dict[str, int], dict[str, float]]:
         """Clusters (positions of trajectories), how many trajectories are in none by reason, and figures of the clustering."""
-        original.points_as_given()
+        original.require_points_as_given()
         kept = run.kept("clusters", lambda: self._clustered(original, run))
         clusters = np.split(kept["members"], np.cumsum(kept["sizes"])[:-1])
         lost = {NO_DURATION: int(kept["left_out"][0]), APART: int(kept["left_out"][1])}

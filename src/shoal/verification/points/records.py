@@ -19,7 +19,7 @@ def off_plane(original: Trajectories, release: PointRelease, *, moved: bool = Fa
 
     moved: the published points are no raw ones, and have no degrees as given.
     """
-    original.points_as_given()
+    original.require_points_as_given()
     degrees = original.lat is not None and not moved
     if release.crs == original.crs and (release.points.lat is not None) == degrees:
         return []
