@@ -237,7 +237,7 @@ def test_bad_input_is_refused_in_words() -> None:
     original, method, streets = walked()
     with pytest.raises(MisuseError, match="needs a street graph; give --streets-nodes"):
         replace(method, streets=None).anonymize(original, Randomness.from_system())
-    with pytest.raises(MisuseError, match="needs at least 99 trajectories"):
+    with pytest.raises(MisuseError, match="needs at least 99 people"):
         replace(method, k=99).anonymize(original, Randomness.from_system())
     with pytest.raises(NothingLeftError, match="relax the thresholds"):
         replace(method, space_threshold_m=1e-3).anonymize(original, Randomness.from_system())

@@ -3,7 +3,6 @@
 Heavy libraries load when a command runs.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,6 +25,7 @@ from shoal.cli.options import (
     take_streets,
 )
 from shoal.cli.terminal import Bars, listed, print_result, read_telling
+from shoal.runtime.json_values import null_for_nan
 
 if TYPE_CHECKING:
     from shoal.model.trace import Trace
@@ -354,7 +354,7 @@ def _print_publication(
             }
         ),
         "accuracy": {
-            row.name: {"raw_samples": _known(row.raw), "published_samples": _known(row.published)}
+            row.name: {"raw_samples": null_for_nan(row.raw), "published_samples": null_for_nan(row.published)}
             for row in rows
         },
     }
@@ -379,11 +379,6 @@ def _print_publication(
         *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
     ]
     print_result(as_json, facts, lines)
-
-
-def _known(value: float) -> float | None:
-    """A number for JSON, which has no nan."""
-    return None if math.isnan(value) else value
 
 
 COMMANDS: Final = (anonymize, verify, demo)

@@ -1,6 +1,5 @@
 """The file that says what ``shoal compare`` compares: methods with lists of settings to sweep, attacks, and a budget."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from itertools import product
@@ -11,6 +10,7 @@ from shoal.attacks import ATTACKS, DEFAULT_KNOWLEDGE
 from shoal.errors import InputError, MisuseError
 from shoal.io.street_files import read_streets
 from shoal.methods import METHODS, Method
+from shoal.runtime.settings_file import read_settings
 from shoal.units import duration_s, length_m
 from shoal.utility import METRICS
 from shoal.utility.frontier import Budget
@@ -81,12 +81,7 @@ class Study:
 
 def read_study(path: Path) -> Study:
     """The study in a TOML file; raises InputError when it cannot be read or holds what no study has."""
-    try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from error
+    entries = read_settings(path)
     unknown = [name for name in entries if name not in _KNOWN]
     if unknown:
         raise InputError(f"{path} sets '{unknown[0]}', which no study has; known: {', '.join(_KNOWN)}")

@@ -22,8 +22,8 @@ from shoal.model.intake import Intake, Reading
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
+from shoal.units import DAY_S
 
-DAY_S: Final = 86_400
 STEPS: Final = 1000
 LAST_S: Final = 253_402_300_799.0  # the end of the year 9999, the last that dates can be written in
 

@@ -18,10 +18,11 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.run import Run
+from shoal.units import DAY_S
 
 FINEST_M: Final = 0.001
 COARSEST_M: Final = 40_075_000.0
-LONGEST_S: Final = 1000 * 365.25 * 86_400
+LONGEST_S: Final = 1000 * 365.25 * DAY_S
 
 
 @dataclass(frozen=True)

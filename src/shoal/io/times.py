@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from shoal.errors import InputError
 from shoal.io.values import filled, is_number, is_text, numbers_in_text, plain
 from shoal.runtime.arrays import Flags, Integers, Numbers
-from shoal.units import duration_s
+from shoal.units import DAY_S, duration_s
 
 Micros = Integers
 
 SECOND: Final = 1_000_000
-DAY: Final = 86_400 * SECOND
+DAY: Final = DAY_S * SECOND
 LIMIT: Final = 1 << 62
 PER_UNIT: Final = {"s": SECOND, "ms": 1000, "us": 1}
 UNIT_WORDS: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
@@ -192,7 +192,7 @@ def _parsed(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
     possible = (month >= 1) & (month <= 12) & (day >= 1) & (day <= next_month - first_day)
     possible &= (hour <= 23) & (minute <= 59) & (second <= 60) & (ahead_h <= 23) & (ahead_min <= 59)
     seconds = (
-        (first_day + day - 1) * 86400
+        (first_day + day - 1) * DAY_S
         + hour * 3600
         + minute * 60
         + second

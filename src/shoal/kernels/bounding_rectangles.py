@@ -16,13 +16,13 @@ class Bounding(NamedTuple):
     """Where and when the boxes of each slot are, roughly.
 
     around: [n, 4] first and last x, first and last y of all boxes. rectangles: [n, MOST_RECTANGLES, 4] the
-    same of bounding rectangles that together hold all boxes, count[s] of them in use. waits: [n, bins] least
+    same of bounding rectangles that together hold all boxes, in_use[s] of them. waits: [n, bins] least
     slots between any slot of a bin of 1 << shift slots and any box. longest: [n] slots of the longest box.
     """
 
     around: Integers
     rectangles: Integers
-    count: Integers
+    in_use: Integers
     waits: Numbers
     shift: int
     longest: Integers
@@ -112,8 +112,8 @@ def least_waits(boxes: Samples, hours: Hours, shift: int, far: int, waits: Numbe
 @compiled
 def bound_slot(boxes: Samples, hours: Hours, far: int, bounding: Bounding, slot: int) -> None:
     """Set the bounding rectangles and waits of a slot with these boxes."""
-    bounding.count[slot] = cut_into_rectangles(boxes, bounding.rectangles[slot])
-    rectangles = bounding.rectangles[slot, : bounding.count[slot]]
+    bounding.in_use[slot] = cut_into_rectangles(boxes, bounding.rectangles[slot])
+    rectangles = bounding.rectangles[slot, : bounding.in_use[slot]]
     for side in (0, 2):
         bounding.around[slot, side], bounding.around[slot, side + 1] = (
             rectangles[:, side].min(),
@@ -163,7 +163,7 @@ def lowest_sum_to_rectangles(
     cap = both * scale.half
     spaces = least.spaces
     spaces[:m] = cap
-    for r in range(bounding.count[b]):
+    for r in range(bounding.in_use[b]):
         x_min, x_max, y_min, y_max = bounding.rectangles[b, r]
         wide, high = x_max - x_min + 1, y_max - y_min + 1
         for j in range(m):

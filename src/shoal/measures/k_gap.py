@@ -16,7 +16,7 @@ from shoal.kernels.stretch import Samples
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, trajectories_of_arrays
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 
@@ -76,11 +76,7 @@ def k_gaps(
     for k in ks:
         if k < 2:
             raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
-        if n < k:
-            raise MisuseError(
-                f"the {k}-gap needs at least {k} people, and the data has {n}; choose a smaller k or add "
-                "people"
-            )
+        require_people(n, k)
     if not ks:
         return []
     run = run or Run()

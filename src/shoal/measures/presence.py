@@ -8,6 +8,7 @@ from typing import Final, Literal
 import numpy as np
 
 from shoal.runtime.arrays import Floats, Integers
+from shoal.units import DAY_S
 
 Place = Literal["home", "work"]
 
@@ -15,7 +16,6 @@ HOURS: Final[dict[str, tuple[float, float]]] = {
     "home": (20.0, 30.0),
     "work": (9.0, 17.0),
 }  # 30 = 6 on the next morning
-_DAY_S: Final = 86_400.0
 _MONDAY_1970: Final = 4  # 1 January 1970 was a Thursday; days are counted from there
 
 
@@ -26,11 +26,11 @@ def share_of_hours(boxes: Integers, slot_s: float, place: Place, utc_offset_s: f
     inside = np.zeros(len(boxes))
     if not len(boxes):
         return inside
-    for day in range(int(start.min() // _DAY_S) - 1, int(end.max() // _DAY_S) + 1):
+    for day in range(int(start.min() // DAY_S) - 1, int(end.max() // DAY_S) + 1):
         if place == "work" and (day - _MONDAY_1970) % 7 > 4:
             continue
         inside += np.clip(
-            np.minimum(end, day * _DAY_S + last) - np.maximum(start, day * _DAY_S + first), 0.0, None
+            np.minimum(end, day * DAY_S + last) - np.maximum(start, day * DAY_S + first), 0.0, None
         )
     return np.asarray(inside / (end - start))
 

@@ -413,6 +413,14 @@ class Trajectories:
         )
 
 
+def require_people(n: int, k: int) -> None:
+    """Raises MisuseError when n people are fewer than k."""
+    if n < k:
+        raise MisuseError(
+            f"k = {k} needs at least {k} people, and the data has {n}; choose a smaller k or add people"
+        )
+
+
 def _kind(name: str, grid: Grid | None) -> type[np.generic] | None:
     """The type of a column of snapped samples, or of points as given."""
     return COLUMNS[name].given if grid is None else COLUMNS[name].snapped

@@ -1,6 +1,5 @@
 """What a measurement is, and the raw data and release that it compares."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +10,7 @@ from shoal.model.linked import records_that_belong
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
+from shoal.runtime.json_values import null_for_nan
 from shoal.utility.accuracy import Accuracy, measure_accuracy
 
 Better = Literal["higher", "lower"]
@@ -65,13 +65,9 @@ class Measurement:
         known = {
             key: number for key, number in vars(self.found).items() if key == "value" or number is not None
         }
-        shown = {
-            key: None if isinstance(number, float) and math.isnan(number) else number
-            for key, number in known.items()
-        }
         return {
             "name": self.name,
-            **shown,
+            **null_for_nan(known),
             "unit": self.metric.unit,
             "better": self.metric.better,
             "words": self.metric.words,

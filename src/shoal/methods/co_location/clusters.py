@@ -121,13 +121,3 @@ def publish_clusters(
         rng=rng,
     )
     return release, linkage
-
-
-def need_people(original: Trajectories, k: int) -> None:
-    """Raises MisuseError with fewer than k people, and for snapped samples."""
-    original.require_points_as_given()
-    if original.n_subjects < k:
-        raise MisuseError(
-            f"k = {k} needs at least {k} people, and the data has {original.n_subjects}; choose a smaller k "
-            "or add people"
-        )

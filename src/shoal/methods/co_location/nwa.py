@@ -15,13 +15,12 @@ from shoal.methods.co_location.clusters import (
     Cluster,
     check_settings,
     greedy_clusters,
-    need_people,
     publish_clusters,
     root_mean_square_distances,
 )
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, PointRelease
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -109,7 +108,8 @@ class Nwa:
 
         Raises MisuseError with fewer than k people.
         """
-        need_people(original, self.k)
+        original.require_points_as_given()
+        require_people(original.n_subjects, self.k)
         large = [
             (span, np.array(members))
             for span, members in self.classes(original).items()

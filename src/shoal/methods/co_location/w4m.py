@@ -1,6 +1,5 @@
 """Wait For Me: clusters of similar trajectories, edited onto one time line and moved into cylinders (Abul, Bonchi and Nanni 2010)."""
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final, Literal, get_args
 
@@ -12,13 +11,13 @@ from shoal.methods.co_location.clusters import (
     Cluster,
     check_settings,
     greedy_clusters,
-    need_people,
     publish_clusters,
     root_mean_square_distances,
 )
 from shoal.model.claims import KDeltaAnonymity
+from shoal.model.neighborhoods import along_longest, bisected
 from shoal.model.release import Linkage, PointRelease
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -93,10 +92,17 @@ class W4m:
 
         Raises MisuseError with fewer than k people.
         """
-        need_people(original, self.k)
-        chunks = list(
-            _neighborhoods(original, np.arange(original.n_subjects), self.chunk or original.n_subjects)
+        original.require_points_as_given()
+        require_people(original.n_subjects, self.k)
+        middles = np.stack(
+            [
+                np.add.reduceat(column, original.offsets[:-1]) / original.lengths
+                for column in (original.x, original.y)
+            ],
+            axis=1,
         )
+        everybody = np.arange(original.n_subjects)
+        chunks = list(bisected(everybody, along_longest(middles), most=self.chunk or len(everybody)))
         groups: list[tuple[int, Integers]] = []
         for done, chunk in enumerate(chunks):
             run.progress("clustering", done, len(chunks))
@@ -114,14 +120,14 @@ class W4m:
         counts = np.zeros((people.n_subjects, people.n_subjects), dtype=np.int64)
         columns = (people.t, people.x, people.y, people.offsets)
         for _ in run.map(
-            lambda i: edit_distances(*columns, i, self.delta_m, self._reach_s, counts[i]),
+            lambda i: edit_distances(*columns, i, self.delta_m, self._match_s, counts[i]),
             range(people.n_subjects),
         ):
             pass
         return np.asarray(counts + counts.T, dtype=np.float64)
 
     @property
-    def _reach_s(self) -> float:
+    def _match_s(self) -> float:
         return self.delta_m / self.speed_m_s
 
     def _edit(self, original: Trajectories, pivot: int, members: Integers) -> Cluster:
@@ -132,7 +138,7 @@ class W4m:
         source = np.empty((len(members), len(times)), dtype=np.int64)
         for row, member in enumerate(members.tolist()):
             own_t, own_x, own_y = original.samples_of(member)
-            taken = align(own_t, own_x, own_y, times, at_x, at_y, self.delta_m, self._reach_s, self.speed_m_s)
+            taken = align(own_t, own_x, own_y, times, at_x, at_y, self.delta_m, self._match_s, self.speed_m_s)
             moments, start = np.unique(own_t, return_index=True)
             x[row] = np.where(taken >= 0, own_x[taken], np.interp(times, moments, own_x[start]))
             y[row] = np.where(taken >= 0, own_y[taken], np.interp(times, moments, own_y[start]))
@@ -150,22 +156,3 @@ def _lives(people: Trajectories, speed_m_s: float) -> Floats:
             [np.interp(at, moments, x[first]), np.interp(at, moments, y[first]), speed_m_s * at], axis=1
         )
     return lives
-
-
-def _neighborhoods(original: Trajectories, people: Integers, most: int) -> Iterator[Integers]:
-    """Parts of at most ``most`` people, ascending, by halving at the median of their middles along the longer side."""
-    middles = np.stack(
-        [
-            np.add.reduceat(column, original.offsets[:-1]) / original.lengths
-            for column in (original.x, original.y)
-        ]
-    )
-    waiting = [people]
-    while waiting:
-        part = waiting.pop()
-        if len(part) <= most:
-            yield np.sort(part)
-            continue
-        axis = int(np.argmax(np.ptp(middles[:, part], axis=1)))
-        order = part[np.argsort(middles[axis, part], kind="stable")]
-        waiting += [order[len(part) // 2 :], order[: len(part) // 2]]

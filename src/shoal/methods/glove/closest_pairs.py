@@ -155,7 +155,7 @@ class _MergedCrowds:
         bounding = Bounding(
             around=np.zeros((n, 4), dtype=np.int64),
             rectangles=np.zeros((n, MOST_RECTANGLES, 4), dtype=np.int64),
-            count=np.zeros(n, dtype=np.int64),
+            in_use=np.zeros(n, dtype=np.int64),
             waits=np.zeros(
                 (n, (hours.n_bins >> _BINS_TOGETHER) + 1), dtype=np.int16 if self._far < 1 << 15 else np.int64
             ),

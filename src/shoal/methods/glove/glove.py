@@ -19,7 +19,7 @@ from shoal.methods.glove.reshaping import GENERALIZE, Generalize, split_at_overl
 from shoal.methods.k_merge import merge_members
 from shoal.model.claims import KAnonymity
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Grid, Trajectories, require_people
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
@@ -90,11 +90,7 @@ class Glove:
     def crowds(self, original: Trajectories, run: Run) -> list[Crowd]:
         """The crowds of at least k people with what is published for each of them."""
         grid = original.snapped_grid()
-        if original.n_subjects < self.k:
-            raise MisuseError(
-                f"k = {self.k} needs at least {self.k} people, and the data has {original.n_subjects}; "
-                "choose a smaller k or add people"
-            )
+        require_people(original.n_subjects, self.k)
         caps = Caps(space_cap_m=self.space_cap_m, time_cap_s=self.time_cap_s)
         scale = caps.scale_on(grid)
 

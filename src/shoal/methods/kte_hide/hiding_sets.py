@@ -5,7 +5,7 @@ window, become unpublished, and every window that holds a changed epoch is done 
 record that is not published. Each step unpublishes something, so it ends.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -15,6 +15,7 @@ import numpy as np
 
 from shoal.kernels.hiding import NOBODY, Past, hide_each_other
 from shoal.methods.kte_hide.epochs import Epochs
+from shoal.model.neighborhoods import along_longest, cut_in_two
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Arrays
 from shoal.runtime.run import Run
@@ -49,7 +50,7 @@ class Search:
     space_weight: int
 
 
-@dataclass
+@dataclass(eq=False)
 class _Node:
     """A neighborhood: rows of one window that may hide each other, and the larger one that it was cut from."""
 
@@ -191,13 +192,13 @@ def _assign(
             solve, [waiting[i : i + _NODES_AT_ONCE] for i in range(0, len(waiting), _NODES_AT_ONCE)]
         ):
             pass
-        larger: dict[int, _Node] = {}
+        larger: dict[_Node, None] = {}  # in the order of the first of their parts
         for node in waiting:
             if node.missing and node.parent is not None and len(node.parent.rows) <= _LARGEST_NEIGHBORHOOD:
-                larger[id(node.parent)] = node.parent
+                larger[node.parent] = None
         for node in waiting:
             hiders[node.rows] = np.where(node.hiders == NOBODY, NOBODY, node.rows[node.hiders])
-        waiting = [node for node in larger.values() if not _lies_in_another(node, larger)]
+        waiting = [node for node in larger if not _lies_in_another(node, larger)]
     return Window(subjects, table, hiders), pattern, np.flatnonzero((hiders == NOBODY).any(axis=1))
 
 
@@ -209,11 +210,11 @@ def _published_in(epochs: Epochs, states: Integers, at: int) -> tuple[Integers, 
     return subjects[shown], np.where(pattern != UNPUBLISHED, table, -1)[shown], pattern[shown]
 
 
-def _lies_in_another(node: _Node, others: dict[int, _Node]) -> bool:
+def _lies_in_another(node: _Node, others: Collection[_Node]) -> bool:
     """Whether a larger neighborhood is solved at the same time, whose answer for these rows would be torn apart by this one's."""
     while node.parent is not None:
         node = node.parent
-        if id(node) in others:
+        if node in others:
             return True
     return False
 
@@ -246,26 +247,8 @@ def _leaves(node: _Node, places: Integers, neighborhood: int) -> Iterator[_Node]
     if len(node.rows) <= neighborhood:
         yield node
         return
-    for part in _halves(node.rows, places):
-        yield from _leaves(_Node(part, node), places, neighborhood)
-
-
-def halved(rows: Integers, places: Integers, most: int) -> Iterator[Integers]:
-    """Neighborhoods of at most ``most`` rows; places: [n, 2] in cells, of all rows."""
-    if len(rows) <= most:
-        yield rows
-        return
-    for part in _halves(rows, places):
-        yield from halved(part, places, most)
-
-
-def _halves(rows: Integers, places: Integers) -> tuple[Integers, Integers]:
-    """Two equal parts along the longer side of where the rows lie."""
-    own = places[rows]
-    axis = int(np.argmax(own.max(axis=0) - own.min(axis=0)))
-    order = np.argsort(own[:, axis], kind="stable")
-    half = len(order) // 2
-    return np.sort(rows[order[:half]]), np.sort(rows[order[half:]])
+    for part in cut_in_two(node.rows, along_longest(places)):
+        yield from _leaves(_Node(np.sort(part), node), places, neighborhood)
 
 
 def _unpublish(

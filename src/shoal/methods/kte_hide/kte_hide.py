@@ -16,7 +16,7 @@ from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, choo
 from shoal.methods.kte_hide.spectral import spectral_states
 from shoal.model.claims import KteAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -101,11 +101,7 @@ class KteHide:
 
     def _epochs(self, original: Trajectories) -> Epochs:
         grid = original.snapped_grid()
-        if original.n_subjects < self.k:
-            raise MisuseError(
-                f"k = {self.k} needs at least {self.k} people, and the data has {original.n_subjects}; "
-                "choose a smaller k or add people"
-            )
+        require_people(original.n_subjects, self.k)
         slots = self.epsilon_s / grid.slot_s
         if slots != int(slots):
             valid = [show_s(grid.slot_s * count) for count in (int(slots), int(slots) + 1) if count]

@@ -17,7 +17,7 @@ from shoal.model.claims import LocationPrivacy
 from shoal.model.release import Linkage, PointRelease
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -87,11 +87,7 @@ class ReachLocations:
                 "reach-locations needs a street graph; give --streets-nodes and --streets-edges (or one "
                 ".graphml as nodes)"
             )
-        if original.n_subjects < self.k:
-            raise MisuseError(
-                f"k = {self.k} needs at least {self.k} trajectories, and the data has "
-                f"{original.n_subjects}; choose a smaller k"
-            )
+        require_people(original.n_subjects, self.k)
         streets = self.streets.on_plane(original.crs)
         placed = place_points(streets, original.x, original.y, self.most_off_street_m)
         owner = np.repeat(np.arange(original.n_subjects), original.lengths)

@@ -18,6 +18,7 @@ from shoal.model.trajectories import Grid, Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE
 from shoal.runtime.arrays import Floats
 from shoal.runtime.run import Run
+from shoal.units import DAY_S
 from shoal.utility import Measurement, measure
 from shoal.utility.points import measure_points
 from shoal.utility.vanished import Presence, Vanished, measure_vanished, measure_vanished_points
@@ -33,7 +34,6 @@ UTILITY_OF_POINTS: Final = (
 )
 STEPS: Final = 20  # of a share, so 5 % each
 _PLACES_SHOWN: Final = 8
-_DAY_S: Final = 86_400.0
 _WORDS_OF_POINTS: Final = {  # a published point is a single cell and slot
     "samples-covered": "raw samples whose cell and slot their own person's record has",
     "samples-created": "published cells and slots without a sample of their record's person",
@@ -118,7 +118,7 @@ def _of_enough(
     """
     people = snapped.keep(np.flatnonzero(records_of(snapped, release, linkage) >= 0))
     person = np.repeat(np.arange(people.n_subjects), people.lengths)
-    day = np.floor(people.t * people.snapped_grid().slot_s / _DAY_S)
+    day = np.floor(people.t * people.snapped_grid().slot_s / DAY_S)
     moves, same_day = np.diff(person) == 0, np.diff(day) == 0
     behind = {
         "od-similarity": len(np.unique(person[1:][moves & same_day])),

@@ -20,9 +20,9 @@ from shoal.report.facts.curves import Curve, curve_of_people, quantile_of_people
 from shoal.report.facts.density import Density, density_map, some_boxes
 from shoal.report.words.wording import meters, percent, seconds
 from shoal.runtime.arrays import Integers
+from shoal.units import DAY_S
 from shoal.utility.accuracy import Accuracy, Extents, measure_accuracy
 
-_DAY_S: Final = 86_400.0
 _A_DATE_S: Final = 315_532_800  # 1980; smaller times are steps counted from zero, not dates
 _NEAR_THE_MIDDLE: Final = 0.1
 
@@ -162,7 +162,7 @@ def days_of(original: Trajectories) -> int:
 
 def days_between(first_slot: int, last_slot: int, slot_s: float) -> int:
     """How many UTC days two slots span, the days of both counted."""
-    return int(last_slot * slot_s // _DAY_S) - int(first_slot * slot_s // _DAY_S) + 1
+    return int(last_slot * slot_s // DAY_S) - int(first_slot * slot_s // DAY_S) + 1
 
 
 def crowds_of(release: Release) -> Integers:
