@@ -300,16 +300,16 @@ def cause(asked: argparse.Namespace) -> None:
         root_mean = np.where(np.isfinite(direct), direct * percent * np.sqrt(stamps), np.inf)
     for distances in (unpenalized, root_mean):
         np.fill_diagonal(distances, 0)
-    draw = np.random.default_rng(1)
+    draw, run = np.random.default_rng(1), Run()
     tables: dict[str, Floats | None] = {
-        "Def. 12, paths where disjoint": np.where(np.isfinite(direct), direct, shortest_paths(direct)),
-        "Def. 12, shortest paths everywhere": shortest_paths(direct),
+        "Def. 12, paths where disjoint": np.where(np.isfinite(direct), direct, shortest_paths(direct, run)),
+        "Def. 12, shortest paths everywhere": shortest_paths(direct, run),
         "without the penalty 1/p": np.where(
-            np.isfinite(unpenalized), unpenalized, shortest_paths(unpenalized)
+            np.isfinite(unpenalized), unpenalized, shortest_paths(unpenalized, run)
         ),
-        "without 1/p, paths everywhere": shortest_paths(unpenalized),
+        "without 1/p, paths everywhere": shortest_paths(unpenalized, run),
         "root mean square distance, no 1/p": np.where(
-            np.isfinite(root_mean), root_mean, shortest_paths(root_mean)
+            np.isfinite(root_mean), root_mean, shortest_paths(root_mean, run)
         ),
         "clusters at random": None,
     }

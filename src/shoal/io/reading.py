@@ -13,7 +13,7 @@ from shoal.io import cleaning
 from shoal.io.cleaning import Sieve, TimeOrder
 from shoal.io.columns import Columns, find_columns
 from shoal.io.positions import Positions
-from shoal.io.snapping import Rows, arrange, check_grid, put_on_plane
+from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
 from shoal.io.sources import openers
 from shoal.io.tables import Table
 from shoal.io.times import DAY, SECOND, Micros, Times
@@ -42,7 +42,7 @@ def read(source: object, *, run: Run | None = None, **settings: Any) -> Trajecto
     return read_with(source, Reading(**settings), run)
 
 
-def read_with(source: object, reading: Reading, run: Run | None = None) -> Trajectories:
+def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     """The same, with the settings as one object.
 
     With ``trajectories.intake.reading`` the same rows give the same arrays.
@@ -92,7 +92,7 @@ def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], N
 
     Raises as ``read`` does, also when no row is left.
     """
-    check_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
+    require_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
     if not (np.isfinite(reading.min_samples_per_day) and reading.min_samples_per_day >= 0):
         raise MisuseError(
             f"min_samples_per_day = {reading.min_samples_per_day} must be finite and at least 0; 0 leaves "

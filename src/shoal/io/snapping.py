@@ -57,7 +57,7 @@ class Arranged:
     lon: Floats | None = None
 
 
-def check_grid(grid: Grid) -> None:
+def require_grid(grid: Grid) -> None:
     """Raises MisuseError for a grid finer than what coordinates and times are kept to, or coarser than anything that could be told."""
     if not grid.cell_m <= COARSEST_M:
         raise MisuseError(f"cell_m = {grid.cell_m} is wider than the earth; choose at most {COARSEST_M:.0f}")

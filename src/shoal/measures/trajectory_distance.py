@@ -102,12 +102,9 @@ def trajectory_distances(
     return TrajectoryDistances(matrix=shortest, component=found.component)
 
 
-def shortest_paths(matrix: Floats, run: Run | None = None) -> Floats:
-    """The lengths [n, n] of the shortest paths through a graph of symmetric lengths, inf = no edge.
-
-    Floyd-Warshall in blocks.
-    """
-    run, n = run or Run(), len(matrix)
+def shortest_paths(matrix: Floats, run: Run) -> Floats:
+    """Lengths [n, n] of the shortest paths through a graph of symmetric lengths, inf = none, by blocked Floyd-Warshall."""
+    n = len(matrix)
     padded = -(-n // _BLOCK) * _BLOCK
     found = np.full((padded, padded), np.inf)
     found[:n, :n] = matrix

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any, ClassVar, Final
 
 from shoal.errors import InputError, MisuseError
-from shoal.model.intake import insist_on_types
+from shoal.model.intake import require_types
 from shoal.units import show_s
 
 
@@ -139,7 +139,7 @@ def claim_from_json(fields: Mapping[str, Any]) -> Claim:
             f"{', '.join(CLAIMS)}"
         )
     try:
-        insist_on_types(kind, numbers)
+        require_types(kind, numbers)
         return kind(**numbers)
     except (TypeError, MisuseError) as error:
         raise InputError(f"the manifest's claim cannot be read: {error}") from error

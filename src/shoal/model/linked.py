@@ -50,7 +50,7 @@ def records_that_belong(original: Trajectories, release: AnyRelease, linkage: Li
         raise InputError(
             "the release holds no record, so there is nothing to measure; check that it is the right folder"
         )
-    _insist_on_one_grid(original, release)
+    _require_one_grid(original, release)
     if original.intake.unit_of_protection != release.unit_of_protection:
         raise InputError(
             f"the release protects {release.unit_of_protection}, the raw data was read for "
@@ -103,7 +103,7 @@ def insist_on_possible_boxes(original: Trajectories, release: AnyRelease) -> Non
             )
 
 
-def _insist_on_one_grid(original: Trajectories, release: AnyRelease) -> None:
+def _require_one_grid(original: Trajectories, release: AnyRelease) -> None:
     """Raises when the samples of one are not those of the other.
 
     Cells and slots, or points as given in one plane.

@@ -41,7 +41,7 @@ from shoal.release_folder.folder import (
 )
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.report import assessment_report, gather_evidence, points_report, release_report
-from shoal.runtime.checkpoint import Checkpoint, fingerprint, parts_folder
+from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write, staged_file, staged_folder
@@ -153,7 +153,7 @@ def publish(
 def _job(original: Trajectories, method: Method) -> dict[str, Any]:
     """What decides the crowds of a release: the samples and the method with its parameters."""
     return {
-        "data": fingerprint(original.offsets, original.t, original.x, original.y),
+        "data": digest_of(original.offsets, original.t, original.x, original.y),
         "grid": original.grid,
         "method": type(method).__name__,
         "parameters": method.parameters(),

@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.model.claims import claim_from_json, claim_to_json
-from shoal.model.intake import Reading, insist_on_types
+from shoal.model.intake import Reading, require_types
 from shoal.model.release import AnyRelease, Boxes, Linkage, Losses, PointRelease, Release
 from shoal.model.trace import TRACE_FILE, Trace
 from shoal.model.trajectories import Grid
@@ -249,7 +249,7 @@ def _header(folder: Path, manifest: Manifest, names: Sequence[str]) -> dict[str,
 
 def _reading(folder: Path, manifest: Manifest) -> Reading:
     try:
-        insist_on_types(Reading, manifest.reading)
+        require_types(Reading, manifest.reading)
         return Reading(**manifest.reading)
     except MisuseError as error:
         raise InputError(f"{folder / MANIFEST_FILE} cannot be read: reading: {error}") from error

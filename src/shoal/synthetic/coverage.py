@@ -43,7 +43,7 @@ class Coverage:
     x_m, y_m: float64 [n]. neighbors: int64 [n, up to 8], the nearest others, nearest first; neighbor_m:
     their distances. spacing_m: float64 [n], mean distance to them. density: float64 [n], people per area, any
     unit. raster: int32 [rows, columns], the nearest station to the middle of each square of cell_m meters
-    from (west_m, south_m). reach_m: the distance from the median position within which 9 of 10 stations lie.
+    from (west_m, south_m). radius_m: the distance from the median position within which 9 of 10 stations lie.
     """
 
     x_m: Floats
@@ -56,7 +56,7 @@ class Coverage:
     cell_m: float
     west_m: float
     south_m: float
-    reach_m: float
+    radius_m: float
 
     @classmethod
     def of(cls, stations: Stations) -> "Coverage":
@@ -76,7 +76,7 @@ class Coverage:
             cell_m=cell,
             west_m=float(x.min()) - cell / 2,
             south_m=float(y.min()) - cell / 2,
-            reach_m=float(np.quantile(np.hypot(x, y), 0.9)),
+            radius_m=float(np.quantile(np.hypot(x, y), 0.9)),
         )
 
     def serving(self, x: Floats, y: Floats) -> tuple[Integers, Floats]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FIRST_SECOND: Final = 1_704_067_200  # 2024-01-01T00:00:00Z, a Monday
 HANDOVER_SHARE: Final = 0.08  # of the events where stations stand close
-HANDOVER_REACH_M: Final = 2_000.0
+HANDOVER_WITHIN_M: Final = 2_000.0  # of the nearest other station; farther away they are rarer
 _N_HANDOVER: Final = 3  # the nearest others that may take an event over
 
 _PERSON_DAYS_PER_BLOCK: Final = 14_000
@@ -126,7 +126,7 @@ class World:
         Now and then one next to the nearest, more often where they stand close.
         """
         neighbors = self.coverage.neighbors[:, :_N_HANDOVER]
-        share = HANDOVER_SHARE * np.minimum(HANDOVER_REACH_M / self.coverage.neighbor_m[:, 0], 1.0)
+        share = HANDOVER_SHARE * np.minimum(HANDOVER_WITHIN_M / self.coverage.neighbor_m[:, 0], 1.0)
         handed_over = np.flatnonzero(rng.random(station.size) < share[station])
         observed = station.copy()
         observed[handed_over] = neighbors[

@@ -129,8 +129,8 @@ def _bases(
     journey = JumpLaw(
         alpha=ALPHA,
         offset_m=OUTING.offset_m,
-        min_m=min(JOURNEY_MIN_M, coverage.reach_m),
-        max_m=2 * coverage.reach_m,
+        min_m=min(JOURNEY_MIN_M, coverage.radius_m),
+        max_m=2 * coverage.radius_m,
     )
     lodging = np.zeros(starts.shape, dtype=np.int64)
     lodging[who, when] = coverage.jump(home[who], journey, rng, 2 * _DIRECTIONS)

@@ -45,7 +45,6 @@ from shoal.verification.linking import Links, links_of
 
 _ROWS_AT_ONCE: Final = 1 << 20
 _BUCKET_ROWS: Final = 1 << 22  # boxes, or raw samples, that one bucket holds on average
-_ROW_BYTES: Final = 8 * len(BOX_COLUMNS)
 
 
 def verify_streamed_folder(
