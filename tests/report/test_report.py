@@ -131,7 +131,8 @@ def test_the_accuracy_is_that_of_the_boxes() -> None:
 
 def test_the_gap_and_its_cost_are_those_of_the_people() -> None:
     _, _, html = make_report()
-    page, expected = Page(html), {}
+    page = Page(html)
+    expected: dict[str, float] = {}
     for k in (2, 5):
         gap = plausible_gap(203, k)
         ranked = sorted(zip(gap.gap.tolist(), gap.space.tolist(), gap.time.tolist(), strict=True))

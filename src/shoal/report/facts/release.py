@@ -13,14 +13,15 @@ from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap
 from shoal.model.claims import KAnonymity, KteAnonymity, PayloadKind
 from shoal.model.release import Boxes, Release
-from shoal.model.trajectories import Grid, Integers
+from shoal.model.trajectories import Grid
 from shoal.report.facts.curves import Curve, curve_of_people, quantile_of_people
 from shoal.report.facts.density import Density, density_map, some_boxes
 from shoal.report.words.numbers import meters, percent, seconds
+from shoal.runtime.arrays import Integers
+from shoal.units import DAY_S
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy, Extents
 
-_DAY_S: Final = 86_400.0
 _A_DATE_S: Final = 315_532_800  # 1980; smaller times are steps counted from zero, not dates
 _NEAR_THE_MIDDLE: Final = 0.1
 
@@ -200,7 +201,7 @@ _CROWDS_OF: Final[Mapping[str, Callable[[Release], dict[int, int]]]] = {  # ever
 
 def days_between(first_slot: int, last_slot: int, slot_s: float) -> int:
     """How many UTC days two slots span, the days of both counted."""
-    return int(last_slot * slot_s // _DAY_S) - int(first_slot * slot_s // _DAY_S) + 1
+    return int(last_slot * slot_s // DAY_S) - int(first_slot * slot_s // DAY_S) + 1
 
 
 def crowds_of(release: Release) -> Integers:
