@@ -1,7 +1,7 @@
 """How long static generalization, NWA and W4M take, without reading and verifying.
 
-python bench/bench_comparators.py [--subjects 5000] [--days 14] [--layout nation] [--k 2] [--method static nwa
-w4m-lst w4m-edr]
+python bench/bench_comparators.py [--subjects 5000] [--days 14] [--layout nation] [--k 2]
+    [--method static nwa w4m-lst w4m-edr]
 """
 
 import argparse

@@ -1,7 +1,9 @@
-"""Random people and a naive release of them, for tests that need one but no method.
+"""Random people and a naive release of them, for tests that need one but no method, and its record.
 
 Crowds of neighbors, a few hull boxes each.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +13,11 @@ from shoal.model.claims import KAnonymity
 from shoal.model.intake import Intake
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.verdicts import Verdict
+from shoal.release_folder.statement import NOTHING_STATED, Statement
+from shoal.report import Evidence, record_page
 from shoal.runtime.randomness import Randomness
+from shoal.utility import Facts
 
 
 def random_people(
@@ -83,6 +89,22 @@ def naive_release(
         },
         rng=Randomness.from_system() if publishable else Randomness.for_research(7),
     )
+
+
+def record_of(
+    original: Trajectories,
+    release: Release,
+    linkage: Linkage,
+    verdict: Verdict,
+    gaps: Sequence[KGap],
+    *,
+    tries: int = 0,
+    statement: Statement = NOTHING_STATED,
+    private: bool = False,
+) -> str:
+    """The record of a release with these k-gaps, for which no attack is played unless asked."""
+    evidence = Evidence(Facts(original, release, linkage, gaps=gaps), tries=tries)
+    return record_page(evidence, verdict, statement=statement, private=private)
 
 
 def plausible_gap(n: int, k: int = 2, *, seed: int = 0) -> KGap:

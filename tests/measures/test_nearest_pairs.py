@@ -184,6 +184,7 @@ def test_efforts_found_are_exact(original: Trajectories) -> None:
     found = NearPairs(original, Caps(), Run(threads=1)).nearest(
         np.arange(len(groups)), len(groups), EVERYTHING
     )
+    assert found.known.tolist() == [len(groups) - 1] * len(groups)
     for i, group in enumerate(groups):
         for j, effort in zip(found.partner[i, : len(groups) - 1], found.effort[i], strict=False):
             assert effort == float(oracles.effort(group, groups[j]) * 4800)

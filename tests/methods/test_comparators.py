@@ -194,7 +194,7 @@ def test_the_nearest_record_is_named_and_ties_are_shared(delta: float, rate: flo
     )
     method = Nwa(k=2, delta_m=delta, pi_s=1, step_s=1, trash=0)
     case = method.anonymize(original, shoal.Randomness.from_system())
-    raw, found = attack(original, *case, ["nearest:2"], np.random.default_rng(0)).rates
+    raw, found = attack(original, *case, knowledge=["nearest:2"], rng=shoal.Randomness.for_research(0)).rates
     assert (raw.target, raw.rate, found.name, found.target) == ("raw", 1.0, "nearest-linkage", "release")
     assert (found.worst, found.to_json()["worst"]) == (rate, rate)
     assert (found.rate, found.tries, found.baseline) == (rate, 4, 0.25)

@@ -25,9 +25,11 @@ from shoal.methods import METHODS, Method
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Trajectories
+from shoal.model.verdicts import Verdict
 from shoal.release_folder.folder import read_any_release
 from shoal.runtime.randomness import Randomness
-from shoal.verification.points.co_location import check_company
+from shoal.runtime.run import Run
+from shoal.verification.points.co_location import check_co_location
 
 VARIANTS: dict[str, Callable[[], Method]] = {
     "nwa": partial(shoal.Nwa, k=3, delta_m=800, pi_s=900, step_s=300),
@@ -186,6 +188,11 @@ def points_only(
     return original, release
 
 
+def co_location_verdict(original: Trajectories, release: Release) -> Verdict:
+    assert isinstance(release.claim, KDeltaAnonymity)
+    return check_co_location(release.claim, original, release, None, Run())
+
+
 places = st.integers(0, 4).map(float)
 
 
@@ -203,7 +210,7 @@ def test_company_is_what_trying_all_sets_finds(
 ) -> None:
     records = [[(float(start + step), x, y) for step, (x, y) in enumerate(walk)] for start, walk in walks]
     original, release = points_only(records, k, delta_m)
-    found = {finding.trajectory_id for finding in check_company(original, release, None).findings}
+    found = {finding.trajectory_id for finding in co_location_verdict(original, release).findings}
     alone = {
         release.trajectory_ids[own]
         for own in range(len(records))
@@ -219,9 +226,8 @@ def test_others_who_change_or_do_not_keep_together_are_no_company() -> None:
         [(0, 9, 0), (1, 1, 0)],
         [(0, 9, 1), (1, 9, 1)],
     ]
-    verdict = check_company(
-        *points_only([[(float(t), float(x), float(y)) for t, x, y in record] for record in changing], 2, 2.0),
-        None,
+    verdict = co_location_verdict(
+        *points_only([[(float(t), float(x), float(y)) for t, x, y in record] for record in changing], 2, 2.0)
     )
     assert [finding.kind for finding in verdict.findings] == ["company-changes"] * 4
     between = [
@@ -231,7 +237,7 @@ def test_others_who_change_or_do_not_keep_together_are_no_company() -> None:
     ]  # the middle one is near both, who are not near each other
     kinds = {
         finding.trajectory_id: finding.kind
-        for finding in check_company(*points_only(between, 3, 2.0), None).findings
+        for finding in co_location_verdict(*points_only(between, 3, 2.0)).findings
     }
     assert sorted(kinds.values()) == ["alone-at-a-time", "alone-at-a-time", "company-changes"]
 
@@ -260,10 +266,18 @@ def test_co_location_does_not_keep_anybody_from_being_linked(method: Method) -> 
     original = Trajectories.from_rows(ids, t, x, y)
     release, linkage = method.anonymize(original, Randomness.from_system())
     assert shoal.verify(original, release, linkage).holds
-    found = shoal.attacks.attack(original, release, linkage, ["nearest:1"], rng, targets=["release"])
+    found = shoal.attacks.attack(
+        original,
+        release,
+        linkage,
+        knowledge=["nearest:1"],
+        rng=Randomness.for_research(1),
+        targets=["release"],
+    )
     assert [rate.rate for rate in found.rates] == [1.0]
     snapped, grid = original.snapped_to(shoal.Grid(cell_m=1)), shoal.Grid(cell_m=1)
-    rates = shoal.attacks.attack(snapped, release.as_boxes(grid), linkage, ["points:1"], rng).rates
-    assert {rate.rate for rate in rates if rate.target == "release"} == {
-        1.0
-    }  # where k-anonymity would leave 1/3
+    rates = shoal.attacks.attack(
+        snapped, release.as_boxes(grid), linkage, knowledge=["points:1"], rng=Randomness.for_research(1)
+    ).rates
+    # where k-anonymity would leave 1/3
+    assert {rate.rate for rate in rates if rate.target == "release"} == {1.0}

@@ -23,7 +23,7 @@ from shoal.methods.swapping.street_places import heap, place_points, roads_of
 from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
-from shoal.verification.points.street_paths import Ways
+from shoal.verification.points.street_paths import PathLengths
 from small_points import BLOCK_M, drivers, town
 from swap_oracles import floyd_warshall, lengths_by_relaxing
 
@@ -75,13 +75,13 @@ def test_points_lie_on_the_nearest_edge_however_it_bends(seed: int, points: int)
 def test_the_verifier_finds_the_lengths_of_paths_by_itself(seed: int, drop: int) -> None:
     streets = town(drop=drop, seed=seed).on_plane(None)
     original = drivers(streets, 4, 4, seed=seed)
-    ways = Ways(streets, original.x, original.y, 1.0)
-    places = list(zip(ways.edge.tolist(), ways.from_u.tolist(), strict=True))
+    lengths = PathLengths(streets, original.x, original.y, 1.0)
+    places = list(zip(lengths.edge.tolist(), lengths.from_u.tolist(), strict=True))
     edges = list(zip(streets.u.tolist(), streets.v.tolist(), streets.length_m.tolist(), strict=True))
     expected = lengths_by_relaxing(streets.n_nodes, edges, places)
     m = original.n_samples
     start, goal = (grid.ravel() for grid in np.meshgrid(np.arange(m), np.arange(m), indexing="ij"))
-    np.testing.assert_allclose(ways.lengths(start, goal, 1e9), expected.ravel(), atol=1e-6)
+    np.testing.assert_allclose(lengths.between(start, goal, 1e9), expected.ravel(), atol=1e-6)
 
 
 def walked(
@@ -106,10 +106,10 @@ def test_every_set_obeys_the_algorithm_step_by_step(seed: int, both_sides: bool)
     trace = linkage.trace
     assert trace is not None
     plane = streets.on_plane(None)
-    ways = Ways(plane, original.x, original.y, 1.0)
+    lengths = PathLengths(plane, original.x, original.y, 1.0)
     edges = list(zip(plane.u.tolist(), plane.v.tolist(), plane.length_m.tolist(), strict=True))
     path = lengths_by_relaxing(
-        plane.n_nodes, edges, list(zip(ways.edge.tolist(), ways.from_u.tolist(), strict=True))
+        plane.n_nodes, edges, list(zip(lengths.edge.tolist(), lengths.from_u.tolist(), strict=True))
     )
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
     took = dict(zip(trace.time_from.tolist(), trace.place_from.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Releases of points: read as given, written to the last digit, and every disagreement within a written folder is found."""
+"""Releases of points: read as given, written to the last digit; a disagreement within a folder is found."""
 
 import json
 from collections.abc import Callable
@@ -27,11 +27,13 @@ from shoal.release_folder.folder import (
     read_points,
     sha256_of,
     write_manifest,
-    write_table,
 )
-from shoal.report import points_report
+from shoal.release_folder.tables import write_table
+from shoal.report import Evidence, record_page
 from shoal.runtime.randomness import Randomness
-from shoal.verification import checks as claims_checked
+from shoal.runtime.run import Run
+from shoal.utility import Facts
+from shoal.verification.checks import CHECKS
 from shoal.verification.points.records import malformed_points, off_plane
 
 CLAIM = KDeltaAnonymity(k=2, delta_m=1000)
@@ -66,14 +68,17 @@ def unmoved(original: Trajectories) -> tuple[Release, Linkage]:
     return release, linkage
 
 
-def only_what_all_share(original: Trajectories, release: Release, _linkage: Linkage | None) -> Verdict:
+def only_what_all_share(
+    _claim: KDeltaAnonymity, original: Trajectories, release: Release, _linkage: Linkage | None, _run: Run
+) -> Verdict:
     return Verdict((*off_plane(original, release), *malformed_points(release)), release.n_records)
 
 
 @pytest.fixture(autouse=True)
 def no_claim_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests are about what every release of points has in common, not about one claim."""
-    monkeypatch.setitem(claims_checked.CHECKS, KDeltaAnonymity, only_what_all_share)
+    check = replace(CHECKS[KDeltaAnonymity], verdict=only_what_all_share)
+    monkeypatch.setitem(CHECKS, KDeltaAnonymity, check)
 
 
 def written(original: Trajectories, folder: Path) -> tuple[Path, Release, Linkage]:
@@ -82,7 +87,7 @@ def written(original: Trajectories, folder: Path) -> tuple[Path, Release, Linkag
     write_table(release, folder / RELEASE_FILE)
     verdict = shoal.verify(original, release, linkage)
     write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / "manifest.json")
-    page = points_report(original, release, verdict, [], original.snapped_to(Grid()))
+    page = record_page(Evidence(Facts(original, release, linkage, gaps=()), tries=0), verdict)
     (folder / "report.html").write_text(page, encoding="utf-8")
     return folder, release, linkage
 

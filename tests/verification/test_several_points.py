@@ -19,7 +19,7 @@ from command_line import Shoal
 from damages import rows_of
 from kte_oracle import is_candidate
 from shoal.attacks.together import attack_together
-from shoal.errors import InputError, MisuseError
+from shoal.errors import InputError
 from shoal.methods.assembly import assemble_points
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
@@ -28,9 +28,9 @@ from shoal.model.release import Linkage, Points, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
-from shoal.verification.composition.candidates import Issued, candidates_of
-from shoal.verification.composition.several import Together, reveal_together
-from shoal.verification.points.co_location import company_of
+from shoal.verification.composition.candidates import Issued
+from shoal.verification.composition.several import Together, candidates_of, reveal_together
+from shoal.verification.points.co_location import co_located_with
 from small_points import crowd, drivers, town
 from test_every_point_method import points_only, table_of_fleet
 
@@ -41,7 +41,7 @@ Sets = dict[str, set[str]]
 
 
 def walkers(n: int = 18, seed: int = 0) -> Trajectories:
-    """People of one time span who keep near each other, so that some are in company of others who are not in each other's."""
+    """People of one time span who keep near each other, some near others who are not near each other."""
     rng = np.random.default_rng(seed)
     rows = [
         (
@@ -58,12 +58,12 @@ def walkers(n: int = 18, seed: int = 0) -> Trajectories:
 
 
 def issued(original: Trajectories, case: Case, label: str = "the release") -> Issued:
-    raw = original if isinstance(case[0], Release) else original.snapped_to(Grid())
+    raw = original if case[0].kind == "points" else original.snapped_to(Grid())
     return Issued(label=label, original=raw, release=case[0], linkage=case[1])
 
 
 def people_like(case: Case) -> Sets:
-    """For everybody in the release the people who could be them, looking at every record, or every point that was swapped."""
+    """For everybody in the release the people who could be them, from every record or swapped point."""
     release, linkage = case
     uid_of = dict(zip(linkage.trajectory_ids, linkage.uids, strict=True))
     if isinstance(release.claim, KAnonymity):
@@ -99,6 +99,7 @@ def insist_on_sets(together: Together, cases: list[Case]) -> None:
     sets = [people_like(case) for case in cases]
     uid_of = dict(zip(cases[0][1].trajectory_ids, cases[0][1].uids, strict=True))
     asked = [uid_of[cases[0][0].trajectory_ids[record]] for record in together.record.tolist()]
+    assert asked
     assert sorted(asked) == sorted(cases[0][1].uids)
     for row, uid in enumerate(asked):
         own = [each.get(uid) for each in sets]
@@ -109,7 +110,8 @@ def insist_on_sets(together: Together, cases: list[Case]) -> None:
 
 
 def swap(original: Trajectories, k: int, **settings: object) -> Case:
-    return SwapLocations(k=k, **settings).anonymize(original, Randomness.from_system())  # type: ignore[arg-type]
+    method = SwapLocations(k=k, **settings)  # type: ignore[arg-type]
+    return method.anonymize(original, Randomness.from_system())
 
 
 MAKERS: dict[str, Callable[[Trajectories], Case]] = {
@@ -147,7 +149,7 @@ def test_people_left_are_those_of_plain_sets(names: tuple[str, ...], seed: int) 
     insist_on_sets(together, cases)
     assert together.k == min(case[0].claim.k for case in cases)
     assert (together.alone[together.alone >= 0] >= together.k).all(), "each claim alone leaves its k"
-    rates = attack_together(together)
+    rates = attack_together([(people, *case) for case in cases])
     assert rates[0].rate <= min(1 / together.k, rates[1].rate) + 1e-9
     assert {finding.trajectory_id for finding in together.findings()} <= set(cases[0][0].trajectory_ids)
 
@@ -163,12 +165,10 @@ def test_boxes_and_points_are_put_together(names: tuple[str, ...]) -> None:
     )
 
 
-def test_company_is_told_from_the_whole_record_and_not_passed_on() -> None:
+def test_co_location_is_told_from_the_whole_record_and_not_passed_on() -> None:
     row = [[(0.0, 0.0, 0.0)], [(0.0, 2.0, 0.0)], [(0.0, 4.0, 0.0)], [(1.0, 0.0, 0.0)]]
-    company = company_of(points_only(row, 2, 2.0)[1])
-    assert [company(record).tolist() for record in range(4)] == [[0, 1], [0, 1, 2], [1, 2], [3]]
-    with pytest.raises(MisuseError, match="speaks of no company"):
-        company_of(swap(walkers(), 3)[0])
+    near = co_located_with(KDeltaAnonymity(k=2, delta_m=2.0), points_only(row, 2, 2.0)[1])
+    assert [near(record).tolist() for record in range(4)] == [[0, 1], [0, 1, 2], [1, 2], [3]]
 
 
 places = st.integers(0, 4).map(float)
@@ -182,12 +182,13 @@ places = st.integers(0, 4).map(float)
     ),
     delta_m=st.sampled_from([0.0, 1.0, 1.5, 3.0]),
 )
-def test_company_is_that_of_every_pair(
+def test_co_location_is_that_of_every_pair(
     walks: list[tuple[int, list[tuple[float, float]]]], delta_m: float
 ) -> None:
     records = [[(float(start + step), x, y) for step, (x, y) in enumerate(walk)] for start, walk in walks]
     _, release = points_only(records, 2, delta_m)
-    company = company_of(release)
+    near = co_located_with(KDeltaAnonymity(k=2, delta_m=delta_m), release)
+    assert release.n_records == len(records) > 0
     for own, a in enumerate(records):
         expected = [
             other
@@ -195,7 +196,7 @@ def test_company_is_that_of_every_pair(
             if [p[0] for p in a] == [p[0] for p in b]
             and all(np.hypot(p[1] - q[1], p[2] - q[2]) <= delta_m for p, q in zip(a, b, strict=True))
         ]
-        assert company(own).tolist() == expected
+        assert near(own).tolist() == expected
 
 
 def test_people_swapped_in_different_sets_are_those_who_were_in_all_of_them() -> None:
@@ -232,19 +233,20 @@ def test_the_same_release_twice_reveals_nothing_more_and_delta_is_said() -> None
         assert (together.left == together.alone[:, 0]).all()
         assert not list(together.findings())
         assert together.to_json()["knowledge"] == words
-        assert ("within 400 m" in attack_together(together)[1].attacker) == (name == "nwa")
+        rates = attack_together([(people, *case)] * 2)
+        assert ("within 400 m" in rates[1].attacker) == (name == "nwa")
 
 
-def averaged(people: Trajectories, crowds: list[list[int]], *, k: int) -> Case:
-    """A release in which each of these crowds is published as its average.
+def averaged(people: Trajectories, classes: list[list[int]], *, k: int) -> Case:
+    """A release in which each of these classes is published as its average.
 
     All people have samples at the same times.
     """
-    members = [person for own in crowds for person in own]
+    members = [person for own in classes for person in own]
     t = people.samples_of(0)[0]
     x, y = (
         np.concatenate(
-            [np.tile(np.mean([people.samples_of(i)[axis] for i in own], axis=0), len(own)) for own in crowds]
+            [np.tile(np.mean([people.samples_of(i)[axis] for i in own], axis=0), len(own)) for own in classes]
         )
         for axis in (1, 2)
     )
@@ -262,11 +264,11 @@ def averaged(people: Trajectories, crowds: list[list[int]], *, k: int) -> Case:
     return release, linkage
 
 
-def test_planted_crowds_have_the_intersections_that_were_planted() -> None:
+def test_planted_classes_have_the_intersections_that_were_planted() -> None:
     people = walkers(9)
     first = averaged(people, [[0, 1, 2], [3, 4, 5], [6, 7, 8]], k=3)
     second = averaged(people, [[0, 3, 6], [1, 4, 7], [2, 5, 8]], k=3)
-    third = averaged(people, [[0, 1, 2], [4, 5]], k=2)  # the others are in no crowd
+    third = averaged(people, [[0, 1, 2], [4, 5]], k=2)  # the others are in no class
     both = reveal_together(issued(people, first), [issued(people, second)])
     assert both.left.tolist() == [1] * 9
     assert [finding.kind for finding in both.findings()] == ["fewer-than-k-together"] * 9
@@ -279,14 +281,17 @@ def test_planted_crowds_have_the_intersections_that_were_planted() -> None:
 def test_followers_are_asked_for_beside_points() -> None:
     """kte-hide before a release of points, and after it.
 
-    In each interval those who fit, intersected with who keeps company.
+    In each interval those who fit, intersected with who is co-located.
     """
     people = shoal.read(table_of_fleet(16), snap=False)
     snapped = people.snapped_to(Grid())
     hidden: Case = shoal.KteHide(k=2, tau_s=600, epsilon_s=600).anonymize(snapped, Randomness.from_system())
     moved: Case = shoal.W4m(k=3, delta_m=3000).anonymize(people, Randomness.from_system())
     assert isinstance(hidden[0].claim, KteAnonymity)
-    company, boxes = people_like(moved), dict(zip(hidden[0].trajectory_ids, rows_of(hidden[0]), strict=True))
+    co_located, boxes = (
+        people_like(moved),
+        dict(zip(hidden[0].trajectory_ids, rows_of(hidden[0]), strict=True)),
+    )
     uid_of, record_of = (
         dict(zip(*pair, strict=True))
         for pair in ((hidden[1].trajectory_ids, hidden[1].uids), (hidden[1].uids, hidden[1].trajectory_ids))
@@ -317,7 +322,7 @@ def test_followers_are_asked_for_beside_points() -> None:
             )
             if newest is hidden and fitting is None:
                 continue
-            left = set.intersection(*(one for one in (fitting, company.get(uid)) if one is not None))
+            left = set.intersection(*(one for one in (fitting, co_located.get(uid)) if one is not None))
             expected.append((len(left), uid in left))
         assert list(zip(together.left.tolist(), together.right.tolist(), strict=True)) == expected
         assert len(expected) > 20

@@ -1,5 +1,6 @@
 """Sound releases hold, and every damage of both tables is found for the reason it names."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "several boxes": {"n_boxes": 4},
     "one box for everything": {"n_boxes": 1},
     "with suppressed subjects": {"n_boxes": 3, "suppressed": (0, 5)},
-    "crowds of four": {"k": 4, "n_boxes": 3},
+    "classes of four": {"k": 4, "n_boxes": 3},
 }
 
 
@@ -150,13 +151,8 @@ def test_a_folder_without_its_manifests_claim_of_records_is_told_by_numbers(
 def test_a_release_without_records_fails_because_nothing_was_checked() -> None:
     original = small_city(4, 3)
     release, _ = naive_release(original)
-    empty = Release(
-        **{
-            **vars(release),
-            "trajectory_ids": (),
-            "offsets": release.offsets[:1],
-            "boxes": release.boxes.take(slice(0, 0)),
-        }
+    empty = replace(
+        release, trajectory_ids=(), offsets=release.offsets[:1], payload=release.payload.take(slice(0, 0))
     )
     verdict = verify(original, empty, Linkage((), ()))
     assert not verdict.holds

@@ -1,4 +1,4 @@
-"""The compiled check of k^(tau,epsilon)-anonymity agrees with brute force over every interval and every record."""
+"""The compiled check of k^(tau,epsilon)-anonymity agrees with brute force over all intervals and records."""
 
 from dataclasses import replace
 
@@ -14,7 +14,9 @@ from shoal.errors import MisuseError
 from shoal.model.claims import KteAnonymity
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.verdicts import Verdict
 from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
 from shoal.verification import verify
 from shoal.verification.boxes.box_index import boxes_with, index_of
 from shoal.verification.boxes.classes import records_of
@@ -34,9 +36,14 @@ def with_kte_claim(case: Case, tau: int, k: int | None = None) -> Case:
     return original, replace(release, claim=claim), linkage
 
 
+def kte_verdict(original: Trajectories, release: Release, linkage: Linkage | None) -> Verdict:
+    assert isinstance(release.claim, KteAnonymity)
+    return check_kte_anonymity(release.claim, original, release, linkage, Run())
+
+
 @st.composite
 def loose_releases(draw: st.DrawFn) -> Case:
-    """Records cut from each subject's own samples and grown at random, so that some fit others by accident and some samples are lost."""
+    """Records cut from each subject's samples and grown at random: some fit others, some samples are lost."""
     original = draw(cities(most_subjects=6))
     release, linkage = naive_release(original, rng=Randomness.for_research(draw(st.integers(0, 2**32))))
     records: list[list[tuple[int, ...]]] = []
@@ -76,7 +83,7 @@ def test_too_few_candidates_are_found_exactly_where_brute_force_finds_them(
     if any(uid not in original.ids for uid in linkage.uids) or len(set(linkage.uids)) < len(linkage.uids):
         return
     expected = shortfalls(original, release, linkage, tau)
-    verdict = check_kte_anonymity(original, release, linkage)
+    verdict = kte_verdict(original, release, linkage)
     assert ("too-few-candidates" in verdict.kinds) == bool(expected.candidates)
     assert ("too-few-covers" in verdict.kinds) == bool(expected.covers)
     records = records_of(release)
@@ -91,6 +98,7 @@ def test_too_few_candidates_are_found_exactly_where_brute_force_finds_them(
     outcome = np.zeros((len(subjects), 7), dtype=np.int64)
     short_intervals(raw, published_of(records.boxes, records.offsets), subjects, tau, k, 1 << 40, outcome)
     assert not outcome[:, 6].any()
+    assert len(subjects) == release.n_records > 0
     for subject, found in zip(subjects.tolist(), outcome.tolist(), strict=True):
         assert found[0] == sum(key[0] == subject for key in expected.candidates)
         assert found[3] == sum(key[0] == subject for key in expected.covers)
@@ -98,7 +106,7 @@ def test_too_few_candidates_are_found_exactly_where_brute_force_finds_them(
         if found[0]:
             assert found[1] == expected.first_start[subject]
     measured, chance = leaked_slots(
-        raw, published_of(records.boxes, records.offsets), np.sort(subjects), tau, tau
+        raw, published_of(records.boxes, records.offsets), np.sort(subjects), tau, tau, Run()
     )
     expected_leaks, expected_chances = (
         leaked(original, release, linkage, tau),
@@ -122,7 +130,7 @@ def test_loose_boxes_are_those_that_are_no_hull_of_what_lies_inside(case: Case, 
         return bool(inside) and hull(inside) == box
 
     tight = all(is_hull(box) for record in rows_of(release) for box in record)
-    assert ("box-not-tight" in check_kte_anonymity(original, release, linkage).kinds) == (not tight)
+    assert ("box-not-tight" in kte_verdict(original, release, linkage).kinds) == (not tight)
 
 
 @given(
@@ -202,7 +210,7 @@ def test_a_big_box_that_only_covers_by_accident_is_no_candidate() -> None:
     assert (
         "too-few-candidates" in verify(*with_kte_claim((original, broken, linkage), 6)).kinds
     )  # with 10 and 15 both inside
-    five = check_kte_anonymity(
+    five = kte_verdict(
         *with_kte_claim((original, broken, linkage), 5)
     )  # an attacker who sees 10 to 14 learns nothing ...
     assert all(

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import shoal
+from shoal.errors import InputError, MisuseError
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
+from shoal.model.claims import LocationPrivacy, claim_from_json, claim_to_json
 from shoal.model.release import Linkage, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
@@ -23,13 +25,15 @@ Case = tuple[Trajectories, Release, Linkage]
 
 def swapped(k: int = 3, **settings: float) -> Case:
     original = crowd()
-    return original, *SwapLocations(k=k, **settings).anonymize(original, Randomness.for_research(1))  # type: ignore[arg-type]
+    method = SwapLocations(k=k, **settings)  # type: ignore[arg-type]
+    return original, *method.anonymize(original, Randomness.for_research(1))
 
 
 def reached(k: int = 3, **settings: float) -> Case:
     streets = town()
     original = drivers(streets, 24)
-    method = ReachLocations(k=k, streets=streets, **{"space_threshold_m": 400.0, **settings})  # type: ignore[arg-type]
+    lengths = {"space_threshold_m": 400.0, **settings}
+    method = ReachLocations(k=k, streets=streets, **lengths)  # type: ignore[arg-type]
     return original, *method.anonymize(original, Randomness.for_research(1))
 
 
@@ -176,6 +180,40 @@ def test_every_damage_is_found(name: str) -> None:
     assert shoal.verify(*case).holds
     verdict = shoal.verify(*damage(case))
     assert kind in verdict.kinds, verdict.findings
+
+
+def beside_the_streets() -> Case:
+    """Everybody 30 m from the nearest street, in a release that claims 50 m at most."""
+    streets = town()
+    on_street = drivers(streets, 24)
+    original = replace(on_street, x=on_street.x + 30.0, y=on_street.y + 30.0)
+    method = ReachLocations(k=3, streets=streets, space_threshold_m=400.0, most_off_street_m=50.0)
+    return original, *method.anonymize(original, Randomness.for_research(1))
+
+
+@pytest.mark.parametrize("told", [{"most_off_street_m": 1e9}, {}])
+def test_how_far_off_the_streets_points_may_lie_stands_in_the_claim_alone(told: dict[str, float]) -> None:
+    """The verifier once took it from the release's own parameters, and without them took any distance."""
+    original, release, linkage = beside_the_streets()
+    assert shoal.verify(original, release, linkage).holds
+    assert isinstance(release.claim, LocationPrivacy)
+    assert release.claim.most_off_street_m == 50.0
+    lenient = replace(release, parameters=told, claim=replace(release.claim, most_off_street_m=10.0))
+    verdict = shoal.verify(original, lenient, linkage)
+    assert verdict.kinds == {"off-street"}
+    assert "farther from every street than the 10 m claimed" in verdict.findings[0].message
+
+
+def test_a_claim_about_streets_that_does_not_bound_the_distance_is_refused() -> None:
+    claim = reached()[1].claim
+    assert isinstance(claim, LocationPrivacy)
+    older = claim_to_json(claim)
+    del older["most_off_street_m"]
+    with pytest.raises(InputError, match=r"'most_off_street_m' is missing; .* make the release again"):
+        claim_from_json(older)
+    for distance in (np.inf, np.nan, 0.0, -1.0):
+        with pytest.raises(MisuseError, match="the largest distance from a street"):
+            replace(claim, most_off_street_m=distance)
 
 
 @pytest.mark.parametrize("make", [swapped, reached])

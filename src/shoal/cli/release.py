@@ -217,7 +217,7 @@ def verify(
 
     With --earlier, also: does everybody still hide among k people from someone who holds all these releases?
     """
-    from shoal.publishing.publish import reveal, stream_against_raw, verify_against_raw
+    from shoal.publishing.against_raw import reveal, stream_against_raw, verify_against_raw
     from shoal.release_folder.folder import read_linkage
     from shoal.runtime.run import Run
 

@@ -1,6 +1,4 @@
-"""Several releases of the same data, each attacked and measured alike.
-
-The frontier, a table at equal risk, and a recommendation.
+"""Several releases of the same data, attacked and measured alike: frontier, equal risk, and a recommendation.
 
 Finished releases and results stand in ``runs/`` of the output folder under names made from the data and the
 settings; a study that is interrupted, or extended, goes on where it was. The folder holds linkage tables and
@@ -18,11 +16,13 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.attacks import attack
+from shoal.attacks.knowledge import also_on_points, rates_alike
 from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
-from shoal.publishing.publish import publish, write_page
+from shoal.publishing.publish import publish
+from shoal.publishing.writing import write_page
 from shoal.release_folder.folder import read_any_release, read_linkage
 from shoal.report.pages.comparison import comparison_page
 from shoal.report.words.claims import claim_name
@@ -35,21 +35,13 @@ from shoal.utility.frontier import LEVELS, Better, Point, Recommendation, at_equ
 REPORT_FILE: Final = "comparison.html"
 TABLE_FILE: Final = "comparison.json"
 RUNS_FOLDER: Final = "runs"
-# Whoever knows as many points as "points:P" says may also look for them to the last digit, or for the record
-# that passes nearest. A release of points is judged by the adversary who wins most: moved points are in other
-# cells, which hides nobody from the other two.
-_OF_POINTS: Final = ("triples", "nearest")
-_ALIKE: Final[Mapping[str, tuple[str, ...]]] = {
-    "linkage": ("linkage", "triples-linkage", "nearest-linkage"),
-    "unicity": ("unicity", "triples-unicity"),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
     """What a study found.
 
-    results: one JSON document per release; failed: settings that gave no release, with the reason.
+    results: one JSON document for each release. failed: settings that gave no release, with the reason.
     """
 
     results: tuple[Mapping[str, Any], ...]
@@ -90,12 +82,50 @@ def compare(
     *,
     given: Trajectories | None = None,
 ) -> Comparison:
-    """Make, attack and measure every release of the study, and write ``comparison.json`` and ``comparison.html``.
+    """Make, attack and measure every release of a study, and write ``comparison.json`` and its page.
 
-    given: the same people with their points as given, for methods that publish points; these are judged on the cells and slots of
-    ``original``, as all are.
+    Parameters
+    ----------
+    original
+        The raw data, on a grid.
+    study
+        What to compare, as ``read_study`` reads it.
+    output
+        A folder for everything, as secret as raw data. An earlier comparison there goes on.
+    run
+        Where progress is reported and how many threads may work.
+    given
+        The same people with their points as given, for methods that publish points. Their releases are judged
+        on the cells and slots of ``original``, as all are.
 
-    Raises OutputError when ``output`` holds something else or cannot be written, MisuseError when too few people are left.
+    Returns
+    -------
+    Comparison
+        Every release with its figures, and which to take for the study's budget.
+
+    Raises
+    ------
+    OutputError
+        When ``output`` holds something else or cannot be written.
+    MisuseError
+        When too few people are left.
+
+    Examples
+    --------
+    >>> import shoal, tempfile
+    >>> from pathlib import Path
+    >>> from shoal.comparison.compare import compare
+    >>> from shoal.comparison.study import Setting, Study
+    >>> from shoal.utility.frontier import Budget
+    >>> calls = shoal.read(shoal.synthesize(n_subjects=60, days=1, seed=1))
+    >>> settings = tuple(
+    ...     Setting(label=f"glove k={k}", name="glove", method=shoal.Glove(k=k)) for k in (2, 3)
+    ... )
+    >>> study = Study(settings=settings, budget=Budget(), knowledge=("points:4",), tries=20)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = compare(calls, study, Path(folder) / "study")
+    >>> [point.label for point in found.points]
+    ['glove k=2', 'glove k=3']
     """
     run = run or Run()
     if (
@@ -147,7 +177,7 @@ def compare(
             found.to_json(),
             points,
             better=better,
-            words=METRICS[study.budget.utility].words,
+            words=METRICS[study.budget.utility].question,
             unit=METRICS[study.budget.utility].unit,
             people=(published.n_subjects, 0 if control is None else control.n_subjects),
         ),
@@ -175,15 +205,13 @@ def _result_of(
     folder: Path,
     run: Run,
 ) -> Mapping[str, Any]:
-    """The release's attacks and measurements.
-
-    From an earlier run where they are there, computed and kept where not.
+    """The release's attacks and measurements: from an earlier run if they are there, else made and kept.
 
     source: what the method is handed, points as given or ``published``, the snapped samples by which every
-    release is judged; outside: the control group in the same form.
+    release is judged. outside: the control group in the same form.
     """
     known = {
-        text: [text, *_as_points(text)] if setting.method.about.publishes == "points" else [text]
+        text: [text, *also_on_points(text)] if setting.method.about.publishes == "points" else [text]
         for text in study.knowledge
     }
     made = _digest([setting.name, setting.method.parameters(), _fingerprint(source)])
@@ -217,16 +245,30 @@ def _result_of(
             tries=0,  # the study attacks it itself
         )
     given, linkage = read_any_release(place / "release"), read_linkage(place / "linkage.parquet")
-    release = given.as_boxes(published.snapped_grid()) if given.kind == "points" else given
+    release = given.as_boxes(published.snapped_grid())
     attacks: dict[str, Any] = {}
     notes: list[str] = []
     for text, (on_grid, *as_points) in known.items():
         found = attack(
-            published, release, linkage, [on_grid], _draw(study), tries=study.tries, control=control, run=run
+            published,
+            release,
+            linkage,
+            knowledge=[on_grid],
+            rng=_draw(study),
+            tries=study.tries,
+            control=control,
+            run=run,
         )
         more = (
             attack(
-                source, given, linkage, as_points, _draw(study), tries=study.tries, control=outside, run=run
+                source,
+                given,
+                linkage,
+                knowledge=as_points,
+                rng=_draw(study),
+                tries=study.tries,
+                control=outside,
+                run=run,
             )
             if as_points
             else found
@@ -247,19 +289,13 @@ def _result_of(
     return result
 
 
-def _as_points(text: str) -> list[str]:
-    """What else whoever has this knowledge may do with it against a release of points."""
-    name, _, rest = text.partition(":")
-    return [f"{kind}:{rest}" for kind in _OF_POINTS] if name == "points" else []
-
-
-def _draw(study: Study) -> np.random.Generator:
+def _draw(study: Study) -> Randomness:
     """What is known of whom: the same for every release."""
-    return np.random.default_rng(study.seed)
+    return Randomness.for_research(study.seed)
 
 
 def _point(result: Mapping[str, Any], study: Study) -> Point:
-    """The release on the plane of the budget's attack, by the adversary who wins most with that knowledge, and its metric."""
+    """The release by the budget's metric, and by the adversary who wins most with the budget's knowledge."""
     budget = study.budget
     names = [entry["name"] for entry in result["attacks"][budget.knowledge] if entry["target"] == "release"]
     if budget.attack not in names:
@@ -267,7 +303,7 @@ def _point(result: Mapping[str, Any], study: Study) -> Point:
             f"the budget's attack '{budget.attack}' does not belong to {budget.knowledge}; choose "
             f"{' or '.join(names)}"
         )
-    alike = _ALIKE.get(budget.attack, (budget.attack,))
+    alike = rates_alike(budget.knowledge, budget.attack)  # the adversary who wins most with this knowledge
     tried = [
         e for e in result["attacks"][budget.knowledge] if e["name"] in alike and e["target"] == "release"
     ]

@@ -2,18 +2,19 @@
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
-from shoal.attacks import ATTACKS, DEFAULT_KNOWLEDGE
+from shoal.attacks import default_knowledge
+from shoal.attacks.knowledge import require_boxes
 from shoal.errors import InputError, MisuseError
 from shoal.io.street_files import read_streets
 from shoal.methods import Method, method_named
 from shoal.methods.parameters import declared
 from shoal.units import duration_s, length_m
-from shoal.utility import METRICS
+from shoal.utility import OF_EVERY_RELEASE
 from shoal.utility.frontier import Budget
 
 _WORDS: Final[dict[type | tuple[type, ...], str]] = {
@@ -55,7 +56,7 @@ class Study:
 
     settings: tuple[Setting, ...]
     budget: Budget
-    knowledge: tuple[str, ...] = DEFAULT_KNOWLEDGE
+    knowledge: tuple[str, ...] = field(default_factory=lambda: default_knowledge(None))
     tries: int = 1000
     hold_out: float = 0.1
     seed: int = 0
@@ -70,16 +71,11 @@ class Study:
                 f"hold_out = {self.hold_out} must be a share of 0 to 0.5; 0.1 leaves a tenth of the people "
                 "out as control"
             )
-        if self.budget.utility not in METRICS:
+        if self.budget.utility not in OF_EVERY_RELEASE:
             raise MisuseError(
-                f"'{self.budget.utility}' is no metric for the budget; choose from {', '.join(METRICS)}"
+                f"'{self.budget.utility}' is no metric for the budget; choose from {', '.join(OF_EVERY_RELEASE)}"
             )
-        for text in (*self.knowledge, self.budget.knowledge):
-            if text.split(":")[0] not in ATTACKS:
-                raise MisuseError(
-                    f"'{text}' is not a knowledge that shoal can play; choose from "
-                    f"{', '.join(a.form for a in ATTACKS.values())}"
-                )
+        require_boxes([*self.knowledge, self.budget.knowledge])
 
 
 def read_study(path: Path) -> Study:
@@ -100,7 +96,9 @@ def read_study(path: Path) -> Study:
             _require_kinds({"knowledge": text}, {"knowledge": str}, "an entry of ")
         given = {name: entries[name] for name in ("tries", "hold_out", "seed") if name in entries}
         budget = Budget(**entries.get("budget", {}))
-        knowledge = tuple(dict.fromkeys([*entries.get("knowledge", DEFAULT_KNOWLEDGE), budget.knowledge]))
+        knowledge = tuple(
+            dict.fromkeys([*entries.get("knowledge", default_knowledge(None)), budget.knowledge])
+        )
         settings = tuple(setting for run in entries.get("runs", []) for setting in _swept(dict(run)))
         return Study(settings=settings, budget=budget, knowledge=knowledge, **given)
     except (TypeError, MisuseError) as error:

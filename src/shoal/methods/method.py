@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Protocol
 
 from shoal.methods.parameters import Declares
 from shoal.methods.techniques import Technique
-from shoal.model.claims import Claim
-from shoal.model.release import Linkage, PayloadKind, Release
+from shoal.model.claims import Claim, PayloadKind
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

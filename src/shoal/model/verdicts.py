@@ -1,4 +1,4 @@
-"""What a check found: frozen data, shared by the checks that produce it and the manifest and report that show it."""
+"""What a check found: frozen data, made by the checks, shown by manifest and report."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,7 +12,14 @@ _SHOWN_PER_KIND: Final = 5
 class Finding:
     """One way in which a release breaks its promise.
 
-    The kind, a sentence, and the pseudonym it was seen on (or none).
+    Parameters
+    ----------
+    kind
+        A key of ``shoal.verification.kinds.KINDS``.
+    message
+        One sentence that holds no raw identifier.
+    trajectory_id
+        The pseudonym it was seen on; None where it concerns no single record.
     """
 
     kind: str
@@ -22,7 +29,23 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a check. checked: records examined; a check that examined nothing has failed."""
+    """The outcome of a check. It is true where the release holds.
+
+    Parameters
+    ----------
+    findings
+        Every way in which the release breaks its promise.
+    checked
+        Records examined. A check that examined nothing has failed.
+    notes
+        What was measured, and what could not be checked.
+
+    Examples
+    --------
+    >>> from shoal.model.verdicts import Verdict
+    >>> bool(Verdict.of([], checked=12)), bool(Verdict.of([], checked=0))
+    (True, False)
+    """
 
     findings: tuple[Finding, ...]
     checked: int
@@ -33,16 +56,17 @@ class Verdict:
         """The verdict over these findings; with nothing checked it fails, whatever was found."""
         found = tuple(findings)
         if checked == 0:
-            found = (
-                *found,
-                Finding("nothing-checked", "no record was examined, so nothing is shown to hold"),
-            )
+            nothing = Finding("nothing-checked", "no record was examined, so nothing is shown to hold")
+            found = (*found, nothing)
         return cls(found, checked, tuple(notes))
 
     @property
     def holds(self) -> bool:
         """True when something was checked and nothing was found."""
         return self.checked > 0 and not self.findings
+
+    def __bool__(self) -> bool:
+        return self.holds
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -54,7 +78,7 @@ class Verdict:
         return Verdict((*self.findings, *findings), self.checked, self.notes)
 
     def to_json(self) -> dict[str, Any]:
-        """As the manifest and ``--json`` hold it: all kinds are counted, the first few of each are spelled out."""
+        """As the manifest and ``--json`` hold it: every kind counted, the first few of each spelled out."""
         shown: Counter[str] = Counter()
         examples = []
         for finding in self.findings:
@@ -70,3 +94,8 @@ class Verdict:
             "findings_by_kind": dict(shown),
             "notes": list(self.notes),
         }
+
+    def _repr_html_(self) -> str:
+        from shoal.model.summaries import html_of_verdict
+
+        return html_of_verdict(self)

@@ -1,7 +1,7 @@
-"""What remains of position and time in a release: the extents of its boxes, read in two ways.
+"""What remains of place and time in a release: the extents of its boxes, read in two ways.
 
 The paper's accuracy figures (glove.txt, Fig. 7 to 9) say "share of samples" without saying of which. Here are
-both readings: per raw sample (the box that stands for it) and per published sample (each box of each record
+both readings: per raw sample (the box that stands for it) and per published sample (each box of each record,
 once).
 """
 
@@ -22,10 +22,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Extents:
-    """The extents of some samples as distinct pairs with their counts.
+    """The extents of some samples as distinct pairs with their counts, int64 [d] each.
 
-    space_cells: int64 [d], dx + dy, an untouched sample has 2. time_slots: int64 [d], an untouched sample has
-    1. count: int64 [d], samples with this pair of extents.
+    space_cells: dx + dy; an untouched sample has 2. time_slots: an untouched sample has 1. count: samples
+    with this pair of extents.
     """
 
     space_cells: Integers
@@ -55,7 +55,7 @@ class Extents:
         return int(self.count.sum())
 
     def share_within(self, *, space_m: float = math.inf, time_s: float = math.inf) -> float:
-        """Share of the samples with a spatial extent of at most ``space_m`` and a temporal extent of at most ``time_s``; nan of none."""
+        """Share of the samples whose extents are at most ``space_m`` and ``time_s``; nan of none."""
         within = (self.space_cells <= _whole(space_m / self.grid.cell_m)) & (
             self.time_slots <= _whole(time_s / self.grid.slot_s)
         )
@@ -114,16 +114,50 @@ class Accuracy:
 
 
 def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage) -> Accuracy:
-    """The spatial and temporal extents that remain of the original's samples (glove.txt, Sec. 7).
+    """The spatial and temporal extents that remain of the original's samples.
 
-    Raises MisuseError when the linkage names subjects or records that are not there, or one twice, and for
-    data on another grid.
+    Parameters
+    ----------
+    original
+        The raw data, on the grid of the release.
+    release
+        A release of boxes.
+    linkage
+        Who became which record.
+
+    Returns
+    -------
+    Accuracy
+        Extents of raw samples and of published ones, and how many raw samples no box covers.
+
+    Raises
+    ------
+    MisuseError
+        When the linkage names subjects or records that are not there, or one twice, and for data on another
+        grid.
+
+    References
+    ----------
+    glove.txt, Sec. 7, Fig. 7 to 9.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> from shoal.utility.accuracy import measure_accuracy
+    >>> calls = shoal.read(shoal.synthesize(n_subjects=20, days=1, seed=1))
+    >>> released = shoal.Glove(k=2).anonymize(calls, shoal.Randomness.for_research(1))
+    >>> measure_accuracy(calls, *released).samples_suppressed
+    0
     """
-    samples_space, samples_time = extents_of_samples(original, release, linkage)
+    return accuracy_of(release, *extents_of_samples(original, release, linkage))
+
+
+def accuracy_of(release: Release, space_cells: Integers, time_slots: Integers) -> Accuracy:
+    """The accuracy of a release from the extents over each raw sample, as ``extents_of_samples`` has them."""
     boxes, grid = release.boxes, release.snapped_grid()
-    covered = samples_time > 0
+    covered = time_slots > 0
     return Accuracy(
-        raw=Extents.of(samples_space[covered], samples_time[covered], grid),
+        raw=Extents.of(space_cells[covered], time_slots[covered], grid),
         published=Extents.of(
             boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min, boxes.t_end - boxes.t_start, grid
         ),
@@ -134,9 +168,10 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
 def extents_of_samples(
     original: Trajectories, release: Release, linkage: Linkage
 ) -> tuple[Integers, Integers]:
-    """([m] cells, [m] slots): extents of the box of its own record that covers each raw sample, least in time, then in space; -1 = none.
+    """([m] cells, [m] slots): extents of the box of its own record that covers each raw sample; -1 = none.
 
-    Raises as ``measure_accuracy``.
+    Of several boxes the one with the least extent in time counts, then in space. Raises as
+    ``measure_accuracy``.
     """
     grid = original.snapped_grid()
     if grid != release.grid:
@@ -144,13 +179,20 @@ def extents_of_samples(
             f"the original is on {grid} and the release on {release.grid}; read the original as the release "
             "says it was read"
         )
+    return covering_extents_of(original, release, records_of(original, release, linkage))
+
+
+def covering_extents_of(
+    original: Trajectories, release: Release, records: Integers
+) -> tuple[Integers, Integers]:
+    """The same, where the record of each subject is known: int64 [n], -1 = none."""
     space, time = np.empty(original.n_samples, dtype=np.int64), np.empty(original.n_samples, dtype=np.int64)
     covering_extents(
         original.offsets,
         original.t,
         original.x,
         original.y,
-        records_of(original, release, linkage),
+        records,
         time,
         space,
         release.offsets,

@@ -1,12 +1,10 @@
-"""A release in memory against its claim.
+"""A release in memory against its claim: one row for each type of claim, and the leaks that need no file."""
 
-Which check belongs to which claim, and the leaks that need no file.
-"""
-
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from shoal.errors import MisuseError
 from shoal.model.claims import (
     Claim,
     KAnonymity,
@@ -18,44 +16,127 @@ from shoal.model.claims import (
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population, Trajectories
 from shoal.model.verdicts import Finding, Verdict
-from shoal.verification.boxes.k_anonymity import check_k_anonymity
+from shoal.runtime.run import Run
+from shoal.verification.boxes.classes import Records
+from shoal.verification.boxes.k_anonymity import check_k_anonymity, faults_of_records, members_against_boxes
 from shoal.verification.boxes.kte import check_kte_anonymity
+from shoal.verification.composition.candidates import (
+    NONE_OF_PLACES,
+    OF_CLASSES,
+    OF_CO_LOCATION,
+    OF_INTERVALS,
+    OF_SWAP_SETS,
+    Candidates,
+)
 from shoal.verification.leaks.identifiers import Names, hashes_among, raw_identifiers
 from shoal.verification.leaks.order import order_findings
-from shoal.verification.linking import links_of
-from shoal.verification.points.co_location import check_company
+from shoal.verification.linking import Links, links_of
+from shoal.verification.points.co_location import check_co_location
 from shoal.verification.points.swapped import check_location_privacy, check_trajectory_privacy
 
-Check = Callable[
-    [Trajectories, Any, Linkage | None], Verdict
-]  # Any: boxes or points, as the claim's type says
+
+@dataclass(frozen=True, kw_only=True)
+class StreamedCheck:
+    """What a check asks when records come in parts, all that are identical in one part.
+
+    of_records: findings on (claim, records, release) alone. of_members: on (claim, raw data, records,
+    release, links), and how many raw samples a box of their own subject's record covers.
+    """
+
+    of_records: Callable[[Any, Records, Release], Iterable[Finding]]
+    of_members: Callable[[Any, Trajectories, Records, Release, Links], tuple[list[Finding], int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """What the verifier knows of one type of claim; the functions take this type as their first argument.
+
+    verdict: the check, of (claim, raw data, release, linkage, run). candidates: who could be whom. streamed:
+    the same check in little memory, None where it needs all records at once.
+    """
+
+    verdict: Callable[[Any, Trajectories, Release, Linkage | None, Run], Verdict]
+    candidates: Candidates
+    streamed: StreamedCheck | None
+
 
 CHECKS: Final[dict[type[Claim], Check]] = {
-    KAnonymity: check_k_anonymity,
-    KteAnonymity: check_kte_anonymity,
-    KDeltaAnonymity: check_company,
-    TrajectoryPrivacy: check_trajectory_privacy,
-    LocationPrivacy: check_location_privacy,
+    KAnonymity: Check(
+        verdict=check_k_anonymity,
+        candidates=OF_CLASSES,
+        streamed=StreamedCheck(of_records=faults_of_records, of_members=members_against_boxes),
+    ),
+    KteAnonymity: Check(verdict=check_kte_anonymity, candidates=OF_INTERVALS, streamed=None),
+    KDeltaAnonymity: Check(verdict=check_co_location, candidates=OF_CO_LOCATION, streamed=None),
+    TrajectoryPrivacy: Check(verdict=check_trajectory_privacy, candidates=OF_SWAP_SETS, streamed=None),
+    LocationPrivacy: Check(verdict=check_location_privacy, candidates=NONE_OF_PLACES, streamed=None),
 }
 
 
-def verify(original: Trajectories, release: Release, linkage: Linkage | None = None) -> Verdict:
-    """The verdict on a release's claim, and on what its names, their order and its parameters give away.
+def check_of(claim: Claim) -> Check:
+    """The row of a claim; raises MisuseError where there is none, for no claim is checked by default."""
+    if type(claim) not in CHECKS:
+        raise MisuseError(f"no check is known for a claim of {claim.type}; give it a row in CHECKS")
+    return CHECKS[type(claim)]
 
-    Without a linkage, what cannot be checked stands in the verdict's notes. Raises MisuseError when the raw
-    data is not snapped and the release holds boxes, or the other way round.
+
+def require_payload(release: Release) -> None:
+    """Raise MisuseError unless the release holds what its claim is about."""
+    if release.claim.payload != release.kind:
+        raise MisuseError(
+            f"a claim of {release.claim.type} is about {release.claim.payload}, and this release holds "
+            f"{release.kind}"
+        )
+
+
+def verify(
+    original: Trajectories, release: Release, linkage: Linkage | None = None, *, run: Run | None = None
+) -> Verdict:
+    """Check a release against its claim, and for what its names, their order and its parameters give away.
+
+    Parameters
+    ----------
+    original
+        The raw data, read as the release says: snapped for boxes, as given for points.
+    release
+        What is to be checked. Nothing in its parameters bounds a check.
+    linkage
+        Who became which record. Without it, what cannot be checked stands in the verdict's notes.
+    run
+        How to carry out the work; local and silent by default.
+
+    Returns
+    -------
+    Verdict
+        It holds when at least one record was examined and nothing was found.
+
+    Raises
+    ------
+    MisuseError
+        When the raw data is not snapped and the release holds boxes, or the other way round; or when the
+        claim is about another kind of payload than the release holds.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> rows = [("ann", 0, 3, 5), ("ben", 1, 4, 5), ("cho", 90, 0, 9), ("dee", 91, 0, 8)]
+    >>> people = shoal.Trajectories.from_rows(*zip(*rows), grid=shoal.Grid())
+    >>> release, linkage = shoal.Glove(k=2).anonymize(people, shoal.Randomness.from_system())
+    >>> shoal.verify(people, release, linkage).holds
+    True
     """
-    return with_telling_names(
-        CHECKS[type(release.claim)](original, release, linkage), original, release, linkage
-    )
+    require_payload(release)
+    check = check_of(release.claim)
+    verdict = check.verdict(release.claim, original, release, linkage, run or Run())
+    return with_telling_names(verdict, original, release, linkage)
 
 
 def with_telling_names(
     verdict: Verdict, original: Population, release: Release, linkage: Linkage | None
 ) -> Verdict:
-    """The verdict on a claim, and what the names of the records, their order and the parameters give away.
+    """The verdict on a claim, and what the records' names, their order and the parameters give away.
 
-    Boxes do not matter.
+    The boxes or points of the release are not looked at.
     """
     told = _telling_pseudonyms(original, release)
     findings = [
@@ -69,9 +150,8 @@ def with_telling_names(
             )
         )
     if linkage is not None:
-        findings += order_findings(
-            original, links_of(original, release, linkage).subject_of, release.trajectory_ids
-        )
+        subject_of = links_of(original, release, linkage).subject_of
+        findings += order_findings(original, subject_of, release.trajectory_ids)
     findings += [
         Finding("seed", f"the parameter '{name}' names a seed; leave it out")
         for name in seeds_in(release.parameters)

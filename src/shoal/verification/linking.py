@@ -12,9 +12,11 @@ from shoal.model.verdicts import Finding
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Links:
-    """subject_of: int64 [n], the one subject of each record, -1 where there is none or more than one.
+    """Who became which record, by position.
 
-    n_subjects_with_record: subjects with at least one record. findings: what the linkage contradicts.
+    subject_of: int64 [n], the one subject of each record, -1 where there is none or more than one.
+    n_subjects_with_record: subjects with at least one record. findings: where the linkage contradicts itself,
+    the raw data or the release.
     """
 
     subject_of: Integers
@@ -23,10 +25,7 @@ class Links:
 
 
 def links_of(original: Population, release: Release, linkage: Linkage) -> Links:
-    """The linkage resolved to positions.
-
-    Names in it that nobody knows are never shown: they may be raw identifiers.
-    """
+    """The linkage by position. Unknown names in it are never shown, for they may be raw identifiers."""
     subject_at = {uid: position for position, uid in enumerate(original.ids)}
     record_at = {name: position for position, name in enumerate(release.trajectory_ids)}
     pairs = dict.fromkeys(zip(linkage.uids, linkage.trajectory_ids, strict=True))

@@ -109,6 +109,7 @@ class ReachLocations:
             k=self.k,
             time_threshold_s=self.time_threshold_s,
             space_threshold_m=self.space_threshold_m,
+            most_off_street_m=self.most_off_street_m,
             both_sides=self.both_sides,
         )
 

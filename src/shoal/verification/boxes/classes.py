@@ -1,4 +1,4 @@
-"""The records of a release in canonical form, and the classes of records that are identical, sample for sample."""
+"""The records of a release in canonical form, and the classes of those identical, sample for sample."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,13 @@ class Records:
     """n records with m boxes in c classes.
 
     boxes: int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending. offsets: int64 [n + 1].
-    class_of: int64 [n]. spokesman: int64 [c], the first record of each class. size: int64 [c].
+    class_of: int64 [n]. representative: int64 [c], the first record of each class. size: int64 [c].
     """
 
     boxes: Integers
     offsets: Integers
     class_of: Integers
-    spokesman: Integers
+    representative: Integers
     size: Integers
 
     def record_of_box(self, rows: Integers) -> Integers:
@@ -47,31 +47,31 @@ def records_of(release: Release) -> Records:
     if not is_canonical(boxes, offsets):
         record = np.repeat(np.arange(release.n_records), np.diff(offsets))
         boxes = boxes[np.lexsort((*boxes.T[::-1], record))]
-    class_of, spokesman = _classify(boxes, offsets)
+    class_of, representative = _classify(boxes, offsets)
     return Records(
         boxes=boxes,
         offsets=offsets,
         class_of=class_of,
-        spokesman=spokesman,
-        size=np.bincount(class_of, minlength=len(spokesman)),
+        representative=representative,
+        size=np.bincount(class_of, minlength=len(representative)),
     )
 
 
 def _classify(boxes: Integers, offsets: Integers) -> tuple[Integers, Integers]:
     """Each record's class and each class's first record; equal hashes are compared box by box."""
     classes_with: dict[int, list[int]] = {}
-    spokesman: list[int] = []
+    representative: list[int] = []
     class_of = np.empty(len(offsets) - 1, dtype=np.int64)
     for record in range(len(class_of)):
         own = boxes[offsets[record] : offsets[record + 1]]
         same_hash = classes_with.setdefault(hash(own.tobytes()), [])
         for known in same_hash:
-            first = spokesman[known]
+            first = representative[known]
             if np.array_equal(own, boxes[offsets[first] : offsets[first + 1]]):
                 class_of[record] = known
                 break
         else:
-            class_of[record] = len(spokesman)
-            same_hash.append(len(spokesman))
-            spokesman.append(record)
-    return class_of, np.array(spokesman, dtype=np.int64)
+            class_of[record] = len(representative)
+            same_hash.append(len(representative))
+            representative.append(record)
+    return class_of, np.array(representative, dtype=np.int64)

@@ -1,6 +1,4 @@
-"""The criterion of k^(tau,epsilon)-anonymity, re-derived from raw data, release and linkage (semantics 2.
-
-Kte-anonymity.txt, Sec. II-C).
+"""k^(tau,epsilon)-anonymity, re-derived from raw data, release and linkage (kte-anonymity.txt, Sec. II-C).
 
 Whoever knows all of a subject's samples in an interval of length tau looks for records that hold all of them
 and have no box inside the interval where the subject was silent: at least k must fit. Nothing here knows of
@@ -22,77 +20,65 @@ from shoal.runtime.run import Run
 from shoal.units import show_s
 from shoal.verification.boxes.box_index import index_of
 from shoal.verification.boxes.classes import Records, records_of
-from shoal.verification.boxes.kte_loops import Published, Raw, leakage, mark_loose, short_intervals
-from shoal.verification.boxes.loops import Flags, match_records
+from shoal.verification.boxes.kte_leakage import leakage
+from shoal.verification.boxes.kte_loops import Published, Raw, short_intervals
+from shoal.verification.boxes.loops import Flags, mark_loose, match_records
 from shoal.verification.boxes.records import (
-    NO_ACCOUNT,
     NOT_COMPARED,
-    account_differs,
     empty_hulls,
     lost_samples,
-    lost_subjects,
     malformed,
     off_grid,
     one_per_record,
     overlaps_in_time,
-    pseudonyms_used_twice,
+    without_own_sample,
 )
-from shoal.verification.linking import Links, links_of
+from shoal.verification.examination import Examination, pseudonyms_used_twice
+from shoal.verification.linking import Links
 
-LEAKAGE_SAMPLES: Final = (
-    40_000  # more would only narrow the shares that are reported; the verdict never rests on them
-)
-LOOKS_A_SAMPLE: Final = (
-    2000  # boxes around a sample on average: sound releases have tens of them, one giant box an epoch has all
-)
+# more would only narrow the shares that are reported; the verdict never rests on them
+LEAKAGE_SAMPLES: Final = 40_000
+# boxes around a sample on average: sound releases have tens of them, one giant box an epoch has all
+LOOKS_A_SAMPLE: Final = 2000
 _FEWEST_SUBJECTS: Final = 25
 
 _WITHOUT_LINKAGE: Final = (
     "checked without a linkage table: neither the number of candidates in any interval, nor that each "
-    "subject has exactly one record with "
-    "its own samples in every box, nor how many samples were suppressed, nor whether the records follow the "
-    "order of the input"
+    "subject has exactly one record with its own samples in every box, nor how many samples were "
+    "suppressed, nor whether the records follow the order of the input"
 )
 _SUBJECTS_AT_ONCE: Final = 512
 _BOXES_AT_ONCE: Final = 1 << 16
 
 
-def check_kte_anonymity(original: Trajectories, release: Release, linkage: Linkage | None) -> Verdict:
+def check_kte_anonymity(
+    claim: KteAnonymity, original: Trajectories, release: Release, linkage: Linkage | None, run: Run
+) -> Verdict:
     """The verdict on a KteAnonymity claim, with the leakage among its notes.
 
     Raises MisuseError when the raw data is not snapped.
     """
-    claim = release.claim
-    if not isinstance(claim, KteAnonymity):
-        raise MisuseError(f"a claim of {claim.type} has a check of its own; call shoal.verify")
-    grid_findings = off_grid(original, release)
+    case = Examination(original, release, linkage)
+    on_other_grid = off_grid(original, release)
     records = records_of(release)
-    findings = [
-        *pseudonyms_used_twice(release),
-        *malformed(records, release),
-        *overlaps_in_time(records, release),
-    ]
-    notes = []
-    if grid_findings:
-        return Verdict.of([*findings, *grid_findings], checked=release.n_records, notes=[NOT_COMPARED])
-    findings += _not_tight(original, records, release)
-    if original.intake.rows_read:
-        findings += account_differs(original, release)
-    else:
-        notes.append(NO_ACCOUNT)
-    if linkage is None:
-        notes.append(_WITHOUT_LINKAGE)
-        n_published = release.n_records
-    else:
-        links = links_of(original, release, linkage)
+    case.find(pseudonyms_used_twice(release))
+    case.find(malformed(records, release))
+    case.find(overlaps_in_time(records, release))
+    if on_other_grid:
+        case.find(on_other_grid)
+        case.notes.append(NOT_COMPARED)
+        return case.verdict()
+    case.find(_not_tight(original, records, release, run))
+    case.compare_accounts()
+    links = case.link(_WITHOUT_LINKAGE)
+    if links is not None:
         covered = np.zeros(original.n_samples, dtype=np.bool_)
-        findings += [*links.findings, *_own_samples(original, records, release, links, covered)]
-        further, told = _candidates(original, records, release, claim, links, covered)
-        findings += further
-        notes += told
-        n_published = links.n_subjects_with_record
-    findings += lost_subjects(original.n_subjects - n_published, release)
-    return Verdict.of(findings, checked=release.n_records, notes=notes)
+        case.find(_own_samples(original, records, release, links, covered))
+        findings, notes = _candidates(original, records, release, claim, links, covered, run)
+        case.find(findings)
+        case.notes.extend(notes)
+    case.count_subjects(links)
+    return case.verdict()
 
 
 def tau_slots(claim: KteAnonymity, slot_s: float) -> int:
@@ -124,7 +110,7 @@ def _own_samples(
 
     Sets ``covered``.
     """
-    has_own_point = np.zeros(len(records.boxes), dtype=np.bool_)
+    has_own_sample = np.zeros(len(records.boxes), dtype=np.bool_)
     match_records(
         original.t,
         original.x,
@@ -135,21 +121,14 @@ def _own_samples(
         links.subject_of,
         records.offsets[:-1],
         empty_hulls(len(records.boxes)),
-        has_own_point,
+        has_own_sample,
         covered,
     )
-    linked = links.subject_of[records.record_of_box(np.arange(len(records.boxes)))] >= 0
-    yield from one_per_record(
-        ~has_own_point & linked,
-        "sample-without-own-point",
-        "holds no raw sample of this record's subject",
-        records,
-        release,
-    )
+    yield from without_own_sample(has_own_sample, records, links, release)
     yield from lost_samples(original.n_samples - int(covered.sum()), release)
 
 
-def _not_tight(original: Trajectories, records: Records, release: Release) -> Iterator[Finding]:
+def _not_tight(original: Trajectories, records: Records, release: Release, run: Run) -> Iterator[Finding]:
     """Boxes that are not the hull of the raw samples inside them.
 
     A box is made as the hull of some raw samples, and whatever else lies inside it lies inside that hull: so
@@ -163,9 +142,8 @@ def _not_tight(original: Trajectories, records: Records, release: Release) -> It
     def look(part: slice) -> None:
         mark_loose(records.boxes[part], slots, ends, x, y, loose[part])
 
-    for _ in Run().map(
-        look, [slice(start, start + _BOXES_AT_ONCE) for start in range(0, len(loose), _BOXES_AT_ONCE)]
-    ):
+    parts = [slice(start, start + _BOXES_AT_ONCE) for start in range(0, len(loose), _BOXES_AT_ONCE)]
+    for _ in run.map(look, parts):
         pass
     yield from one_per_record(
         loose, "box-not-tight", "is not the hull of the raw samples inside it", records, release
@@ -179,9 +157,11 @@ def _candidates(
     claim: KteAnonymity,
     links: Links,
     covered: Flags,
+    run: Run,
 ) -> tuple[list[Finding], list[str]]:
     """Findings about every interval of every published subject, and what is only reported."""
-    tau = tau_slots(claim, release.snapped_grid().slot_s)
+    slot_s = release.snapped_grid().slot_s
+    tau = tau_slots(claim, slot_s)
     raw = Raw(original.t, original.x, original.y, original.offsets, covered)
     published = published_of(records.boxes, records.offsets)
     linked = np.flatnonzero(links.subject_of >= 0)
@@ -189,54 +169,54 @@ def _candidates(
     record_of[links.subject_of[linked]] = linked
     subjects = np.flatnonzero(record_of >= 0)
 
-    outcome = _asked(raw, published, subjects, tau, claim.k)
+    outcome = _asked(raw, published, subjects, tau, claim.k, run)
     undecided = outcome[:, 6] != 0
     first_slot = int(original.t.min())
     findings = []
     if undecided.any():
         message = (
             f"{int(undecided.sum()):,} of {len(subjects):,} subjects were not looked at to the end: so many "
-            "boxes lie around their samples "
-            "that looking through them all would take hours; what cannot be checked does not hold"
+            "boxes lie around their samples that looking through them all would take hours; what cannot be "
+            "checked does not hold"
         )
         findings.append(Finding("not-decided", message))
     for subject, row in zip(subjects.tolist(), outcome.tolist(), strict=True):
         name = release.trajectory_ids[record_of[subject]]
-        for kind, sets, start, seen in (
-            ("too-few-candidates", row[0], row[1], f"{row[2]} records fit"),
-            (
-                "too-few-covers",
-                row[3],
-                row[4],
-                f"samples around suppressed ones, held by fewer than {claim.k} records",
-            ),
-        ):
-            if sets:
-                after = show_s(abs(start - first_slot) * release.snapped_grid().slot_s)
-                when = (
-                    f"that begins {after} {'before' if start < first_slot else 'after'} the first sample "
-                    "of the data"
-                )
-                message = (
-                    f"in the interval of {show_s(claim.tau_s)} {when}: {seen}; expected at least "
-                    f"{claim.k} ({sets} sets of samples in all)"
-                )
-                findings.append(Finding(kind, message, name))
+        findings += _shortfalls(claim, row, first_slot, slot_s, name)
     strict = int(outcome[:, 5].sum())
     if undecided.any():
         return findings, ["leakage: not measured, because the candidates were not looked through to the end"]
-    epsilon = int(claim.epsilon_s / release.snapped_grid().slot_s)
-    leaked, chance = leaked_slots(raw, published, _some(subjects, original), tau, epsilon)
+    epsilon = int(claim.epsilon_s / slot_s)
+    leaked, chance = leaked_slots(raw, published, _some(subjects, original), tau, epsilon, run)
     notes = [
         f"every interval of {show_s(claim.tau_s)} of {len(subjects):,} subjects was looked at; around "
-        f"suppressed samples, {strict:,} sets "
-        f"of samples have fewer than {claim.k} records without a box where the subject is not published",
-        _leakage_note(leaked, chance, claim, release.snapped_grid().slot_s),
+        f"suppressed samples, {strict:,} sets of samples have fewer than {claim.k} records without a box "
+        "where the subject is not published",
+        _leakage_note(leaked, chance, claim, slot_s),
     ]
     return findings, notes
 
 
-def _asked(raw: Raw, published: Published, subjects: Integers, tau: int, k: int) -> Integers:
+def _shortfalls(
+    claim: KteAnonymity, row: list[int], first_slot: int, slot_s: float, name: str
+) -> Iterator[Finding]:
+    """Where one subject has too few candidates or covers. row: of the outcome of ``short_intervals``."""
+    held = f"samples around suppressed ones, held by fewer than {claim.k} records"
+    for kind, sets, start, seen in (
+        ("too-few-candidates", row[0], row[1], f"{row[2]} records fit"),
+        ("too-few-covers", row[3], row[4], held),
+    ):
+        if sets:
+            after = show_s(abs(start - first_slot) * slot_s)
+            side = "before" if start < first_slot else "after"
+            message = (
+                f"in the interval of {show_s(claim.tau_s)} that begins {after} {side} the first sample of "
+                f"the data: {seen}; expected at least {claim.k} ({sets} sets of samples in all)"
+            )
+            yield Finding(kind, message, name)
+
+
+def _asked(raw: Raw, published: Published, subjects: Integers, tau: int, k: int, run: Run) -> Integers:
     """The outcome of ``short_intervals`` for all subjects.
 
     Those after a part that failed and ran out of looks are not asked.
@@ -251,9 +231,8 @@ def _asked(raw: Raw, published: Published, subjects: Integers, tau: int, k: int)
     outcome = np.zeros((len(subjects), 7), dtype=np.int64)
     outcome[:, 6] = 1
     cuts = list(pairwise([*range(0, len(subjects), _SUBJECTS_AT_ONCE), len(subjects)]))
-    for (start, stop), part in zip(
-        cuts, Run().map(ask, [subjects[start:stop] for start, stop in cuts]), strict=False
-    ):
+    parts = run.map(ask, [subjects[start:stop] for start, stop in cuts])
+    for (start, stop), part in zip(cuts, parts, strict=False):
         outcome[start:stop] = part
         if part[:, 6].any():
             break
@@ -269,9 +248,9 @@ def _some(subjects: Integers, original: Trajectories) -> Integers:
 
 
 def leaked_slots(
-    raw: Raw, published: Published, subjects: Integers, tau: int, epsilon: int
+    raw: Raw, published: Published, subjects: Integers, tau: int, epsilon: int, run: Run
 ) -> tuple[Integers, Numbers]:
-    """Leakage of every interval of these subjects that begins or ends with a sample, in slots, and its chance beyond epsilon."""
+    """Leakage in slots of every interval that begins or ends with a sample, and its chance beyond epsilon."""
 
     def measure(part: Integers) -> tuple[Integers, Numbers]:
         leaked = np.empty((int((raw.offsets[part + 1] - raw.offsets[part]).sum()), 2), dtype=np.int64)
@@ -279,7 +258,7 @@ def leaked_slots(
         leakage(raw, published, part, tau, epsilon, leaked, chance)
         return leaked, chance
 
-    parts = list(Run().map(measure, np.array_split(subjects, max(1, len(subjects) // 16))))
+    parts = list(run.map(measure, np.array_split(subjects, max(1, len(subjects) // 16))))
     leaked, chance = (np.concatenate(columns).ravel() for columns in zip(*parts, strict=True))
     return leaked[leaked >= 0], chance[leaked >= 0]
 
@@ -293,8 +272,7 @@ def _leakage_note(leaked: Integers, chance: Numbers, claim: KteAnonymity, slot_s
     explained = f", {min(1.0, by_accident / beyond):.0%} of that" if beyond else ""
     return (
         f"leakage, epsilon = {show_s(claim.epsilon_s)}: all candidates together can be followed for "
-        f"{show_s(middle)} (median) and "
-        f"{show_s(high)} (95 %) beyond what is known; {beyond:.2%} of {len(leaked):,} intervals beyond "
-        "epsilon (as many records near by "
-        f"that are no candidates would do so by accident in {by_accident:.2%}{explained})"
+        f"{show_s(middle)} (median) and {show_s(high)} (95 %) beyond what is known; {beyond:.2%} of "
+        f"{len(leaked):,} intervals beyond epsilon (as many records near by that are no candidates would do "
+        f"so by accident in {by_accident:.2%}{explained})"
     )

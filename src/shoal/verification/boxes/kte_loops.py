@@ -1,6 +1,4 @@
-"""The compiled questions of k^(tau,epsilon)-anonymity.
-
-Who is a candidate, where are too few, how far do all of them go on.
+"""The compiled questions of k^(tau,epsilon)-anonymity: who is a candidate, and where there are too few.
 
 An interval [a, a + tau) begins at slot a. Intervals that begin between slots, or are shorter, ask for less:
 they hold fewer whole samples, and every box inside them lies inside an interval that begins at a slot. So
@@ -11,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.model.trajectories import Integers, Numbers
+from shoal.model.trajectories import Integers
 from shoal.runtime.compiled import compiled
 from shoal.verification.boxes.box_index import BoxIndex, boxes_with, holds
 from shoal.verification.boxes.loops import Flags
@@ -21,9 +19,10 @@ PATIENCE: Final = 10
 
 
 class Published(NamedTuple):
-    """boxes: int64 [m, 6] by record and time; offsets: [n + 1]; owner: [m], each box's record.
+    """Published records.
 
-    Longest: [n], its longest box in slots.
+    boxes: int64 [m, 6] by record and time. offsets: [n + 1]. owner: [m], each box's record. longest: [n],
+    each record's longest box in slots.
     """
 
     boxes: Integers
@@ -49,7 +48,7 @@ class Raw(NamedTuple):
 class Search(NamedTuple):
     """Scratch of one thread.
 
-    found: [m] boxes of the last search; seen: [n] the number of the last search that met a record; state:
+    found: [m] boxes of the last search. seen: [n] the number of the last search that met a record. state:
     that number, how many boxes were found, and how many by all searches.
     """
 
@@ -73,17 +72,14 @@ def holds_sample(raw: Raw, published: Published, record: int, i: int) -> bool:
 
 @compiled
 def fits_until(raw: Raw, published: Published, record: int, own: Integers, low: int, a: int, tau: int) -> int:
-    """The first interval start, from ``a`` on, at which a record is no candidate any more.
-
-    ``a`` when it is none there.
+    """The first interval start, from ``a`` on, at which a record is no candidate; ``a`` if it never was.
 
     own: positions of the subject's samples that count (those not suppressed), ascending; own[low] is the
     first from ``a`` on. A candidate holds all of them in the interval, and each of its boxes that lies wholly
     inside the interval holds one of them.
     """
-    if (
-        _fits_before(raw, published, record, own, low, a, tau, a + 1) == a
-    ):  # most records: so no more is asked of them
+    # most records do not fit at ``a``, so no more is asked of them
+    if _fits_before(raw, published, record, own, low, a, tau, a + 1) == a:
         return a
     return _fits_before(raw, published, record, own, low, a, tau, FOREVER)
 
@@ -92,10 +88,7 @@ def fits_until(raw: Raw, published: Published, record: int, own: Integers, low: 
 def _fits_before(
     raw: Raw, published: Published, record: int, own: Integers, low: int, a: int, tau: int, until: int
 ) -> int:
-    """The first interval start from ``a`` on, and before ``until``, at which a record is no candidate.
-
-    ``until`` where there is none.
-    """
+    """The first interval start from ``a`` on at which a record is no candidate; at most ``until``."""
     for place in range(low, len(own)):
         if raw.t[own[place]] - tau + 1 >= until:
             break
@@ -127,14 +120,14 @@ def _fits_before(
 @compiled
 def holds_all(raw: Raw, published: Published, record: int, own: Integers, low: int, high: int) -> bool:
     """Whether a record holds all of the samples own[low] to own[high - 1]."""
-    for place in range(low, high):  # noqa: SIM110  (the compiler knows no generators)
+    for place in range(low, high):  # noqa: SIM110  (the compiler has no generators)
         if not holds_sample(raw, published, record, own[place]):
             return False
     return True
 
 
 @compiled
-def _kept(raw: Raw, subject: int) -> tuple[Integers, Integers]:
+def kept_samples(raw: Raw, subject: int) -> tuple[Integers, Integers]:
     """Positions of a subject's samples that are published, and of those that are suppressed."""
     kept = np.empty(raw.offsets[subject + 1] - raw.offsets[subject], dtype=np.int64)
     gone = np.empty(len(kept), dtype=np.int64)
@@ -150,7 +143,7 @@ def _kept(raw: Raw, subject: int) -> tuple[Integers, Integers]:
 
 
 @compiled
-def _from(raw: Raw, own: Integers, t: int) -> int:
+def first_from(raw: Raw, own: Integers, t: int) -> int:
     """The first place in ``own`` with a time of at least t."""
     low, high = 0, len(own)
     while low < high:
@@ -184,7 +177,7 @@ def short_intervals(
     outcome[:] = 0
     fit, until = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
     for row in range(len(subjects)):
-        own, gone = _kept(raw, subjects[row])
+        own, gone = kept_samples(raw, subjects[row])
         a = raw.t[own[0]] - tau + 1 if len(own) else 0
         count = 0
         low = 0
@@ -194,7 +187,7 @@ def short_intervals(
             ):
                 outcome[row:, 6] = 1
                 return
-            low = _from(raw, own, a)
+            low = first_from(raw, own, a)
             if low == len(own):
                 break
             if raw.t[own[low]] >= a + tau:
@@ -204,8 +197,8 @@ def short_intervals(
             if count == k:
                 a = until.min()
                 continue
-            silent = _from(raw, gone, a)
-            high = _from(raw, own, a + tau)
+            silent = first_from(raw, gone, a)
+            high = first_from(raw, own, a + tau)
             if silent < len(gone) and raw.t[gone[silent]] < a + tau:
                 outcome[row, 5] += 1
                 if _count_holding(raw, published, search, own, low, high, k) < k:
@@ -232,10 +225,7 @@ def _fill(
     until: Integers,
     count: int,
 ) -> int:
-    """Drop the candidates that are none any more at ``a`` and look for others, up to len(fit).
-
-    Returns how many there are.
-    """
+    """Drop those that are no candidates at ``a``, and look for others up to len(fit); returns how many."""
     left = 0
     for c in range(count):
         if until[c] > a:
@@ -283,166 +273,6 @@ def _count_holding(
 @compiled
 def _next_set(raw: Raw, own: Integers, a: int, tau: int) -> int:
     """The first start after ``a`` at which the interval holds another set of these samples."""
-    low, high = _from(raw, own, a), _from(raw, own, a + tau)
+    low, high = first_from(raw, own, a), first_from(raw, own, a + tau)
     following = raw.t[own[low]] + 1 if low < high else FOREVER
     return min(following, raw.t[own[high]] - tau + 1) if high < len(own) else following
-
-
-@compiled
-def leakage(
-    raw: Raw,
-    published: Published,
-    subjects: Integers,
-    tau: int,
-    epsilon: int,
-    leaked: Integers,
-    chance: Numbers,
-) -> None:
-    """How far the whole candidate set goes on holding the subject's samples, in slots, -1 where an interval is not asked for.
-
-    leaked: int64 [samples of these subjects, 2]. First column: on from the end of the interval that begins with the sample; second:
-    back from the start of the interval that ends with it. Intervals with suppressed samples, and without candidates, are left out.
-    chance: float [the same], how probably as many records as there are candidates beside the own one all hold the subject's first sample
-    more than ``epsilon`` slots beyond the interval, when drawn from those that hold the interval's first sample and are no candidates.
-    """
-    found = np.empty(len(published.boxes), dtype=np.int64)
-    candidates = np.empty(len(published.offsets) - 1, dtype=np.int64)
-    nearby = np.empty(len(published.offsets) - 1, dtype=np.int64)
-    seen = np.full(len(published.offsets) - 1, -1, dtype=np.int64)
-    search = 0
-    row = 0
-    for subject in subjects:
-        own, gone = _kept(raw, subject)
-        first, end = raw.offsets[subject], raw.offsets[subject + 1]
-        for i in range(first, end):
-            for backwards in range(2):
-                leaked[row, backwards] = -1
-                chance[row, backwards] = 0.0
-                a = raw.t[i] if backwards == 0 else raw.t[i] + 1 - tau
-                silent = _from(raw, gone, a)
-                if silent < len(gone) and raw.t[gone[silent]] < a + tau:
-                    continue
-                low = _from(raw, own, a)
-                search += 1
-                count = n_nearby = 0
-                n_found = boxes_with(
-                    published.index_,
-                    published.boxes,
-                    raw.t[own[low]],
-                    raw.x[own[low]],
-                    raw.y[own[low]],
-                    found,
-                )
-                for place in range(n_found):
-                    record = published.owner[found[place]]
-                    if seen[record] != search:
-                        seen[record] = search
-                        if fits_until(raw, published, record, own, low, a, tau) > a:
-                            candidates[count] = record
-                            count += 1
-                        else:
-                            nearby[n_nearby] = record
-                            n_nearby += 1
-                if count:
-                    beyond = _beyond(raw, first, end, a, tau, epsilon, backwards == 1)
-                    if beyond >= 0:
-                        chance[row, backwards] = _all_hold(
-                            raw, published, nearby[:n_nearby], beyond, count - 1
-                        )
-                    leaked[row, backwards] = _followed(
-                        raw, published, candidates[:count], first, end, a, tau, backwards == 1
-                    )
-            row += 1
-
-
-@compiled
-def _beyond(raw: Raw, first: int, end: int, a: int, tau: int, epsilon: int, backwards: bool) -> int:
-    """The subject's first sample that lies more than epsilon after, or before, the interval from ``a`` on.
-
-    -1 where there is none.
-    """
-    if backwards:
-        i = first + np.searchsorted(raw.t[first:end], a - epsilon) - 1
-        return int(i) if i >= first else -1
-    i = first + np.searchsorted(raw.t[first:end], a + tau + epsilon)
-    return int(i) if i < end else -1
-
-
-@compiled
-def _all_hold(raw: Raw, published: Published, records: Integers, i: int, drawn: int) -> float:
-    """How probably this many different ones of these records, drawn at random, all hold sample i.
-
-    0 where there are not so many.
-    """
-    holding = 0
-    for record in records:
-        holding += holds_sample(raw, published, record, i)
-    probability = 1.0 if drawn <= len(records) else 0.0
-    for turn in range(min(drawn, len(records))):
-        probability *= max(holding - turn, 0) / (len(records) - turn)
-    return probability
-
-
-@compiled
-def _followed(
-    raw: Raw,
-    published: Published,
-    candidates: Integers,
-    first: int,
-    end: int,
-    a: int,
-    tau: int,
-    backwards: bool,
-) -> int:
-    """Slots from the interval to the last of the neighboring samples that all candidates hold, without a gap."""
-    step = -1 if backwards else 1
-    i = int(
-        first
-        + (
-            np.searchsorted(raw.t[first:end], a) - 1
-            if backwards
-            else np.searchsorted(raw.t[first:end], a + tau)
-        )
-    )
-    far = 0
-    while first <= i < end:
-        for c in range(len(candidates)):
-            if not holds_sample(raw, published, candidates[c], i):
-                return far
-        far = a - raw.t[i] if backwards else raw.t[i] + 1 - (a + tau)
-        i += step
-    return far
-
-
-@compiled
-def mark_loose(
-    boxes: Integers, slots: Integers, slot_starts: Integers, x: Integers, y: Integers, loose: Flags
-) -> None:
-    """Set loose [m] for each box that is not the hull of the raw samples, of anybody, that lie inside it.
-
-    slots: [s] the distinct times, ascending; the samples of slots[i] stand from slot_starts[i] on, in the
-    order of x.
-    """
-    for b in range(len(boxes)):
-        t_start, t_end, x_min, y_min, x_max, y_max = boxes[b]
-        sides = 0
-        first = np.searchsorted(slots, t_start)
-        last = np.searchsorted(slots, t_end) - 1
-        for turn in range(max(0, last - first + 1)):
-            at = first if turn == 0 else last + 1 - turn  # the ends first: they decide about most sides
-            start, stop = slot_starts[at], slot_starts[at + 1]
-            for i in range(start + np.searchsorted(x[start:stop], x_min), stop):
-                if x[i] >= x_max:
-                    break
-                if not y_min <= y[i] < y_max:
-                    continue
-                sides |= (
-                    (slots[at] == t_start)
-                    | (slots[at] == t_end - 1) << 1
-                    | (x[i] == x_min) << 2
-                    | (x[i] == x_max - 1) << 3
-                )
-                sides |= (y[i] == y_min) << 4 | (y[i] == y_max - 1) << 5
-            if sides == 63:
-                break
-        loose[b] = sides != 63

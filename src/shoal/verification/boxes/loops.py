@@ -8,7 +8,7 @@ when the whole slot and cell lie inside.
 import numpy as np
 import numpy.typing as npt
 
-from shoal.model.trajectories import Floats, Integers, Numbers
+from shoal.model.trajectories import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 Flags = npt.NDArray[np.bool_]
@@ -49,13 +49,13 @@ def match_records(
     subject_of: Integers,
     class_row: Integers,
     hulls: Integers,
-    has_own_point: Flags,
+    has_own_sample: Flags,
     covered: Flags,
 ) -> None:
     """Hold every record's boxes against the raw samples of its own subject.
 
     subject_of [n]: the subject of each record, -1 = none. class_row [n]: the row of ``hulls`` where the
-    record's class begins. Set: has_own_point [m], a sample of the own subject lies in the box; covered
+    record's class begins. Set: has_own_sample [m], a sample of the own subject lies in the box; covered
     [samples], a box of the own record holds it; hulls [m, 6], grown (from an empty hull) by every sample of a
     member that lies in the class's box.
     """
@@ -72,7 +72,7 @@ def match_records(
             i = first
             while i < end and t[i] < boxes[b, 1]:
                 if boxes[b, 2] <= x[i] < boxes[b, 4] and boxes[b, 3] <= y[i] < boxes[b, 5]:
-                    has_own_point[b] = True
+                    has_own_sample[b] = True
                     covered[i] = True
                     _grow(hulls, row, t[i], x[i], y[i])
                 i += 1
@@ -156,27 +156,37 @@ def _visit(
 
 
 @compiled
-def farthest_apart(x: Floats, y: Floats, row: int, delta_m: float, apart: Floats) -> None:
-    """Set apart [n] to how far each row is at most, in any column, from ``row``.
+def mark_loose(
+    boxes: Integers, slots: Integers, slot_starts: Integers, x: Integers, y: Integers, loose: Flags
+) -> None:
+    """Set loose [m] for each box that is not the hull of the raw samples, of anybody, that lie inside it.
 
-    Inf once it is more than delta_m.
-
-    x, y: [n, s]; the first column of x ascends.
+    slots: [s] the distinct times, ascending; the samples of slots[i] stand from slot_starts[i] on, in the
+    order of x.
     """
-    apart[:] = np.inf
-    for step in (-1, 1):
-        other = row if step < 0 else row + 1
-        while 0 <= other < len(x) and abs(x[other, 0] - x[row, 0]) <= delta_m:
-            most = 0.0
-            for column in range(x.shape[1]):
-                most = max(
-                    most, np.hypot(x[other, column] - x[row, column], y[other, column] - y[row, column])
-                )
-                if most > delta_m:
-                    most = np.inf
+    for b in range(len(boxes)):
+        t_start, t_end, x_min, y_min, x_max, y_max = boxes[b]
+        sides = 0
+        first = np.searchsorted(slots, t_start)
+        last = np.searchsorted(slots, t_end) - 1
+        for turn in range(max(0, last - first + 1)):
+            at = first if turn == 0 else last + 1 - turn  # the ends first: they decide about most sides
+            start, stop = slot_starts[at], slot_starts[at + 1]
+            for i in range(start + np.searchsorted(x[start:stop], x_min), stop):
+                if x[i] >= x_max:
                     break
-            apart[other] = most
-            other += step
+                if not y_min <= y[i] < y_max:
+                    continue
+                sides |= (
+                    (slots[at] == t_start)
+                    | (slots[at] == t_end - 1) << 1
+                    | (x[i] == x_min) << 2
+                    | (x[i] == x_max - 1) << 3
+                )
+                sides |= (y[i] == y_min) << 4 | (y[i] == y_max - 1) << 5
+            if sides == 63:
+                break
+        loose[b] = sides != 63
 
 
 @compiled

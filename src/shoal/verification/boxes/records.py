@@ -1,9 +1,6 @@
-"""What every release of boxes must keep, whatever it claims.
+"""What every release of boxes must keep, whatever it claims: well-formed records on the raw data's grid."""
 
-Well-formed records, truthful accounts, boxes on the raw data's grid.
-"""
-
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -13,11 +10,8 @@ from shoal.model.trajectories import Integers, Population
 from shoal.model.verdicts import Finding
 from shoal.verification.boxes.classes import Records
 from shoal.verification.boxes.loops import Flags, mark_overlaps
+from shoal.verification.linking import Links
 
-NO_ACCOUNT: Final = (
-    "the raw data carries no account of its reading, so the rows dropped and the unit of "
-    "protection were not compared"
-)
 NOT_COMPARED: Final = "the boxes were not compared with the raw data, because the two are not on one grid"
 
 
@@ -30,29 +24,10 @@ def off_grid(original: Population, release: Release) -> list[Finding]:
     if (release.grid, release.crs) == (grid, original.crs):
         return []
     message = (
-        f"expected {grid} and the plane '{original.crs}', the release has {release.grid} and the "
-        f"plane '{release.crs}'"
+        f"expected {grid} and the plane '{original.crs}', the release has {release.grid} and the plane "
+        f"'{release.crs}'"
     )
     return [Finding("grid-mismatch", message)]
-
-
-def lost_samples(lost: int, release: Release) -> Iterator[Finding]:
-    """A finding when the raw samples that no box of their own record covers are not as many as the losses say."""
-    if lost != release.losses.samples_suppressed:
-        message = (
-            f"{lost} raw samples are covered by no box of their own subject's record; the losses say "
-            f"{release.losses.samples_suppressed}"
-        )
-        yield Finding("lost-samples-not-counted", message)
-
-
-def pseudonyms_used_twice(release: Release) -> Iterator[Finding]:
-    """Pseudonyms that more than one record carries."""
-    seen: set[str] = set()
-    for name in release.trajectory_ids:
-        if name in seen:
-            yield Finding("duplicate-pseudonym", "another record carries the same pseudonym", name)
-        seen.add(name)
 
 
 def malformed(records: Records, release: Release) -> Iterator[Finding]:
@@ -74,41 +49,28 @@ def overlaps_in_time(records: Records, release: Release) -> Iterator[Finding]:
         )
 
 
-def lost_subjects(lost: int, release: Release) -> Iterator[Finding]:
-    """A finding when the subjects without a record are not as many as the losses say."""
-    if lost != release.losses.subjects_suppressed:
-        message = f"{lost} subjects have no record; the losses say {release.losses.subjects_suppressed}"
-        yield Finding("lost-subjects-not-counted", message)
+def without_own_sample(
+    has_own_sample: Flags, records: Records, links: Links, release: Release
+) -> Iterable[Finding]:
+    """Boxes of linked records that hold no raw sample of their own subject. has_own_sample: [boxes]."""
+    linked = links.subject_of[records.record_of_box(np.arange(len(records.boxes)))] >= 0
+    return one_per_record(
+        ~has_own_sample & linked,
+        "sample-without-own-point",
+        "holds no raw sample of this record's subject",
+        records,
+        release,
+    )
 
 
-def account_differs(original: Population, release: Release) -> Iterator[Finding]:
-    """What was dropped on input, and who counts as one person, in the raw data as read and in the release."""
-    intake = original.intake
-    seen, told = _nonzero(intake.dropped), _nonzero(release.losses.rows)
-    if seen != told:
+def lost_samples(lost: int, release: Release) -> Iterator[Finding]:
+    """A finding when the raw samples that no box of their own record covers are not those of the losses."""
+    if lost != release.losses.samples_suppressed:
         message = (
-            f"reading the raw data dropped {sum(seen.values())} rows for {len(seen)} reasons; the losses say "
+            f"{lost} raw samples are covered by no box of their own subject's record; the losses say "
+            f"{release.losses.samples_suppressed}"
         )
-        yield Finding(
-            "lost-rows-not-counted",
-            f"{message}{sum(told.values())} rows for {len(told)} reasons, or give other reasons",
-        )
-    here, there = intake.reading, release.reading
-    same_screening = (here.per_day, here.min_samples_per_day) == (there.per_day, there.min_samples_per_day)
-    if intake.unit_of_protection != release.unit_of_protection or not same_screening:
-        message = (
-            f"the raw data was read as '{intake.unit_of_protection}' (per day: {here.per_day}, at "
-            f"least {here.min_samples_per_day} "
-        )
-        message += (
-            f"samples a day); the release says '{release.unit_of_protection}' ({there.per_day}, "
-            f"{there.min_samples_per_day})"
-        )
-        yield Finding("unit-mismatch", message)
-
-
-def _nonzero(counts: Mapping[str, int]) -> dict[str, int]:
-    return {reason: rows for reason, rows in counts.items() if rows}
+        yield Finding("lost-samples-not-counted", message)
 
 
 def empty_hulls(n: int) -> Integers:

@@ -1,15 +1,13 @@
-"""What several releases of the same people reveal together.
+"""What several releases of the same people reveal together: the people who could be somebody in all of them.
 
-The intersection of the sets of people who could be somebody in each of them.
-
-Somebody who holds all releases, and knows for each of them which people share a crowd, who covers whom or who
-was swapped with whom, is left with those people who fit in every one (the composition or intersection attack
-of Ganta, Kasiviswanathan and Smith 2008). That is the most that the releases can reveal together by their
-crowds, so few people left are a warning, and k people left are a promise, as far as the claims go. Nothing
+Somebody who holds all releases, and knows for each of them which people share a class, who covers whom or who
+was swapped with whom, is left with the people who fit in every one (the composition or intersection attack of
+Ganta, Kasiviswanathan and Smith 2008). That is the most that the releases can reveal together by their
+classes. So few people left are a warning, and k people left are a promise, as far as the claims go. Nothing
 here knows a method.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
@@ -17,28 +15,29 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import InputError
-from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity
 from shoal.model.linked import records_that_belong
 from shoal.model.release import Release
 from shoal.model.trajectories import Integers
 from shoal.model.verdicts import Finding
+from shoal.runtime.run import Run
 from shoal.units import show_m, show_s
 from shoal.verification.boxes.classes import records_of
 from shoal.verification.boxes.loops import Flags
-from shoal.verification.checks import verify
-from shoal.verification.composition.candidates import Issued, candidates_of, insist_on_candidates
+from shoal.verification.checks import check_of, require_payload, verify
+from shoal.verification.composition.candidates import Fitting, Issued, People
 
 MOST_QUESTIONS: Final = 20_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Together:
-    """For every question (a person of the newest release, or what was seen of one in an interval) who is left.
+    """Who is left for every question: a person of the newest release, or what was seen of one in an interval.
 
-    k: the least that all claims promise. releases: how many. people: of the newest release. record: int64 [q], the person's record there.
-    left, right: [q], people who fit in every release, and whether the person is one of them. alone: [q, releases], people who fit in
-    each by itself, newest first, -1 where the person, or what was seen, is not in it. right_alone: [q], as right, of the newest.
-    tau_s: length of the intervals, None = everything. within_m: the greatest delta of the claims; places that close are not told apart.
+    k: the least that all claims promise. releases: how many. people: of the newest release. record: int64
+    [q], the person's record there. left, right: [q], people who fit in every release, and whether the person
+    is one of them. alone: [q, releases], people who fit in each by itself, newest first, -1 where the person,
+    or what was seen, is not in it. right_alone: [q], as right, of the newest. tau_s: length of the intervals,
+    None = everything. within_m: the greatest delta of the claims; places that close are not told apart.
     """
 
     k: int
@@ -94,13 +93,14 @@ class Together:
         }
 
 
-def reveal_together(newest: Issued, earlier: Sequence[Issued], *, most: int = MOST_QUESTIONS) -> Together:
-    """Who is left for every person of the newest release.
+def reveal_together(
+    newest: Issued, earlier: Sequence[Issued], *, most: int = MOST_QUESTIONS, run: Run | None = None
+) -> Together:
+    """Who is left for every person of the newest release, or for intervals where a claim is about these.
 
-    With a claim about intervals for evenly chosen ones, ``most`` at most.
-
-    Raises InputError when a release does not belong to the raw data, protects another unit, does not keep its
-    own claim on this data, or claims something from which nobody follows who could be whom.
+    most: how many intervals are asked for at most, evenly chosen. Raises InputError when a release does not
+    belong to the raw data, protects another unit, does not keep its own claim on this data, or claims
+    something from which it does not follow who could be whom.
     """
     issued = [newest, *earlier]
     ids = {
@@ -109,29 +109,26 @@ def reveal_together(newest: Issued, earlier: Sequence[Issued], *, most: int = MO
     }
     records = np.full((len(ids), len(issued)), -1, dtype=np.int64)
     for column, one in enumerate(issued):
-        records[[ids[uid] for uid in one.original.ids], column] = _insist_it_belongs(
-            one, newest, check=column > 0
-        )
-    taus = [one.release.claim.tau_s for one in issued if isinstance(one.release.claim, KteAnonymity)]
-    crowds = [
-        one.release
-        for one in issued
-        if one.release.kind == "boxes" and isinstance(one.release.claim, KAnonymity)
-    ]
-    if len(crowds) == len(issued):
-        subjects, left, alone = _left_of_crowds(crowds, records)
+        own = _require_it_belongs(one, newest)
+        if column:
+            _require_it_holds(one, run or Run())
+        records[[ids[uid] for uid in one.original.ids], column] = own
+    claims = [one.release.claim for one in issued]
+    rows = [check_of(claim).candidates for claim in claims]
+    followed = [row.followed_s(claim) for row, claim in zip(rows, claims, strict=True)]
+    tau_s = min((seconds for seconds in followed if seconds is not None), default=None)
+    if all(claim.in_classes for claim in claims):
+        subjects, left, alone = _left_of_classes([one.release for one in issued], records)
         right = right_alone = np.ones(len(left), dtype=np.bool_)
     else:
-        subjects, left, right, right_alone, alone = _left_of_questions(
-            issued, records, ids, min(taus, default=None), most
-        )
+        subjects, left, right, right_alone, alone = _left_of_questions(issued, records, ids, tau_s, most)
     if not len(left):
         raise InputError(
             f"{newest.label} shows nothing of anybody that could be asked about; check that it is the right "
             "folder"
         )
     return Together(
-        k=min(one.release.claim.k for one in issued),
+        k=min(claim.k for claim in claims),
         releases=len(issued),
         people=newest.release.n_records,
         record=records[subjects, 0],
@@ -139,16 +136,41 @@ def reveal_together(newest: Issued, earlier: Sequence[Issued], *, most: int = MO
         right=right,
         right_alone=right_alone,
         alone=alone,
-        tau_s=min(taus, default=None),
-        within_m=max(
-            (one.release.claim.delta_m for one in issued if isinstance(one.release.claim, KDeltaAnonymity)),
-            default=0.0,
-        ),
+        tau_s=tau_s,
+        within_m=max(row.within_m(claim) for row, claim in zip(rows, claims, strict=True)),
         names=newest.release.trajectory_ids,
     )
 
 
-def _insist_it_belongs(one: Issued, newest: Issued, *, check: bool) -> Integers:
+def require_candidates(one: Issued) -> Callable[[Any, Issued, People, float | None], Fitting]:
+    """How it follows from the claim who could be whom.
+
+    Raises InputError when it does not, or when what tells it is missing.
+    """
+    claim = one.release.claim
+    row = check_of(claim).candidates
+    if row.fitting is None:
+        raise InputError(
+            f"{one.label} claims {claim.type}, from which no set of people follows who could be somebody: "
+            f"{row.why_none}; leave this release out and measure it with shoal attack"
+        )
+    require_payload(one.release)
+    row.require(one)
+    return row.fitting
+
+
+def candidates_of(one: Issued, person_at: Integers, record_of: Integers, tau_s: float | None) -> Fitting:
+    """A function of (person, moment in seconds): the people who could be the person in this release.
+
+    They ascend; None where the person is not in it. person_at: the number of the person that each subject of
+    the raw data is. record_of: each person's record, -1 = none. tau_s: how long from the moment on the person
+    is followed, where the claim is about that; of other claims everything is known.
+    """
+    fitting = require_candidates(one)
+    return fitting(one.release.claim, one, People.of(one.release, person_at, record_of), tau_s)
+
+
+def _require_it_belongs(one: Issued, newest: Issued) -> Integers:
     """Each subject's record; raises InputError in terms of the release that does not belong."""
     if (
         one.release.unit_of_protection != newest.release.unit_of_protection
@@ -156,43 +178,46 @@ def _insist_it_belongs(one: Issued, newest: Issued, *, check: bool) -> Integers:
     ):
         raise InputError(
             f"{one.label} protects {one.release.unit_of_protection}, the newest release "
-            f"{newest.release.unit_of_protection}; "
-            "only releases with the same unit of protection can be put together"
+            f"{newest.release.unit_of_protection}; only releases with the same unit of protection can be "
+            "put together"
         )
     try:
         records = records_that_belong(one.original, one.release, one.linkage)
     except InputError as error:
         raise InputError(f"{one.label}: {error}") from error
-    insist_on_candidates(one)
-    if check:
-        verdict = verify(one.original, one.release, one.linkage)
-        if not verdict.holds:
-            kinds = ", ".join(sorted(verdict.kinds))
-            raise InputError(
-                f"{one.label} was made from other data, or was changed since: checked against this raw data "
-                f"it fails ({kinds})"
-            )
+    require_candidates(one)
     return records
 
 
-def _left_of_crowds(issued: Sequence[Release], records: Integers) -> tuple[Integers, Integers, Integers]:
-    """(subjects of the newest release, people left, people alone) where every release publishes crowds of identical records.
+def _require_it_holds(one: Issued, run: Run) -> None:
+    """Raise InputError when an earlier release does not keep its own claim on this raw data."""
+    verdict = verify(one.original, one.release, one.linkage, run=run)
+    if not verdict.holds:
+        kinds = ", ".join(sorted(verdict.kinds))
+        raise InputError(
+            f"{one.label} was made from other data, or was changed since: checked against this raw data it "
+            f"fails ({kinds})"
+        )
 
-    People left for somebody: those who share the crowd in every release that the person is in.
+
+def _left_of_classes(issued: Sequence[Release], records: Integers) -> tuple[Integers, Integers, Integers]:
+    """(subjects of the newest release, people left, people alone) where all records come in classes.
+
+    People left for somebody: those who share the class in every release that the person is in.
     """
-    crowds = np.full_like(records, -1)
+    classes = np.full_like(records, -1)
     alone = np.full_like(records, -1)
     for column, one in enumerate(issued):
-        classes, there = records_of(one), records[:, column] >= 0
-        crowds[there, column] = classes.class_of[records[there, column]]
-        alone[there, column] = classes.size[crowds[there, column]]
+        own, there = records_of(one), records[:, column] >= 0
+        classes[there, column] = own.class_of[records[there, column]]
+        alone[there, column] = own.size[classes[there, column]]
     subjects = np.flatnonzero(records[:, 0] >= 0)
     left = np.zeros(len(records), dtype=np.int64)
-    present = crowds >= 0
+    present = classes >= 0
     for pattern in np.unique(present[subjects], axis=0):
         among = np.flatnonzero(present[:, pattern].all(axis=1))
         _, group, count = np.unique(
-            crowds[among][:, pattern], axis=0, return_inverse=True, return_counts=True
+            classes[among][:, pattern], axis=0, return_inverse=True, return_counts=True
         )
         same = (present[among] == pattern).all(axis=1)
         left[among[same]] = count[group.ravel()][same]
@@ -204,10 +229,8 @@ def _left_of_questions(
 ) -> tuple[Integers, Integers, Flags, Flags, Integers]:
     """(person, left, right, right_alone, alone), as in Together.
 
-    Everybody of the newest release, or intervals that begin with a sample.
-
-    ids: the number of every person, a row of ``records``. tau_s: length of the intervals, of which ``most``
-    are chosen evenly.
+    Asked for everybody of the newest release, or for intervals that begin with a sample. ids: the number of
+    every person, a row of ``records``. tau_s: length of the intervals, of which ``most`` are chosen evenly.
     """
     base = issued[0].original
     person_at = [np.array([ids[uid] for uid in one.original.ids], dtype=np.int64) for one in issued]

@@ -1,70 +1,77 @@
-"""The check of a release folder.
+"""The check of a release folder: its claim, its agreement with its own manifest, leaks around the claim."""
 
-Its claim, its agreement with its own manifest, and what leaks around the claim.
-"""
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
-from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Linkage, Release
-from shoal.model.trajectories import Numbers, Trajectories
+from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Linkage, Payload
+from shoal.model.trajectories import Grid, Trajectories
 from shoal.model.verdicts import Finding, Verdict
-from shoal.release_folder.folder import (
-    RELEASE_FILE,
-    Manifest,
-    read_manifest,
-    read_parquet,
-    read_points,
-    read_release,
-    sha256_of,
-)
+from shoal.release_folder.folder import RELEASE_FILE, Manifest, read_manifest, release_with
 from shoal.release_folder.point_table import points_as_written
-from shoal.verification.boxes.loops import is_canonical
+from shoal.runtime.run import Run
 from shoal.verification.checks import verify
 from shoal.verification.files.precision import boxes_as_written, point_findings, precision_findings
+from shoal.verification.files.written import WrittenTable, read_written, row_order
 from shoal.verification.leaks.lint import leak_findings
 
 
-def verify_folder(original: Trajectories, folder: Path, linkage: Linkage | None = None) -> Verdict:
-    """The verdict on a release folder against the raw data it was made from, read as the manifest says.
+def verify_folder(
+    original: Trajectories, folder: Path, linkage: Linkage | None = None, *, run: Run | None = None
+) -> Verdict:
+    """Check a written release folder against the raw data it was made from.
 
-    Raises InputError when the folder cannot be read; what can be read and is wrong is a finding.
+    The table is read and decoded once. What can be read and is wrong is a finding, not an error.
+
+    Parameters
+    ----------
+    original
+        The raw data, read as the manifest says.
+    folder
+        The release folder.
+    linkage
+        Who became which record. Without it, what cannot be checked stands in the verdict's notes.
+    run
+        How to carry out the work; local and silent by default.
+
+    Returns
+    -------
+    Verdict
+        On the claim, on the agreement of table and manifest, and on what leaks around the claim.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be read.
+    MisuseError
+        When the raw data is not snapped and the folder holds boxes, or the other way round.
     """
     manifest = read_manifest(folder)
-    table = read_parquet(folder / RELEASE_FILE)
-    release: Release
+    written = read_written(folder / RELEASE_FILE)
     if manifest.grid is None:
-        points = points_as_written(table, RELEASE_FILE)
-        release = read_points(folder)
-        about_rows = [
-            *_row_order(table, np.column_stack([points.t, points.x, points.y]), POINT_COLUMNS),
-            *point_findings(table, points, manifest.crs),
-        ]
+        payload, about_rows = _points(written, manifest)
     else:
-        boxes = boxes_as_written(table, manifest.grid)  # refuses what is no number before it is rounded
-        release = read_release(folder)
-        about_rows = [
-            *_row_order(table, np.stack(boxes.columns(), axis=1), BOX_COLUMNS),
-            *precision_findings([(table, boxes)], manifest.grid, manifest.crs),
-        ]
+        payload, about_rows = _boxes(written, manifest, manifest.grid)
+    release = release_with(
+        folder, manifest, trajectory_ids=written.trajectory_ids, offsets=written.offsets, payload=payload
+    )
     findings = [
-        *against_manifest(folder, manifest, release.n_records, release.n_samples),
+        *against_manifest(manifest, written.sha256, release.n_records, release.n_samples),
         *about_rows,
-        *leak_findings(original, folder, table, manifest, in_degrees=original.lat is not None),
+        *leak_findings(
+            original, folder, written.table, written.footer, manifest, in_degrees=original.lat is not None
+        ),
     ]
-    return verify(original, release, linkage).and_also(findings)
+    return verify(original, release, linkage, run=run).and_also(findings)
 
 
-def against_manifest(folder: Path, manifest: Manifest, n_records: int, n_samples: int) -> Iterator[Finding]:
-    """Where the table of a release, of so many records and samples, differs from what the manifest says of it."""
-    seen = sha256_of(folder / RELEASE_FILE)
-    if seen != manifest.release_sha256:
+def against_manifest(manifest: Manifest, sha256: str, n_records: int, n_samples: int) -> Iterator[Finding]:
+    """Where a table with this digest, and so many records and samples, differs from its manifest."""
+    if sha256 != manifest.release_sha256:
         yield Finding(
             "wrong-hash",
-            f"{RELEASE_FILE} has another SHA-256 than the manifest gives; expected {seen[:16]}...",
+            f"{RELEASE_FILE} has another SHA-256 than the manifest gives; expected {sha256[:16]}...",
         )
     for what, told, found in (
         ("records", manifest.n_records, n_records),
@@ -74,18 +81,22 @@ def against_manifest(folder: Path, manifest: Manifest, n_records: int, n_samples
             yield Finding("wrong-count", f"{RELEASE_FILE} holds {found} {what}; the manifest says {told}")
 
 
-def _row_order(table: pa.Table, columns: Numbers, names: Sequence[str]) -> Iterator[Finding]:
-    """Rows that stand neither with their record nor in canonical order.
+def _boxes(written: WrittenTable, manifest: Manifest, grid: Grid) -> tuple[Payload, list[Finding]]:
+    """The boxes of a table by record and in canonical order, and findings about its rows."""
+    decoded = boxes_as_written(written.table, grid)
+    columns = decoded.boxes.columns()
+    findings = [
+        *row_order(written, np.stack(columns, axis=1), BOX_COLUMNS),
+        *precision_findings([(written.table, decoded)], grid, manifest.crs),
+    ]
+    return decoded.boxes.take(np.lexsort((*reversed(columns), written.record))), findings
 
-    Such an order could tell the members of a class apart.
-    """
-    code = table["trajectory_id"].cast(pa.string()).dictionary_encode().unify_dictionaries()
-    code = np.concatenate(
-        [chunk.indices.to_numpy() for chunk in code.chunks] or [np.empty(0, dtype=np.int64)]
-    )
-    ends = np.flatnonzero(np.diff(code)) + 1
-    offsets = np.concatenate([[0], ends, [len(code)]]).astype(np.int64)
-    if (np.diff(code) < 0).any():
-        yield Finding("row-order", "the rows of one record do not stand together")
-    elif not is_canonical(columns, offsets):
-        yield Finding("row-order", f"the rows of a record do not ascend by {', '.join(names)}")
+
+def _points(written: WrittenTable, manifest: Manifest) -> tuple[Payload, list[Finding]]:
+    """The points of a table by record and in the order (t, x, y), and findings about its rows."""
+    points = points_as_written(written.table, RELEASE_FILE)
+    findings = [
+        *row_order(written, np.column_stack([points.t, points.x, points.y]), POINT_COLUMNS),
+        *point_findings(written.table, points, manifest.crs),
+    ]
+    return points.take(np.lexsort((points.y, points.x, points.t, written.record))), findings

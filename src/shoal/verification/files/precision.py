@@ -1,7 +1,12 @@
-"""Whether the coordinates, times and geometries of a release's file say no more than its boxes or points do."""
+"""Whether coordinates, times and geometries of a written release say no more than its boxes or points do.
+
+This is also the verifier's own decoder of a table of boxes: columns are decoded once, into exact values and
+into cells.
+"""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -12,18 +17,17 @@ import pyarrow.compute as pc
 from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Points
-from shoal.model.trajectories import Grid
+from shoal.model.trajectories import Floats, Grid
 from shoal.model.verdicts import Finding
 from shoal.release_folder.box_table import outline_corners
 from shoal.release_folder.folder import RELEASE_FILE
 from shoal.release_folder.point_table import lon_lat, places_in
-
-Floats = npt.NDArray[np.float64]
+from shoal.verification.boxes.loops import Flags
 
 _ULPS: Final = 4  # a whole number times a cell, rounded once when written and once when read back
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or meters that float64 still tells apart
 _SAME_PLACE_M: Final = 0.001
-_OUTLINE_DEG: Final = 1e-9  # a tenth of a millimetre; projections differ less between machines
+_SAME_PLACE_DEG: Final = 1e-9  # a tenth of a millimeter; projections differ less between machines
 _BOXES_AT_ONCE: Final = 1 << 18
 _NO_BOUNDS: Final = np.array([np.inf, np.inf, -np.inf, -np.inf])
 _POLYGON: Final = np.dtype([("head", "u1", 13), ("corners", "<f8", (5, 2))])
@@ -32,44 +36,55 @@ _HEAD: Final = np.array(
 )  # little-endian polygon, one ring, five corners
 
 
-def boxes_as_written(table: pa.Table, grid: Grid) -> Boxes:
-    """The boxes in the file's row order, rounded to cells and slots.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class WrittenBoxes:
+    """Boxes in a file's row order.
+
+    exact: each bound as it is written, float64 seconds or meters. boxes: the same, rounded to cells and
+    slots.
+    """
+
+    exact: Mapping[str, Floats]
+    boxes: Boxes
+
+
+def boxes_as_written(table: pa.Table, grid: Grid) -> WrittenBoxes:
+    """Decode the boxes of a table.
 
     Raises InputError when a column is missing, or a value is missing, no number, or beyond all bounds.
     """
-    rounded = {}
+    exact, rounded = {}, {}
     for column in BOX_COLUMNS:
+        exact[column] = _values(table, column)
         with np.errstate(over="ignore"):
-            cells = np.rint(_values(table, column) / _step(column, grid))
+            cells = np.rint(exact[column] / _step(column, grid))
         if not (np.abs(cells) < _BEYOND_ALL_BOUNDS).all():
             raise InputError(
                 f"the column {column} of {RELEASE_FILE} does not fit the manifest's cell and slot; write "
                 "the release again"
             )
         rounded[column] = cells.astype(np.int64)
-    return Boxes(**rounded)
+    return WrittenBoxes(exact=exact, boxes=Boxes(**rounded))
 
 
 def precision_findings(
-    batches: Iterable[tuple[pa.Table, Boxes]], grid: Grid, crs: str | None
+    batches: Iterable[tuple[pa.Table, WrittenBoxes]], grid: Grid, crs: str | None
 ) -> Iterator[Finding]:
-    """Findings about one boxes' file, in batches.
-
-    table: all its columns; boxes: its rows as ``boxes_as_written`` gives them.
-    """
+    """Findings about one file of boxes, in batches: a table with all its columns, and its decoded boxes."""
     off, first_off = dict.fromkeys(BOX_COLUMNS, 0), dict.fromkeys(BOX_COLUMNS, 0)
     rows = wrong = 0
     bounds, stated = _NO_BOUNDS, None
-    for table, boxes in batches:
+    for table, written in batches:
+        boxes = written.boxes
         for column, rounded in zip(BOX_COLUMNS, boxes.columns(), strict=True):
-            values = _values(table, column)
+            values = written.exact[column]
             finer = np.abs(values - rounded * _step(column, grid)) > _ULPS * np.spacing(np.abs(values))
             if finer.any() and not off[column]:
                 first_off[column] = rows + int(finer.argmax()) + 1
             off[column] += int(finer.sum())
         if "geometry" in table.column_names and crs is not None:
             stated = _stated_bounds(table)
-            more, here = _wrong_outlines(table, boxes, grid.cell_m, crs)
+            more, here = _wrong_rectangles(table, boxes, grid.cell_m, crs)
             wrong, bounds = wrong + more, _around(bounds, here)
         rows += len(boxes)
     for column, count in off.items():
@@ -82,18 +97,18 @@ def precision_findings(
             yield Finding("finer-than-claim", message)
     if wrong:
         yield Finding(
-            "finer-than-claim", f"{wrong} of {rows} geometries are not the outline of their own box"
+            "finer-than-claim", f"{wrong} of {rows} geometries are not the rectangle of their own box"
         )
     with np.errstate(invalid="ignore"):
         agree = stated is None or (
-            stated.shape == (4,) and bool((np.abs(stated - bounds) <= _OUTLINE_DEG).all())
+            stated.shape == (4,) and bool((np.abs(stated - bounds) <= _SAME_PLACE_DEG).all())
         )
     if rows and not agree:
-        yield Finding("finer-than-claim", "the bounds in the file's metadata are not those of the outlines")
+        yield Finding("finer-than-claim", "the bounds in the file's metadata are not those of the rectangles")
 
 
 def point_findings(table: pa.Table, points: Points, crs: str | None) -> Iterator[Finding]:
-    """Findings about one points' file: its plane, its degrees and its geometry must say the same place."""
+    """Findings about one file of points: plane, degrees and geometry must say the same place."""
     if crs is None:
         if points.lat is not None:
             yield Finding("finer-than-claim", "the points are in local meters and have degrees beside them")
@@ -110,12 +125,12 @@ def point_findings(table: pa.Table, points: Points, crs: str | None) -> Iterator
             )
     if "geometry" in table.column_names and len(points):
         drawn = places_in(table["geometry"])
-        if drawn is None or not (np.abs(drawn - places) <= _OUTLINE_DEG).all():
+        if drawn is None or not (np.abs(drawn - places) <= _SAME_PLACE_DEG).all():
             yield Finding("finer-than-claim", "not every geometry is the place of its own point")
         stated = _stated_bounds(table)
         bounds = np.concatenate([places.min(axis=0), places.max(axis=0)])
         if stated is not None and not (
-            stated.shape == (4,) and (np.abs(stated - bounds) <= _OUTLINE_DEG).all()
+            stated.shape == (4,) and (np.abs(stated - bounds) <= _SAME_PLACE_DEG).all()
         ):
             yield Finding("finer-than-claim", "the bounds in the file's metadata are not those of the points")
 
@@ -147,15 +162,15 @@ def _values(table: pa.Table, column: str) -> Floats:
     return numbers
 
 
-def _wrong_outlines(table: pa.Table, boxes: Boxes, cell_m: float, crs: str) -> tuple[int, Floats]:
-    """How many outlines are not those of their own boxes, and the bounds that all of them should have."""
+def _wrong_rectangles(table: pa.Table, boxes: Boxes, cell_m: float, crs: str) -> tuple[int, Floats]:
+    """How many geometries are not the rectangles of their boxes, and the bounds that all should have."""
     bounds, wrong = _NO_BOUNDS, 0
     for start in range(0, len(boxes), _BOXES_AT_ONCE):
         rows = slice(start, start + _BOXES_AT_ONCE)
         expected = outline_corners(boxes.take(rows), cell_m, crs)
         flat = expected.reshape(-1, 2)
         bounds = _around(bounds, np.concatenate([flat.min(axis=0), flat.max(axis=0)]))
-        wrong += int((~_is_outline(table["geometry"].slice(start, len(expected)), expected)).sum())
+        wrong += int((~_is_rectangle(table["geometry"].slice(start, len(expected)), expected)).sum())
     return wrong, bounds
 
 
@@ -164,8 +179,8 @@ def _around(one: Floats, other: Floats) -> Floats:
     return np.concatenate([np.minimum(one[:2], other[:2]), np.maximum(one[2:], other[2:])])
 
 
-def _is_outline(column: pa.ChunkedArray, expected: Floats) -> npt.NDArray[np.bool_]:
-    """Boolean [m]: whether each value is a polygon of five corners, each within 1e-9 degrees of the expected one."""
+def _is_rectangle(column: pa.ChunkedArray, expected: Floats) -> Flags:
+    """Boolean [m]: whether each value is a polygon with the five expected corners, to 1e-9 degrees."""
     try:
         texts = column.cast(pa.large_binary()).combine_chunks()
     except pa.ArrowException:
@@ -175,8 +190,8 @@ def _is_outline(column: pa.ChunkedArray, expected: Floats) -> npt.NDArray[np.boo
     )
     polygons = _end_to_end(texts.filter(pa.array(sized)))
     good = sized.copy()
-    with np.errstate(invalid="ignore"):  # a box off the plane has no outline: inf - inf is no agreement
-        near = (np.abs(polygons["corners"] - expected[sized]) <= _OUTLINE_DEG).all(axis=(1, 2))
+    with np.errstate(invalid="ignore"):  # a box off the plane has no corners: inf - inf is no agreement
+        near = (np.abs(polygons["corners"] - expected[sized]) <= _SAME_PLACE_DEG).all(axis=(1, 2))
     good[sized] = (polygons["head"] == _HEAD).all(axis=1) & near
     return good
 

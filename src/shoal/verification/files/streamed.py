@@ -1,9 +1,9 @@
 """The check of a release folder that does not fit into memory, against people on disk.
 
 Records are spread over buckets by what they hold, so that identical ones come together wherever they stand in
-the file and whoever put them into whatever block. Each bucket is then checked with the raw samples of its own
-subjects, by the same functions as a release in memory, and what is counted over everything is added up.
-Memory: names and numbers of all records, and the boxes of one bucket.
+the file. Each bucket is then checked with the raw samples of its own subjects, by the same functions as a
+release in memory, and what is counted over everything is added up. Memory: names and numbers of all records,
+and the boxes of one bucket.
 """
 
 from collections.abc import Iterator
@@ -17,81 +17,80 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError, MisuseError
-from shoal.model.claims import KAnonymity
+from shoal.model.claims import Claim
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Integers, Numbers
+from shoal.model.trajectories import Grid, Integers
 from shoal.model.verdicts import Finding, Verdict
-from shoal.release_folder.folder import RELEASE_FILE, read_manifest, without_boxes
+from shoal.release_folder.folder import RELEASE_FILE, read_manifest, sha256_of, without_boxes
 from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import records_of
-from shoal.verification.boxes.k_anonymity import faults_of_records, members_against_boxes
 from shoal.verification.boxes.loops import is_canonical
-from shoal.verification.boxes.records import (
-    NO_ACCOUNT,
-    NOT_COMPARED,
-    account_differs,
-    lost_samples,
-    lost_subjects,
-    off_grid,
-    pseudonyms_used_twice,
-)
-from shoal.verification.checks import with_telling_names
+from shoal.verification.boxes.records import NOT_COMPARED, lost_samples, off_grid
+from shoal.verification.checks import StreamedCheck, check_of, with_telling_names
+from shoal.verification.examination import Examination, pseudonyms_used_twice
 from shoal.verification.files.folder import against_manifest
-from shoal.verification.files.precision import boxes_as_written, precision_findings
+from shoal.verification.files.precision import WrittenBoxes, boxes_as_written, precision_findings
+from shoal.verification.files.written import pseudonyms
 from shoal.verification.leaks.lint import leak_findings
 from shoal.verification.linking import Links, links_of
 
 _ROWS_AT_ONCE: Final = 1 << 20
 _BUCKET_ROWS: Final = 1 << 22  # boxes, or raw samples, that one bucket holds on average
-_ROW_BYTES: Final = 8 * len(BOX_COLUMNS)
 
 
 def verify_streamed_folder(
     people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run
 ) -> Verdict:
-    """The verdict on a release folder against the people it was made from, read as the manifest says.
-
-    Findings as in memory.
+    """The verdict on a release folder against the people it was made from; findings as in memory.
 
     scratch: an empty folder for the spread records, on a disk with room for all boxes. Raises InputError when
     the folder cannot be read, MisuseError for a claim whose check needs everything at once.
     """
     manifest = read_manifest(folder)
     header = without_boxes(folder, manifest)
-    if not isinstance(header.claim, KAnonymity):
-        raise MisuseError(
-            f"a claim of {header.claim.type} cannot be checked in a stream; leave out --streamed"
-        )
+    streamed = _streamed_check(header.claim)
     file = _opened(folder / RELEASE_FILE)
     n_buckets = max(file.metadata.num_rows, people.n_samples) // _BUCKET_ROWS + 1
     with _Spread(scratch, n_buckets) as spread:
-        findings = list(
-            precision_findings(
-                spread.batches(file, header.snapped_grid(), run), header.snapped_grid(), header.crs
-            )
-        )
-    extra = [
-        name for name in file.schema_arrow.names if name not in ("trajectory_id", *BOX_COLUMNS, "geometry")
-    ]
-    findings += spread.faults
-    findings += against_manifest(folder, manifest, len(spread.names), spread.n_rows)
-    findings += leak_findings(
-        people, folder, pq.read_table(folder / RELEASE_FILE, columns=extra), manifest, in_degrees=False
+        batches = spread.batches(file, header.snapped_grid(), run)
+        findings = list(precision_findings(batches, header.snapped_grid(), header.crs))
+    own = ("trajectory_id", *BOX_COLUMNS, "geometry")
+    extra = pq.read_table(
+        folder / RELEASE_FILE, columns=[name for name in file.schema_arrow.names if name not in own]
     )
+    findings += spread.faults
+    findings += against_manifest(manifest, sha256_of(folder / RELEASE_FILE), len(spread.names), spread.n_rows)
+    findings += leak_findings(people, folder, extra, file.metadata, manifest, in_degrees=False)
     release = replace(
         header, trajectory_ids=tuple(spread.names), offsets=np.zeros(len(spread.names) + 1, dtype=np.int64)
     )
-    verdict = _claim(people, release, linkage, spread, run)
+    verdict = _verdict(streamed, people, release, linkage, spread, run)
     return with_telling_names(verdict, people, release, linkage).and_also(findings)
 
 
-def _claim(people: StoredPeople, release: Release, linkage: Linkage, spread: "_Spread", run: Run) -> Verdict:
+def _streamed_check(claim: Claim) -> StreamedCheck:
+    """The questions of the claim's check; raises MisuseError for one that needs all records at once."""
+    streamed = check_of(claim).streamed
+    if streamed is None:
+        raise MisuseError(f"a claim of {claim.type} cannot be checked in a stream; leave out --streamed")
+    return streamed
+
+
+def _verdict(
+    streamed: StreamedCheck,
+    people: StoredPeople,
+    release: Release,
+    linkage: Linkage,
+    spread: "_Spread",
+    run: Run,
+) -> Verdict:
     """The verdict on the claim. release: all records without their boxes."""
-    findings = list(pseudonyms_used_twice(release))
+    case = Examination(people, release, linkage)
+    case.find(pseudonyms_used_twice(release))
     on_other_grid = off_grid(people, release)
     links = links_of(people, release, linkage)
-    findings += links.findings
+    case.find(links.findings)
     covered = 0
     label = "verifying"
     run.progress(label, 0, spread.n_buckets)
@@ -99,7 +98,7 @@ def _claim(people: StoredPeople, release: Release, linkage: Linkage, spread: "_S
         part, records = spread.release_of(bucket, release)
         if part.n_records:
             classified = records_of(part)
-            findings += faults_of_records(classified, part)
+            case.find(streamed.of_records(release.claim, classified, part))
             if not on_other_grid:
                 subject = links.subject_of[records]
                 known = np.unique(subject[subject >= 0])
@@ -108,19 +107,18 @@ def _claim(people: StoredPeople, release: Release, linkage: Linkage, spread: "_S
                     n_subjects_with_record=len(known),
                     findings=(),
                 )
-                faults, here = members_against_boxes(people.load(known), classified, part, own)
-                findings += faults
+                faults, here = streamed.of_members(release.claim, people.load(known), classified, part, own)
+                case.find(faults)
                 covered += here
         run.progress(label, bucket + 1, spread.n_buckets)
     if on_other_grid:
-        return Verdict.of([*findings, *on_other_grid], checked=release.n_records, notes=[NOT_COMPARED])
-    if people.intake.rows_read:
-        findings += account_differs(people, release)
-    findings += lost_samples(people.n_samples - covered, release)
-    findings += lost_subjects(people.n_subjects - links.n_subjects_with_record, release)
-    return Verdict.of(
-        findings, checked=release.n_records, notes=[] if people.intake.rows_read else [NO_ACCOUNT]
-    )
+        case.find(on_other_grid)
+        case.notes.append(NOT_COMPARED)
+        return case.verdict()
+    case.compare_accounts()
+    case.find(lost_samples(people.n_samples - covered, release))
+    case.count_subjects(links)
+    return case.verdict()
 
 
 @dataclass(eq=False, kw_only=True)
@@ -132,7 +130,7 @@ class _Written:
 
 
 class _Spread:
-    """All records of a boxes' file, spread over files by what they hold.
+    """All records of a file of boxes, spread over files by what they hold.
 
     names: in the order of the file; faults: what its rows show.
     """
@@ -158,19 +156,17 @@ class _Spread:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def batches(self, file: pq.ParquetFile, grid: Grid, run: Run) -> Iterator[tuple[pa.Table, Boxes]]:
-        """Hand on the file batch by batch, and spread its records.
-
-        One that goes on in the next batch waits for its end.
-        """
+    def batches(self, file: pq.ParquetFile, grid: Grid, run: Run) -> Iterator[tuple[pa.Table, WrittenBoxes]]:
+        """Hand on the file batch by batch, and spread its records, each when its last batch is there."""
         label, total = "reading the release", file.metadata.num_rows
         waiting_name, waiting = "", np.empty((0, len(BOX_COLUMNS)), dtype=np.int64)
         for batch in _whole(file.iter_batches(_ROWS_AT_ONCE)):
             table = pa.Table.from_batches([batch]).replace_schema_metadata(file.schema_arrow.metadata)
-            boxes = boxes_as_written(table, grid)
-            yield table, boxes
-            names = _names_of(table)
-            columns = np.stack(boxes.columns(), axis=1)
+            written = boxes_as_written(table, grid)
+            yield table, written
+            coded = pseudonyms(table)
+            names = np.array(coded.dictionary.to_pylist(), dtype=np.object_)[coded.indices.to_numpy()]
+            columns = np.stack(written.boxes.columns(), axis=1)
             starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]])
             for name, start, end in zip(
                 names[starts].tolist(), starts.tolist(), [*starts[1:].tolist(), len(names)], strict=True
@@ -240,12 +236,3 @@ def _whole(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from batches
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{RELEASE_FILE} is damaged; fetch or write it again") from error
-
-
-def _names_of(table: pa.Table) -> Numbers:
-    """The pseudonym of each row."""
-    if table["trajectory_id"].null_count:
-        raise InputError(f"{RELEASE_FILE} has empty values in its columns")
-    texts = table["trajectory_id"].cast(pa.string()).combine_chunks().dictionary_encode()
-    names: Numbers = np.array(texts.dictionary.to_pylist(), dtype=np.object_)[texts.indices.to_numpy()]
-    return names

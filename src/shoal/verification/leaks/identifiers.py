@@ -1,7 +1,8 @@
-"""Finding raw identifiers, their hashes, and other names that must not be published, in names and in running text.
+"""Raw identifiers, their hashes, and other names that must not be published, in names and in running text.
 
-Identifiers may be short numbers or ordinary words, which stand in any text by chance. So a whole name (a pseudonym, a cell of a
-table) is compared with every identifier, and running text is searched for *telling* ones only; see docs/verification.md.
+Identifiers may be short numbers or ordinary words, which stand in any text by chance. So a whole name (a
+pseudonym, a cell of a table) is compared with every identifier, and running text is searched for *telling*
+ones only; see docs/verification.md.
 """
 
 import hashlib
@@ -17,60 +18,17 @@ from shoal.model.trajectories import Population
 
 SHORTEST_PREFIX: Final = 8  # hexadecimal digits of a hash, in a name that stands alone
 SHORTEST_IN_TEXT: Final = 16  # in running text, where numbers of eight digits are common
+# words of movement data, of drawings and of typefaces, which a report may hold without naming anybody
 _ORDINARY: Final = frozenset(
-    {
-        *(
-            "analysis",
-            "anonymized",
-            "anonymity",
-            "anonymized",
-            "anonymous",
-            "computer",
-            "container",
-            "developer",
-            "document",
-        ),
-        *(
-            "generalized",
-            "identifier",
-            "identifiers",
-            "localhost",
-            "mobility",
-            "notebook",
-            "original",
-            "passenger",
-            "passengers",
-        ),
-        *(
-            "pseudonym",
-            "pseudonyms",
-            "publisher",
-            "recorded",
-            "research",
-            "suppressed",
-            "synthetic",
-            "trajectories",
-            "trajectory",
-        ),
-        *(
-            "bottom",
-            "crowds",
-            "domain",
-            "family",
-            "heatmap",
-            "layout",
-            "legend",
-            "losses",
-            "margin",
-            "marker",
-            "opacity",
-            "outside",
-        ),
-        *("region", "robots", "scatter", "scroll", "shapes", "summary", "verdict"),
-        *("arial", "courier", "georgia", "tahoma", "verdana", "roboto", "ubuntu"),
-        *("traveller", "travellers", "unlinked", "untitled", "workstation"),
-    }
-)  # words of movement data, of drawings and of typefaces, which a report may hold without naming anybody
+    (  # noqa: SIM905  (a list would take a line for each word)
+        "analysis anonymized anonymity anonymous computer container developer document generalized "
+        "identifier identifiers localhost mobility notebook original passenger passengers pseudonym "
+        "pseudonyms publisher recorded research suppressed synthetic trajectories trajectory bottom crowds "
+        "domain family heatmap layout legend losses margin marker opacity outside region robots scatter "
+        "scroll shapes summary verdict arial courier georgia tahoma verdana roboto ubuntu traveller "
+        "travellers unlinked untitled workstation"
+    ).split()
+)
 _DAY_AT_END: Final = re.compile(r"\W*\d{4}-?\d{2}-?\d{2}$")
 _RUN: Final = re.compile(r"[^\W_]+")
 _ENCLOSED: Final = re.compile(r"""(?<=["'>])([^\W\d_]{6,7})(?=["'<])""")
@@ -99,9 +57,9 @@ def raw_identifiers(original: Population) -> tuple[str, ...]:
 
 
 def is_telling(name: str) -> bool:
-    """Whether a name in running text is no chance.
+    """Whether a name in running text is hardly there by chance.
 
-    6 letters and digits of both sorts, 8 letters, or 9 digits.
+    That takes 6 characters of letters and digits, 8 letters alone, or 9 digits alone.
     """
     letters = sum(character.isalpha() for character in name)
     digits = sum(character.isdigit() for character in name)
@@ -116,9 +74,9 @@ def is_telling(name: str) -> bool:
 class Names:
     """Names to look for.
 
-    whole: all of them. telling: the telling ones without case, by their number of letter-digit runs.
-    enclosed: single words of six or seven letters, which count in a text only where they fill a quotation or
-    an element.
+    whole: all of them. telling: the telling ones, folded to lower case, by their number of runs of letters
+    and digits. enclosed: single words of six or seven letters, which count in a text only where they fill a
+    quotation or an element.
     """
 
     whole: frozenset[str]
@@ -161,7 +119,7 @@ class Names:
 
 
 def plain(text: str) -> str:
-    """Text of HTML, JSON or scripts with its escapes undone and encoded bytes removed, ready to be searched."""
+    """Text of HTML, JSON or scripts, escapes undone and encoded bytes removed, ready to be searched."""
     text = _UNICODE_ESCAPE.sub(lambda match: chr(int(match[1], 16)), html.unescape(text))
     text = _BLANK_ESCAPE.sub(" ", text).replace("\\/", "/")
     return _ENCODED_BYTES.sub(lambda match: match[0] if _HEX.fullmatch(match[0].lower()) else " ", text)
@@ -198,7 +156,7 @@ def hashes_among(ids: Iterable[str], names: Iterable[str]) -> frozenset[str]:
 
 
 def _is_part_of_number(text: str, start: int, end: int) -> bool:
-    """Whether digits at this place are a piece of a decimal fraction or a color, where any digits come about by chance."""
+    """Whether digits here are a piece of a decimal fraction or a color, where any digits occur by chance."""
     before, after = text[start - 1 : start], text[end : end + 2]
     if before == "#":
         return end - start in {6, 8} and _HEX.fullmatch(text, start, end) is not None

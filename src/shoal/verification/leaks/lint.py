@@ -1,7 +1,4 @@
-"""The leak lint of a release folder.
-
-What its files say beside the claim, about the people or about whoever made it.
-"""
+"""The leak lint of a release folder: what its files say about the people, or about whoever made it."""
 
 import getpass
 import json
@@ -37,22 +34,12 @@ _MANIFEST_KEYS: Final = frozenset(
         *Reading.__dataclass_fields__,
         *Statement.model_fields,
         *EarlierRelease.model_fields,
-        *(
-            "type",
-            "holds",
-            "checked",
-            "findings",
-            "findings_by_kind",
-            "notes",
-            "kind",
-            "message",
-            "trajectory_id",
-        ),
+        *("type", "holds", "checked", "findings", "findings_by_kind", "notes", "kind", "message"),
+        "trajectory_id",
     }
 )
-_PROSE: Final = frozenset(
-    {"losses", "rows_repaired", "verdict", "unit_of_protection", "record"}
-)  # whole sentences and reasons, never one short word
+# whole sentences and reasons, never one short word
+_PROSE: Final = frozenset({"losses", "rows_repaired", "verdict", "unit_of_protection", "record"})
 _PLAIN_WORD: Final = re.compile(r"[a-z]+([-_][a-z]+)*")
 _PRIVATE_PATH: Final = re.compile(
     r"(?<![\w.])/(?:home|Users|root)/[^\s/<]|\b[A-Za-z]:\\+Users\\", re.IGNORECASE
@@ -77,12 +64,18 @@ class _Place:
 
 
 def leak_findings(
-    original: Population, folder: Path, table: pa.Table, manifest: Manifest, *, in_degrees: bool
+    original: Population,
+    folder: Path,
+    table: pa.Table,
+    footer: pq.FileMetaData,
+    manifest: Manifest,
+    *,
+    in_degrees: bool,
 ) -> Iterator[Finding]:
     """Findings about a readable release folder, none of which shows what was found.
 
-    table: its table with all columns, or only those that do not belong there. in_degrees: whether the raw
-    points came in degrees.
+    table, footer: of its file, with all columns, or only those that do not belong there. in_degrees: whether
+    the raw points came in degrees.
     """
     ids = raw_identifiers(original)
     names = Names.of(ids)
@@ -103,7 +96,7 @@ def leak_findings(
         )
     places = [
         _manifest(folder / MANIFEST_FILE),
-        _file_metadata(folder / RELEASE_FILE, table),
+        _file_metadata(footer, table),
         *(_column(table, column) for column in extra_columns if column != "geometry"),
         *chain.from_iterable(_extra_file(path) for path in extra_files),
     ]
@@ -112,9 +105,8 @@ def leak_findings(
     hashed = hashes_among(
         ids, chain.from_iterable((*place.strings, *hash_like(place.text)) for place in places)
     )
-    machine = replace(
-        Names.of(_machine_names()), enclosed=frozenset()
-    )  # a user may be called as a typeface is
+    # a user may be called as a typeface is
+    machine = replace(Names.of(_machine_names()), enclosed=frozenset())
     private_path = _private_paths(folder)
     for place in places:
         n_raw = len(place.alone & names.whole) + names.in_text(place.text)
@@ -129,10 +121,7 @@ def leak_findings(
 
 
 def _columns(manifest: Manifest, *, in_degrees: bool) -> list[str]:
-    """The columns that belong into the table.
-
-    A geometry where there is a plane, degrees where points came in degrees.
-    """
+    """The columns that belong there: geometry with a plane, degrees where points came in degrees."""
     own = BOX_COLUMNS if manifest.grid is not None else (*POINT_COLUMNS, *DEGREE_COLUMNS * in_degrees)
     return ["trajectory_id", *own, *["geometry"] * (manifest.crs is not None)]
 
@@ -170,7 +159,7 @@ def _manifest(path: Path) -> _Place:
 
 
 def _walk(node: Any, section: str | None) -> Iterator[tuple[str | None, Any, str | None]]:
-    """(key or None, value, key of the top level) of everything in a JSON document whose objects are tuples of pairs."""
+    """(key or None, value, key of the top level) of everything in JSON whose objects are tuples of pairs."""
     pairs: Any = node if isinstance(node, tuple) else [(None, item) for item in node]
     for key, value in pairs:
         here = key if section is None else section
@@ -181,12 +170,8 @@ def _walk(node: Any, section: str | None) -> Iterator[tuple[str | None, Any, str
             yield key, value, here
 
 
-def _file_metadata(path: Path, table: pa.Table) -> _Place:
-    """Everything that the boxes' file says beside its columns.
-
-    Key-value metadata of file and fields, names, the writer.
-    """
-    footer = pq.ParquetFile(path).metadata
+def _file_metadata(footer: pq.FileMetaData, table: pa.Table) -> _Place:
+    """All that the file says beside its columns: metadata of file and fields, names, the writer."""
     known = [
         footer.metadata or {},
         table.schema.metadata or {},
@@ -229,10 +214,7 @@ def _column(table: pa.Table, column: str) -> _Place:
 
 
 def _extra_file(path: Path) -> Iterator[_Place]:
-    """The name and the content of a file that does not belong there.
-
-    Its cells, when it is a table, or its text.
-    """
+    """The name of a file that does not belong there, and its content: the cells of a table, or the text."""
     yield _Place(
         where="the name of a file",
         alone=frozenset({path.name, path.stem}),
@@ -258,11 +240,7 @@ def _machine_names() -> Iterator[str]:
         yield host.partition(".")[0]
     try:
         yield getpass.getuser()
-    except (
-        OSError,
-        KeyError,
-        ImportError,
-    ):  # a user without a name, in a container or on a system without a user table
+    except (OSError, KeyError, ImportError):  # no name, in a container or on a system without a user table
         return
 
 

@@ -1,4 +1,4 @@
-"""Whether the order of the records, or of their pseudonyms, tells the order of the input or of the raw identifiers."""
+"""Whether the order of records or pseudonyms tells the order of the input or of the raw identifiers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -9,18 +9,16 @@ from shoal.model.trajectories import Integers, Population
 from shoal.model.verdicts import Finding
 
 FEWEST_RECORDS: Final = 4  # from here on a method must avoid to repeat such an order by chance
-FEWEST_PSEUDONYMS: Final = (
-    10  # nothing redraws pseudonyms: 10 stand in one of two orders by chance once in 1.8 million releases
-)
-WIDEST_Z: Final = (
-    4.5  # two-sided 6.8 in a million for a random order; Spearman's rho has lighter tails with few records
-)
+# nothing redraws pseudonyms: 10 stand in one of two orders by chance once in 1.8 million releases
+FEWEST_PSEUDONYMS: Final = 10
+# two-sided 6.8 in a million for a random order; Spearman's rho has lighter tails with few records
+WIDEST_Z: Final = 4.5
 
 
 def order_findings(
     original: Population, subject_of: Integers, trajectory_ids: Sequence[str]
 ) -> Iterator[Finding]:
-    """Findings about both orders against both known ones.
+    """Findings about the order of records and pseudonyms, against that of identifiers and of the input.
 
     subject_of: int64 [n], the subject of each record, -1 = unknown.
     """
@@ -36,19 +34,16 @@ def order_findings(
         ("pseudonyms", by_name, FEWEST_PSEUDONYMS),
     ):
         for source, place in told.items():
-            likeness = _likeness(place[order], fewest)
-            if likeness:
+            resemblance = _resemblance(place[order], fewest)
+            if resemblance:
                 yield Finding(
                     "record-order",
-                    f"the order of the {what} {likeness} the order of the {source}; expected a random one",
+                    f"the order of the {what} {resemblance} the order of the {source}; expected a random one",
                 )
 
 
-def _likeness(place: Integers, fewest: int) -> str | None:
-    """How the places, taken in the order under test, resemble their own ascending or descending order.
-
-    None = by chance alone.
-    """
+def _resemblance(place: Integers, fewest: int) -> str | None:
+    """How places, in the order under test, resemble an ascending or descending one; None = by chance."""
     n = len(place)
     steps = np.diff(place)
     if n >= fewest and (steps > 0).all():
@@ -60,10 +55,7 @@ def _likeness(place: Integers, fewest: int) -> str | None:
 
 
 def spearman_z(place: Integers) -> float:
-    """Spearman's rho between the places and 0..n-1, times sqrt(n - 1).
-
-    Of mean 0 and variance 1 when the order is random.
-    """
+    """Spearman's rho of the places and 0..n-1, times sqrt(n - 1): mean 0 and variance 1 in random order."""
     n = len(place)
     rank = np.empty(n, dtype=np.int64)
     rank[np.argsort(place, kind="stable")] = np.arange(n)

@@ -1,90 +1,73 @@
-"""The criterion of (k, delta)-co-location, from the published points alone, and the accounts of what was lost and made (semantics 3.9).
+"""(k, delta)-co-location, from the published points alone, and the accounts of what was lost and made.
 
-Every record has k - 1 others with points at the same times, and all k are within delta of each other at each of these times: a set of
-k trajectories in which any two are co-localised (Abul, Bonchi and Nanni 2008, Def. 3 and 4, as we know them). Who was put into which
-cylinder is not asked: any such others will do.
+Every record has k - 1 others with points at the same times, and all k are within delta of each other at each
+of these times: a set of k trajectories in which any two are co-localized (Abul, Bonchi and Nanni 2008, Def. 3
+and 4, as we know them). Who was put into which cylinder is not asked: any such others will do.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 import numpy as np
 
-from shoal.errors import MisuseError
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Floats, Integers, Trajectories
 from shoal.model.verdicts import Finding, Verdict
+from shoal.runtime.run import Run
 from shoal.units import show_m
-from shoal.verification.boxes.loops import farthest_apart
-from shoal.verification.boxes.records import NO_ACCOUNT, account_differs, lost_subjects, pseudonyms_used_twice
-from shoal.verification.linking import links_of
+from shoal.verification.examination import Examination, pseudonyms_used_twice
+from shoal.verification.points.loops import farthest_apart
 from shoal.verification.points.records import malformed_points, off_plane
 
-_WITHOUT_LINKAGE = (
-    "checked without a linkage table: not that each subject has exactly one record, nor "
-    "whether the records follow the order of the input"
+_WITHOUT_LINKAGE: Final = (
+    "checked without a linkage table: not that each subject has exactly one record, nor whether the records "
+    "follow the order of the input"
 )
-NOT_K_ANONYMITY = (
-    "this is not k-anonymity of trajectories: who knows true points of a person can often tell the record "
-    "that was moved from them "
-    "(Trujillo-Rasua and Domingo-Ferrer 2013); measure it with shoal attack"
+NOT_K_ANONYMITY: Final = (
+    "this is not k-anonymity of trajectories: whoever knows true points of a person can often tell which "
+    "record was moved from them (Trujillo-Rasua and Domingo-Ferrer 2013); measure it with shoal attack"
 )
 
 
-def check_company(original: Trajectories, release: Release, linkage: Linkage | None) -> Verdict:
+def check_co_location(
+    claim: KDeltaAnonymity, original: Trajectories, release: Release, linkage: Linkage | None, _run: Run
+) -> Verdict:
     """The verdict on a KDeltaAnonymity claim; raises MisuseError when the raw data is snapped."""
-    findings = [
-        *off_plane(original, release, moved=True),
-        *pseudonyms_used_twice(release),
-        *malformed_points(release),
-        *_points_not_accounted(original, release),
-        *_without_company(release),
-    ]
-    notes = [NOT_K_ANONYMITY] if _claim(release).delta_m else []
-    if original.intake.rows_read:
-        findings += account_differs(original, release)
-    else:
-        notes.append(NO_ACCOUNT)
-    n_published = release.n_records
-    if linkage is None:
-        notes.append(_WITHOUT_LINKAGE)
-    else:
-        links = links_of(original, release, linkage)
-        findings += links.findings
-        n_published = links.n_subjects_with_record
-    findings += lost_subjects(original.n_subjects - n_published, release)
-    return Verdict.of(findings, checked=release.n_records, notes=notes)
+    case = Examination(original, release, linkage)
+    case.find(off_plane(original, release, moved=True))
+    case.find(pseudonyms_used_twice(release))
+    case.find(malformed_points(release))
+    case.find(_points_not_accounted(original, release))
+    case.find(_not_co_located(claim, release))
+    if claim.delta_m:
+        case.notes.append(NOT_K_ANONYMITY)
+    case.compare_accounts()
+    case.count_subjects(case.link(_WITHOUT_LINKAGE))
+    return case.verdict()
 
 
-def company_of(release: Release) -> Callable[[int], Integers]:
-    """A function of a record: the records with points at the same times that are within delta of it at each, itself among them, ascending.
+def co_located_with(claim: KDeltaAnonymity, release: Release) -> Callable[[int], Integers]:
+    """A function of a record: those with points at the same times that are within delta of it at each.
 
-    Raises MisuseError for another claim than KDeltaAnonymity.
+    Ascending, the record itself among them.
     """
-    if not isinstance(release.claim, KDeltaAnonymity):
-        raise MisuseError(f"a claim of {release.claim.type} speaks of no company")
-    delta_m = release.claim.delta_m
     row_of: dict[int, tuple[int, tuple[Integers, Floats, Floats]]] = {}
     for group in _records_of_one_time_line(release):
         beside = _side_by_side(release, group)
         row_of |= {record: (row, beside) for row, record in enumerate(beside[0].tolist())}
 
-    def company(record: int) -> Integers:
+    def near(record: int) -> Integers:
         row, (group, x, y) = row_of[record]
         apart = np.empty(len(group))
-        farthest_apart(x, y, row, delta_m, apart)
-        return np.sort(group[apart <= delta_m])
+        farthest_apart(x, y, row, claim.delta_m, apart)
+        return np.sort(group[apart <= claim.delta_m])
 
-    return company
-
-
-def _claim(release: Release) -> KDeltaAnonymity:
-    assert isinstance(release.claim, KDeltaAnonymity)  # noqa: S101  # CHECKS maps no other claim here
-    return release.claim
+    return near
 
 
 def _points_not_accounted(original: Trajectories, release: Release) -> Iterator[Finding]:
-    """A finding when raw samples, less the suppressed, and created ones do not add up to the published points."""
+    """A finding when raw samples, less suppressed ones, plus created ones are not the published points."""
     lost, made = release.losses.samples_suppressed, release.losses.samples_created
     if release.n_samples != original.n_samples - lost + made or min(lost, made, release.n_samples - made) < 0:
         message = (
@@ -94,17 +77,17 @@ def _points_not_accounted(original: Trajectories, release: Release) -> Iterator[
         yield Finding("points-not-accounted", message)
 
 
-def _without_company(release: Release) -> Iterator[Finding]:
-    """Records that are not in a set of k that keep together, and at which time, if it can be said of one."""
-    points, k, delta_m = release.points, release.claim.k, _claim(release).delta_m
+def _not_co_located(claim: KDeltaAnonymity, release: Release) -> Iterator[Finding]:
+    """Records that are in no set of k that keep together; with the time, where one alone explains it."""
+    points = release.points
     by_time: tuple[Integers, Floats] | None = None
     for group in _records_of_one_time_line(release):
         records, x, y = _side_by_side(release, group)
-        for alone in _outside_sets(x, y, k, delta_m):
+        for alone in _outside_sets(x, y, claim.k, claim.delta_m):
             if by_time is None:
                 order = np.argsort(points.t, kind="stable")
                 by_time = order, points.t[order]
-            yield _explained(release, int(records[alone]), *by_time)
+            yield _explained(claim, release, int(records[alone]), *by_time)
 
 
 def _side_by_side(release: Release, group: Integers) -> tuple[Integers, Floats, Floats]:
@@ -174,9 +157,11 @@ def _any_set(x: Floats, y: Floats, near: Integers, size: int, delta_m: float) ->
     return found(frozenset(beside), size)
 
 
-def _explained(release: Release, record: int, by_time: Integers, time_sorted: Floats) -> Finding:
+def _explained(
+    claim: KDeltaAnonymity, release: Release, record: int, by_time: Integers, time_sorted: Floats
+) -> Finding:
     """What is wrong with a record in no set of k."""
-    points, k, delta_m = release.points, release.claim.k, _claim(release).delta_m
+    points, k, delta_m = release.points, claim.k, claim.delta_m
     start, end = int(release.offsets[record]), int(release.offsets[record + 1])
     for row in range(start, end):
         rows = by_time[

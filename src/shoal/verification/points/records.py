@@ -1,7 +1,4 @@
-"""What every release of points must keep, whatever it claims.
-
-Well-formed records in canonical order, on the raw data's plane.
-"""
+"""What every release of points must keep, whatever it claims: well-formed records on the raw data's plane."""
 
 from collections.abc import Iterator
 
@@ -15,9 +12,8 @@ from shoal.model.verdicts import Finding
 def off_plane(original: Trajectories, release: Release, *, moved: bool = False) -> list[Finding]:
     """A finding when raw data and release cannot be compared.
 
-    Raises MisuseError when the raw data is snapped.
-
-    moved: the published points are no raw ones, and have no degrees as given.
+    moved: the published points are no raw ones, and have no degrees as given. Raises MisuseError when the raw
+    data is snapped.
     """
     original.points_as_given()
     degrees = original.lat is not None and not moved
@@ -29,7 +25,10 @@ def off_plane(original: Trajectories, release: Release, *, moved: bool = False) 
 
 
 def malformed_points(release: Release, *, repeats: bool = False) -> Iterator[Finding]:
-    """Records without points, points that are no numbers, that do not ascend by (t, x, y), or that stand twice (unless ``repeats``)."""
+    """Records without points, and points that are no numbers, do not ascend by (t, x, y), or repeat.
+
+    repeats: whether a point may stand in a record more than once.
+    """
     for record in np.flatnonzero(np.diff(release.offsets) == 0).tolist():
         yield Finding("empty-record", "this record holds no point", release.trajectory_ids[record])
     t, x, y = release.points.t, release.points.x, release.points.y

@@ -1,10 +1,8 @@
-"""Whether an exchange was fair.
-
-Every place in a swap set sends its point to every place equally often (semantics 3).
+"""Whether a shuffle was fair: each place in a swap set sends its point to every place equally often.
 
 SwapLocations: in sets of c, a point of place i ends at place j with probability 1 / c; place 0 leads, the
 others stand in the order in which they were collected. ReachLocations: the leading point keeps its place, or
-takes that of the i-th nearest, each with chance 1 / k.
+takes that of the i-th nearest, each with probability 1 / k.
 """
 
 import math
@@ -24,9 +22,10 @@ _FEWEST_EXPECTED: Final = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Shuffle:
-    """A chi-squared test of one release. points: how many could be tried.
+    """A chi-squared test of one release.
 
-    stayed, expected: those that kept their trajectory.
+    points: how many could be tried. stayed, expected: how many kept their trajectory, and would have by
+    chance.
     """
 
     points: int
@@ -85,9 +84,8 @@ def shuffle_of(
     for c, table in tables.items():
         each = table.sum() / table.size
         if each >= _FEWEST_EXPECTED:
-            permuted = (
-                (c - 1) / c if len(table) > 1 else 1.0
-            )  # a set fills a whole permutation matrix, so cells are not independent
+            # a set fills a whole permutation matrix, so cells are not independent
+            permuted = (c - 1) / c if len(table) > 1 else 1.0
             square += permuted * float(((table - each) ** 2 / each).sum())
             freedom += (c - 1) ** 2 if len(table) > 1 else c - 1
             points += int(table.sum())
@@ -97,7 +95,7 @@ def shuffle_of(
 
 
 def chi_squared_tail(square: float, freedom: int) -> float:
-    """The chance of a chi-squared value this large or larger, by the recurrence from one or two degrees of freedom upwards."""
+    """The chance of a chi-squared value at least this large, by recurrence from 1 or 2 degrees of freedom."""
     if freedom == 0 or square <= 0:
         return 1.0
     half, odd = square / 2, freedom % 2

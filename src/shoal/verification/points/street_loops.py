@@ -1,17 +1,12 @@
-"""The verifier's own way along streets: where points lie on the graph, and shortest paths.
-
-Shares nothing with the methods' kernels.
-"""
+"""The verifier's own compiled loops over streets: where points lie on the graph, and shortest paths."""
 
 import heapq
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.model.trajectories import Floats, Integers
 from shoal.runtime.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from shoal.verification.boxes.loops import Flags
 
 
 @compiled
@@ -27,9 +22,8 @@ def nearest_edges(
 ) -> None:
     """Set edge and share [m] of the nearest point on any edge within ``most_m``, -1 = none.
 
-    Equal distances go to the smaller edge.
-
-    pieces: [p, 6] by their least x: x0, y0, x1, y1 and the shares of their edge at both ends; edge_of_piece:
+    Ties go to the smaller edge. pieces: [p, 6] by their least x: x0, y0, x1, y1 and the shares of their edge
+    at both ends; edge_of_piece:
     [p].
     """
     left = np.minimum(pieces[:, 0], pieces[:, 2])
@@ -104,19 +98,18 @@ def questions_of_run(
     took: Integers,
     offsets: Integers,
     owner: Integers,
-    on_street: npt.NDArray[np.bool_],
-    published: npt.NDArray[np.bool_],
+    on_street: Flags,
+    published: Flags,
     both_sides: bool,
     start: Integers,
     goal: Integers,
     set_of: Integers,
 ) -> int:
-    """Replay the run and ask for every path that Alg. 4 had to find short.
+    """Replay the run and ask for every path that Alg. 4 had to find short; returns how many.
 
-    How many (start and goal are rows, set_of the set).
-
-    took: [s], the row whose place the leader took. At a set's turn the rows before its leader are settled, so
-    those not published are gone; all others on a street are still there.
+    Sets start and goal (rows) and set_of (the set). took: [s], the row whose place the leader took. At a
+    set's turn the rows before its leader are settled, so those not published are gone; all others on a street
+    are still there.
     """
     place = np.arange(len(owner))
     n = 0

@@ -1,7 +1,4 @@
-"""Paths along streets in a release of ReachLocations.
-
-Every one that the method had to keep short, and every step that is published.
-"""
+"""Paths along streets in a release of ReachLocations: those that must be short, and the published steps."""
 
 from collections.abc import Iterator
 
@@ -9,19 +6,20 @@ import numpy as np
 
 from shoal.model.claims import LocationPrivacy
 from shoal.model.release import Release
-from shoal.model.streets import Floats, Integers, StreetGraph
+from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Floats, Integers, Trajectories
 from shoal.model.verdicts import Finding
 from shoal.verification.points.street_loops import answer_paths, nearest_edges, questions_of_run
 
 _ROUNDING = 1e-9  # sums along a path in another order differ in the last digits
 
 
-class Ways:
-    """Path lengths between raw samples on a street graph in their plane.
+class PathLengths:
+    """Path lengths between raw samples along a street graph in their plane.
 
-    most_m: as far from a street as a sample may be.
+    most_m: how far from a street a sample may lie, in meters; edge: [samples] the nearest edge, -1 = none so
+    near.
     """
 
     def __init__(self, streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> None:
@@ -33,7 +31,7 @@ class Ways:
         self.from_u = share * streets.length_m[self.edge]
         self.from_v = streets.length_m[self.edge] - self.from_u
 
-    def lengths(self, start: Integers, goal: Integers, bound_m: float) -> Floats:
+    def between(self, start: Integers, goal: Integers, bound_m: float) -> Floats:
         """[q] path lengths from sample to sample, inf beyond the bound."""
         u, v, length = self.streets.u, self.streets.v, self.streets.length_m
         ends = np.concatenate([u, v])
@@ -63,24 +61,25 @@ class Ways:
 
 
 def path_findings(
+    claim: LocationPrivacy,
     original: Trajectories,
     release: Release,
-    claim: LocationPrivacy,
     trace: Trace,
     streets: StreetGraph,
     notes: list[str],
 ) -> Iterator[Finding]:
-    """Sets with a path longer than the claim's threshold; notes gain how many published steps are longer.
+    """Sets with a point too far from every street, or with a path longer than the claim's threshold.
 
-    The trace was found sound.
+    trace: found sound. notes: gain how many published steps are longer.
     """
-    most_m = float(release.parameters.get("most_off_street_m", np.inf))
-    ways = Ways(streets.on_plane(original.crs), original.x, original.y, most_m)
-    on_street = ways.edge >= 0
+    lengths_of = PathLengths(streets.on_plane(original.crs), original.x, original.y, claim.most_off_street_m)
+    on_street = lengths_of.edge >= 0
     if not on_street[trace.set_rows].all():
         count = int(np.count_nonzero(~on_street[trace.set_rows]))
         yield Finding(
-            "off-street", f"{count} points of swap sets are farther from every street than {most_m:g} m"
+            "off-street",
+            f"{count} points of swap sets are farther from every street than the "
+            f"{claim.most_off_street_m:g} m claimed",
         )
         return
     published = np.zeros(original.n_samples, dtype=np.bool_)
@@ -106,7 +105,7 @@ def path_findings(
     record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
     step = np.flatnonzero(np.diff(record) == 0)
     bound_m = claim.space_threshold_m * (1 + _ROUNDING)
-    lengths = ways.lengths(
+    lengths = lengths_of.between(
         np.concatenate([start[:n], trace.place_from[step]]),
         np.concatenate([goal[:n], trace.place_from[step + 1]]),
         bound_m,
@@ -121,16 +120,12 @@ def path_findings(
         )
     notes.append(
         f"{np.count_nonzero(too_long[n:]):,} of {len(step):,} published steps are longer along the streets "
-        "than the space threshold: "
-        "neighbors that were removed, or traded on, later are not looked at again"
+        "than the space threshold: neighbors that were removed, or traded on, later are not looked at again"
     )
 
 
 def _pieces(streets: StreetGraph) -> tuple[Floats, Integers]:
-    """All straight pieces by their least x.
-
-    [p, 6] with the shares of their edge at both ends, and the edge of each.
-    """
+    """All straight pieces by their least x, [p, 6] with shares of their edge at both ends; their edges."""
     rows, edges = [], []
     for e in range(streets.n_edges):
         own = slice(streets.shape_offsets[e], streets.shape_offsets[e + 1])

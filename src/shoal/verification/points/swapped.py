@@ -1,98 +1,123 @@
-"""Releases of swapped points against their claims, re-derived from raw data and the run's own trace (semantics 3, last paragraph).
+"""Releases of swapped points, re-derived from raw data and the run's own trace (semantics 3, last paragraph).
 
-Without a trace it is checked that nothing was invented or doubled; with it, for every point, where it came from, that its swap set obeys
-the rules, that everything in a set ended where the set allows, and that the shuffle was fair.
+Without a trace it is checked that nothing was invented or doubled. With it, for every point: where it came
+from, that its swap set obeys the rules, that everything in a set ended where the set allows, and that the
+shuffle was fair.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.model.claims import LocationPrivacy, TrajectoryPrivacy
 from shoal.model.release import Linkage, Release
+from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Integers, Trajectories
 from shoal.model.verdicts import Finding, Verdict
-from shoal.verification.boxes.records import NO_ACCOUNT, account_differs, lost_subjects, pseudonyms_used_twice
-from shoal.verification.linking import links_of
+from shoal.runtime.run import Run
+from shoal.verification.boxes.loops import Flags
+from shoal.verification.examination import Examination, pseudonyms_used_twice
 from shoal.verification.points.records import malformed_points, off_plane
 from shoal.verification.points.shuffle import PROOF, shuffle_of
 from shoal.verification.points.street_paths import path_findings
 
-Flags = npt.NDArray[np.bool_]
+Swapped = TrajectoryPrivacy | LocationPrivacy
+Paths = Callable[[Trace, StreetGraph, list[str]], Iterable[Finding]]
 
-WITHOUT_LINKAGE = (
+NOT_COMPARED: Final = "the points were not compared with the raw data"
+WITHOUT_LINKAGE: Final = (
     "checked without a linkage table: not whose times a record has, nor that each subject has one record"
 )
-WITHOUT_TRACE = (
+WITHOUT_TRACE: Final = (
     "checked without the trace of the run (origin.parquet beside the linkage): that every point is true and "
-    "none stands twice, but neither "
-    "its swap set, nor the thresholds, nor the fairness of the shuffle"
+    "none stands twice, but neither its swap set, nor the thresholds, nor the fairness of the shuffle"
 )
-WITHOUT_STREETS = (
+WITHOUT_STREETS: Final = (
     "checked without the street graph (--streets-nodes, --streets-edges): not the length of any path"
 )
 
 
-def check_trajectory_privacy(original: Trajectories, release: Release, linkage: Linkage | None) -> Verdict:
+def check_trajectory_privacy(
+    claim: TrajectoryPrivacy, original: Trajectories, release: Release, linkage: Linkage | None, _run: Run
+) -> Verdict:
     """The verdict on a TrajectoryPrivacy claim (SwapLocations)."""
-    return _check(original, release, linkage, times_stay=False)
+    return _check(claim, original, release, linkage, times_stay=False, paths=None)
 
 
-def check_location_privacy(original: Trajectories, release: Release, linkage: Linkage | None) -> Verdict:
-    """The verdict on a LocationPrivacy claim (ReachLocations), with its paths along streets where the trace brings the graph."""
-    return _check(original, release, linkage, times_stay=True)
+def check_location_privacy(
+    claim: LocationPrivacy, original: Trajectories, release: Release, linkage: Linkage | None, _run: Run
+) -> Verdict:
+    """The verdict on a LocationPrivacy claim (ReachLocations); on paths where the trace brings streets."""
+    paths = partial(path_findings, claim, original, release)
+    return _check(claim, original, release, linkage, times_stay=True, paths=paths)
 
 
-def _check(original: Trajectories, release: Release, linkage: Linkage | None, *, times_stay: bool) -> Verdict:
+def _check(
+    claim: Swapped,
+    original: Trajectories,
+    release: Release,
+    linkage: Linkage | None,
+    *,
+    times_stay: bool,
+    paths: Paths | None,
+) -> Verdict:
+    """What both claims ask. paths: what only the one about streets asks of a sound trace."""
+    case = Examination(original, release, linkage)
     apart = off_plane(original, release)
-    findings = [*malformed_points(release, repeats=True), *pseudonyms_used_twice(release), *apart]
-    notes: list[str] = []
-    if apart or any(finding.kind == "malformed-point" for finding in findings):
-        return Verdict.of(
-            findings, checked=release.n_records, notes=["the points were not compared with the raw data"]
-        )
-    if original.intake.rows_read:
-        findings += account_differs(original, release)
-    else:
-        notes.append(NO_ACCOUNT)
-    lost = original.n_samples - release.n_samples
-    if lost != release.losses.samples_suppressed:
-        message = f"{lost} raw samples are not published; the losses say {release.losses.samples_suppressed}"
-        findings.append(Finding("lost-samples-not-counted", message))
-    if release.losses.samples_created:
-        findings.append(
-            Finding(
-                "lost-samples-not-counted",
-                f"the losses speak of {release.losses.samples_created} created points; expected none",
-            )
-        )
-    told = sum(release.losses.subjects_by_reason.values())
-    if told != release.losses.subjects_suppressed:
-        message = (
-            f"{told} suppressed subjects have a reason; the losses say that "
-            f"{release.losses.subjects_suppressed} were suppressed"
-        )
-        findings.append(Finding("lost-subjects-not-counted", message))
-    findings += _untrue(original, release, times_stay=times_stay)
-    if linkage is None:
-        findings += lost_subjects(original.n_subjects - release.n_records, release)
-        return Verdict.of(findings, checked=release.n_records, notes=[*notes, WITHOUT_LINKAGE])
-    links = links_of(original, release, linkage)
-    findings += [*links.findings, *lost_subjects(original.n_subjects - links.n_subjects_with_record, release)]
+    case.find(malformed_points(release, repeats=True))
+    case.find(pseudonyms_used_twice(release))
+    case.find(apart)
+    if apart or any(finding.kind == "malformed-point" for finding in case.findings):
+        case.notes.append(NOT_COMPARED)
+        return case.verdict()
+    case.compare_accounts()
+    case.find(_losses_differ(original, release))
+    case.find(_untrue(claim, original, release, times_stay=times_stay))
+    links = case.link(WITHOUT_LINKAGE)
+    case.count_subjects(links)
+    if links is None or linkage is None:
+        return case.verdict()
     if times_stay:
-        findings += _times_changed(original, release, links.subject_of)
-    if linkage.trace is None:
-        notes.append(WITHOUT_TRACE)
-    else:
-        findings += _of_the_run(
-            original, release, links.subject_of, linkage.trace, notes, times_stay=times_stay
+        case.find(_times_changed(original, release, links.subject_of))
+    trace = linkage.trace
+    if trace is None:
+        case.notes.append(WITHOUT_TRACE)
+        return case.verdict()
+    against = list(_against_trace(claim, original, release, links.subject_of, trace, times_stay=times_stay))
+    case.find(against)
+    if not against:  # paths and shuffle can only be asked of a trace that is sound in itself
+        if paths is not None and trace.streets is None:
+            case.notes.append(WITHOUT_STREETS)
+        elif paths is not None and trace.streets is not None:
+            case.find(paths(trace, trace.streets, case.notes))
+        case.find(_biased(original, release, links.subject_of, trace, case.notes, times_stay=times_stay))
+    return case.verdict()
+
+
+def _losses_differ(original: Trajectories, release: Release) -> Iterator[Finding]:
+    """Losses that do not add up: samples not published, samples created, people suppressed for no reason."""
+    losses = release.losses
+    lost = original.n_samples - release.n_samples
+    if lost != losses.samples_suppressed:
+        message = f"{lost} raw samples are not published; the losses say {losses.samples_suppressed}"
+        yield Finding("lost-samples-not-counted", message)
+    if losses.samples_created:
+        message = f"the losses speak of {losses.samples_created} created points; expected none"
+        yield Finding("lost-samples-not-counted", message)
+    told = sum(losses.subjects_by_reason.values())
+    if told != losses.subjects_suppressed:
+        message = (
+            f"{told} suppressed subjects have a reason; the losses say that {losses.subjects_suppressed} "
+            "were suppressed"
         )
-    return Verdict.of(findings, checked=release.n_records, notes=notes)
+        yield Finding("lost-subjects-not-counted", message)
 
 
-def _of_the_run(
+def _biased(
     original: Trajectories,
     release: Release,
     subject_of: Integers,
@@ -100,29 +125,13 @@ def _of_the_run(
     notes: list[str],
     *,
     times_stay: bool,
-) -> list[Finding]:
-    """What the trace shows; paths and shuffle only of a trace that is sound in itself.
-
-    notes: gain what was measured or not checked.
-    """
-    findings = list(_against_trace(original, release, subject_of, trace, times_stay=times_stay))
-    if findings:
-        return findings
-    if isinstance(release.claim, LocationPrivacy):
-        if trace.streets is None:
-            notes.append(WITHOUT_STREETS)
-        else:
-            findings += path_findings(original, release, release.claim, trace, trace.streets, notes)
+) -> Iterator[Finding]:
+    """A finding when the shuffle was not fair; the notes gain the result of the test."""
     shuffle = shuffle_of(original, release, subject_of, trace, times_stay=times_stay)
     notes.append(shuffle.words)
     if shuffle.p_value < PROOF:
-        findings.append(
-            Finding(
-                "biased-shuffle",
-                f"{shuffle.words}; a fair shuffle does this once in {1 / PROOF:,.0f} releases",
-            )
-        )
-    return findings
+        message = f"{shuffle.words}; a fair shuffle does this once in {1 / PROOF:,.0f} releases"
+        yield Finding("biased-shuffle", message)
 
 
 def _keys(
@@ -134,46 +143,47 @@ def _keys(
     return code[: len(columns[0])], code[len(columns[0]) :]
 
 
-def _untrue(original: Trajectories, release: Release, *, times_stay: bool) -> Iterator[Finding]:
-    """Published triples (or, where times stay, places) that nobody had, or that are published more often than people had them."""
+def _untrue(
+    claim: Swapped, original: Trajectories, release: Release, *, times_stay: bool
+) -> Iterator[Finding]:
+    """Triples (or, where times stay, places) that nobody had, or that are published too often."""
     points = release.points
-    raw, published = [original.x, original.y], [points.x, points.y]
+    raw, released = [original.x, original.y], [points.x, points.y]
     if (
         original.lat is not None
         and original.lon is not None
         and points.lat is not None
         and points.lon is not None
     ):
-        raw, published = [*raw, original.lat, original.lon], [*published, points.lat, points.lon]
+        raw, released = [*raw, original.lat, original.lon], [*released, points.lat, points.lon]
     if not times_stay:
-        raw, published = [original.t, *raw], [points.t, *published]
-    had, shown = _keys(raw, published)
-    n = max(had.max(initial=-1), shown.max(initial=-1)) + 1
-    count_had, count_shown = np.bincount(had, minlength=n), np.bincount(shown, minlength=n)
+        raw, released = [original.t, *raw], [points.t, *released]
+    had, published = _keys(raw, released)
+    n = max(had.max(initial=-1), published.max(initial=-1)) + 1
+    count_had, count_published = np.bincount(had, minlength=n), np.bincount(published, minlength=n)
     what = "place" if times_stay else "triple"
     yield from _per_record(
         release,
-        count_had[shown] == 0,
+        count_had[published] == 0,
         "invented-point",
         f"shows a {what} that stands nowhere in the raw data",
     )
     yield from _per_record(
         release,
-        (count_had[shown] > 0) & (count_shown[shown] > count_had[shown]),
+        (count_had[published] > 0) & (count_published[published] > count_had[published]),
         "doubled-point",
         f"shows a {what} that is published more often than it occurs in the raw data",
     )
     if times_stay:
-        near = np.zeros(len(shown), dtype=np.bool_)
+        near = np.zeros(len(published), dtype=np.bool_)
         order = np.lexsort((original.t, had))
         codes, times = had[order], original.t[order]
-        begin, end = np.searchsorted(codes, shown), np.searchsorted(codes, shown, side="right")
-        limit = getattr(release.claim, "time_threshold_s", np.inf)
+        begin, end = np.searchsorted(codes, published), np.searchsorted(codes, published, side="right")
         for i in np.flatnonzero(end > begin).tolist():
-            near[i] = bool((np.abs(times[begin[i] : end[i]] - points.t[i]) <= limit).any())
+            near[i] = bool((np.abs(times[begin[i] : end[i]] - points.t[i]) <= claim.time_threshold_s).any())
         yield from _per_record(
             release,
-            ~near & (count_had[shown] > 0),
+            ~near & (count_had[published] > 0),
             "beyond-threshold",
             "shows a place where nobody was within the time threshold",
         )
@@ -183,11 +193,11 @@ def _times_changed(original: Trajectories, release: Release, subject_of: Integer
     """Records with a time that their subject never had, or has fewer times."""
     record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
-    had, shown = _keys(
+    had, published = _keys(
         [owner.astype(np.float64), original.t], [subject_of[record].astype(np.float64), release.points.t]
     )
-    n = max(had.max(initial=-1), shown.max(initial=-1)) + 1
-    wrong = (np.bincount(shown, minlength=n) > np.bincount(had, minlength=n))[shown] & (
+    n = max(had.max(initial=-1), published.max(initial=-1)) + 1
+    wrong = (np.bincount(published, minlength=n) > np.bincount(had, minlength=n))[published] & (
         subject_of[record] >= 0
     )
     yield from _per_record(
@@ -196,12 +206,15 @@ def _times_changed(original: Trajectories, release: Release, subject_of: Integer
 
 
 def _against_trace(
-    original: Trajectories, release: Release, subject_of: Integers, trace: Trace, *, times_stay: bool
+    claim: Swapped,
+    original: Trajectories,
+    release: Release,
+    subject_of: Integers,
+    trace: Trace,
+    *,
+    times_stay: bool,
 ) -> Iterator[Finding]:
     """Everything that the trace says of points and sets, held against raw data, release and claim."""
-    claim = release.claim
-    # CHECKS maps no other claim here
-    assert isinstance(claim, TrajectoryPrivacy | LocationPrivacy)  # noqa: S101
     columns = (trace.time_from, trace.place_from, trace.swap_set)
     known = all(len(column) == release.n_samples for column in columns)
     rows = np.concatenate([trace.time_from, trace.place_from, trace.set_rows])
@@ -236,7 +249,7 @@ def _against_trace(
         )
     sizes, leaders = np.diff(trace.set_offsets), trace.leaders
     set_of_row = np.repeat(np.arange(trace.n_sets), sizes)
-    yield from _bad_sets(original, trace, claim, owner, set_of_row, times_stay=times_stay)
+    yield from _bad_sets(claim, original, trace, owner, set_of_row, times_stay=times_stay)
     inside = (trace.swap_set >= 0) & (trace.swap_set < trace.n_sets)
     pairs = set_of_row * original.n_samples + trace.set_rows
     member = inside & np.isin(trace.swap_set * original.n_samples + trace.place_from, pairs)
@@ -266,15 +279,15 @@ def _against_trace(
 
 
 def _bad_sets(
+    claim: Swapped,
     original: Trajectories,
     trace: Trace,
-    claim: TrajectoryPrivacy | LocationPrivacy,
     owner: Integers,
     set_of_row: Integers,
     *,
     times_stay: bool,
 ) -> Iterator[Finding]:
-    """Sets of too few trajectories, with a trajectory twice, with equal points where they must differ, or beyond a threshold."""
+    """Sets of too few trajectories, with one twice, with a place twice, or beyond a threshold."""
     sizes, leader = np.diff(trace.set_offsets), trace.leaders[set_of_row]
     yield from _per_set(sizes < claim.k, "small-swap-set", f"has fewer than k = {claim.k} points")
     yield from _per_set(

@@ -1,0 +1,73 @@
+"""What a release promises: one type and one file for each claim, in numbers and in words. Frozen data.
+
+A claim says everything that follows from its type alone: which payload it is about (``payload``), whether
+records come in classes of identical ones (``in_classes``), its ``name``, its ``promise``, its ``limits``,
+when a raw sample has ``vanished``, and its ``privacy_model`` in the terms of ISO/IEC 20889. How the verifier
+checks it is one row of ``verification/checks.py``. A claim that lacks one of these is an error, never a
+default.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final, get_args
+
+from shoal.errors import InputError, MisuseError
+from shoal.model.claims.common import PayloadKind
+from shoal.model.claims.k_anonymity import KAnonymity
+from shoal.model.claims.k_delta_anonymity import KDeltaAnonymity
+from shoal.model.claims.kte_anonymity import KteAnonymity
+from shoal.model.claims.location_privacy import LocationPrivacy
+from shoal.model.claims.trajectory_privacy import TrajectoryPrivacy
+from shoal.model.intake import insist_on_types
+
+__all__ = [
+    "CLAIMS",
+    "Claim",
+    "KAnonymity",
+    "KDeltaAnonymity",
+    "KteAnonymity",
+    "LocationPrivacy",
+    "PayloadKind",
+    "TrajectoryPrivacy",
+    "claim_from_json",
+    "claim_to_json",
+]
+
+Claim = KAnonymity | KteAnonymity | KDeltaAnonymity | TrajectoryPrivacy | LocationPrivacy
+
+CLAIMS: Final[dict[str, type[Claim]]] = {claim.type: claim for claim in get_args(Claim)}
+
+
+def claim_to_json(claim: Claim) -> dict[str, Any]:
+    """The claim as the manifest holds it: its type and its numbers."""
+    return {"type": claim.type, **asdict(claim)}
+
+
+def claim_from_json(fields: Mapping[str, Any]) -> Claim:
+    """The claim in a manifest.
+
+    Parameters
+    ----------
+    fields
+        Its type and its numbers.
+
+    Raises
+    ------
+    InputError
+        When this version does not know the type, or a number is missing, unknown or out of bounds.
+    """
+    numbers = {name: value for name, value in fields.items() if name != "type"}
+    kind = CLAIMS.get(str(fields.get("type")))
+    if kind is None:
+        raise InputError(
+            f"the manifest claims '{fields.get('type')}', which this version cannot check; known: "
+            f"{', '.join(CLAIMS)}"
+        )
+    try:
+        insist_on_types(kind, numbers)
+        return kind(**numbers)
+    except (TypeError, MisuseError) as error:
+        raise InputError(
+            f"the manifest's claim cannot be read: {error}; check it with the version of shoal that made it, "
+            "or make the release again"
+        ) from error

@@ -1,0 +1,39 @@
+"""What several claims share: bounds on their numbers, and sentences that are true of more than one."""
+
+from math import isfinite
+from typing import Final, Literal
+
+from shoal.errors import MisuseError
+
+PayloadKind = Literal["boxes", "points"]
+
+SHARED_IN_A_CLASS: Final = (
+    "What a whole crowd shares. If all {k} were in one place, one learns it of each of them without knowing "
+    "which record is whose."
+)
+VANISHED_FROM_BOXES: Final = (
+    "A raw sample vanished when no published sample of its own person's record covers it: it was suppressed, "
+    "or its person was left out."
+)
+UNTANGLING: Final = (
+    "Untangling was not tested: whoever joins points of several records into one plausible path may recover "
+    "pieces of a true movement."
+)
+
+
+def require_class(k: int) -> None:
+    """Raise MisuseError when a class of k hides nobody."""
+    if k < 2:
+        raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
+
+
+def require_positive(what: str, value: float, unit: str, example: str) -> None:
+    """Raise MisuseError unless the value is finite and above 0."""
+    if not (isfinite(value) and value > 0):
+        raise MisuseError(f"{what} {value} {unit} must be finite and greater than 0, for example {example}")
+
+
+def require_thresholds(time_threshold_s: float, space_threshold_m: float) -> None:
+    """Raise MisuseError unless both thresholds of a swap set are finite and above 0."""
+    require_positive("the time threshold", time_threshold_s, "s", "100 s")
+    require_positive("the space threshold", space_threshold_m, "m", "5 km")

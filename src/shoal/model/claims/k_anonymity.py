@@ -1,0 +1,65 @@
+"""k-anonymity: every record is identical to at least k - 1 others (GLOVE, static generalization)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.model.claims.common import SHARED_IN_A_CLASS, VANISHED_FROM_BOXES, PayloadKind, require_class
+
+
+@dataclass(frozen=True, kw_only=True)
+class KAnonymity:
+    """Every record is identical, sample for sample, to at least k - 1 others.
+
+    Parameters
+    ----------
+    k
+        Members of the smallest equivalence class, at least 2.
+    truthful
+        Every published box holds a raw sample of each member of its class and is the exact hull of the
+        members' samples inside it.
+    disjoint_in_time
+        No two boxes of one record share a moment.
+
+    Raises
+    ------
+    MisuseError
+        When k is below 2.
+
+    References
+    ----------
+    glove.txt, Sec. 2.4.
+
+    Examples
+    --------
+    >>> from shoal.model.claims import KAnonymity
+    >>> KAnonymity(k=5).promise
+    'Every published record is identical, sample for sample, to at least 4 others.'
+    """
+
+    type: ClassVar[str] = "k-anonymity"
+    payload: ClassVar[PayloadKind] = "boxes"
+    in_classes: ClassVar[bool] = True
+    privacy_model: ClassVar[str] = "K-anonymity model; the quasi-identifier is a person's whole movement"
+    vanished: ClassVar[str] = VANISHED_FROM_BOXES
+    k: int
+    truthful: bool = True
+    disjoint_in_time: bool = True
+
+    def __post_init__(self) -> None:
+        require_class(self.k)
+
+    @property
+    def name(self) -> str:
+        """The property and its numbers."""
+        return f"k-anonymity, k = {self.k}"
+
+    @property
+    def promise(self) -> str:
+        """What is promised, in a sentence."""
+        others = "at least one other" if self.k == 2 else f"at least {self.k - 1} others"
+        return f"Every published record is identical, sample for sample, to {others}."
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the claim does not promise, a paragraph each."""
+        return (SHARED_IN_A_CLASS.format(k=self.k),)

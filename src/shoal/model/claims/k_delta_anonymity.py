@@ -1,0 +1,85 @@
+"""(k, delta)-co-location: k records that keep within delta of each other (NWA, W4M)."""
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import ClassVar
+
+from shoal.errors import MisuseError
+from shoal.model.claims.common import PayloadKind, require_class
+from shoal.units import show_m
+
+
+@dataclass(frozen=True, kw_only=True)
+class KDeltaAnonymity:
+    """Every record is in a set of k records that stay within delta_m of each other at every published time.
+
+    The records of a set have points at the same times; with delta_m = 0 they are equal. With delta_m > 0 this
+    is not k-anonymity of trajectories (Trujillo-Rasua and Domingo-Ferrer 2013).
+
+    Parameters
+    ----------
+    k
+        Records in a set, at least 2.
+    delta_m
+        The greatest distance between any two of them, in meters, at least 0.
+
+    Raises
+    ------
+    MisuseError
+        When k is below 2, or delta_m is negative or not finite.
+
+    References
+    ----------
+    Abul, Bonchi and Nanni 2008, Def. 3 and 4.
+
+    Examples
+    --------
+    >>> from shoal.model.claims import KDeltaAnonymity
+    >>> KDeltaAnonymity(k=3, delta_m=500).name
+    '(k, delta)-co-location, k = 3, delta = 500 m'
+    """
+
+    type: ClassVar[str] = "k-delta-anonymity"
+    payload: ClassVar[PayloadKind] = "points"
+    in_classes: ClassVar[bool] = False
+    privacy_model: ClassVar[str] = (
+        "none of the standard's; a form of the K-anonymity model in which records are near each other, not "
+        "equal"
+    )
+    vanished: ClassVar[str] = (
+        "A raw sample vanished when no published point stands for it: its crowd has no point for it, so "
+        "that it was cut off or deleted, or its person was left out. One that was moved has not vanished, "
+        "however far it was moved, and points that were created make up for none."
+    )
+    truthful: ClassVar[bool] = False
+    disjoint_in_time: ClassVar[bool] = False
+    k: int
+    delta_m: float
+
+    def __post_init__(self) -> None:
+        require_class(self.k)
+        if not (isfinite(self.delta_m) and self.delta_m >= 0):
+            raise MisuseError(f"delta = {self.delta_m} m must be finite and at least 0, for example 1000")
+
+    @property
+    def name(self) -> str:
+        """The property and its numbers."""
+        return f"(k, delta)-co-location, k = {self.k}, delta = {show_m(self.delta_m)}"
+
+    @property
+    def promise(self) -> str:
+        """What is promised, in a sentence."""
+        return (
+            f"Each record has at least {self.k - 1} others that are within {show_m(self.delta_m)} of it and "
+            "of each other at every published time."
+        )
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the claim does not promise, a paragraph each."""
+        return (
+            "This is not k-anonymity of trajectories. Whoever knows some true points of a person can often "
+            "tell which record was moved from them, although others are near (Trujillo-Rasua and "
+            "Domingo-Ferrer, 2013).",
+            "Points were moved, created and deleted: what is published did not happen so.",
+        )

@@ -1,0 +1,97 @@
+"""k^(tau,epsilon)-anonymity: k records fit whatever was seen in an interval of length tau (kte-hide)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.errors import MisuseError
+from shoal.model.claims.common import (
+    SHARED_IN_A_CLASS,
+    VANISHED_FROM_BOXES,
+    PayloadKind,
+    require_class,
+    require_positive,
+)
+from shoal.units import show_s
+
+
+@dataclass(frozen=True, kw_only=True)
+class KteAnonymity:
+    """Whoever knows any tau_s seconds of a person's movement finds at least k records that fit.
+
+    Parameters
+    ----------
+    k
+        Candidate records in every interval, at least 2.
+    tau_s
+        Length of what the attacker knows, in seconds; a multiple of epsilon_s.
+    epsilon_s
+        How much further all candidates may go on together, in seconds.
+
+    Raises
+    ------
+    MisuseError
+        When k is below 2, a length is not finite and positive, or tau_s is not a multiple of epsilon_s.
+
+    References
+    ----------
+    kte-anonymity.txt, Sec. II-C.
+
+    Examples
+    --------
+    >>> from shoal.model.claims import KteAnonymity
+    >>> KteAnonymity(k=2, tau_s=3600, epsilon_s=1800).name
+    'k^(tau,epsilon)-anonymity, k = 2, tau = 1 h, epsilon = 30 min'
+    """
+
+    type: ClassVar[str] = "kte-anonymity"
+    payload: ClassVar[PayloadKind] = "boxes"
+    in_classes: ClassVar[bool] = False
+    privacy_model: ClassVar[str] = (
+        "none of the standard's; a form of the K-anonymity model in which the quasi-identifier is what was "
+        "seen in one interval"
+    )
+    vanished: ClassVar[str] = VANISHED_FROM_BOXES
+    truthful: ClassVar[bool] = True
+    disjoint_in_time: ClassVar[bool] = True
+    k: int
+    tau_s: float
+    epsilon_s: float
+
+    def __post_init__(self) -> None:
+        require_class(self.k)
+        for name, value in (("tau", self.tau_s), ("epsilon", self.epsilon_s)):
+            require_positive(f"{name} =", value, "s", "30 min")
+        epochs = self.tau_s / self.epsilon_s
+        if epochs != int(epochs):
+            valid = [show_s(self.epsilon_s * count) for count in (int(epochs), int(epochs) + 1) if count]
+            raise MisuseError(
+                f"tau = {show_s(self.tau_s)} is not a multiple of epsilon = {show_s(self.epsilon_s)}; "
+                f"use tau = {' or '.join(valid)}"
+            )
+
+    @property
+    def name(self) -> str:
+        """The property and its numbers."""
+        lengths = f"tau = {show_s(self.tau_s)}, epsilon = {show_s(self.epsilon_s)}"
+        return f"k^(tau,epsilon)-anonymity, k = {self.k}, {lengths}"
+
+    @property
+    def promise(self) -> str:
+        """What is promised, in a sentence."""
+        return (
+            f"Whoever has followed a person for any {show_s(self.tau_s)} finds at least {self.k} records "
+            f"that fit; who hides whom changes every {show_s(self.epsilon_s)}."
+        )
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the claim does not promise, a paragraph each."""
+        return (
+            "Longer or interrupted knowledge. Whoever has followed a person for longer, or knows places "
+            "from several days, may find the one record.",
+            "Neighbors. People who move side by side can cover each other for longer than the claim says; "
+            "the verdict's note has the shares.",
+            "Equal chances. The records that fit are not equally likely: samples of the person lie in every "
+            "box of the person's own record, and only in some boxes of the others.",
+            SHARED_IN_A_CLASS.format(k=self.k),
+        )

@@ -1,0 +1,103 @@
+"""Location p-privacy: places change hands in sets of k, times stay (ReachLocations)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.model.claims.common import (
+    UNTANGLING,
+    PayloadKind,
+    require_class,
+    require_positive,
+    require_thresholds,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocationPrivacy:
+    """Whoever knows some triples of a person learns another one with probability at most 1 / k.
+
+    Places change hands while times stay.
+
+    Parameters
+    ----------
+    k
+        Trajectories in a swap set, at least 2.
+    time_threshold_s
+        How far in time a point may be from the one that led its set, in seconds.
+    space_threshold_m
+        The longest path along the streets between two points of a set, and from those to the neighbors of the
+        point that takes them, in meters.
+    most_off_street_m
+        How far from a street a swapped point may lie, in meters. The check finds no path from points farther
+        away.
+    both_sides
+        Whether the neighbors of both points that trade places stay within reach, not only those of the
+        leading one.
+
+    Raises
+    ------
+    MisuseError
+        When k is below 2, or a length is not finite and positive.
+
+    References
+    ----------
+    swap-reach-locations.txt, Def. 8 and 9.
+
+    Examples
+    --------
+    >>> from shoal.model.claims import LocationPrivacy
+    >>> claim = LocationPrivacy(k=4, time_threshold_s=100, space_threshold_m=5000, most_off_street_m=100)
+    >>> claim.name
+    'location p-privacy, p = 1/4'
+    """
+
+    type: ClassVar[str] = "location-p-privacy"
+    payload: ClassVar[PayloadKind] = "points"
+    in_classes: ClassVar[bool] = False
+    privacy_model: ClassVar[str] = (
+        "none of the standard's; a bound on the chance of learning a further place and its time, kept by "
+        "permutation within sets of at least k people"
+    )
+    vanished: ClassVar[str] = (
+        "A raw sample vanished when neither its time nor its place stands in a record: it lies too far from "
+        "the streets, or found no swap set. One whose place stands in another person's record has not "
+        "vanished."
+    )
+    truthful: ClassVar[bool] = False
+    disjoint_in_time: ClassVar[bool] = False
+    k: int
+    time_threshold_s: float
+    space_threshold_m: float
+    most_off_street_m: float
+    both_sides: bool = True
+
+    def __post_init__(self) -> None:
+        require_class(self.k)
+        require_thresholds(self.time_threshold_s, self.space_threshold_m)
+        require_positive("the largest distance from a street", self.most_off_street_m, "m", "100 m")
+
+    @property
+    def name(self) -> str:
+        """The property and its numbers."""
+        return f"location p-privacy, p = 1/{self.k}"
+
+    @property
+    def promise(self) -> str:
+        """What is promised, in a sentence."""
+        return (
+            "Whoever knows some points of a person learns a further one, place and time, with a chance of "
+            f"1 in {self.k} at most."
+        )
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the claim does not promise, a paragraph each."""
+        return (
+            "This is not k-anonymity of trajectories: a record keeps true times of its person, and whoever "
+            "knows some of them finds it.",
+            "A place belongs to somebody who was there within the time threshold; that several people went "
+            "to such places can be read off.",
+            "The promise is about a place and its time together. Places alone, or places within the space "
+            "threshold, may be guessed better.",
+            UNTANGLING,
+        )

@@ -1,0 +1,84 @@
+"""Trajectory p-privacy: whole triples change hands in sets of at least k (SwapLocations)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.model.claims.common import UNTANGLING, PayloadKind, require_class, require_thresholds
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrajectoryPrivacy:
+    """Whoever knows some triples of a person links the person's record with probability at most 1 / k.
+
+    Whole triples (time and place) change hands. Each is a true triple of somebody and was shuffled with those
+    of at least k - 1 other trajectories, within both thresholds of the triple that led its set.
+
+    Parameters
+    ----------
+    k
+        Trajectories in the smallest swap set, at least 2.
+    time_threshold_s
+        How far in time a triple may be from the one that led its set, in seconds.
+    space_threshold_m
+        How far in space, in meters.
+
+    Raises
+    ------
+    MisuseError
+        When k is below 2, or a threshold is not finite and positive.
+
+    References
+    ----------
+    swap-reach-locations.txt, Def. 6 and 7.
+
+    Examples
+    --------
+    >>> from shoal.model.claims import TrajectoryPrivacy
+    >>> TrajectoryPrivacy(k=4, time_threshold_s=100, space_threshold_m=5000).name
+    'trajectory p-privacy, p = 1/4'
+    """
+
+    type: ClassVar[str] = "trajectory-p-privacy"
+    payload: ClassVar[PayloadKind] = "points"
+    in_classes: ClassVar[bool] = False
+    privacy_model: ClassVar[str] = (
+        "none of the standard's; a bound on the chance of linking a record, kept by permutation within sets "
+        "of at least k people"
+    )
+    vanished: ClassVar[str] = (
+        "A raw sample vanished when it stands in no record at all: it found no swap set, or its person was "
+        "left out. One that stands in another person's record has not vanished."
+    )
+    truthful: ClassVar[bool] = False
+    disjoint_in_time: ClassVar[bool] = False
+    k: int
+    time_threshold_s: float
+    space_threshold_m: float
+
+    def __post_init__(self) -> None:
+        require_class(self.k)
+        require_thresholds(self.time_threshold_s, self.space_threshold_m)
+
+    @property
+    def name(self) -> str:
+        """The property and its numbers."""
+        return f"trajectory p-privacy, p = 1/{self.k}"
+
+    @property
+    def promise(self) -> str:
+        """What is promised, in a sentence."""
+        return (
+            "Whoever knows some points of a person finds the person's record with a chance of 1 in "
+            f"{self.k} at most."
+        )
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the claim does not promise, a paragraph each."""
+        return (
+            "Every point is a true one of somebody, time and place together. Whoever was seen there is "
+            "still seen there, under whatever name.",
+            "The promise is about one record. Together, the records of a cluster hold all places of its "
+            "members that were not removed.",
+            UNTANGLING,
+        )

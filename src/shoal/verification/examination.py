@@ -1,0 +1,97 @@
+"""What every check asks in the same way: pseudonyms, the account of the reading, the linkage, the losses."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from shoal.model.release import Linkage, Release
+from shoal.model.trajectories import Population
+from shoal.model.verdicts import Finding, Verdict
+from shoal.verification.linking import Links, links_of
+
+NO_ACCOUNT: Final = (
+    "the raw data carries no account of its reading, so the rows dropped and the unit of protection were not "
+    "compared"
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Examination:
+    """One release under examination, and what was found and noted so far, in the order of the questions."""
+
+    original: Population
+    release: Release
+    linkage: Linkage | None
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def find(self, findings: Iterable[Finding]) -> None:
+        """Add findings."""
+        self.findings.extend(findings)
+
+    def compare_accounts(self) -> None:
+        """Compare how the raw data was read; where it carries no account, note that."""
+        if self.original.intake.rows_read:
+            self.find(account_differs(self.original, self.release))
+        else:
+            self.notes.append(NO_ACCOUNT)
+
+    def link(self, without: str) -> Links | None:
+        """Who became which record; without a linkage None, and ``without`` among the notes."""
+        if self.linkage is None:
+            self.notes.append(without)
+            return None
+        links = links_of(self.original, self.release, self.linkage)
+        self.find(links.findings)
+        return links
+
+    def count_subjects(self, links: Links | None) -> None:
+        """Compare the subjects without a record with the losses; without links, records count as subjects."""
+        published = self.release.n_records if links is None else links.n_subjects_with_record
+        self.find(lost_subjects(len(self.original.ids) - published, self.release))
+
+    def verdict(self) -> Verdict:
+        """The verdict over all findings so far."""
+        return Verdict.of(self.findings, checked=self.release.n_records, notes=self.notes)
+
+
+def pseudonyms_used_twice(release: Release) -> Iterator[Finding]:
+    """Pseudonyms that more than one record carries."""
+    seen: set[str] = set()
+    for name in release.trajectory_ids:
+        if name in seen:
+            yield Finding("duplicate-pseudonym", "another record carries the same pseudonym", name)
+        seen.add(name)
+
+
+def lost_subjects(lost: int, release: Release) -> Iterator[Finding]:
+    """A finding when the subjects without a record are not as many as the losses say."""
+    if lost != release.losses.subjects_suppressed:
+        message = f"{lost} subjects have no record; the losses say {release.losses.subjects_suppressed}"
+        yield Finding("lost-subjects-not-counted", message)
+
+
+def account_differs(original: Population, release: Release) -> Iterator[Finding]:
+    """Disagreement about the rows dropped on input, or about who counts as one person."""
+    intake = original.intake
+    seen, told = _nonzero(intake.dropped), _nonzero(release.losses.rows)
+    if seen != told:
+        message = (
+            f"reading the raw data dropped {sum(seen.values())} rows for {len(seen)} reasons; the losses say "
+            f"{sum(told.values())} rows for {len(told)} reasons, or give other reasons"
+        )
+        yield Finding("lost-rows-not-counted", message)
+    here, there = intake.reading, release.reading
+    same_screening = (here.per_day, here.min_samples_per_day) == (there.per_day, there.min_samples_per_day)
+    if intake.unit_of_protection != release.unit_of_protection or not same_screening:
+        message = (
+            f"the raw data was read as '{intake.unit_of_protection}' (per day: {here.per_day}, at least "
+            f"{here.min_samples_per_day} samples a day); the release says '{release.unit_of_protection}' "
+            f"({there.per_day}, {there.min_samples_per_day})"
+        )
+        yield Finding("unit-mismatch", message)
+
+
+def _nonzero(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts that are not 0."""
+    return {reason: rows for reason, rows in counts.items() if rows}

@@ -1,0 +1,93 @@
+"""The table of a release as it was written, read once for all checks."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal.errors import InputError
+from shoal.model.trajectories import Integers, Numbers
+from shoal.model.verdicts import Finding
+from shoal.release_folder.folder import RELEASE_FILE
+from shoal.verification.boxes.loops import is_canonical
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class WrittenTable:
+    """What one reading of the file shows.
+
+    sha256: of its bytes, in hexadecimal. footer: what the file says beside its columns. trajectory_ids: the
+    pseudonyms in the order in which they first appear. record: int64 [rows], the place of each row's
+    pseudonym among them.
+    """
+
+    sha256: str
+    footer: pq.FileMetaData
+    table: pa.Table
+    trajectory_ids: tuple[str, ...]
+    record: Integers
+
+    @property
+    def offsets(self) -> Integers:
+        """int64 [records + 1]: where the rows of each record would begin, were they put together."""
+        counts = np.bincount(self.record, minlength=len(self.trajectory_ids))
+        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def read_written(path: Path) -> WrittenTable:
+    """Read the table of a release, once.
+
+    Raises InputError when the file is missing, truncated, no Parquet, or has a row without a pseudonym.
+    """
+    try:
+        content = path.read_bytes()
+        table = pq.read_table(pa.BufferReader(content))
+        footer = pq.read_metadata(pa.BufferReader(content))
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist") from error
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            f"{path} is not a readable Parquet file (truncated or another format); fetch or write it again"
+        ) from error
+    names = pseudonyms(table)
+    return WrittenTable(
+        sha256=hashlib.sha256(content).hexdigest(),
+        footer=footer,
+        table=table,
+        trajectory_ids=tuple(names.dictionary.to_pylist()),
+        record=names.indices.to_numpy().astype(np.int64),
+    )
+
+
+def row_order(written: WrittenTable, columns: Numbers, names: Sequence[str]) -> Iterator[Finding]:
+    """Rows that do not stand with their record, or not in canonical order.
+
+    Such an order could tell the members of a class apart. columns: [rows, c] in the order of the file.
+    """
+    if (np.diff(written.record) < 0).any():
+        yield Finding("row-order", "the rows of one record do not stand together")
+    elif not is_canonical(columns, written.offsets):
+        yield Finding("row-order", f"the rows of a record do not ascend by {', '.join(names)}")
+
+
+def pseudonyms(table: pa.Table) -> pa.DictionaryArray:
+    """The pseudonym of each row, different ones in the order in which they first appear.
+
+    Raises InputError when the column is missing, has gaps, or holds no text.
+    """
+    if "trajectory_id" not in table.column_names:
+        raise InputError(f"{RELEASE_FILE} lacks the column trajectory_id; write the release again")
+    if table["trajectory_id"].null_count:
+        raise InputError(f"{RELEASE_FILE} has empty values in its columns; write the release again")
+    try:
+        return (
+            table["trajectory_id"].cast(pa.string()).dictionary_encode().unify_dictionaries().combine_chunks()
+        )
+    except pa.ArrowException as error:
+        raise InputError(
+            f"the column trajectory_id of {RELEASE_FILE} holds no text; write the release again"
+        ) from error

@@ -1,0 +1,213 @@
+"""Every claim says everything about itself and has its row in the verifier's table."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, get_args
+
+import numpy as np
+import pytest
+
+import shoal
+from shoal.errors import InputError, MisuseError
+from shoal.model.claims import (
+    CLAIMS,
+    Claim,
+    KAnonymity,
+    KDeltaAnonymity,
+    KteAnonymity,
+    LocationPrivacy,
+    TrajectoryPrivacy,
+    claim_from_json,
+    claim_to_json,
+)
+from shoal.model.release import Boxes, Losses, Points, Release
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.report.words.claims import claim_in_words, claim_name, limits_of, model_of, vanished_of
+from shoal.runtime.run import Run
+from shoal.verification.checks import CHECKS, check_of
+from shoal.verification.composition.candidates import Candidates, Issued
+from shoal.verification.composition.several import require_candidates
+
+# one of each type, with numbers that no other text of a claim holds
+EXAMPLES: dict[type, Any] = {
+    KAnonymity: KAnonymity(k=17),
+    KteAnonymity: KteAnonymity(k=17, tau_s=7200.0, epsilon_s=3600.0),
+    KDeltaAnonymity: KDeltaAnonymity(k=17, delta_m=750.0),
+    TrajectoryPrivacy: TrajectoryPrivacy(k=17, time_threshold_s=90.0, space_threshold_m=4000.0),
+    LocationPrivacy: LocationPrivacy(
+        k=17, time_threshold_s=90.0, space_threshold_m=4000.0, most_off_street_m=60.0
+    ),
+}
+WORDS = {
+    "name": claim_name,
+    "promise": claim_in_words,
+    "limits": limits_of,
+    "vanished": vanished_of,
+    "terms": model_of,
+}
+
+
+def missing_of(claim: Any) -> set[str]:
+    """What a claim lacks: words, facts that checks read of it, or the verifier's row."""
+    lacks = {what for what, ask in WORDS.items() if not _answers(lambda ask=ask: ask(claim))}
+    facts = ("payload", "in_classes", "truthful", "disjoint_in_time", "k")
+    lacks |= {fact for fact in facts if not hasattr(claim, fact)}
+    row = CHECKS.get(type(claim))
+    if row is None:
+        return lacks | {"check", "candidates", "streamed"}
+    if row.candidates.fitting is None and not row.candidates.why_none:
+        lacks.add("candidates")
+    return lacks
+
+
+def _answers(ask: Any) -> bool:
+    try:
+        return bool(ask())
+    except AttributeError:
+        return False
+
+
+def test_every_claim_is_in_every_table() -> None:
+    assert list(CLAIMS.values()) == list(get_args(Claim))
+    assert set(CHECKS) == set(CLAIMS.values()) == set(EXAMPLES)
+    assert [name for name, kind in CLAIMS.items() if kind.type != name] == []
+
+
+@pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
+def test_a_claim_lacks_nothing(kind: type) -> None:
+    claim = EXAMPLES[kind]
+    assert missing_of(claim) == set()
+    assert claim_from_json(claim_to_json(claim)) == claim
+    assert claim.payload in ("boxes", "points")
+    assert "17" in claim_name(claim)
+    assert claim.limits == limits_of(claim)
+    texts = [claim_in_words(claim), *limits_of(claim), vanished_of(claim)]
+    assert [text for text in texts if not (text[0].isupper() and text.endswith("."))] == []
+
+
+def test_no_two_claims_promise_the_same() -> None:
+    for ask in (claim_name, claim_in_words):
+        assert len({ask(claim) for claim in EXAMPLES.values()}) == len(CLAIMS)
+
+
+# --- a claim that the tables do not know --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toy:
+    """A claim that lacks everything but its type and its number."""
+
+    type: ClassVar[str] = "toy"
+    k: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeToy(Toy):
+    """A claim with all its words."""
+
+    payload: ClassVar[str] = "boxes"
+    in_classes: ClassVar[bool] = False
+    truthful: ClassVar[bool] = True
+    disjoint_in_time: ClassVar[bool] = True
+    name: ClassVar[str] = "toy, k = 2"
+    promise: ClassVar[str] = "It plays."
+    limits: ClassVar[tuple[str, ...]] = ("It does nothing else.",)
+    vanished: ClassVar[str] = "Nothing vanishes."
+    privacy_model: ClassVar[str] = "none"
+
+
+def toy_release(claim: Any) -> tuple[Trajectories, Release]:
+    original = Trajectories.from_rows(["a", "b"], [0, 0], [0, 1], [0, 0], grid=Grid())
+    boxes = Boxes.of_samples(original.t, original.x, original.y)
+    release = Release(
+        trajectory_ids=("p", "q"),
+        offsets=original.offsets,
+        payload=boxes,
+        claim=claim,
+        grid=Grid(),
+        method="toy",
+        parameters={},
+        losses=Losses(),
+        crs=None,
+        unit_of_protection=original.intake.unit_of_protection,
+        publishable=True,
+    )
+    return original, release
+
+
+def test_a_toy_claim_is_told_everything_it_lacks() -> None:
+    told = {
+        *WORDS,
+        "payload",
+        "in_classes",
+        "truthful",
+        "disjoint_in_time",
+        "check",
+        "candidates",
+        "streamed",
+    }
+    assert missing_of(Toy()) == told
+    assert missing_of(WholeToy()) == {"check", "candidates", "streamed"}
+
+
+@pytest.mark.parametrize("what", WORDS)
+def test_a_claim_without_one_of_its_words_is_told(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(WholeToy, {"terms": "privacy_model"}.get(what, what))
+    assert missing_of(WholeToy()) == {what, "check", "candidates", "streamed"}
+
+
+@pytest.mark.parametrize("what", WORDS)
+def test_words_of_an_unknown_claim_are_never_those_of_another(what: str) -> None:
+    """They once fell through to k-anonymity's, in a record that somebody signs."""
+    with pytest.raises(AttributeError, match="Toy"):
+        WORDS[what](Toy())  # type: ignore[arg-type]  # a claim that the union does not know
+
+
+def test_an_unknown_claim_is_checked_by_nobody() -> None:
+    original, release = toy_release(WholeToy())
+    with pytest.raises(MisuseError, match="no check is known for a claim of toy"):
+        shoal.verify(original, release)
+    with pytest.raises(MisuseError, match="no check is known for a claim of toy"):
+        require_candidates(Issued(label="it", original=original, release=release, linkage=NOBODY))
+
+
+def test_a_row_must_say_why_no_candidates_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = replace(CHECKS[KAnonymity], candidates=Candidates(fitting=None))
+    rows: dict[Any, Any] = CHECKS  # a toy is no member of the union of claims
+    monkeypatch.setitem(rows, WholeToy, silent)
+    assert missing_of(WholeToy()) == {"candidates"}
+    monkeypatch.setitem(rows, WholeToy, CHECKS[LocationPrivacy])
+    assert missing_of(WholeToy()) == set()
+
+
+NOBODY = shoal.Linkage((), ())
+
+
+@pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
+def test_a_claim_about_the_other_payload_is_refused(kind: type) -> None:
+    claim = EXAMPLES[kind]
+    original, release = toy_release(claim)
+    as_given = Trajectories.from_rows(["a", "b"], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0])
+    points = replace(release, payload=Points(t=as_given.t, x=as_given.x, y=as_given.y), grid=None)
+    wrong, raw = (points, as_given) if claim.payload == "boxes" else (release, original)
+    with pytest.raises(MisuseError, match=f"is about {claim.payload}, and this release holds {wrong.kind}"):
+        shoal.verify(raw, wrong)
+
+
+@pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
+def test_every_check_takes_its_own_claim(kind: type) -> None:
+    """On a release for which no claim holds, every check finds something and raises nothing."""
+    claim = EXAMPLES[kind]
+    original, release = toy_release(claim)
+    if claim.payload == "points":
+        original = Trajectories.from_rows(["a", "b"], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0])
+        moved = Points(t=original.t, x=original.x + 1e6 * np.arange(2), y=original.y)
+        release = replace(release, payload=moved, grid=None)
+    linkage = shoal.Linkage(("a", "b"), ("p", "q"))
+    verdict = check_of(claim).verdict(claim, original, release, linkage, Run())
+    assert verdict.checked == 2
+    assert not verdict
+
+
+def test_a_manifest_of_an_unknown_claim_is_refused() -> None:
+    with pytest.raises(InputError, match="'toy', which this version cannot check"):
+        claim_from_json({"type": "toy", "k": 2})

@@ -1,0 +1,128 @@
+"""A folder's table is read and decoded once for all checks, and every check is handed its run."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from naive_release import naive_release, small_city
+from shoal.methods.swapping.swap_locations import SwapLocations
+from shoal.model.claims import KteAnonymity
+from shoal.model.release import Linkage, Release
+from shoal.model.trajectories import Trajectories
+from shoal.release_folder.folder import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
+from shoal.release_folder.tables import write_table
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.verification.files.written import read_written
+from small_points import crowd
+
+Case = tuple[Trajectories, Release, Linkage]
+PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
+
+
+def of_boxes() -> Case:
+    original = small_city(crs=PLANE)
+    return original, *naive_release(original, n_boxes=4)
+
+
+def of_points() -> Case:
+    original = crowd()
+    return original, *SwapLocations(k=3).anonymize(original, Randomness.from_system())
+
+
+def written(case: Case, folder: Path) -> Path:
+    original, release, linkage = case
+    folder.mkdir()
+    write_table(release, folder / RELEASE_FILE)
+    verdict = shoal.verify(original, release, linkage)
+    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    return folder
+
+
+def counted(calls: Counter[str], name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arguments: Any, **named: Any) -> Any:
+        calls[name] += 1
+        return work(*arguments, **named)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("make", "decoder"), [(of_boxes, "boxes_as_written"), (of_points, "points_as_written")]
+)
+def test_the_table_is_read_once_and_decoded_once(
+    make: Callable[[], Case], decoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = make()
+    folder = written(case, tmp_path / "release")
+    expected = shoal.verify_folder(case[0], folder, case[2])
+    assert expected.holds
+    calls: Counter[str] = Counter()
+    home = "shoal.verification.files.folder"
+    monkeypatch.setattr(f"{home}.{decoder}", counted(calls, "decoder", getattr(_module(home), decoder)))
+    monkeypatch.setattr(pq, "read_table", counted(calls, "table", pq.read_table))
+    read = Path.read_bytes
+
+    def read_and_remove(path: Path) -> bytes:
+        content = read(path)
+        if path.name == RELEASE_FILE:
+            calls["file"] += 1
+            path.unlink()  # whoever opens it again, by whatever library, finds nothing
+        return content
+
+    monkeypatch.setattr(Path, "read_bytes", read_and_remove)
+    assert shoal.verify_folder(case[0], folder, case[2]) == expected
+    assert calls == {"file": 1, "table": 1, "decoder": 1}
+
+
+def _module(name: str) -> Any:
+    import importlib
+
+    return importlib.import_module(name)
+
+
+def test_records_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
+    names = ["b", "a", "a", "b", "c"]
+    pq.write_table(pa.table({"trajectory_id": names}), tmp_path / "t.parquet", row_group_size=2)
+    table = read_written(tmp_path / "t.parquet")
+    assert table.trajectory_ids == ("b", "a", "c")
+    np.testing.assert_array_equal(table.record, [0, 1, 1, 0, 2])
+    np.testing.assert_array_equal(table.offsets, [0, 2, 4, 5])
+
+
+def test_a_table_without_rows_has_no_records(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"trajectory_id": pa.array([], pa.string())}), tmp_path / "t.parquet")
+    table = read_written(tmp_path / "t.parquet")
+    assert (table.trajectory_ids, len(table.record), table.offsets.tolist()) == ((), 0, [0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountingRun(Run):
+    """Counts the pieces of work that it is handed."""
+
+    handed: list[int] = field(default_factory=list)
+
+    def map(
+        self, work: Callable[..., Any], parts: Iterable[Any], *, label: str | None = None
+    ) -> Iterator[Any]:
+        waiting = list(parts)
+        self.handed.append(len(waiting))
+        return super().map(work, waiting, label=label)
+
+
+def test_the_run_reaches_every_check_that_works_in_parts(tmp_path: Path) -> None:
+    original, release, linkage = of_boxes()
+    release = replace(release, claim=KteAnonymity(k=2, tau_s=3600.0, epsilon_s=3600.0))
+    folder = written((original, release, linkage), tmp_path / "release")
+    alone, of_folder = CountingRun(threads=1), CountingRun(threads=1)
+    assert shoal.verify(original, release, linkage, run=alone).holds
+    assert shoal.verify_folder(original, folder, linkage, run=of_folder).holds
+    assert len(alone.handed) == len(of_folder.handed) == 3
