@@ -250,7 +250,7 @@ def test_hostile_text_stays_text() -> None:
     )
     original = random_people(203, 12, intake=intake, crs=HOSTILE)
     release, linkage = naive_release(original)
-    release = replace(release, method=HOSTILE, parameters={HOSTILE: HOSTILE})
+    release = replace(release, parameters={"generalize": HOSTILE})
     gaps = [plausible_gap(203)]
     verdict = Verdict.of([], checked=3, notes=[HOSTILE])
     plain = Page(make_report()[2])
@@ -260,6 +260,9 @@ def test_hostile_text_stays_text() -> None:
     )
     assert page.text.count(HOSTILE) >= 7
     assert HOSTILE in Page(assessment_report(original, gaps)).text
+    for strange in (replace(release, method=HOSTILE), replace(release, parameters={HOSTILE: HOSTILE})):
+        with pytest.raises(MisuseError, match=r"is no method|has no parameter"):
+            release_report(original, strange, linkage, verdict, gaps)
 
 
 @pytest.mark.parametrize("kind", ["release", "assessment"])
