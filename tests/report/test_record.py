@@ -315,7 +315,7 @@ def test_a_figure_needs_a_row_and_a_line_in_a_template(monkeypatch: pytest.Monke
     assert FIGURES.keys() <= named
     original = random_people(30, 8, seed=1)
     release, linkage = shoal.Glove(k=2).anonymize(original, Randomness.for_research(1))
-    monkeypatch.setitem(FIGURES, "toy", lambda _shown: new_figure("toy", "toy"))  # type: ignore[index]
+    monkeypatch.setitem(FIGURES, "toy", lambda _shown: new_figure("toy", "toy"))
     page = Marks(record_of(original, release, linkage, shoal.verify(original, release, linkage), ()))
     assert "toy" in page.figures
 
