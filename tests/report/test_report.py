@@ -250,9 +250,12 @@ def test_hostile_text_stays_text() -> None:
     )
     original = random_people(203, 12, intake=intake, crs=HOSTILE)
     release, linkage = naive_release(original)
-    release = replace(release, parameters={"generalize": HOSTILE})
     gaps = [plausible_gap(203)]
     verdict = Verdict.of([], checked=3, notes=[HOSTILE])
+    for unexplained in ({"method": HOSTILE}, {"parameters": {HOSTILE: HOSTILE}}):
+        with pytest.raises(MisuseError, match=r"is no method|has no parameter"):
+            record_of(original, replace(release, **unexplained), linkage, verdict, gaps)
+    release = replace(release, parameters={**release.parameters, "generalize": HOSTILE})
     plain = Page(make_report()[2])
     page = Page(record_of(original, release, linkage, verdict, gaps, private=True))
     assert page.tags["script"] - plain.tags["script"] == 2, (
@@ -260,9 +263,6 @@ def test_hostile_text_stays_text() -> None:
     )
     assert page.text.count(HOSTILE) >= 7
     assert HOSTILE in Page(assessment_report(original, gaps)).text
-    for strange in (replace(release, method=HOSTILE), replace(release, parameters={HOSTILE: HOSTILE})):
-        with pytest.raises(MisuseError, match=r"is no method|has no parameter"):
-            release_report(original, strange, linkage, verdict, gaps)
 
 
 @pytest.mark.parametrize("kind", ["release", "assessment"])

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap
-from shoal.model.claims import KAnonymity, KteAnonymity, PayloadKind
+from shoal.model.claims import PayloadKind
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid
 from shoal.report.facts.curves import Curve, curve_of_people, quantile_of_people
@@ -170,7 +170,7 @@ def _of_boxes(facts: Facts) -> tuple[BoxFacts | None, Boxes]:
         median_samples=quantile_of_people(original.lengths.astype(np.float64), 0.5),
         samples_per_day=original.n_samples / original.n_subjects / days,
         accuracy=facts.accuracy,
-        crowds=_CROWDS_OF[release.claim.type](release),
+        crowds=_crowds_by_size(release) if release.claim.in_classes else {},
     )
     return alone, some_boxes(release.boxes)
 
@@ -184,18 +184,9 @@ def _crowds_by_size(release: Release) -> dict[int, int]:
     return dict(sorted(Counter(np.bincount(crowds_of(release)).tolist()).items()))
 
 
-def _no_crowds(_release: Release) -> dict[int, int]:
-    """Who hides whom changes from interval to interval, so that no crowd has a size."""
-    return {}
-
-
 _OF_PAYLOAD: Final[Mapping[PayloadKind, Callable[[Facts], tuple[BoxFacts | None, Boxes]]]] = {
     "boxes": _of_boxes,
     "points": _of_points,
-}
-_CROWDS_OF: Final[Mapping[str, Callable[[Release], dict[int, int]]]] = {  # every claim about boxes
-    KAnonymity.type: _crowds_by_size,
-    KteAnonymity.type: _no_crowds,
 }
 
 
