@@ -153,3 +153,17 @@ def test_the_questions_are_those_that_rows_can_name() -> None:
 def test_the_help_names_every_form(capsys: pytest.CaptureFixture[str]) -> None:
     shown = " ".join(Shoal(capsys)("attack", "--help").out.split())
     assert [row.form for row in ATTACKS.values() if row.form not in shown] == []
+
+
+def test_the_page_on_attacks_names_every_form() -> None:
+    page = (Path(__file__).parents[2] / "docs/attacks.md").read_text()
+    listed = [
+        line.split("|")[1]
+        for line in page.splitlines()
+        if line.startswith("| `") and "--knowledge" not in line
+    ]
+    for row in ATTACKS.values():
+        (told,) = [cell for cell in listed if f"`{row.name}" in cell]
+        assert row.form.partition("[")[0] in told
+        assert ("(points)" in told) != row.takes_boxes
+    assert len(listed) == len(ATTACKS) > 0

@@ -13,14 +13,16 @@ from shoal.attacks.together import CANDIDATES, attack_together
 from shoal.errors import InputError, ShoalError
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
-from shoal.model.claims import CLAIMS
+from shoal.model.claims import CLAIMS, TrajectoryPrivacy
 from shoal.model.release import Linkage, Release
+from shoal.model.trace import Trace
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.verification.composition.candidates import Issued
 from shoal.verification.composition.several import reveal_together
 from small_data import populations
 from small_points import crowd, drivers, small_crowds, town
+from test_every_point_method import points_only
 from test_kte_hide import bursts, hidden
 
 Case = tuple[Trajectories, Release, Linkage]
@@ -104,6 +106,25 @@ def test_small_swaps_are_those_of_the_verifier(people: Trajectories, seed: int) 
         assume(False)
     cases = [with_label(people, one) for one in made]
     assert attacked(cases, 50) == pytest.approx(verified(cases, 50))
+
+
+def test_people_swapped_in_different_sets_are_those_who_were_in_all_of_them() -> None:
+    """a and b gave a triple to both sets and c to one alone; d is alone in a third."""
+    people = Trajectories.from_rows(list("aabbcd"), [0.0, 1, 0, 1, 0, 0], [0.0] * 6, np.arange(6.0))
+    rows = np.array([0, 2, 4, 1, 3, 5])
+    trace = Trace(
+        time_from=rows,
+        place_from=rows,
+        swap_set=np.array([0, 0, 0, 1, 1, 2]),
+        set_offsets=np.array([0, 3, 5, 6]),
+        set_rows=rows,
+        place_of=("a", "b", "c", "a", "b", "d"),
+    )
+    _, release = points_only([[(0.0, 0.0, 0.0)]] * 4, 2, 0)
+    swapped = replace(release, claim=TrajectoryPrivacy(k=2, time_threshold_s=9, space_threshold_m=9))
+    linkage = Linkage(tuple("abcd"), release.trajectory_ids, trace)
+    alone, left = attack_together([(people, swapped, linkage)] * 2)
+    assert alone.successes == left.successes == pytest.approx(1 / 2 + 1 / 2 + 1 / 3 + 1)
 
 
 def test_every_claim_says_who_could_be_whom_or_that_it_does_not() -> None:

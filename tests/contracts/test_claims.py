@@ -1,4 +1,4 @@
-"""Every claim says everything about itself and has its row in the verifier's table; one that lacks something is an error."""
+"""Every claim says everything about itself and has its row in the verifier's table."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
@@ -47,7 +47,7 @@ WORDS = {
 
 
 def missing_of(claim: Any) -> set[str]:
-    """What a claim lacks before it may be released: its words, what every check reads of it, and the verifier's row."""
+    """What a claim lacks: words, facts that checks read of it, or the verifier's row."""
     lacks = {what for what, ask in WORDS.items() if not _answers(lambda ask=ask: ask(claim))}
     facts = ("payload", "in_classes", "truthful", "disjoint_in_time", "k")
     lacks |= {fact for fact in facts if not hasattr(claim, fact)}
@@ -89,7 +89,7 @@ def test_no_two_claims_promise_the_same() -> None:
         assert len({ask(claim) for claim in EXAMPLES.values()}) == len(CLAIMS)
 
 
-# --- a claim that nobody has told the tables of --------------------------------------------------------------
+# --- a claim that the tables do not know --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,10 +172,10 @@ def test_an_unknown_claim_is_checked_by_nobody() -> None:
 
 def test_a_row_must_say_why_no_candidates_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     silent = replace(CHECKS[KAnonymity], candidates=Candidates(fitting=None))
-    table: dict[Any, Any] = CHECKS
-    monkeypatch.setitem(table, WholeToy, silent)
+    rows: dict[Any, Any] = CHECKS  # a toy is no member of the union of claims
+    monkeypatch.setitem(rows, WholeToy, silent)
     assert missing_of(WholeToy()) == {"candidates"}
-    monkeypatch.setitem(table, WholeToy, CHECKS[LocationPrivacy])
+    monkeypatch.setitem(rows, WholeToy, CHECKS[LocationPrivacy])
     assert missing_of(WholeToy()) == set()
 
 
@@ -195,7 +195,7 @@ def test_a_claim_about_the_other_payload_is_refused(kind: type) -> None:
 
 @pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
 def test_every_check_takes_its_own_claim(kind: type) -> None:
-    """One release of each payload that no claim could hold on: every check finds something, and raises nothing."""
+    """On a release for which no claim holds, every check finds something and raises nothing."""
     claim = EXAMPLES[kind]
     original, release = toy_release(claim)
     if claim.payload == "points":

@@ -99,7 +99,7 @@ def in_whole_class(
 
 
 def without_records(original: Trajectories, release: Release, linkage: Linkage, gone: list[int]) -> Case:
-    """The release without some records, their subjects and all their samples honestly counted as suppressed."""
+    """The release without some records; their subjects and samples are honestly counted as suppressed."""
     records, subjects = rows_of(release), subject_positions(original, release, linkage)
     freed = 0
     for position in gone:

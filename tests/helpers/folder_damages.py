@@ -73,7 +73,7 @@ def in_manifest(change: Callable[[dict[str, Any], Linkage], object]) -> Break:
 
 
 def first_geometry_moved(values: Any) -> Any:
-    """The last coordinate of the first outline moved by a ten-millionth of a degree: one centimetre."""
+    """The last coordinate of the first geometry moved by a ten-millionth of a degree: one centimeter."""
     corner = np.frombuffer(values[0][-8:], dtype="<f8") + 1e-7
     return [values[0][:-8] + corner.tobytes(), *values[1:]]
 
@@ -167,7 +167,7 @@ FOLDER_DAMAGES = (
         "geometry finer than its box", in_column("geometry", first_geometry_moved), "finer-than-claim"
     ),
     FolderDamage(
-        "geometry that is no outline",
+        "geometry that is no rectangle",
         in_column("geometry", lambda values: [b"\x01" * 93, *values[1:]]),
         "finer-than-claim",
     ),

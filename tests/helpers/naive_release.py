@@ -36,7 +36,7 @@ def samples_of(original: Trajectories, subject: int) -> list[Sample]:
 
 
 def disjoint_hulls(original: Trajectories, members: Sequence[int], n_boxes: int) -> Boxes:
-    """At most ``n_boxes`` boxes over all samples of the members, cut only where everybody has a sample and time moves on."""
+    """At most ``n_boxes`` boxes over the members' samples, cut where everybody has one and time moves on."""
     waiting = sorted((*sample, member) for member in members for sample in samples_of(original, member))
     runs: list[list[tuple[int, int, int, int]]] = [[]]
     for here, following in zip(waiting, [*waiting[1:], None], strict=True):
@@ -57,7 +57,7 @@ def naive_release(
     suppressed: Sequence[int] = (),
     rng: Randomness | None = None,
 ) -> tuple[Release, Linkage]:
-    """Subjects in crowds of k in the order of their ids (the last takes what is left over), those in ``suppressed`` left out."""
+    """Subjects in classes of k in the order of their ids, the rest in the last; without ``suppressed``."""
     kept = [subject for subject in range(original.n_subjects) if subject not in suppressed]
     starts = list(range(0, max(len(kept) - k + 1, 1), k))
     groups = [kept[start:end] for start, end in zip(starts, [*starts[1:], len(kept)], strict=True)]
@@ -78,7 +78,7 @@ def naive_release(
 def small_city(
     n_subjects: int = 12, n_samples: int = 9, *, crs: str | None = None, seed: int = 1
 ) -> Trajectories:
-    """People with ids like ``caller-0007``, whose order in the input is neither that of their ids nor its reverse."""
+    """People with ids like ``caller-0007``, in an input that is neither in their order nor its reverse."""
     draw = np.random.Generator(np.random.PCG64(seed))
     ids = np.repeat([f"caller-{number:04d}" for number in draw.permutation(n_subjects)], n_samples)
     size = n_subjects * n_samples

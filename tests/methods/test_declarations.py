@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -164,6 +164,19 @@ def test_what_an_option_takes_is_what_the_method_gets(name: str, field: str) -> 
     assert take_settings(name, {str(option.name): value}) == ({}, {field: each.default})
 
 
+def test_no_option_means_two_kinds_of_things() -> None:
+    """Methods that share an option agree on its type, and no method takes an option of the command itself."""
+    kinds: dict[str, set[Any]] = {}
+    for method in METHODS.values():
+        for field, each in declared(method).items():
+            kinds.setdefault(each.option_of(field), set()).add(
+                (each.unit, each.spelled is None, each.choices)
+            )
+    assert {option: len(kind) for option, kind in kinds.items()} == dict.fromkeys(kinds, 1)
+    spelled = [text for option in cli.shoal.commands["anonymize"].params for text in option.opts]
+    assert sorted(spelled) == sorted(set(spelled))
+
+
 def test_switches_and_units_on_the_command_line() -> None:
     assert take_settings("reach-locations", {"reach": "leader", "k": None}) == ({}, {"both_sides": False})
     assert take_settings("nwa", {"delta": options()["--delta"].type.convert("0m", None, None)}) == (
@@ -218,15 +231,13 @@ def test_parameters_of_one_name_keep_their_meanings() -> None:
 
 @pytest.mark.parametrize("look_up", [settings_of, techniques_of], ids=["settings", "techniques"])
 def test_a_method_without_a_row_is_an_error(look_up: Any) -> None:
-    release = release_of("glove")
-    object.__setattr__(release, "method", "blur")
+    release = replace(release_of("glove"), method="blur")
     with pytest.raises(MisuseError, match=r"'blur' is no method; choose from glove, kte-hide, nwa, "):
         look_up(release)
 
 
 def test_a_parameter_without_a_declaration_is_an_error() -> None:
-    release = release_of("glove")
-    object.__setattr__(release, "parameters", {"k": 2, "tau_s": 1800.0})
+    release = replace(release_of("glove"), parameters={"k": 2, "tau_s": 1800.0})
     with pytest.raises(MisuseError, match="GLOVE has no parameter 'tau_s', so nothing says what it means"):
         settings_of(release)
 

@@ -1,4 +1,4 @@
-"""A folder's table is read and decoded once for all checks, and the way to work is an argument of every check."""
+"""A folder's table is read and decoded once for all checks, and every check is handed its run."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

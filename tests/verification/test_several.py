@@ -1,4 +1,4 @@
-"""Several releases together: against the intersection of plain sets, on planted crowds, and what must be refused."""
+"""Several releases together, against the intersection of plain sets, and what must be refused."""
 
 import json
 from dataclasses import replace
@@ -28,12 +28,12 @@ from test_kte_hide import bursts, hidden
 pytestmark = pytest.mark.kernels
 
 
-def in_crowds(people: Trajectories, crowds: list[list[int]], *, k: int = 2) -> tuple[Release, Linkage]:
-    """A release in which these people share one box each crowd: the hull of all their samples."""
+def in_classes(people: Trajectories, classes: list[list[int]], *, k: int = 2) -> tuple[Release, Linkage]:
+    """A release in which the people of each class share one box: the hull of all their samples."""
     made = []
-    for crowd in crowds:
+    for members in classes:
         t, x, y = (
-            np.concatenate(columns) for columns in zip(*(people.samples_of(i) for i in crowd), strict=True)
+            np.concatenate(columns) for columns in zip(*(people.samples_of(i) for i in members), strict=True)
         )
         hull = [t.min(), t.max() + 1, x.min(), y.min(), x.max() + 1, y.max() + 1]
         box = dict(
@@ -43,7 +43,7 @@ def in_crowds(people: Trajectories, crowds: list[list[int]], *, k: int = 2) -> t
                 strict=True,
             )
         )
-        made.append(EquivalenceClass(members=np.array(crowd), boxes=Boxes(**box)))
+        made.append(EquivalenceClass(members=np.array(members), boxes=Boxes(**box)))
     return assemble(
         people, made, claim=KAnonymity(k=k), method="glove", parameters={}, rng=Randomness.from_system()
     )
@@ -70,7 +70,7 @@ def test_planted_crowds_have_the_intersections_that_were_planted() -> None:
         [6, 7, 8],
         [9, 10, 11],
     ]  # of those only 6 and 7, and 10 and 11, stay together
-    cases = [in_crowds(people, crowds, k=3) for crowds in (first, second, third)]
+    cases = [in_classes(people, classes, k=3) for classes in (first, second, third)]
     two = reveal_together(issued(people, cases[0]), [issued(people, cases[1])])
     assert set(two.left.tolist()) == {2}
     assert two.to_json() | {"people_below_k": 12, "least": 2, "mean_chance": 0.5, "k": 3} == two.to_json()
@@ -90,22 +90,26 @@ def test_planted_crowds_have_the_intersections_that_were_planted() -> None:
 @given(st.data())
 def test_people_left_are_those_of_plain_sets(data: st.DataObject) -> None:
     people = twelve()
-    cases, crowds_of = [], []
+    cases, classes_of = [], []
     for _ in range(data.draw(st.integers(2, 3))):
         order = data.draw(st.permutations(range(12)))
         cuts = sorted(data.draw(st.sets(st.sampled_from([2, 4, 6, 8, 10]), max_size=4)))
-        crowds = [sorted(order[a:b]) for a, b in zip([0, *cuts], [*cuts, 12], strict=True)]
-        published = crowds[: data.draw(st.integers(1, len(crowds)))]  # the others are suppressed
-        crowds_of.append(published)
-        cases.append(in_crowds(people, published))
+        classes = [sorted(order[a:b]) for a, b in zip([0, *cuts], [*cuts, 12], strict=True)]
+        published = classes[: data.draw(st.integers(1, len(classes)))]  # the others are suppressed
+        classes_of.append(published)
+        cases.append(in_classes(people, published))
     together = reveal_together(issued(people, cases[0]), [issued(people, case) for case in cases[1:]])
     uid_of = dict(zip(cases[0][1].trajectory_ids, cases[0][1].uids, strict=True))
     assert len(together.record) == cases[0][0].n_records > 0
     for row, record in enumerate(together.record.tolist()):
         person = people.ids.index(uid_of[cases[0][0].trajectory_ids[record]])
-        own = [next((set(crowd) for crowd in crowds if person in crowd), None) for crowds in crowds_of]
-        assert together.left[row] == len(set.intersection(*(crowd for crowd in own if crowd is not None)))
-        assert together.alone[row].tolist() == [-1 if crowd is None else len(crowd) for crowd in own]
+        own = [
+            next((set(members) for members in classes if person in members), None) for classes in classes_of
+        ]
+        assert together.left[row] == len(
+            set.intersection(*(members for members in own if members is not None))
+        )
+        assert together.alone[row].tolist() == [-1 if members is None else len(members) for members in own]
 
 
 def test_followers_of_hidden_people_are_those_of_brute_force() -> None:
@@ -164,7 +168,7 @@ def test_the_same_release_twice_reveals_nothing_more(people: Trajectories) -> No
 
 def test_what_does_not_belong_together_is_refused() -> None:
     people = twelve()
-    sound = in_crowds(people, [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]])
+    sound = in_classes(people, [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]])
     moved = Trajectories.from_rows(
         [uid for uid, n in zip(people.ids, people.lengths.tolist(), strict=True) for _ in range(n)],
         people.t,
@@ -175,7 +179,7 @@ def test_what_does_not_belong_together_is_refused() -> None:
     others = Trajectories.from_rows(["q1", "q2"], [0, 1], [0, 1], [0, 1], grid=Grid())
     cases = [
         (
-            issued(people, in_crowds(moved, [[0, 1, 2], list(range(3, 12))]), "the earlier"),
+            issued(people, in_classes(moved, [[0, 1, 2], list(range(3, 12))]), "the earlier"),
             "the earlier was made from other data",
         ),
         (
@@ -183,7 +187,7 @@ def test_what_does_not_belong_together_is_refused() -> None:
             "same unit of protection",
         ),
         (
-            issued(people, in_crowds(others, [[0, 1]]), "the earlier"),
+            issued(people, in_classes(others, [[0, 1]]), "the earlier"),
             "the earlier: the release does not belong",
         ),
         (

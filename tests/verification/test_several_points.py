@@ -41,7 +41,7 @@ Sets = dict[str, set[str]]
 
 
 def walkers(n: int = 18, seed: int = 0) -> Trajectories:
-    """People of one time span who keep near each other, so that some are in company of others who are not in each other's."""
+    """People of one time span who keep near each other, some near others who are not near each other."""
     rng = np.random.default_rng(seed)
     rows = [
         (
@@ -63,7 +63,7 @@ def issued(original: Trajectories, case: Case, label: str = "the release") -> Is
 
 
 def people_like(case: Case) -> Sets:
-    """For everybody in the release the people who could be them, looking at every record, or every point that was swapped."""
+    """For everybody in the release the people who could be them, from every record or swapped point."""
     release, linkage = case
     uid_of = dict(zip(linkage.trajectory_ids, linkage.uids, strict=True))
     if isinstance(release.claim, KAnonymity):
@@ -99,6 +99,7 @@ def insist_on_sets(together: Together, cases: list[Case]) -> None:
     sets = [people_like(case) for case in cases]
     uid_of = dict(zip(cases[0][1].trajectory_ids, cases[0][1].uids, strict=True))
     asked = [uid_of[cases[0][0].trajectory_ids[record]] for record in together.record.tolist()]
+    assert asked
     assert sorted(asked) == sorted(cases[0][1].uids)
     for row, uid in enumerate(asked):
         own = [each.get(uid) for each in sets]
@@ -109,7 +110,8 @@ def insist_on_sets(together: Together, cases: list[Case]) -> None:
 
 
 def swap(original: Trajectories, k: int, **settings: object) -> Case:
-    return SwapLocations(k=k, **settings).anonymize(original, Randomness.from_system())  # type: ignore[arg-type]
+    method = SwapLocations(k=k, **settings)  # type: ignore[arg-type]
+    return method.anonymize(original, Randomness.from_system())
 
 
 MAKERS: dict[str, Callable[[Trajectories], Case]] = {
@@ -235,16 +237,16 @@ def test_the_same_release_twice_reveals_nothing_more_and_delta_is_said() -> None
         assert ("within 400 m" in rates[1].attacker) == (name == "nwa")
 
 
-def averaged(people: Trajectories, crowds: list[list[int]], *, k: int) -> Case:
-    """A release in which each of these crowds is published as its average.
+def averaged(people: Trajectories, classes: list[list[int]], *, k: int) -> Case:
+    """A release in which each of these classes is published as its average.
 
     All people have samples at the same times.
     """
-    members = [person for own in crowds for person in own]
+    members = [person for own in classes for person in own]
     t = people.samples_of(0)[0]
     x, y = (
         np.concatenate(
-            [np.tile(np.mean([people.samples_of(i)[axis] for i in own], axis=0), len(own)) for own in crowds]
+            [np.tile(np.mean([people.samples_of(i)[axis] for i in own], axis=0), len(own)) for own in classes]
         )
         for axis in (1, 2)
     )
@@ -262,11 +264,11 @@ def averaged(people: Trajectories, crowds: list[list[int]], *, k: int) -> Case:
     return release, linkage
 
 
-def test_planted_crowds_have_the_intersections_that_were_planted() -> None:
+def test_planted_classes_have_the_intersections_that_were_planted() -> None:
     people = walkers(9)
     first = averaged(people, [[0, 1, 2], [3, 4, 5], [6, 7, 8]], k=3)
     second = averaged(people, [[0, 3, 6], [1, 4, 7], [2, 5, 8]], k=3)
-    third = averaged(people, [[0, 1, 2], [4, 5]], k=2)  # the others are in no crowd
+    third = averaged(people, [[0, 1, 2], [4, 5]], k=2)  # the others are in no class
     both = reveal_together(issued(people, first), [issued(people, second)])
     assert both.left.tolist() == [1] * 9
     assert [finding.kind for finding in both.findings()] == ["fewer-than-k-together"] * 9
@@ -279,14 +281,17 @@ def test_planted_crowds_have_the_intersections_that_were_planted() -> None:
 def test_followers_are_asked_for_beside_points() -> None:
     """kte-hide before a release of points, and after it.
 
-    In each interval those who fit, intersected with who keeps company.
+    In each interval those who fit, intersected with who is co-located.
     """
     people = shoal.read(table_of_fleet(16), snap=False)
     snapped = people.snapped_to(Grid())
     hidden: Case = shoal.KteHide(k=2, tau_s=600, epsilon_s=600).anonymize(snapped, Randomness.from_system())
     moved: Case = shoal.W4m(k=3, delta_m=3000).anonymize(people, Randomness.from_system())
     assert isinstance(hidden[0].claim, KteAnonymity)
-    company, boxes = people_like(moved), dict(zip(hidden[0].trajectory_ids, rows_of(hidden[0]), strict=True))
+    co_located, boxes = (
+        people_like(moved),
+        dict(zip(hidden[0].trajectory_ids, rows_of(hidden[0]), strict=True)),
+    )
     uid_of, record_of = (
         dict(zip(*pair, strict=True))
         for pair in ((hidden[1].trajectory_ids, hidden[1].uids), (hidden[1].uids, hidden[1].trajectory_ids))
@@ -317,7 +322,7 @@ def test_followers_are_asked_for_beside_points() -> None:
             )
             if newest is hidden and fitting is None:
                 continue
-            left = set.intersection(*(one for one in (fitting, company.get(uid)) if one is not None))
+            left = set.intersection(*(one for one in (fitting, co_located.get(uid)) if one is not None))
             expected.append((len(left), uid in left))
         assert list(zip(together.left.tolist(), together.right.tolist(), strict=True)) == expected
         assert len(expected) > 20

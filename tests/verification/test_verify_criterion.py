@@ -1,4 +1,4 @@
-"""The compiled check of the criterion agrees with a slow, obvious one on sound and on randomly broken releases."""
+"""The compiled check of k-anonymity agrees with a slow, obvious one, also on randomly broken releases."""
 
 from collections import Counter
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from damages import Box, rows_of, with_records
@@ -245,12 +245,11 @@ def test_the_check_agrees_with_the_slow_one_on_broken_releases(case: Case) -> No
 
 
 @settings(max_examples=200)
-@given(case=broken_releases())
+@given(case=st.one_of(releases(), broken_releases()))
 def test_without_linkage_nothing_is_found_that_the_linkage_would_clear(case: Case) -> None:
     original, release, linkage = case
-    with_it = k_anonymity_verdict(original, release, linkage)
-    if with_it.holds:
-        assert k_anonymity_verdict(original, release, None).holds
+    assume(k_anonymity_verdict(original, release, linkage).holds)
+    assert k_anonymity_verdict(original, release, None).holds
 
 
 def test_a_class_needs_as_many_possible_members_as_records() -> None:

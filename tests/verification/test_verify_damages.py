@@ -24,7 +24,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "several boxes": {"n_boxes": 4},
     "one box for everything": {"n_boxes": 1},
     "with suppressed subjects": {"n_boxes": 3, "suppressed": (0, 5)},
-    "crowds of four": {"k": 4, "n_boxes": 3},
+    "classes of four": {"k": 4, "n_boxes": 3},
 }
 
 

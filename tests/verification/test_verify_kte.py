@@ -1,4 +1,4 @@
-"""The compiled check of k^(tau,epsilon)-anonymity agrees with brute force over every interval and every record."""
+"""The compiled check of k^(tau,epsilon)-anonymity agrees with brute force over all intervals and records."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ def kte_verdict(original: Trajectories, release: Release, linkage: Linkage | Non
 
 @st.composite
 def loose_releases(draw: st.DrawFn) -> Case:
-    """Records cut from each subject's own samples and grown at random, so that some fit others by accident and some samples are lost."""
+    """Records cut from each subject's samples and grown at random: some fit others, some samples are lost."""
     original = draw(cities(most_subjects=6))
     release, linkage = naive_release(original, rng=Randomness.for_research(draw(st.integers(0, 2**32))))
     records: list[list[tuple[int, ...]]] = []
@@ -98,6 +98,7 @@ def test_too_few_candidates_are_found_exactly_where_brute_force_finds_them(
     outcome = np.zeros((len(subjects), 7), dtype=np.int64)
     short_intervals(raw, published_of(records.boxes, records.offsets), subjects, tau, k, 1 << 40, outcome)
     assert not outcome[:, 6].any()
+    assert len(subjects) == release.n_records > 0
     for subject, found in zip(subjects.tolist(), outcome.tolist(), strict=True):
         assert found[0] == sum(key[0] == subject for key in expected.candidates)
         assert found[3] == sum(key[0] == subject for key in expected.covers)

@@ -25,13 +25,15 @@ Case = tuple[Trajectories, Release, Linkage]
 
 def swapped(k: int = 3, **settings: float) -> Case:
     original = crowd()
-    return original, *SwapLocations(k=k, **settings).anonymize(original, Randomness.for_research(1))  # type: ignore[arg-type]
+    method = SwapLocations(k=k, **settings)  # type: ignore[arg-type]
+    return original, *method.anonymize(original, Randomness.for_research(1))
 
 
 def reached(k: int = 3, **settings: float) -> Case:
     streets = town()
     original = drivers(streets, 24)
-    method = ReachLocations(k=k, streets=streets, **{"space_threshold_m": 400.0, **settings})  # type: ignore[arg-type]
+    lengths = {"space_threshold_m": 400.0, **settings}
+    method = ReachLocations(k=k, streets=streets, **lengths)  # type: ignore[arg-type]
     return original, *method.anonymize(original, Randomness.for_research(1))
 
 
@@ -203,15 +205,15 @@ def test_how_far_off_the_streets_points_may_lie_stands_in_the_claim_alone(told: 
 
 
 def test_a_claim_about_streets_that_does_not_bound_the_distance_is_refused() -> None:
-    *_, release, _ = reached()
-    assert isinstance(release.claim, LocationPrivacy)
-    older = claim_to_json(release.claim)
+    claim = reached()[1].claim
+    assert isinstance(claim, LocationPrivacy)
+    older = claim_to_json(claim)
     del older["most_off_street_m"]
     with pytest.raises(InputError, match=r"'most_off_street_m' is missing; .* make the release again"):
         claim_from_json(older)
     for distance in (np.inf, np.nan, 0.0, -1.0):
         with pytest.raises(MisuseError, match="the largest distance from a street"):
-            replace(release.claim, most_off_street_m=distance)
+            replace(claim, most_off_street_m=distance)
 
 
 @pytest.mark.parametrize("make", [swapped, reached])

@@ -77,14 +77,14 @@ def attack(
     >>> rates["unicity", "release"], rates["linkage", "release"] <= 1 / 3
     (0.0, True)
     """
+    prepared = prepare(
+        original, release, linkage, rng, tries=tries, control=control, targets=targets, run=run
+    )
     asked = [
         parse_knowledge(text) for text in (default_knowledge(release) if knowledge is None else knowledge)
     ]
     for one in asked:
         _require_points(one, original)
-    prepared = prepare(
-        original, release, linkage, rng, tries=tries, control=control, targets=targets, run=run
-    )
     rates: list[Rate] = []
     notes = list(prepared.notes)
     for one in asked:

@@ -60,12 +60,9 @@ def require_boxes(texts: Sequence[str]) -> None:
 
 
 def forms_in_words() -> str:
-    """Every form of knowledge, for a help text."""
-    of_points = [row.form for row in ATTACKS.values() if not row.takes_boxes]
-    return (
-        f"{', '.join(row.form for row in ATTACKS.values() if row.takes_boxes)}; of points also "
-        f"{', '.join(of_points)}"
-    )
+    """Every form of knowledge with what it says, for a help text."""
+    rows = sorted(ATTACKS.values(), key=lambda row: not row.takes_boxes)
+    return "; ".join(f"{row.form} ({'' if row.takes_boxes else 'points only: '}{row.words})" for row in rows)
 
 
 def default_knowledge(release: Release | None) -> tuple[str, ...]:

@@ -165,7 +165,8 @@ def take_earlier(texts: Sequence[str]) -> list[tuple[Path, Path]]:
     for text, (folder, links) in zip(texts, pairs, strict=True):
         if not folder or not links:
             raise click.UsageError(
-                f"--earlier {text} names no linkage, which tells who shares a record; write FOLDER=LINKAGE.parquet"
+                f"--earlier {text} names no linkage, which tells who shares a record; write "
+                "FOLDER=LINKAGE.parquet"
             )
     return [(Path(folder), Path(links)) for folder, links in pairs]
 

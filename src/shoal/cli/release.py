@@ -68,12 +68,12 @@ if TYPE_CHECKING:
     "--research-seed",
     type=click.IntRange(min=0),
     metavar="S",
-    help="Make the release repeatable; marks it as not for publication.",
+    help="Draw the same random numbers again; marks the release as not for publication.",
 )
 @click.option(
     "--resume",
     is_flag=True,
-    help="Keep finished parts in DIR.parts (secret; removed at the end), and continue from those found there.",
+    help="Keep finished parts in DIR.parts (secret; removed at the end), and continue from those there.",
 )
 @click.option(
     "--blocks",
@@ -259,9 +259,9 @@ def verify(
     if together is not None:
         told = facts["together"]
         lines.append(
-            f"  together, {told['releases']} releases, knowing {told['knowledge']}: fewer than {told['k']} people "
-            f"are left for {told['people_below_k']:,} of {told['people']:,} (the least: {told['least']}), where "
-            f"each release alone leaves {told['k']}"
+            f"  together, {told['releases']} releases, knowing {told['knowledge']}: fewer than {told['k']} "
+            f"people are left for {told['people_below_k']:,} of {told['people']:,} (the least: "
+            f"{told['least']}), where each release alone leaves {told['k']}"
         )
     print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)])
     return 0 if verdict.holds else 1

@@ -30,7 +30,7 @@ class _KnowledgeOption(click.Option):
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         from shoal.attacks.knowledge import forms_in_words
 
-        self.help = f"What the attacker knows; may be repeated: {forms_in_words()}. [default: a selection]"
+        self.help = f"What the attacker knows; may be repeated. {forms_in_words()}. [default: a selection]"
         return super().get_help_record(ctx)
 
 

@@ -1,7 +1,4 @@
-"""What remains of place and time as attackers follow for longer.
-
-Kte-hide for several tau (kte-anonymity.txt, Fig. 6, 8 and 9).
-"""
+"""What kte-hide leaves as attackers follow for longer: several tau (kte-anonymity.txt, Fig. 6, 8 and 9)."""
 
 import math
 from collections.abc import Sequence
@@ -40,10 +37,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Hour:
-    """One hour of the day (UTC): raw samples in it, the share that is suppressed, mean extents of the others.
-
-    Nan of too few.
-    """
+    """An hour of the day (UTC): raw samples, the share suppressed, mean extents of the rest; nan of too few."""
 
     hour: int
     samples: int
@@ -54,7 +48,7 @@ class Hour:
 
 @dataclass(frozen=True, kw_only=True)
 class Granularity:
-    """One verified release: the share of raw samples suppressed, dx + dy and duration of the others, and both by time of day."""
+    """One verified release: the share of raw samples suppressed, and extents of the others, also by hour."""
 
     tau_s: float
     suppressed: float
@@ -65,7 +59,7 @@ class Granularity:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Releases for several tau = epsilon; failed: those that gave none, with the reason."""
+    """Releases for several tau = epsilon. failed: those tau that gave none, with the reason."""
 
     k: int
     people: int

@@ -1,4 +1,4 @@
-"""The main job in blocks: anonymize each block by itself, shuffle the records of all, and publish as in memory.
+"""The main job in blocks: anonymize each block by itself, shuffle all records, and publish as in memory.
 
 Everything finished is kept in a folder beside the release until it is done. Killed at any point, the same
 command continues there.
@@ -236,7 +236,7 @@ def _publish(
 def _check(
     people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run, stated: Verdict
 ) -> Verdict:
-    """The verdict on the finished folder; raises ClaimError when it holds in other words than the manifest's."""
+    """The verdict on the finished folder; raises ClaimError when it is not, word for word, the manifest's."""
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
     verdict = verify_streamed_folder(people, folder, linkage, scratch, run)

@@ -94,8 +94,8 @@ def publish(
     linkage_file, private_report
         Secret files to write as well, readable by their owner alone; both must lie outside ``output``.
     resume
-        Keep finished parts of the work in a folder beside ``output`` until it is done, and continue from those
-        found there.
+        Keep finished parts of the work in a folder beside ``output`` until it is done, and continue from
+        those found there.
     statement
         What the publisher says of the release.
     tries

@@ -1,4 +1,4 @@
-"""The release folder: ``release.parquet`` (GeoParquet), ``manifest.json`` and ``report.html``, complete or absent.
+"""The release folder: ``release.parquet``, ``manifest.json`` and ``report.html``, complete or absent.
 
 Names, columns and JSON are those that others script against. The linkage table is a file of its own, readable
 by its owner alone, and never inside the folder.
@@ -189,7 +189,7 @@ def release_in(table: pa.Table, folder: Path, manifest: Manifest) -> Release:
 
 
 def without_boxes(folder: Path, manifest: Manifest) -> Release:
-    """What the manifest of a release of boxes says, without any record; raises InputError for one of points."""
+    """What the manifest of a release of boxes says, without a record; raises InputError for one of points."""
     _require_kind(folder, manifest, "boxes")
     return release_with(
         folder,
@@ -282,7 +282,7 @@ def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterat
 
 
 def staged_trace(trace: Trace, release: Release, path: Path) -> AbstractContextManager[None]:
-    """Write the origins of swapped points at once (mode 0600); they get their name when the block succeeds."""
+    """Write the origins of swapped points at once (mode 0600); their name comes when the block succeeds."""
     return staged_file(path, partial(pq.write_table, trace.table(release.trajectory_ids, release.offsets)))
 
 

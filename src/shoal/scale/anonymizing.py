@@ -87,7 +87,7 @@ def _checked(original: Trajectories, task: BlockTask, crowds: list[EquivalenceCl
             original,
             crowds,
             claim=method.claim(),
-            method="glove",
+            method=method.about.name,
             parameters=method.parameters(),
             rng=Randomness.from_system(),
         )  # its names and order are thrown away: those of the whole release are drawn for all blocks together

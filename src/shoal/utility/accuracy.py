@@ -1,7 +1,7 @@
-"""What remains of position and time in a release: the extents of its boxes, read in two ways.
+"""What remains of place and time in a release: the extents of its boxes, read in two ways.
 
 The paper's accuracy figures (glove.txt, Fig. 7 to 9) say "share of samples" without saying of which. Here are
-both readings: per raw sample (the box that stands for it) and per published sample (each box of each record
+both readings: per raw sample (the box that stands for it) and per published sample (each box of each record,
 once).
 """
 
@@ -22,10 +22,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Extents:
-    """The extents of some samples as distinct pairs with their counts.
+    """The extents of some samples as distinct pairs with their counts, int64 [d] each.
 
-    space_cells: int64 [d], dx + dy, an untouched sample has 2. time_slots: int64 [d], an untouched sample has
-    1. count: int64 [d], samples with this pair of extents.
+    space_cells: dx + dy; an untouched sample has 2. time_slots: an untouched sample has 1. count: samples
+    with this pair of extents.
     """
 
     space_cells: Integers
@@ -55,7 +55,7 @@ class Extents:
         return int(self.count.sum())
 
     def share_within(self, *, space_m: float = math.inf, time_s: float = math.inf) -> float:
-        """Share of the samples with a spatial extent of at most ``space_m`` and a temporal extent of at most ``time_s``; nan of none."""
+        """Share of the samples whose extents are at most ``space_m`` and ``time_s``; nan of none."""
         within = (self.space_cells <= _whole(space_m / self.grid.cell_m)) & (
             self.time_slots <= _whole(time_s / self.grid.slot_s)
         )
@@ -145,15 +145,15 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
     >>> import shoal
     >>> from shoal.utility.accuracy import measure_accuracy
     >>> calls = shoal.read(shoal.synthesize(n_subjects=20, days=1, seed=1))
-    >>> accuracy = measure_accuracy(calls, *shoal.Glove(k=2).anonymize(calls, shoal.Randomness.for_research(1)))
-    >>> accuracy.samples_suppressed
+    >>> released = shoal.Glove(k=2).anonymize(calls, shoal.Randomness.for_research(1))
+    >>> measure_accuracy(calls, *released).samples_suppressed
     0
     """
     return accuracy_of(release, *extents_of_samples(original, release, linkage))
 
 
 def accuracy_of(release: Release, space_cells: Integers, time_slots: Integers) -> Accuracy:
-    """The accuracy of a release from the extents over each raw sample, as ``extents_of_samples`` gives them."""
+    """The accuracy of a release from the extents over each raw sample, as ``extents_of_samples`` has them."""
     boxes, grid = release.boxes, release.snapped_grid()
     covered = time_slots > 0
     return Accuracy(

@@ -41,7 +41,7 @@ def od_similarity(facts: Facts) -> Value:
 
 
 def visits_correlation(facts: Facts) -> Value:
-    """Spearman's rank correlation of true and expected visitors over the zones; nan when either is constant."""
+    """Spearman's rank correlation of true and expected visitors of zones; nan when either is constant."""
     true, seen = facts.visitors
     return Value(value=rank_correlation(true, seen.expected))
 

@@ -88,6 +88,16 @@ def root_mean_square_distances(points: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(np.minimum(squared, squared.T), 0) / steps))
 
 
+def places_at(t: Floats, samples: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats]:
+    """Where somebody with these samples (t, x, y) is at the times t, on straight lines between samples.
+
+    Of several places at one time the first counts.
+    """
+    own_t, x, y = samples
+    moments, first = np.unique(own_t, return_index=True)
+    return np.interp(t, moments, x[first]), np.interp(t, moments, y[first])
+
+
 def into_cylinder(x: Floats, y: Floats, delta_m: float) -> tuple[Floats, Floats]:
     """The points of a cluster [n, s], each moved the shortest way to within delta_m / 2 of the middle."""
     middle_x, middle_y = x.mean(axis=0), y.mean(axis=0)

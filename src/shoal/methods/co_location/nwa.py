@@ -15,6 +15,7 @@ from shoal.methods.co_location.clusters import (
     delta_parameter,
     greedy_clusters,
     need_people,
+    places_at,
     publish_clusters,
     root_mean_square_distances,
     trash_parameter,
@@ -138,7 +139,10 @@ class Nwa:
         )
 
     def classes(self, original: Trajectories) -> dict[tuple[int, int], list[int]]:
-        """The subjects with the same begin and end, in multiples of pi_s; without those who have neither."""
+        """The subjects by their begin and end, in multiples of pi_s.
+
+        Whoever has no multiple of pi_s within the own time span is in no class.
+        """
         spans: dict[tuple[int, int], list[int]] = {}
         for subject, (t, _, _) in enumerate(original):
             begin, end = ceil(float(t[0]) / self.pi_s), floor(float(t[-1]) / self.pi_s)
@@ -183,9 +187,9 @@ def _read_at(original: Trajectories, members: Integers, t: Floats) -> tuple[Floa
     x, y = np.empty((2, len(members), len(t)))
     source = np.empty((len(members), len(t)), dtype=np.int64)
     for row, member in enumerate(members.tolist()):
-        own_t, own_x, own_y = original.samples_of(member)
-        times, first = np.unique(own_t, return_index=True)
-        x[row], y[row] = np.interp(t, times, own_x[first]), np.interp(t, times, own_y[first])
+        samples = original.samples_of(member)
+        x[row], y[row] = places_at(t, samples)
+        times, first = np.unique(samples[0], return_index=True)
         at = np.minimum(np.searchsorted(times, t), len(times) - 1)
         source[row] = np.where(times[at] == t, original.offsets[member] + first[at], -1)
     return x, y, source

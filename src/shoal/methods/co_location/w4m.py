@@ -18,6 +18,7 @@ from shoal.methods.co_location.clusters import (
     delta_parameter,
     greedy_clusters,
     need_people,
+    places_at,
     publish_clusters,
     root_mean_square_distances,
     trash_parameter,
@@ -194,9 +195,9 @@ class W4m:
         for row, member in enumerate(members.tolist()):
             own_t, own_x, own_y = original.samples_of(member)
             taken = align(own_t, own_x, own_y, times, at_x, at_y, self.delta_m, self._match_s, self.speed_m_s)
-            moments, start = np.unique(own_t, return_index=True)
-            x[row] = np.where(taken >= 0, own_x[taken], np.interp(times, moments, own_x[start]))
-            y[row] = np.where(taken >= 0, own_y[taken], np.interp(times, moments, own_y[start]))
+            on_lines_x, on_lines_y = places_at(times, (own_t, own_x, own_y))
+            x[row] = np.where(taken >= 0, own_x[taken], on_lines_x)
+            y[row] = np.where(taken >= 0, own_y[taken], on_lines_y)
             source[row] = np.where(taken >= 0, original.offsets[member] + taken, -1)
         return Cluster(members=members, t=times, x=x, y=y, source=source)
 
@@ -204,12 +205,9 @@ class W4m:
 def _lives(people: Trajectories, speed_m_s: float) -> Floats:
     """[n, 256, 3]: x, y and time in meters of everybody at equal fractions of their own lives."""
     lives = np.empty((people.n_subjects, _FRACTIONS, 3))
-    for row, (t, x, y) in enumerate(people):
-        moments, first = np.unique(t, return_index=True)
-        at = np.linspace(moments[0], moments[-1], _FRACTIONS)
-        lives[row] = np.stack(
-            [np.interp(at, moments, x[first]), np.interp(at, moments, y[first]), speed_m_s * at], axis=1
-        )
+    for row, samples in enumerate(people):
+        at = np.linspace(samples[0].min(), samples[0].max(), _FRACTIONS)
+        lives[row] = np.stack([*places_at(at, samples), speed_m_s * at], axis=1)
     return lives
 
 

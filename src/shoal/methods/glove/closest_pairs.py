@@ -69,7 +69,7 @@ class BandedPairs:
 
     @property
     def tally(self) -> Integers:
-        """[2] pairs of single people whose evaluation has begun, and those brought to an end, repeats included."""
+        """[2] pairs of single people whose evaluation has begun, and has ended; repeats count again."""
         return self._near.tally
 
     def retire(self, a: int, b: int) -> None:

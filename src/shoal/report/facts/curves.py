@@ -41,7 +41,7 @@ def curve_of_people(values: Floats) -> Curve:
 
 
 def curve_of_extents(extents: Extents, *, spatial: bool) -> Curve:
-    """The distribution of dx + dy in meters, or of durations in seconds, in 200 quantiles; empty of no samples."""
+    """The distribution of dx + dy in meters, or of durations in seconds, in 200 quantiles; empty of none."""
     if not extents.n_samples:
         return Curve()
     shares = np.arange(1, STEPS + 1) / STEPS

@@ -1,4 +1,4 @@
-"""One crowd before and after, for the holder of the raw data alone: never part of a page that is published."""
+"""One crowd before and after, for the holder of the raw data alone: never part of a published page."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -156,7 +156,7 @@ def compare_tail(original: Trajectories, gap: KGap, tail: npt.NDArray[np.bool_])
 
 
 def gyration_m(original: Trajectories) -> Floats:
-    """float64 [n], meters: radius of gyration, the root mean square distance of samples from their mean place."""
+    """float64 [n] meters: the radius of gyration, root mean square distance of samples from their mean."""
     starts = original.offsets[:-1]
     variance = np.zeros(original.n_subjects)
     for axis in (original.x, original.y):

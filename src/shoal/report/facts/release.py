@@ -77,8 +77,8 @@ class BoxFacts:
 class ReleaseFacts:
     """What a record says of release and raw data.
 
-    grid: of the map and of the k-gaps. example_boxes: those whose rectangles are drawn on the map. boxes: what
-    is said of boxes alone, None of points.
+    grid: of the map and of the k-gaps. example_boxes: those whose rectangles are drawn on the map. boxes:
+    what is said of boxes alone, None of points.
     """
 
     subjects: int

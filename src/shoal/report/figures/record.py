@@ -93,7 +93,7 @@ def _vanished_by_place(shown: Shown) -> "Figure | None":
 
 
 def _vanished_by_hour(shown: Shown) -> "Figure | None":
-    """The share of raw samples lost in each hour of the day (UTC), in steps of 5 %; no bar below ten people."""
+    """The share of raw samples lost in each hour (UTC), in steps of 5 %; no bar below ten people."""
     if shown.vanished is None:
         return None
     figure = new_figure("hour of the day (UTC)", "share of raw samples lost")

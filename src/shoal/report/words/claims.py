@@ -1,4 +1,4 @@
-"""Claims in words, as the templates of pages ask for them; each claim says them of itself (``model/claims``)."""
+"""Claims in words, as the templates of pages ask for them; each claim says its own (``model/claims``)."""
 
 from shoal.model.claims import Claim
 

@@ -14,16 +14,13 @@ from shoal.report.words.numbers import meters, number, percent, seconds
 def gaps_in_words(original: Trajectories, gaps: Sequence[KGap]) -> list[str]:
     """What each k would cost and who the tail is, in sentences.
 
-    Raises MisuseError without a k-gap or with one of other people.
+    Raises MisuseError without a k-gap, or with one of other people.
     """
     return exposure_in_words(exposure_facts(original, gaps))
 
 
 def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, Any]:
-    """The same for JSON: fractions, meters and seconds; null for what cannot be told.
-
-    Raises as gaps_in_words does.
-    """
+    """The same for JSON: fractions, meters and seconds; null for what is unknown. Raises as gaps_in_words."""
     facts = exposure_facts(original, gaps)
     return {
         "subjects": facts.subjects,
@@ -52,7 +49,7 @@ def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, A
 
 
 def exposure_in_words(facts: ExposureFacts) -> list[str]:
-    """What it would cost and who the tail is, in a few sentences without a number that belongs to fewer than ten people."""
+    """What each k would cost and who the tail is, in sentences that speak of at least ten people each."""
     first = facts.gaps[0]
     hidden = "Nobody is" if first.hidden == 0 else f"{percent(first.hidden / first.people)} of the people are"
     sentences = [
