@@ -6,6 +6,8 @@ Toys are added to a copy of the source by the steps of that page; shoal is then 
 import json
 from pathlib import Path
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from package_copies import Addition, Copy
@@ -100,15 +102,15 @@ def test_a_method_of_points_with_its_claim_is_everywhere(tmp_path: Path) -> None
     made = ("--method", "toy-points", "--most-points", "4", "--linkage", "links.parquet")
     copy.run("anonymize", "calls.parquet", *made, "--output", "release")
     manifest = json.loads(copy.text("release/manifest.json"))
-    assert manifest["claim"] == {"type": "short-records", "k": 2, "most_points": 4}
+    assert manifest["claim"] == {"type": "true-points", "k": 2}
     against = ("calls.parquet", "release", "--linkage", "links.parquet")
     assert copy.json("verify", *against)["holds"]
     assert copy.json("attack", *against, "--knowledge", "points:2")["attacks"]
     assert copy.json("measure", *against)["measurements"]
     record = copy.text("release/report.html")
     shown = (
-        "toy shortness, 4 points",
-        "No toy record has more than 4 points.",
+        "toy truth of 2",
+        "Every toy point is true.",
         "A toy protects nobody.",
         "A toy sample vanished when it came late.",
         "none but a toy",
@@ -118,6 +120,7 @@ def test_a_method_of_points_with_its_claim_is_everywhere(tmp_path: Path) -> None
     )
     assert [words for words in shown if words not in record] == []
 
-    claimed = copy.text("release/manifest.json").replace('"most_points": 4', '"most_points": 3')
-    (tmp_path / "release" / "manifest.json").write_text(claimed)
-    assert "toy-record-too-long" in copy.run("verify", *against, "--json", "--quiet", code=1)
+    table = pq.read_table(tmp_path / "release" / "release.parquet")
+    moved = table.set_column(table.column_names.index("x"), "x", [pc.add(table["x"], 0.5)])
+    pq.write_table(moved, tmp_path / "release" / "release.parquet")
+    assert "invented-point" in copy.run("verify", *against, "--json", "--quiet", code=1)

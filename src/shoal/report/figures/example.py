@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from shoal.model.plotting import COLORS, new_figure, rectangles, short_list
 from shoal.model.trajectories import Grid
 from shoal.report.facts.example import Example
-from shoal.report.figures.maps import rectangles
-from shoal.report.figures.style import COLORS, marker_style, new_figure, short_list
+from shoal.report.figures.style import marker_style
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

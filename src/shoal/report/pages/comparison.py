@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shoal.report.figures.style import line_style, marker_style, new_figure
+from shoal.model.plotting import new_figure
+from shoal.report.figures.style import line_style, marker_style
 from shoal.report.pages.frame import page
 from shoal.report.words.numbers import percent, show
 from shoal.utility.frontier import Better, Point, frontier

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shoal.report.figures.style import line_style, new_figure
+from shoal.model.plotting import new_figure
+from shoal.report.figures.style import line_style
 from shoal.report.pages.frame import page
 from shoal.units import show_s
 

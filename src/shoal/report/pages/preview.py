@@ -10,7 +10,7 @@ from shoal.collect.device.profile import ELSEWHERE, Applied, Profile
 from shoal.collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal.collect.roles.consent import OPEN, promise
 from shoal.errors import MisuseError
-from shoal.report.figures.style import COLORS, new_figure
+from shoal.model.plotting import COLORS, new_figure
 from shoal.report.pages.frame import page
 from shoal.units import show_m, show_s
 
