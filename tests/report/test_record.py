@@ -21,7 +21,6 @@ from shoal.release_folder.statement import Statement, read_statement
 from shoal.report import pages
 from shoal.report.facts.curves import curve_of_extents, curve_of_people
 from shoal.report.figures.record import FIGURES
-from shoal.report.figures.style import new_figure
 from shoal.report.words.claims import claim_in_words, claim_name, model_of
 from shoal.report.words.numbers import exact
 from shoal.report.words.settings import method_name, settings_of
