@@ -15,6 +15,7 @@ from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of,
 from shoal.attacks import Rate, attack
 from shoal.attacks.questions import DRAW, QUESTIONS
 from shoal.errors import InputError
+from shoal.model.plotting import new_figure
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import read_manifest
 from shoal.release_folder.statement import Statement, read_statement
