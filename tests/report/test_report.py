@@ -261,7 +261,7 @@ def test_hostile_text_stays_text() -> None:
     assert HOSTILE in Page(assessment_report(original, gaps)).text
     for strange in (replace(release, method=HOSTILE), replace(release, parameters={HOSTILE: HOSTILE})):
         with pytest.raises(MisuseError, match=r"is no method|has no parameter"):
-            release_report(original, strange, linkage, verdict, gaps)
+            record_of(original, strange, linkage, verdict, gaps)
 
 
 @pytest.mark.parametrize("kind", ["release", "assessment"])
