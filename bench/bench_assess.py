@@ -1,8 +1,8 @@
-"""How long assessing takes: everybody's k-gap, then unicity with 4 known points of sampled people.
+"""How long an assessment takes: everybody's k-gap, then unicity with 4 known points of sampled people.
 
     python bench/bench_assess.py [--subjects 20000] [--days 14] [--layout nation] [--k 2] [--tries 10000]
 
-Kernels are compiled and data is read beforehand; seconds by the clock, and CPU seconds of all threads.
+Reads the data and compiles the kernels first. Prints seconds by the clock and CPU seconds of all threads.
 """
 
 import argparse
@@ -24,7 +24,9 @@ def gaps(original: Trajectories, ks: list[int]) -> str:
 
 
 def unicity(original: Trajectories, tries: int) -> str:
-    rates = attack(original, None, None, ["points:4"], np.random.default_rng(0), tries=tries).rates
+    rates = attack(
+        original, None, None, knowledge=["points:4"], rng=shoal.Randomness.for_research(0), tries=tries
+    ).rates
     return ", ".join(f"{one.name} {one.rate:.4f}" for one in rates)
 
 
@@ -41,8 +43,8 @@ def main() -> None:
 
     original = shoal.read(shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
     print(
-        f"{original.n_subjects:,} people, {original.n_samples:,} samples, {asked.layout}, {Run().threads} "
-        "threads"
+        f"{original.n_subjects:,} people, {original.n_samples:,} samples, {asked.layout}, "
+        f"{Run().threads} threads"
     )
     timed("k-gap", lambda people: gaps(people, asked.k), original)
     timed("unicity", lambda people: unicity(people, asked.tries), original)

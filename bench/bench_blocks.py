@@ -1,9 +1,9 @@
-"""What blocks cost: accuracy lost by block size, the time of a block, what an engine adds, and what that comes to on more cores.
+"""What blocks cost: accuracy lost, seconds of a block, overhead of an engine, and time on more cores.
 
     python bench/bench_blocks.py [--subjects 20000] [--sizes 20000 10000 5000 2500] [--k 2] [--output FOLDER]
 
-The blocks of each size are worked on one after another in this process, so that the CPU seconds of a block are its own. Prints a table;
-with --output also writes blocks.json and blocks.html, a plot.
+The blocks of a size run one after another in this process, so that the CPU seconds of a block are its own.
+Prints a table; with --output it also writes blocks.json and a plot, blocks.html.
 """
 
 import argparse
@@ -32,7 +32,7 @@ CORES = (16, 64, 256)
 
 
 class OneByOne:
-    """An engine that does one task after another and takes the time of each."""
+    """An engine that runs one task after another and measures each."""
 
     def __init__(self) -> None:
         self.cpu_s: list[float] = []
@@ -46,7 +46,7 @@ class OneByOne:
 
 
 def overhead(name: str, tasks: int = 200) -> dict[str, float]:
-    """Seconds until the first of some empty tasks is done, and for each further one."""
+    """Seconds until the first of some empty tasks is done, and for each one after it."""
     began = time.perf_counter()
     results = engine_of(name).map(operator.neg, range(tasks))
     next(results)
@@ -84,7 +84,7 @@ def measured(source: Path, folder: Path, size: int, k: int) -> dict[str, Any]:
 
 
 def projected(row: dict[str, Any], subjects: int, engine: dict[str, float]) -> dict[int, float]:
-    """Seconds for a million people: blocks side by side, what is around them one after another."""
+    """Seconds for a million people: blocks in parallel, the work around them in sequence."""
     blocks = -(-1_000_000 // row["size"])
     around = row["around_cpu_s"] * 1_000_000 / subjects
     return {

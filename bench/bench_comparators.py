@@ -1,7 +1,7 @@
 """How long static generalization, NWA and W4M take, without reading and verifying.
 
-python bench/bench_comparators.py [--subjects 5000] [--days 14] [--layout nation] [--k 2] [--method static nwa
-w4m-lst w4m-edr]
+python bench/bench_comparators.py [--subjects 5000] [--days 14] [--layout nation] [--k 2]
+    [--method static nwa w4m-lst w4m-edr]
 """
 
 import argparse
@@ -40,7 +40,7 @@ def main() -> None:
             began, worked = time.perf_counter(), time.process_time()
             try:
                 release, _ = method.anonymize(
-                    given if method.takes_points else snapped, shoal.Randomness.from_system()
+                    given if method.about.publishes == "points" else snapped, shoal.Randomness.from_system()
                 )
                 kept = f"{release.n_records} records, {release.n_samples} samples or points, {release.losses}"
             except NothingLeftError as error:

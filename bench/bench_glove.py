@@ -1,14 +1,16 @@
 """How long GLOVE takes, how many pairs it looks at, and what its pruning and its kernel are worth.
 
-    python bench/bench_glove.py [--subjects 5000 20000] [--days 14] [--layout nation] [--k 2 5] [--matrix
-    1000] [--output FOLDER]
+    python bench/bench_glove.py [--subjects 5000 20000] [--days 14] [--layout nation] [--k 2 5]
+        [--matrix 1000] [--output FOLDER]
 
-Seconds by the clock, CPU seconds of all threads, and the peak memory of the process so far. Kernels are
-compiled and data is made and read beforehand, which is reported, too. The ratios are taken in this one
-process, one after the other: merging with the full matrix of literal efforts against bands, which must merge
-the same pairs in the same order; and pairs evaluated in full, by NumPy, by the literal equation and by the
-field, among people who have 250 samples each, 25 more or fewer. With --output also writes glove.json and
-glove.html, a plot.
+Prints seconds by the clock, CPU seconds of all threads, and the peak memory of the process so far. Makes and
+reads the data and compiles the kernels first, and reports that too.
+
+The ratios are taken in this one process, one after the other. Merging: the full matrix of literal efforts
+against bands, which must merge the same pairs in the same order. Pairs: evaluated in full by NumPy, by the
+literal equation and by the workspace, among people with 225 to 275 samples each.
+
+With --output it also writes glove.json and a plot, glove.html.
 """
 
 import argparse
@@ -32,7 +34,7 @@ from shoal.kernels.near_pairs import Field, People, choose_columns, field_of, fi
 from shoal.kernels.stretch import Floats, Integers, Scale
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps
-from shoal.methods.assembly import Crowd
+from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import ClosestPairs, Merging, merge_greedily
 from shoal.methods.glove.merging import merge
@@ -78,10 +80,7 @@ def numpy_efforts(original: Trajectories, scale: Scale, pairs: int) -> None:
 
 @compiled
 def every_sum(people: People, order: Integers, room: Field, scale: Scale) -> Any:
-    """Eq. 10 before division of all pairs by the field, none ended early or left out by a bound.
-
-    Returns their total.
-    """
+    """The total of Eq. 10 before division over all pairs, by the workspace; no bound ends or skips any."""
     places, total = people.places, np.int64(0)
     least = np.empty(len(places.costs), dtype=places.costs.dtype)
     nothing = np.zeros(people.hours.n_bins, dtype=places.costs.dtype)
@@ -100,7 +99,7 @@ def every_sum(people: People, order: Integers, room: Field, scale: Scale) -> Any
 
 
 def all_pairs(original: Trajectories) -> Callable[[], object]:
-    """Work that finds every effort by the field."""
+    """Work that finds every effort by the workspace."""
     near = NearPairs(original, Caps(), Run(threads=1))
     order = np.argsort(original.lengths, kind="stable")
     room = near.room(order)
@@ -109,7 +108,7 @@ def all_pairs(original: Trajectories) -> Callable[[], object]:
 
 @contextmanager
 def timed(row: dict[str, Any], name: str) -> Iterator[None]:
-    """Adds seconds by the clock and CPU seconds to a row."""
+    """Add seconds by the clock and CPU seconds to a row."""
     began, spent = time.perf_counter(), time.process_time()
     yield
     row[f"{name}_s"], row[f"{name}_cpu_s"] = time.perf_counter() - began, time.process_time() - spent
@@ -123,7 +122,7 @@ def cpu_s_of(work: Callable[[], object]) -> float:
 
 
 def pairs_a_second(original: Trajectories) -> dict[str, float]:
-    """Pairs a CPU second, evaluated in full."""
+    """Pairs evaluated in full per CPU second."""
     few = original.keep(np.flatnonzero(np.abs(original.lengths - 250) <= 25)[:600])
     n, n_some, scale = few.n_subjects, min(60, few.n_subjects), Caps().scale_on(original.snapped_grid())
     tiny, some, out = few.keep(np.arange(min(12, n))), few.keep(np.arange(n_some)), np.zeros((n_some, n_some))
@@ -144,10 +143,7 @@ def pairs_a_second(original: Trajectories) -> dict[str, float]:
 
 
 def against_matrix(original: Trajectories, k: int) -> dict[str, Any]:
-    """Merging by the full matrix and by bands, on one thread.
-
-    Raises AssertionError unless they merge alike.
-    """
+    """Merging by the full matrix and by bands, on one thread, which must merge alike."""
     caps, row, outcomes = Caps(), {"people": original.n_subjects, "k": k}, []
     makers: dict[str, Callable[[Trajectories], ClosestPairs]] = {
         "matrix": lambda people: EffortMatrix(people, caps),
@@ -163,7 +159,10 @@ def against_matrix(original: Trajectories, k: int) -> dict[str, Any]:
 
 def merging(original: Trajectories, make: Callable[[Trajectories], ClosestPairs], k: int) -> Merging:
     scale = Caps().scale_on(original.snapped_grid())
-    everybody = [Crowd(members=np.array([i]), boxes=Boxes.of_samples(*own)) for i, own in enumerate(original)]
+    everybody = [
+        EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*own))
+        for i, own in enumerate(original)
+    ]
     return merge_greedily(everybody, make(original), k, lambda a, b: merge(a, b, scale), Run(threads=1))
 
 
@@ -273,7 +272,7 @@ def main() -> None:
         for k in asked.k:
             runs[k].append(row := {"people": n})
             with timed(row, "all"):
-                row["crowds"] = len(shoal.Glove(k=k).crowds(original, Run()))
+                row["crowds"] = len(shoal.Glove(k=k).classes(original, Run()))
             row["peak_gib"] = peak_gib()
             made = f"from trajectories to {row['crowds']:,} finished crowds at k = {k}"
             print(f"{made}: {cost(runs[k], 'all')}; peak memory {row['peak_gib']:.2f} GiB", flush=True)

@@ -1,12 +1,12 @@
 """How long kte-hide and its verifier take, what they lose, and how fast k-merge is.
 
-    python bench/bench_kte.py [--subjects 5000] [--days 14] [--layout city] [--k 2] [--tau 30 60] [--input
-    FILE] [--hiding clusters]
+    python bench/bench_kte.py [--subjects 5000] [--days 14] [--layout city] [--k 2] [--tau 30 60]
+        [--input FILE] [--hiding clusters]
 
-tau = epsilon, in minutes; several values of k and tau are combined. Prints seconds by the clock and CPU
-seconds of all threads for each piece of work, peak memory, losses, extents, and the verdict with its notes;
-then the samples that one core merges in a second for k = 2, 5 and 8 trajectories of 250 samples, and for one
-long one beside short ones.
+tau = epsilon, in minutes; every k is combined with every tau. Prints seconds by the clock and CPU seconds of
+all threads for each piece of work, peak memory, losses, extents, and the verdict with its notes. Then it
+prints how many samples one core merges in a second: for k = 2, 5 and 8 trajectories of 250 samples, and for
+one long trajectory beside short ones.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from shoal.utility.accuracy import measure_accuracy
 
 
 def merged_a_second(lengths: list[int], repeats: int) -> float:
-    """Samples a second that k-merge takes in, with these many samples in each trajectory, spread evenly over two weeks."""
+    """Samples per second that k-merge takes in; lengths: samples of each trajectory, over two weeks."""
     draw = np.random.default_rng(1)
     t = np.concatenate([draw.integers(0, 20_160, length) for length in lengths])
     owner = np.repeat(np.arange(len(lengths)), lengths)

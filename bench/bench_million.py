@@ -1,12 +1,10 @@
-"""From nothing to a verified release of very many people.
-
-Each step as the command that a user would run, with its time and memory.
+"""From nothing to a verified release of very many people, each step as the command that a user would run.
 
     python bench/bench_million.py --subjects 1000000 [--blocks 20000] [--engine local] [--folder FOLDER]
 
-A million people over 14 days are 250 million samples: about 30 GB of disk in FOLDER (removed at the end,
-unless it is named), and hours on a slow machine; the default is smaller. Prints a table and, with --output,
-writes million.json.
+A million people over 14 days are 250 million samples. They need about 30 GB of disk in FOLDER, which is
+removed at the end unless you name it, and hours on a slow machine; the default is smaller. Prints a table
+with the time and memory of each step; with --output it also writes million.json.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """How long, and in how much memory, a large Parquet file becomes arrays.
 
-``python bench/bench_read.py [--rows N]``.
+    python bench/bench_read.py [--rows N]
 
-Makes calls of 100 rows a subject over 14 days around one city, in random order, as text ids, epoch seconds
-and degrees; reads them in a fresh process with the default grid, so that the peak is that of reading alone.
+Makes calls around one city over 14 days, 100 rows a subject in random order, with text ids, epoch seconds and
+degrees. Reads them in a fresh process with the default grid, so that the peak is that of reading alone.
 """
 
 import argparse

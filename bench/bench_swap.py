@@ -1,10 +1,10 @@
 """How long the distances of all trajectories, clustering, swapping and trading places take.
 
-    python bench/bench_swap.py --points FILE [--trajectories 4547] [--k 5] [--nodes FILE --edges FILE
-    --reach-points FILE]
+    python bench/bench_swap.py --points FILE [--trajectories 4547] [--k 5]
+        [--nodes FILE --edges FILE --reach-points FILE]
 
-points: taxis as in tables_swap.py, of which the trips with most points are taken, each cut to 93. Prints
-seconds by the clock and CPU seconds of all threads; every kernel is compiled beforehand on a few trips.
+points: taxis as in tables_swap.py; the trips with most points are taken, each cut to 93. Compiles every
+kernel on a few trips first. Prints seconds by the clock and CPU seconds of all threads.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """How fast synthetic people are made and written, and in how much memory.
 
-    python bench/bench_synthesize.py [--subjects 5000 --subjects 82000] [--days 14] [--layout city] [--threads
-    2]
+    python bench/bench_synthesize.py [--subjects 5000 --subjects 82000] [--days 14] [--layout city]
+        [--threads 2]
 
-Each size runs in a process of its own, so that the peak memory is its own.
+Each size runs in its own process, so that the peak memory is its own.
 """
 
 import argparse

@@ -1,12 +1,10 @@
-"""Certify GLOVE's merges at k = 2 where no matrix of efforts fits.
-
-No two people are closer than the closer of their two matches.
+"""Certify GLOVE's merges at k = 2 where no matrix fits: no pair is closer than both people's matches.
 
     python bench/certify_glove.py [--subjects 20000] [--days 14] [--layout nation]
 
-Every pair is looked at, by other means than those that found the merges: no bands, no lists, no blocks, no
-field and no bound in time. A pair is dismissed when its places alone cost more than both people's matches,
-and evaluated sample by sample otherwise.
+Looks at every pair by other means than those that found the merges: no bands, no lists, no blocks, no
+workspace and no bound in time. A pair is dismissed when its places alone cost more than both people's
+matches; any other is evaluated sample by sample.
 """
 
 import argparse
@@ -45,10 +43,7 @@ def count_closer(
     most_places: int,
     scale: Scale,
 ) -> tuple[Any, Any]:
-    """How many pairs are closer than both matches, and how many were evaluated.
-
-    Of every step-th rank and those behind it.
-    """
+    """Pairs closer than both matches, and pairs evaluated, of every step-th rank and those after it."""
     least = np.empty(len(places.costs), dtype=places.costs.dtype)
     room = np.empty(most_places, dtype=np.int64)
     closer = evaluated = 0

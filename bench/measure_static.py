@@ -1,9 +1,7 @@
-"""How many people one grid for all hides.
+"""How many people one grid for all hides: GLOVE's Fig. 4 and Table II of the kte paper, for docs/static.md.
 
-GLOVE's Fig. 4 and Table II of the kte paper, as the tables in docs/static.md.
-
-python bench/measure_static.py [--input FILE | --subjects 5000 --days 14 --layout nation] [--k 2 5 8] [--gap]
-[--seed 0]
+python bench/measure_static.py [--input FILE | --subjects 5000 --days 14 --layout nation] [--k 2 5 8]
+    [--gap] [--seed 0]
 """
 
 import argparse
@@ -37,7 +35,7 @@ def coarsened(original: Trajectories, grid: Grid) -> Trajectories:
 
 
 def tuples_alike(coarse: Trajectories, k: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Of random k-tuples: the share that agree on everything, and the mean share of their coarse samples that all have."""
+    """Of random k-tuples: the share that agree fully, and the mean share of coarse samples that all have."""
     alike, shared = 0, []
     for _ in range(N_TUPLES):
         own = [
@@ -75,7 +73,7 @@ def main() -> None:
         coarse = coarsened(original, Grid(cell_m=cell_m, slot_s=slot_s))
         gaps = k_gaps(coarse, asked.k) if asked.gap else []
         for place, k in enumerate(asked.k):
-            crowds = StaticGeneralization(k=k, grid_m=cell_m, slot_s=slot_s).crowds(original, shoal.Run())
+            crowds = StaticGeneralization(k=k, grid_m=cell_m, slot_s=slot_s).classes(original, shoal.Run())
             hidden = sum(len(crowd.members) for crowd in crowds) / original.n_subjects
             alike, shared = tuples_alike(coarse, k, rng)
             quartiles = (

@@ -1,7 +1,7 @@
 """What the synthetic data look like: the figures of docs/synthetic.md, measured on the rows alone.
 
 python bench/measure_synthetic.py [--subjects 5000] [--days 14] [--seed 1] [--layout city --layout nation]
-[--stations FILE]
+    [--stations FILE]
 """
 
 import argparse
@@ -68,7 +68,7 @@ def places_per_person(person: Numbers, place: Numbers) -> Numbers:
 
 
 def night_share(person: Numbers, place: Numbers, minute: Numbers) -> float:
-    """Share of night rows at each person's most frequent place at night, of people with at least five such rows."""
+    """Share of night rows at a person's most frequent night place, of people with at least five such rows."""
     night = minute % 1440 < 300
     keys, count = np.unique(person[night] * (int(place.max()) + 1) + place[night], return_counts=True)
     who = keys // (int(place.max()) + 1)

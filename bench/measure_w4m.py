@@ -1,15 +1,15 @@
-"""GLOVE against W4M-LC, as Table 2 of the GLOVE paper.
+"""GLOVE against W4M-LC, as Table 2 of the GLOVE paper: samples discarded, created, deleted, and errors.
 
-What is discarded, created and deleted, and how far the rest is off.
+    python bench/measure_w4m.py [--input FILE | --subjects 5000 --days 14 --layout nation] [--k 2 5]
+        [--delta 2000] [--distance lst edr]
 
-python bench/measure_w4m.py [--input FILE | --subjects 5000 --days 14 --layout nation] [--k 2 5] [--delta
-2000] [--distance lst edr]
+W4M with 10 % trash; GLOVE with suppression above 15 km and 6 h.
 
-W4M with 10 % trash; GLOVE with suppression above 15 km and 6 h. Deleted: raw samples of published people that
-are not published. Errors: W4M, how far published samples were moved; GLOVE, how far samples are from the
-middle of their box. Linked: victims whose record is named by somebody who knows four of their samples to
-about 500 m and 15 min; not above 1/k if records were k-anonymous. Nearest: the same for somebody who knows
-four true samples and names the record of W4M that passes nearest to them.
+Deleted: raw samples of published people that are not published. Errors: for W4M, how far published samples
+were moved; for GLOVE, how far samples are from the middle of their box. Linked: victims whose record is named
+by somebody who knows four of their samples to about 500 m and 15 min; at most 1/k if records were
+k-anonymous. Nearest: the same for somebody who knows four true samples and names the record of W4M that
+passes nearest to them.
 """
 
 import argparse
@@ -45,7 +45,10 @@ def moved_by(original: Trajectories, method: W4m) -> tuple[float, float]:
 def off_the_middle(
     original: Trajectories, release: Release, linkage: Linkage
 ) -> tuple[float, float, float, float]:
-    """Mean meters and seconds between covered samples and the middle of their box, and mean extents (dx + dy, duration) of the boxes."""
+    """How far samples are from their boxes, and how large these are.
+
+    Mean meters and seconds from covered samples to the middle of their box; mean dx + dy, mean duration.
+    """
     grid, off = original.snapped_grid(), []
     for subject, record in enumerate(records_of(original, release, linkage).tolist()):
         if record < 0:
@@ -69,7 +72,9 @@ def row(name: str, k: int, snapped: Trajectories, release: Release, linkage: Lin
     losses, n = release.losses, snapped.n_subjects
     published = np.isin(snapped.ids, linkage.uids)
     whole = int(snapped.lengths[~published].sum())
-    played = attack(snapped, boxes, linkage, [KNOWLEDGE], np.random.default_rng(0), tries=1000)
+    played = attack(
+        snapped, boxes, linkage, knowledge=[KNOWLEDGE], rng=shoal.Randomness.for_research(0), tries=1000
+    )
     linked = next(rate for rate in played.rates if rate.target == "release")
     cells = [
         name,
@@ -102,12 +107,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     snapped = given.snapped_to(Grid())
     rng = shoal.Randomness.from_system()
     print(
-        f"{given.n_subjects} people, {given.n_samples} samples as given, {snapped.n_samples} in cells and "
-        "slots\n"
+        f"{given.n_subjects} people, {given.n_samples} samples as given, "
+        f"{snapped.n_samples} in cells and slots\n"
     )
     print(
-        "| method | k | discarded | created | deleted | position error | time error | linked | nearest | "
-        "wall, CPU |"
+        "| method | k | discarded | created | deleted | position error | time error "
+        "| linked | nearest | wall, CPU |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|")
     for k in asked.k:
@@ -128,7 +133,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 f"{seconds / 60:,.0f} min",
             )
             (nearest,) = attack(
-                given, points, who, ["nearest:4"], np.random.default_rng(0), targets=["release"]
+                given,
+                points,
+                who,
+                knowledge=["nearest:4"],
+                rng=shoal.Randomness.for_research(0),
+                targets=["release"],
             ).rates
             print(f"{line} {100 * nearest.rate:.1f} % | {took} |", flush=True)
         glove = shoal.Glove(k=k, suppress_space_m=15_000, suppress_time_s=6 * 3600)

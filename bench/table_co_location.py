@@ -1,15 +1,14 @@
-"""Table 1 of the SwapLocations paper.
+"""Table 1 of the SwapLocations paper: total space distortion of NWA, beside the paper's numbers.
 
-Total space distortion of (k, delta)-anonymity by NWA, beside the paper's numbers.
+    python bench/table_co_location.py FILE [--pi 3] [--least-class 5]
 
-python bench/table_co_location.py FILE [--pi 3] [--least-class 5]
+FILE: the network data of Sec. 7.1 (user_id, t = steps of 1 s, x, y in map units).
 
-FILE: the network data of Sec. 7.1 (user_id, t = steps of 1 s, x, y in map units). Distortion: the distances
-between what was published and the raw locations of the same person and time, removed locations counting 0
-(Omega = 0). A class is left out below the larger of k and --least-class, as the paper left out those of at
-most 4. Delta is the diameter of the cylinder; the second column is with twice that, as if delta were its
-radius. Linked: who knows four true points of a person and names the record that passes nearest to them; 1/k
-is what k-anonymity would leave.
+The release is (k, delta)-anonymous. Distortion: the distances between what was published and the raw
+locations of the same person and time; removed locations count 0 (Omega = 0). Classes smaller than k and than
+--least-class are left out, as the paper left out those of at most 4. Delta is the diameter of the cylinder;
+the second column doubles it, as if delta were the radius. Linked: somebody who knows four true points of a
+person names the record that passes nearest to them; k-anonymity would leave 1/k.
 """
 
 import argparse
@@ -65,8 +64,8 @@ def in_classes(original: Trajectories, method: Nwa, least: int) -> Trajectories:
         end="",
     )
     print(
-        f"of {min(sizes)} or more, {np.mean(sizes):.0f} on average (paper: 773 in 32 of 15 or more, 24 on "
-        "average)\n"
+        f"of {min(sizes)} or more, {np.mean(sizes):.0f} on average "
+        "(paper: 773 in 32 of 15 or more, 24 on average)\n"
     )
     return original.keep(kept)
 
@@ -92,7 +91,12 @@ def main() -> None:
             release, linkage = method.anonymize(original, shoal.Randomness.from_system())
             assert shoal.verify(original, release, linkage).holds
             (linked,) = attack(
-                original, release, linkage, ["nearest:4"], np.random.default_rng(0), targets=["release"]
+                original,
+                release,
+                linkage,
+                knowledge=["nearest:4"],
+                rng=shoal.Randomness.for_research(0),
+                targets=["release"],
             ).rates
             total = total_distortion(original, method) / 1e6
             wider = total_distortion(original, replace(method, delta_m=2 * delta)) / 1e6

@@ -1,13 +1,11 @@
-"""Table II of kte-anonymity.txt on synthetic data.
-
-Merging random people by k-merge, by GLOVE, and by one coarse grid for all.
+"""Table II of kte-anonymity.txt on synthetic data: random people merged by three methods.
 
     python bench/table_two.py [--subjects 3000] [--days 14] [--layout city] [--tuples 100] [--k 2 5 8]
-    [--input FILE]
+        [--input FILE]
 
-For k-merge and GLOVE the median and the mean duration and dx + dy of the published boxes of all tuples. For
-static generalization two shares: tuples whose members become identical, and samples whose coarse cell and
-slot all members visit.
+The methods are k-merge, GLOVE and one coarse grid for all. For k-merge and GLOVE: median and mean duration
+and dx + dy of the published boxes of all tuples. For static generalization: the share of tuples whose members
+become identical, and the share of samples whose coarse cell and slot all members visit.
 """
 
 import argparse
@@ -40,14 +38,14 @@ def by_k_merge(own: Trajectories) -> Boxes:
 
 def by_glove(reading: Generalize) -> Callable[[Trajectories], Boxes]:
     def merge(own: Trajectories) -> Boxes:
-        (crowd,) = shoal.Glove(k=own.n_subjects, generalize=reading).crowds(own, Run(threads=1))
+        (crowd,) = shoal.Glove(k=own.n_subjects, generalize=reading).classes(own, Run(threads=1))
         return crowd.boxes
 
     return merge
 
 
 def alike(own: Trajectories, slot_s: float, cell_m: float) -> tuple[bool, int]:
-    """Whether all members are the same on the coarse grid, and how many samples lie where all members have been."""
+    """Whether all members agree on the coarse grid, and how many samples lie where all members have been."""
     grid = own.snapped_grid()
     steps = np.array([slot_s / grid.slot_s, cell_m / grid.cell_m, cell_m / grid.cell_m])
     coarse = [

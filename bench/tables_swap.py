@@ -1,18 +1,22 @@
 """Tables 4 to 9 of the SwapLocations paper on data of your own, beside the paper's numbers.
 
-    python bench/tables_swap.py oldenburg --points FILE --nodes FILE --edges FILE [--thresholds 57 749 4780
-    ...] [--clustering greedy] python bench/tables_swap.py taxis --points FILE [--time-threshold 86400]
-    [--thresholds 1 2 4 8 16 32 64 128] python bench/tables_swap.py cause --points FILE python
-    bench/tables_swap.py calibrated --points FILE [--k 2 4 6] [--deltas 0 1000 2000] python
-    bench/tables_swap.py attacks --points FILE --nodes FILE --edges FILE [--k 4]
+    python bench/tables_swap.py oldenburg --points FILE --nodes FILE --edges FILE
+        [--thresholds 57 749 4780 ...] [--clustering greedy]
+    python bench/tables_swap.py taxis --points FILE [--time-threshold 86400]
+        [--thresholds 1 2 4 8 16 32 64 128]
+    python bench/tables_swap.py cause --points FILE
+    python bench/tables_swap.py calibrated --points FILE [--k 2 4 6] [--deltas 0 1000 2000]
+    python bench/tables_swap.py attacks --points FILE --nodes FILE --edges FILE [--k 4]
 
 oldenburg: both methods at R^t = 100 with the settings of Sec. 7.1, for R^s = 10^6 and the thresholds given,
-in map units: removed trajectories and locations (tables 4, 5), TotalSD, SID and AID (tables 6, 7). taxis: one
-day, split at gaps over 3 minutes, trips with a speed over 240 km/h left out: tables 8 and 9, R^s in km.
-cause: which clusterings remove how much, against the paper's 34 to 84 %. calibrated: SwapLocations with the
-R^s whose TotalSD comes nearest to that of NWA's (k, delta)-co-location on the same data (Sec. 7.1.3), side by
-side. attacks: how often exact triples and exact times find the record, and what they disclose, in both
-methods. Every release is verified. Research seeds: nothing here is for publication.
+in map units: removed trajectories and locations (tables 4, 5), TotalSD, SID and AID (tables 6, 7). taxis:
+tables 8 and 9, R^s in km, for one day; trips are split at gaps over 3 minutes, and those with a speed over
+240 km/h are left out. cause: which clusterings remove how much, against the paper's 34 to 84 %. calibrated:
+SwapLocations with the R^s whose TotalSD comes nearest to that of NWA's (k, delta)-co-location on the same
+data (Sec. 7.1.3), side by side. attacks: how often exact triples and exact times find the record, and what
+they disclose, in both methods.
+
+Every release is verified. Research seeds: nothing here is for publication.
 """
 
 import argparse
@@ -66,10 +70,7 @@ PAPER_TAXIS_QUERIES = {  # Table 9, SID and AID
 
 
 def read_taxis(file: str) -> Trajectories:
-    """Trips: cut where two fixes of a cab are more than 3 minutes apart.
-
-    Those with a step faster than 240 km/h are left out.
-    """
+    """Trips, cut where two fixes of a cab are over 3 minutes apart, without those faster than 240 km/h."""
     table = pq.read_table(file, columns=["user_id", "t", "lat", "lon"])
     whole = shoal.read(table, snap=False)
     assert whole.lat is not None
@@ -275,10 +276,7 @@ def taxis(asked: argparse.Namespace) -> None:
 
 
 def cause(asked: argparse.Namespace) -> None:
-    """Locations removed at R^s = 10^6, R^t = 100, by what the clustering looks at.
-
-    Only lengths of trajectories decide how many.
-    """
+    """Locations removed at R^s = 10^6, R^t = 100; lengths of trajectories alone decide how many."""
     original = shoal.read(
         pq.read_table(asked.points, columns=["user_id", "t", "x", "y"]),
         snap=False,
@@ -355,7 +353,9 @@ def attacks(asked: argparse.Namespace) -> None:
             release, linkage = method.anonymize(original, Randomness.for_research(asked.seed))
             print(release)
             known = [f"{kind}:{p}" for kind in ("triples", "times") for p in (1, 2, 4)]
-            for rate in attack(original, release, linkage, known, np.random.default_rng(1)).rates:
+            for rate in attack(
+                original, release, linkage, knowledge=known, rng=Randomness.for_research(1)
+            ).rates:
                 shown = f"{rate.rate:6.1%} ({rate.low:.1%} to {rate.high:.1%}), guessing {rate.baseline:.1%}"
                 print(f"  {rate.name:20} {rate.knowledge:16} {rate.target:8} {shown}", flush=True)
 

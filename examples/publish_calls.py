@@ -1,6 +1,4 @@
-"""The whole job from Python, on people who do not exist.
-
-Assess, anonymize, verify, and see what a damaged release gives.
+"""The whole job from Python, on people who do not exist: assess, anonymize, verify, and damage a release.
 
 python examples/publish_calls.py [FOLDER]
 """
@@ -19,8 +17,8 @@ def main(folder: Path) -> None:
     calls = shoal.read(shoal.synthesize(n_subjects=200, days=3, seed=7))
     gaps = shoal.k_gap(calls, 2)
     print(
-        f"{calls.n_subjects} people; median 2-gap {np.median(gaps.gap):.3f}, {np.mean(gaps.gap == 0):.0%} "
-        "already hidden"
+        f"{calls.n_subjects} people; median 2-gap {np.median(gaps.gap):.3f}, "
+        f"{np.mean(gaps.gap == 0):.0%} already hidden"
     )
 
     published = shoal.publish(
@@ -32,8 +30,8 @@ def main(folder: Path) -> None:
     )
     losses = published.release.losses
     print(
-        f"{published.release.n_records} records written; {losses.samples_suppressed} of {calls.n_samples} "
-        "samples suppressed"
+        f"{published.release.n_records} records written; "
+        f"{losses.samples_suppressed} of {calls.n_samples} samples suppressed"
     )
 
     release = shoal.read_release(folder / "release")

@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 
 import shoal
 from command_line import Shoal
-from damages import rows_of, subject_positions
+from damages import rows_of
 from kte_oracle import covers, is_candidate
 from naive_release import naive_release, samples_of
 from shoal.attacks import Rate, attack
-from shoal.attacks.tau_knowledge import follow
+from shoal.attacks.target import BoxTarget
+from shoal.attacks.tau_knowledge import records_of
 from shoal.errors import MisuseError
+from shoal.kernels.tau_candidates import holding, tau_candidates
 from shoal.runtime.randomness import Randomness
-from shoal.verification.boxes.classes import records_of
-from shoal.verification.boxes.kte import published_of
-from shoal.verification.boxes.kte_loops import Raw
 from small_data import populations
 from test_kte_hide import bursts, hidden
 
@@ -28,35 +27,32 @@ pytestmark = pytest.mark.kernels
 
 @given(original=populations(least=3, longest=5), tau=st.integers(1, 60), seed=st.integers(0, 99))
 def test_records_that_fit_are_those_of_brute_force(original: shoal.Trajectories, tau: int, seed: int) -> None:
-    release, linkage = naive_release(original, rng=Randomness.for_research(seed))
-    records = records_of(release)
-    known = np.arange(original.n_samples)
-    asked = np.random.default_rng(seed).integers(0, original.n_samples, original.n_samples)
-    subject_of = np.repeat(np.arange(original.n_subjects), original.lengths)
-    own = np.empty(original.n_subjects, dtype=np.int64)
-    own[subject_positions(original, release, linkage)] = np.arange(release.n_records)
-    raw = Raw(
-        original.t, original.x, original.y, original.offsets, np.ones(original.n_samples, dtype=np.bool_)
-    )
-    fits = np.zeros((len(known), 3), dtype=np.int64)
-    follow(raw, published_of(records.boxes, records.offsets), subject_of, own, known, asked, tau, fits)
+    release, _ = naive_release(original, rng=Randomness.for_research(seed))
+    target = BoxTarget.of_release(release)
+    records, rows = records_of(target), rows_of(release)
+    assert len(rows) == target.n_records
+    asked = np.random.default_rng(seed)
+    found = np.empty(target.n_records, dtype=np.int64)
     everything = [
         sample for subject in range(original.n_subjects) for sample in samples_of(original, subject)
     ]
-    rows = rows_of(release)
-    for i, (count, mine, told) in enumerate(fits.tolist()):
-        start = everything[i][0]
-        seen = [s for s in samples_of(original, int(subject_of[i])) if start <= s[0] < start + tau]
-        crowd = [place for place, row in enumerate(rows) if is_candidate(row, seen, start, tau)]
-        assert count == len(crowd)
-        assert mine == (int(own[subject_of[i]]) in crowd)
-        assert told == (bool(crowd) and all(covers(rows[place], everything[asked[i]]) for place in crowd))
+    subject_of = np.repeat(np.arange(original.n_subjects), original.lengths)
+    assert len(everything) == len(subject_of) > 0
+    for (start, _, _), subject in zip(everything, subject_of.tolist(), strict=True):
+        seen = [s for s in samples_of(original, subject) if start <= s[0] < start + tau]
+        count = tau_candidates(records, np.array(seen), start, start + tau, found)
+        fitting = [place for place, row in enumerate(rows) if is_candidate(row, seen, start, tau)]
+        assert sorted(found[:count].tolist()) == fitting
+        other = everything[asked.integers(len(everything))]
+        assert holding(records, found[:count], *other) == sum(covers(rows[place], other) for place in fitting)
 
 
 def rates(
     original: shoal.Trajectories, release: shoal.Release, linkage: shoal.Linkage, knowledge: str
 ) -> dict[tuple[str, str], Rate]:
-    found = attack(original, release, linkage, [knowledge], np.random.default_rng(1), tries=300)
+    found = attack(
+        original, release, linkage, knowledge=[knowledge], rng=Randomness.for_research(1), tries=300
+    )
     return {(rate.target, rate.name): rate for rate in found.rates}
 
 

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from attack_cases import evaluation_of
 from naive_release import small_city
 from shoal.attacks import ATTACKS, Rate, attack, wilson
 from shoal.attacks.points import follow
 from shoal.attacks.questions import QUESTIONS
-from shoal.attacks.target import Scene, Target
+from shoal.attacks.target import BoxTarget
 from shoal.errors import InputError, MisuseError
 from shoal.kernels.cover_index import noisy_scores
 from shoal.methods import METHODS, Method
@@ -48,11 +49,12 @@ def rates_of(
     tries: int = 1000,
     seed: int = 0,
 ) -> dict[tuple[str, str], Rate]:
-    found = attack(original, release, linkage, knowledge, np.random.default_rng(seed), tries=tries)
+    rng = Randomness.for_research(seed)
+    found = attack(original, release, linkage, knowledge=knowledge, rng=rng, tries=tries)
     return {(rate.name, rate.target): rate for rate in found.rates}
 
 
-def covering(target: Target, known: Integers) -> set[int]:
+def covering(target: BoxTarget, known: Integers) -> set[int]:
     """Every record looked at, every box of it."""
     return {
         r
@@ -68,9 +70,9 @@ def covering(target: Target, known: Integers) -> set[int]:
 def test_candidates_are_those_of_brute_force(people: Trajectories, seed: int, generalized: bool) -> None:
     rng = np.random.default_rng(seed)
     target = (
-        Target.of_release(naive_release(people, boxes_per_record=2)[0])
+        BoxTarget.of_release(naive_release(people, boxes_per_record=2)[0])
         if generalized
-        else Target.of_trajectories(people)
+        else BoxTarget.of_trajectories(people)
     )
     victims = np.arange(people.n_subjects)
     own = rng.integers(0, target.n_records, len(victims))
@@ -79,9 +81,10 @@ def test_candidates_are_those_of_brute_force(people: Trajectories, seed: int, ge
         for v in victims.tolist()
     ]
     offsets = np.cumsum([0, *(len(r) for r in rows)])
-    scene = Scene(known=people, target=target, victims=victims, own=own, label="raw")
+    evaluation = evaluation_of(people, target, own)
     picks = rng.random(len(victims))
-    found = follow(scene, offsets, np.concatenate(rows), 3, picks)
+    found = follow(evaluation, offsets, np.concatenate(rows), 3, picks)
+    assert len(rows) == people.n_subjects > 0
     for v, known in enumerate(rows):
         for p in range(1, 4):
             expected = covering(target, known[:p])
@@ -94,7 +97,7 @@ def test_candidates_are_those_of_brute_force(people: Trajectories, seed: int, ge
 def test_noisy_scores_are_those_of_the_formula(people: Trajectories, seed: int) -> None:
     from math import erf, log, sqrt
 
-    target = Target.of_release(naive_release(people, boxes_per_record=2)[0])
+    target = BoxTarget.of_release(naive_release(people, boxes_per_record=2)[0])
     seen = np.random.default_rng(seed).normal(0, 50, (2, 3))
     scores = np.zeros(target.n_records)
     index = target.by_time
@@ -103,6 +106,7 @@ def test_noisy_scores_are_those_of_the_formula(people: Trajectories, seed: int) 
     def density(low: float, high: float, at: float, noise: float) -> float:
         return (erf((high - at) / noise / sqrt(2)) - erf((low - at) / noise / sqrt(2))) / 2 / (high - low)
 
+    assert target.n_records > 0
     for r in range(target.n_records):
         expected = sum(
             log(
@@ -168,23 +172,15 @@ def test_a_k_anonymous_release_keeps_every_linkage_at_one_in_k(k: int) -> None:
     people = random_people(60, 15, seed=k)
     release, linkage = naive_release(people, k=k)
     rates = rates_of(people, release, linkage, EVERY_KNOWLEDGE)
-    for (name, target), rate in rates.items():
-        if target == "release" and name in {
-            "linkage",
-            "noisy-linkage",
-            "top-locations",
-            "top-anonymity-set",
-            "period-linkage",
-        }:
-            assert rate.rate <= 1 / k + 1e-12
-            assert rate.low <= 1 / k
-        if (name, target) == ("unicity", "release"):
-            assert rate.successes == 0
+    assert rates["unicity", "release"].successes == 0
+    for name in ("linkage", "noisy-linkage", "top-locations", "top-anonymity-set", "period-linkage"):
+        assert rates[name, "release"].rate <= 1 / k + 1e-12
+        assert rates[name, "release"].low <= 1 / k
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_keeps_the_linkage_that_its_claim_speaks_of_at_one_in_k(name: str) -> None:
-    """Not within an interval: at most, for every single person, whatever is known (k-anonymity) or seen in one interval of tau."""
+    """At most 1 in k for each person, whatever is known (k-anonymity) or seen in an interval (kte)."""
     people = small_city()
     coarse: dict[str, Method] = {  # the small city is too sparse for their defaults
         "kte-hide": KteHide(tau_s=4 * 3600, epsilon_s=4 * 3600),
@@ -198,14 +194,18 @@ def test_every_method_keeps_the_linkage_that_its_claim_speaks_of_at_one_in_k(nam
     assert isinstance(release, shoal.Release)
     everything = [*EVERY_KNOWLEDGE, "points:10"]
     knowledge = [f"tau:{claim.tau_s:.0f}s"] if isinstance(claim, KteAnonymity) else everything
-    for (attacked, target), rate in rates_of(people, release, linkage, knowledge).items():
-        if target == "release" and attacked in {*QUESTIONS[0].attacks, *QUESTIONS[1].attacks}:
-            assert rate.worst is not None
-            if attacked == "unicity":
-                assert rate.worst == 0
-            elif isinstance(claim, KAnonymity) or not release.losses.samples_suppressed:
-                assert rate.worst <= 1 / claim.k + 1e-12, attacked
-            assert rate.low <= 1 / claim.k, attacked
+    about = {*QUESTIONS[0].attacks, *QUESTIONS[1].attacks}
+    rates = rates_of(people, release, linkage, knowledge)
+    linking = {attacked: rate for (attacked, target), rate in rates.items() if target == "release"}
+    linking = {attacked: rate for attacked, rate in linking.items() if attacked in about}
+    assert {"unicity", "linkage"} <= set(linking)
+    for attacked, rate in linking.items():
+        assert rate.worst is not None
+        if attacked == "unicity":
+            assert rate.worst == 0
+        elif isinstance(claim, KAnonymity) or not release.losses.samples_suppressed:
+            assert rate.worst <= 1 / claim.k + 1e-12, attacked
+        assert rate.low <= 1 / claim.k, attacked
 
 
 @given(populations(most=8), st.integers(1, 4))
@@ -294,11 +294,11 @@ def test_a_default_attack_that_the_data_does_not_allow_is_noted() -> None:
     at_once = Trajectories.from_rows(
         [f"{i}" for i in range(6)], np.zeros(6), np.arange(6), np.zeros(6), grid=Grid()
     )
-    found = attack(at_once, None, None, None, np.random.default_rng(0))
+    found = attack(at_once, None, None, knowledge=None, rng=Randomness.for_research(0))
     assert "4 exact points" in {rate.knowledge for rate in found.rates}
     assert [note for note in found.notes if note.startswith("period was not played against raw")]
     with pytest.raises(MisuseError, match="before and after"):
-        attack(at_once, None, None, ["period"], np.random.default_rng(0))
+        attack(at_once, None, None, knowledge=["period"], rng=Randomness.for_research(0))
 
 
 def test_attribution_is_certain_on_raw_data_that_is_unique_and_is_left_open_by_crowds() -> None:
@@ -359,7 +359,7 @@ def test_json_has_the_pinned_names() -> None:
 )
 def test_unknown_knowledge_is_said(text: str) -> None:
     with pytest.raises(MisuseError, match=r"write|choose"):
-        attack(population([3, 3], 1), None, None, [text], np.random.default_rng(0))
+        attack(population([3, 3], 1), None, None, knowledge=[text], rng=Randomness.for_research(0))
 
 
 def test_parts_that_do_not_belong_together_are_refused() -> None:
@@ -373,18 +373,32 @@ def test_parts_that_do_not_belong_together_are_refused() -> None:
     ]
     for raw, links, message in cases:
         with pytest.raises(InputError, match=message):
-            attack(raw, release, links, ["points:1"], np.random.default_rng(0))
+            attack(raw, release, links, knowledge=["points:1"], rng=Randomness.for_research(0))
     with pytest.raises(MisuseError, match="linkage"):
-        attack(people, release, None, ["points:1"], np.random.default_rng(0))
+        attack(people, release, None, knowledge=["points:1"], rng=Randomness.for_research(0))
     with pytest.raises(InputError, match="control"):
-        attack(people, release, linkage, ["points:1"], np.random.default_rng(0), control=people)
+        attack(
+            people, release, linkage, knowledge=["points:1"], rng=Randomness.for_research(0), control=people
+        )
 
 
 def test_every_adversary_states_itself() -> None:
     people = random_people(20, 8, seed=1)
     names = {text.split(":")[0] for text in EVERY_KNOWLEDGE}
-    assert names == set(ATTACKS)
-    for rate in attack(people, None, None, EVERY_KNOWLEDGE, np.random.default_rng(0)).rates:
+    assert names == {name for name, row in ATTACKS.items() if row.takes_boxes}
+    rates = attack(people, None, None, knowledge=EVERY_KNOWLEDGE, rng=Randomness.for_research(0)).rates
+    assert len(rates) > len(names)
+    for rate in rates:
         assert rate.attacker.startswith("Someone who ")
-        assert rate.attacker.endswith(".") or rate.attacker.endswith(").")
+        assert rate.attacker.endswith(".")
         assert 0 <= rate.low <= rate.rate <= rate.high <= 1
+
+
+def test_rates_show_themselves_in_a_line_each() -> None:
+    people = random_people(20, 8, seed=1)
+    found = attack(people, None, None, knowledge=["points:2"], rng=Randomness.for_research(0))
+    lines = repr(found).splitlines()
+    assert lines[0] == "Attacked(2 rates)"
+    assert lines[1].startswith("  Rate(unicity on raw with 2 exact points: ")
+    assert lines[1].endswith("guessing 5.00%, 20 tries)")
+    assert found.to_json() == {"attacks": [rate.to_json() for rate in found.rates], "notes": []}

@@ -129,14 +129,22 @@ def test_reach_locations_with_its_streets(shoal: Shoal, tmp_path: Path, streets:
     assert not (tmp_path / "r2").exists()
 
 
-def test_usage_that_cannot_be_meant(shoal: Shoal, tmp_path: Path, streets: tuple[str, ...]) -> None:
-    raw = written(crowd(4), tmp_path / "raw.parquet")
-    for words, message in (
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
         (("--method", "swap-locations", "--cell", "50m"), "leave out --cell"),
-        (("--method", "swap-locations", *streets), "swap-locations knows no --streets-nodes"),
-        (("--method", "swap-locations", "--k", 9), "largest group here has 4 of 4"),
+        (("--method", "swap-locations", "--reading-slot", "1h"), "leave out --cell and --slot"),
+        (("--method", "swap-locations", "--streets-nodes", "n"), "swap-locations knows no --streets-nodes"),
+        (("--method", "swap-locations", "--k", "9"), "largest group here has 4 of 4"),
         (("--method", "swap-locations", "--space-threshold", "0m"), "must be finite and greater than 0"),
         (("--method", "glove", "--clustering", "mdav"), "glove knows no --clustering"),
-    ):
-        outcome = shoal("anonymize", raw, "--crs", "local", *words, "--output", tmp_path / "r")
-        assert (outcome.code, message in outcome.err) == (2, True), outcome.err
+        (("--method", "glove", "--reach", "both"), "glove knows no --reach; leave it out"),
+        (("--method", "w4m", "--distance-paths", "all"), "w4m knows no --distance-paths; leave it out"),
+    ],
+)
+def test_usage_that_cannot_be_meant(
+    words: tuple[str, ...], message: str, shoal: Shoal, tmp_path: Path
+) -> None:
+    raw = written(crowd(4), tmp_path / "raw.parquet")
+    outcome = shoal("anonymize", raw, "--crs", "local", *words, "--output", tmp_path / "r")
+    assert (outcome.code, message in outcome.err) == (2, True), outcome.err

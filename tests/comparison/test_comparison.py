@@ -17,6 +17,7 @@ from shoal.errors import InputError, MisuseError, OutputError
 from shoal.io import read
 from shoal.methods.glove.glove import Glove
 from shoal.model.release import Linkage, Release
+from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
 from shoal.utility import measure
@@ -111,8 +112,6 @@ def finished(city: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_figure_is_that_of_the_public_functions(city: Path, finished: Path) -> None:
-    import numpy as np
-
     from shoal.release_folder.folder import read_linkage, read_release
 
     shown = json.loads((finished / "out/comparison.json").read_text())
@@ -127,7 +126,13 @@ def test_every_figure_is_that_of_the_public_functions(city: Path, finished: Path
         assert set(linkage.uids) <= set(published.ids)
         for text, entries in result["attacks"].items():
             again = attack(
-                published, release, linkage, [text], np.random.default_rng(3), tries=200, control=control
+                published,
+                release,
+                linkage,
+                knowledge=[text],
+                rng=Randomness.for_research(3),
+                tries=200,
+                control=control,
             )
             assert [rate.to_json() for rate in again.rates] == entries
         assert [one.to_json() for one in measure(published, release, linkage)] == result["measurements"]

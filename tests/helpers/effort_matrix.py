@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from shoal.kernels.stretch import box_effort
 from shoal.measures.stretch import Caps, samples_of_boxes
-from shoal.methods.assembly import Crowd
+from shoal.methods.assembly import EquivalenceClass
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 
@@ -34,7 +34,8 @@ class EffortMatrix:
         self._scale = caps.scale_on(original.snapped_grid())
         self._efforts = all_efforts(original, caps)
         self._crowds = {
-            i: Crowd(members=np.array([i]), boxes=Boxes.of_samples(*own)) for i, own in enumerate(original)
+            i: EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*own))
+            for i, own in enumerate(original)
         }
 
     def closest(self) -> tuple[int, int] | None:
@@ -48,7 +49,7 @@ class EffortMatrix:
             del self._crowds[slot]
             self._efforts[slot] = self._efforts[:, slot] = np.inf
 
-    def enter(self, slot: int, crowd: Crowd) -> None:
+    def enter(self, slot: int, crowd: EquivalenceClass) -> None:
         own = samples_of_boxes(crowd.boxes)
         for other, known in self._crowds.items():
             boxes = samples_of_boxes(known.boxes)

@@ -66,7 +66,10 @@ def shortfalls(original: Trajectories, release: Release, linkage: Linkage, tau: 
 
 
 def leaked(original: Trajectories, release: Release, linkage: Linkage, tau: int) -> list[int]:
-    """How far the whole candidate set goes on, from every interval that begins and that ends with a sample, without suppressed ones."""
+    """How far all candidates go on together, from every interval that begins and ends with a sample.
+
+    Intervals with suppressed samples do not count.
+    """
     records, far = rows_of(release), []
     for own, subject in zip(records, subject_positions(original, release, linkage), strict=True):
         samples = samples_of(original, subject)
@@ -93,7 +96,7 @@ def leaked(original: Trajectories, release: Release, linkage: Linkage, tau: int)
 def chances(
     original: Trajectories, release: Release, linkage: Linkage, tau: int, epsilon: int
 ) -> list[float]:
-    """For the same intervals: how probably records near by that are no candidates would hold the first sample beyond epsilon."""
+    """For the same intervals: how probably other records nearby hold the first sample past epsilon."""
     records, found = rows_of(release), []
     for own, subject in zip(records, subject_positions(original, release, linkage), strict=True):
         samples = samples_of(original, subject)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.methods.assembly import Crowd, assemble
+from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.model.claims import KAnonymity
 from shoal.model.intake import Intake
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
@@ -62,7 +62,8 @@ def naive_release(
     starts = list(range(0, max(len(kept) - k + 1, 1), k))
     groups = [kept[start:end] for start, end in zip(starts, [*starts[1:], len(kept)], strict=True)]
     crowds = [
-        Crowd(members=np.array(group), boxes=disjoint_hulls(original, group, n_boxes)) for group in groups
+        EquivalenceClass(members=np.array(group), boxes=disjoint_hulls(original, group, n_boxes))
+        for group in groups
     ]
     return assemble(
         original,

@@ -12,7 +12,10 @@ SIDE, BLOCK_M = 6, 100.0
 def crowd(
     n: int = 24, samples: int = 30, *, seed: int = 0, spread_s: float = 200.0, step_s: float = 10.0
 ) -> Trajectories:
-    """``n`` walkers of about ``samples`` fixes each at a step of ``step_s``, on whole meters and seconds, beginning within ``spread_s``."""
+    """``n`` walkers of about ``samples`` fixes at a step of ``step_s``, on whole meters and seconds.
+
+    They begin within ``spread_s``.
+    """
     draw = np.random.default_rng(seed)
     rows = []
     for i in range(n):
@@ -66,7 +69,7 @@ def drivers(streets: StreetGraph, n: int = 20, samples: int = 20, *, seed: int =
 
 @st.composite
 def small_crowds(draw: st.DrawFn, least: int = 2, most: int = 6) -> Trajectories:
-    """A few trajectories with few whole coordinates, so that ties, equal times and lone samples are common."""
+    """A few trajectories with few whole coordinates: ties, equal times and lone samples are common."""
     rows = []
     for i in range(draw(st.integers(least, most))):
         times = draw(st.lists(st.integers(0, 30), min_size=1, max_size=8, unique=True))

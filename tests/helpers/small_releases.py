@@ -1,17 +1,23 @@
-"""Random people and a naive release of them, for tests that need one but no method.
+"""Random people and a naive release of them, for tests that need one but no method, and its record.
 
 Crowds of neighbors, a few hull boxes each.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from shoal.measures.k_gap import KGap
-from shoal.methods.assembly import Crowd, assemble
+from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.model.claims import KAnonymity
 from shoal.model.intake import Intake
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.verdicts import Verdict
+from shoal.release_folder.statement import NOTHING_STATED, Statement
+from shoal.report import Evidence, record_page
 from shoal.runtime.randomness import Randomness
+from shoal.utility import Facts
 
 
 def random_people(
@@ -68,7 +74,7 @@ def naive_release(
     for position, start in enumerate(bounds):
         end = original.n_subjects if position == len(bounds) - 1 else start + k
         members = np.arange(start, end)
-        crowds.append(Crowd(members=members, boxes=_hulls(original, members, boxes_per_record)))
+        crowds.append(EquivalenceClass(members=members, boxes=_hulls(original, members, boxes_per_record)))
     return assemble(
         original,
         crowds[: len(crowds) - suppress],
@@ -83,6 +89,22 @@ def naive_release(
         },
         rng=Randomness.from_system() if publishable else Randomness.for_research(7),
     )
+
+
+def record_of(
+    original: Trajectories,
+    release: Release,
+    linkage: Linkage,
+    verdict: Verdict,
+    gaps: Sequence[KGap],
+    *,
+    tries: int = 0,
+    statement: Statement = NOTHING_STATED,
+    private: bool = False,
+) -> str:
+    """The record of a release with these k-gaps, for which no attack is played unless asked."""
+    evidence = Evidence(Facts(original, release, linkage, gaps=gaps), tries=tries)
+    return record_page(evidence, verdict, statement=statement, private=private)
 
 
 def plausible_gap(n: int, k: int = 2, *, seed: int = 0) -> KGap:

@@ -1,4 +1,7 @@
-"""Slow and obvious: the paper's distance by synchronizing everything, a swap set by trying everything, paths by relaxing every edge."""
+"""Slow and obvious oracles of swapping.
+
+The paper's distance by synchronizing everything, swap sets by trying everything, paths by relaxing edges.
+"""
 
 from itertools import pairwise
 

@@ -16,7 +16,7 @@ from effort_matrix import EffortMatrix, all_efforts
 from shoal.kernels.stretch import box_effort
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, samples_of_boxes
-from shoal.methods.assembly import Crowd
+from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove import closest_pairs as banded_pairs
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import ClosestPairs, Merging, merge_greedily
@@ -31,7 +31,10 @@ EVERYTHING = 1e12
 
 def merging(original: Trajectories, pairs: ClosestPairs, k: int, caps: Caps | None = None) -> Merging:
     scale = (caps or Caps()).scale_on(original.snapped_grid())
-    every = [Crowd(members=np.array([i]), boxes=Boxes.of_samples(*own)) for i, own in enumerate(original)]
+    every = [
+        EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*own))
+        for i, own in enumerate(original)
+    ]
     return merge_greedily(every, pairs, k, lambda a, b: merge(a, b, scale), Run())
 
 
@@ -181,6 +184,7 @@ def test_efforts_found_are_exact(original: Trajectories) -> None:
     found = NearPairs(original, Caps(), Run(threads=1)).nearest(
         np.arange(len(groups)), len(groups), EVERYTHING
     )
+    assert found.known.tolist() == [len(groups) - 1] * len(groups)
     for i, group in enumerate(groups):
         for j, effort in zip(found.partner[i, : len(groups) - 1], found.effort[i], strict=False):
             assert effort == float(oracles.effort(group, groups[j]) * 4800)

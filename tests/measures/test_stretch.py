@@ -73,6 +73,7 @@ def test_fingerprint_stretch_of_boxes_is_the_papers(
 def test_efforts_of_all_pairs_are_exact(original: Trajectories) -> None:
     efforts = all_efforts(original)
     groups = oracles.singles(original)
+    assert len(groups) >= 2
     for i in range(len(groups)):
         for j in range(i + 1, len(groups)):
             exact = oracles.effort(groups[i], groups[j])
@@ -91,6 +92,7 @@ def test_efforts_of_long_fingerprints_are_exact() -> None:
     found = NearPairs(original, Caps(), Run()).nearest(np.arange(5), 4, np.inf)
     by_boxes = all_efforts(original)
     groups = oracles.singles(original)
+    assert found.partner.shape == (5, 4)
     for i in range(5):
         for j, effort in zip(found.partner[i], found.effort[i], strict=True):
             exact = float(oracles.effort(groups[i], groups[j]) * 4800)

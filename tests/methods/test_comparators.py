@@ -1,4 +1,4 @@
-"""NWA and W4M: kernels against oracles, small examples by hand, what is counted, and input that leaves nothing."""
+"""NWA and W4M: kernels against oracles, small examples by hand, counts, input that leaves nothing."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from shoal.kernels.clusters import cluster_within
 from shoal.kernels.edit import align, edit_distances
 from shoal.methods.co_location.clusters import greedy_clusters, into_cylinder, root_mean_square_distances
 from shoal.methods.co_location.nwa import Nwa
-from shoal.methods.co_location.w4m import W4m
+from shoal.methods.co_location.w4m import DISTANCE, Distance, W4m
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Floats, Trajectories
 
@@ -180,7 +180,8 @@ def test_nwa_with_delta_0_publishes_the_average() -> None:
     assert found["a"] == found["b"] == [(0, 1, 0), (1, 4, 2)]
 
 
-def test_the_nearest_record_is_named_and_ties_are_shared() -> None:
+@pytest.mark.parametrize(("delta", "rate"), [(0.0, 0.5), (2.0, 1.0)])
+def test_the_nearest_record_is_named_and_ties_are_shared(delta: float, rate: float) -> None:
     """With delta = 0 both members are equal.
 
     With 2 each is nearest to where it was, although both were moved.
@@ -191,13 +192,12 @@ def test_the_nearest_record_is_named_and_ties_are_shared() -> None:
         [(0, 900, 0), (1, 900, 0)],
         [(0, 900, 5), (1, 900, 5)],
     )
-    for delta, rate in ((0.0, 0.5), (2.0, 1.0)):
-        method = Nwa(k=2, delta_m=delta, pi_s=1, step_s=1, trash=0)
-        case = method.anonymize(original, shoal.Randomness.from_system())
-        raw, found = attack(original, *case, ["nearest:2"], np.random.default_rng(0)).rates
-        assert (raw.target, raw.rate, found.name, found.target) == ("raw", 1.0, "nearest-linkage", "release")
-        assert (found.worst, found.to_json()["worst"]) == (rate, rate)
-        assert (found.rate, found.tries, found.baseline) == (rate, 4, 0.25)
+    method = Nwa(k=2, delta_m=delta, pi_s=1, step_s=1, trash=0)
+    case = method.anonymize(original, shoal.Randomness.from_system())
+    raw, found = attack(original, *case, knowledge=["nearest:2"], rng=shoal.Randomness.for_research(0)).rates
+    assert (raw.target, raw.rate, found.name, found.target) == ("raw", 1.0, "nearest-linkage", "release")
+    assert (found.worst, found.to_json()["worst"]) == (rate, rate)
+    assert (found.rate, found.tries, found.baseline) == (rate, 4, 0.25)
 
 
 @pytest.mark.parametrize("distance", ["lst", "edr"])
@@ -233,23 +233,23 @@ def test_w4m_by_hand(distance: str) -> None:
     assert shoal.verify(original, release, linkage).holds
 
 
-def test_w4m_in_chunks_keeps_its_claim() -> None:
+@pytest.mark.parametrize("distance", DISTANCE)
+def test_w4m_in_chunks_keeps_its_claim(distance: Distance) -> None:
     rng = np.random.default_rng(5)
     walks = [
         sorted(map(tuple, (rng.random((rng.integers(1, 9), 3)) * [5000, 9000, 9000]).tolist()))
         for _ in range(37)
     ]
     original = people(*walks)
-    for distance in ("lst", "edr"):
-        release, linkage = W4m(k=3, chunk=8, distance=distance).anonymize(
-            original, shoal.Randomness.from_system()
-        )
-        assert shoal.verify(original, release, linkage).holds
-        assert release.losses.subjects_suppressed <= 0.1 * 37
-        assert (
-            release.n_samples
-            == original.n_samples - release.losses.samples_suppressed + release.losses.samples_created
-        )
+    release, linkage = W4m(k=3, chunk=8, distance=distance).anonymize(
+        original, shoal.Randomness.from_system()
+    )
+    assert shoal.verify(original, release, linkage).holds
+    assert release.losses.subjects_suppressed <= 0.1 * 37
+    assert (
+        release.n_samples
+        == original.n_samples - release.losses.samples_suppressed + release.losses.samples_created
+    )
 
 
 def test_what_leaves_nothing_is_said() -> None:

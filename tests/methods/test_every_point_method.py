@@ -242,7 +242,15 @@ def test_others_who_change_or_do_not_keep_together_are_no_company() -> None:
     assert sorted(kinds.values()) == ["alone-at-a-time", "alone-at-a-time", "company-changes"]
 
 
-def test_co_location_does_not_keep_anybody_from_being_linked() -> None:
+@pytest.mark.parametrize(
+    "method",
+    [
+        shoal.Nwa(k=3, delta_m=2000, pi_s=60, step_s=60, trash=0),
+        shoal.W4m(k=3, delta_m=2000, trash=0),
+    ],
+    ids=lambda method: method.about.name,
+)
+def test_co_location_does_not_keep_anybody_from_being_linked(method: Method) -> None:
     """Trujillo-Rasua and Domingo-Ferrer 2013.
 
     Who are near each other already are published as they are, and one point tells them apart.
@@ -256,16 +264,20 @@ def test_co_location_does_not_keep_anybody_from_being_linked() -> None:
         *((f"person {i}", *point) for i, walk in enumerate(walks) for point in walk), strict=True
     )
     original = Trajectories.from_rows(ids, t, x, y)
-    for method in (
-        shoal.Nwa(k=3, delta_m=2000, pi_s=60, step_s=60, trash=0),
-        shoal.W4m(k=3, delta_m=2000, trash=0),
-    ):
-        release, linkage = method.anonymize(original, Randomness.from_system())
-        assert shoal.verify(original, release, linkage).holds
-        found = shoal.attacks.attack(original, release, linkage, ["nearest:1"], rng, targets=["release"])
-        assert [rate.rate for rate in found.rates] == [1.0]
-        snapped, grid = original.snapped_to(shoal.Grid(cell_m=1)), shoal.Grid(cell_m=1)
-        rates = shoal.attacks.attack(snapped, release.as_boxes(grid), linkage, ["points:1"], rng).rates
-        assert {rate.rate for rate in rates if rate.target == "release"} == {
-            1.0
-        }  # where k-anonymity would leave 1/3
+    release, linkage = method.anonymize(original, Randomness.from_system())
+    assert shoal.verify(original, release, linkage).holds
+    found = shoal.attacks.attack(
+        original,
+        release,
+        linkage,
+        knowledge=["nearest:1"],
+        rng=Randomness.for_research(1),
+        targets=["release"],
+    )
+    assert [rate.rate for rate in found.rates] == [1.0]
+    snapped, grid = original.snapped_to(shoal.Grid(cell_m=1)), shoal.Grid(cell_m=1)
+    rates = shoal.attacks.attack(
+        snapped, release.as_boxes(grid), linkage, knowledge=["points:1"], rng=Randomness.for_research(1)
+    ).rates
+    # where k-anonymity would leave 1/3
+    assert {rate.rate for rate in rates if rate.target == "release"} == {1.0}

@@ -20,7 +20,7 @@ Sample = tuple[int, int, int]
 
 
 def brute_force_cost(trajectories: list[list[Sample]]) -> int:
-    """The least cost over every way to cut the distinct times into runs that hold a sample of each trajectory."""
+    """The least cost over every way to cut the different times into runs with a sample of each trajectory."""
     tagged = sorted((*sample, owner) for owner, samples in enumerate(trajectories) for sample in set(samples))
     times = sorted({sample[0] for sample in tagged})
     best: int | None = None

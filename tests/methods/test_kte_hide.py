@@ -54,9 +54,9 @@ def planted(n_subjects: int, n_epochs: int, *, seed: int = 0, activity: float = 
 
 
 def bursts(order: int = 5, n_bursts: int = 4, *, apart: int = 6, seed: int = 0) -> Trajectories:
-    """order^2 people (order prime) who meet in bursts of two epochs, on islands far apart, and never on the same island again.
+    """order^2 people (order prime) who meet in bursts of two epochs, on far islands, never twice on one.
 
-    Boxes of the cheapest hiders stay on an island, so nobody covers anybody of another one by accident: planted sparse data.
+    Boxes of the cheapest hiders stay on an island, so nobody covers anybody on another one by accident.
     """
     draw = np.random.default_rng(seed)
     rows = []
@@ -187,7 +187,7 @@ def test_a_reused_hider_leaks_beyond_epsilon_and_a_sound_release_does_not() -> N
 
 
 def test_without_the_cascade_those_who_were_covered_are_found() -> None:
-    """Suppressing somebody after hiders were chosen takes the cover from those whom that record held (semantics 2.7)."""
+    """Suppressing somebody after hiders were chosen takes the cover from those whom that record held."""
     original = bursts(7)
     windows, states = chosen(original)
     assert shoal.verify(original, *published(original, windows, states)).holds
@@ -207,7 +207,10 @@ def test_everybody_is_picked_as_often_as_it_picks(people: int, neighborhood: int
     epochs = cut_into_epochs(original, EPOCH, 2)
     states = np.ones(len(epochs.subject), dtype=np.int64)
     used: set[tuple[int, int]] = set()
-    for window in choose_hiders(epochs, states, k, Search(neighborhood, 0), Run(threads=1)):
+    windows = choose_hiders(epochs, states, k, Search(neighborhood, 0), Run(threads=1))
+    assert len(windows) == epochs.n_windows > 0
+    for window in windows:
+        assert window.hiders.shape[1] == k - 1
         for hider in window.hiders.T:
             assert sorted(hider.tolist()) == list(range(len(window.subjects)))
             pairs = set(zip(window.subjects.tolist(), window.subjects[hider].tolist(), strict=True))
@@ -229,7 +232,7 @@ def test_one_picker_dropped_is_found() -> None:
 
 
 def test_one_giant_box_for_each_epoch_is_found() -> None:
-    """Everybody is covered all the time, but an attacker who follows somebody knows when that person was silent."""
+    """Everybody is always covered, but an attacker who follows somebody knows when that person was silent."""
     original = planted(14, 8)
     epochs = cut_into_epochs(original, EPOCH, 3)
     release, linkage = hidden(original, width=3)

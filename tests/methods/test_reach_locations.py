@@ -252,8 +252,10 @@ def test_streets_from_parquet_and_csv(tmp_path: Path) -> None:
 
 GRAPHML = """<?xml version='1.0' encoding='utf-8'?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
-<key id="d0" for="graph" attr.name="crs" attr.type="string"/><key id="d1" for="node" attr.name="y" attr.type="string"/>
-<key id="d2" for="node" attr.name="x" attr.type="string"/><key id="d3" for="edge" attr.name="length" attr.type="string"/>
+<key id="d0" for="graph" attr.name="crs" attr.type="string"/>
+<key id="d1" for="node" attr.name="y" attr.type="string"/>
+<key id="d2" for="node" attr.name="x" attr.type="string"/>
+<key id="d3" for="edge" attr.name="length" attr.type="string"/>
 <key id="d4" for="edge" attr.name="geometry" attr.type="string"/>
 <graph edgedefault="directed"><data key="d0">epsg:4326</data>
 <node id="7"><data key="d1">37.80</data><data key="d2">-122.40</data></node>

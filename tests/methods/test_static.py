@@ -36,7 +36,7 @@ def worked_example() -> Trajectories:
 def test_the_worked_example() -> None:
     method = StaticGeneralization(k=2, grid_m=1000, slot_s=3600)
     original = worked_example()
-    (crowd,) = method.crowds(original, shoal.Run())
+    (crowd,) = method.classes(original, shoal.Run())
     assert crowd.members.tolist() == [0, 1]
     assert [column.tolist() for column in crowd.boxes.columns()] == [
         [3, 61],
@@ -72,7 +72,7 @@ def test_crowds_are_those_with_equal_coarse_samples(original: Trajectories) -> N
                 ]
             ).sorted()
     found = {
-        tuple(crowd.members.tolist()): crowd.boxes.sorted() for crowd in method.crowds(original, shoal.Run())
+        tuple(crowd.members.tolist()): crowd.boxes.sorted() for crowd in method.classes(original, shoal.Run())
     }
     assert found.keys() == wanted.keys()
     for who, boxes in found.items():
@@ -86,13 +86,13 @@ def test_what_cannot_work_is_said() -> None:
     with pytest.raises(
         MisuseError, match=r"grid = 250 m is not a multiple of the data's cell of 100 m; use 200 m or 300 m"
     ):
-        StaticGeneralization(grid_m=250).crowds(original, shoal.Run())
+        StaticGeneralization(grid_m=250).classes(original, shoal.Run())
     with pytest.raises(
         MisuseError, match=r"slot = 30 s is not a multiple of the data's slot of 1 min; use 1 min"
     ):
-        StaticGeneralization(slot_s=30).crowds(original, shoal.Run())
+        StaticGeneralization(slot_s=30).classes(original, shoal.Run())
     with pytest.raises(MisuseError, match="needs at least 5 people, and the data has 4"):
-        StaticGeneralization(k=5).crowds(original, shoal.Run())
+        StaticGeneralization(k=5).classes(original, shoal.Run())
     with pytest.raises(MisuseError, match="grid_m = 0 must be finite"):
         StaticGeneralization(grid_m=0)
 
@@ -100,39 +100,26 @@ def test_what_cannot_work_is_said() -> None:
 def test_on_the_command_line_slot_is_the_coarse_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [
-        "uid,t,x,y",
-        *(
-            f"{uid},{t},{x},{x}"
-            for uid, t, x in (
-                ("a", 60, 10),
-                ("a", 4000, 990),
-                ("b", 3000, 700),
-                ("b", 7000, 100),
-                ("c", 9, 9),
-            )
-        ),
-    ]
-    (tmp_path / "five.csv").write_text("\n".join(rows))
+    fixes = (("a", 60, 10), ("a", 4000, 990), ("b", 3000, 700), ("b", 7000, 100), ("c", 9, 9))
+    rows = ["uid,t,x,y", *(f"{uid},{t},{x},{x}" for uid, t, x in fixes)]
+    raw, folder = tmp_path / "five.csv", tmp_path / "r"
+    raw.write_text("\n".join(rows))
+    (tmp_path / "settings.toml").write_text('grid = "1km"\nslot = "1h"\nreading-slot = "5min"\n')
     call = Shoal(capsys)
-    words = (
-        "--crs",
-        "local",
-        "--method",
-        "static",
-        "--grid",
-        "1km",
-        "--slot",
-        "1h",
-        "--output",
-        tmp_path / "r",
-    )
-    outcome = call("anonymize", tmp_path / "five.csv", *words, "--json")
-    assert outcome.code == 0, outcome.err
-    manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
-    assert (manifest["slot_s"], manifest["parameters"]) == (
-        60.0,
-        {"k": 2, "grid_m": 1000.0, "slot_s": 3600.0},
-    )
-    assert manifest["losses"]["subjects_suppressed"] == 1
-    assert call("verify", tmp_path / "five.csv", tmp_path / "r", "--crs", "local").code == 0
+    base = ("anonymize", raw, "--crs", "local", "--method", "static")
+    for words, slot_s in (
+        (("--grid", "1km", "--slot", "1h"), 60.0),
+        (("--grid", "1km", "--slot", "1h", "--reading-slot", "5min"), 300.0),
+        (("--config", tmp_path / "settings.toml"), 300.0),
+    ):
+        folder = tmp_path / f"r{len(words)}"
+        outcome = call(*base, *words, "--output", folder, "--json")
+        assert outcome.code == 0, outcome.err
+        manifest = json.loads((folder / "manifest.json").read_text())
+        assert (manifest["slot_s"], manifest["parameters"]) == (
+            slot_s,
+            {"k": 2, "grid_m": 1000.0, "slot_s": 3600.0},
+        )
+        assert manifest["losses"]["subjects_suppressed"] == 1
+        assert call("verify", raw, folder, "--crs", "local").code == 0
+    assert len(list(tmp_path.glob("r*"))) == 3

@@ -154,7 +154,7 @@ def test_snapped_samples_are_refused() -> None:
 
 
 def test_draws_are_uniform() -> None:
-    """chi-squared of 6 orders in 6,000 draws (5 degrees of freedom) and of 7 numbers in 7,000 (6) pass 35 about once in 500,000 tries."""
+    """Chi-squared of 6 orders in 6,000 draws, or 7 numbers in 7,000, passes 35 once in 500,000."""
     rng = Randomness.for_research(11)
     orders = rng.permutations(6000, 3)
     code = orders @ np.array([9, 3, 1])

@@ -1,4 +1,4 @@
-"""Releases of points: read as given, written to the last digit, and every disagreement within a written folder is found."""
+"""Releases of points: read as given, written to the last digit; a disagreement within a folder is found."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import InputError, MisuseError
-from shoal.methods.points_assembly import assemble_points
+from shoal.methods.assembly import assemble_points
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -27,11 +27,12 @@ from shoal.release_folder.folder import (
     read_points,
     sha256_of,
     write_manifest,
-    write_table,
 )
-from shoal.report import points_report
+from shoal.release_folder.tables import write_table
+from shoal.report import Evidence, record_page
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
+from shoal.utility import Facts
 from shoal.verification.checks import CHECKS
 from shoal.verification.points.records import malformed_points, off_plane
 
@@ -86,7 +87,7 @@ def written(original: Trajectories, folder: Path) -> tuple[Path, Release, Linkag
     write_table(release, folder / RELEASE_FILE)
     verdict = shoal.verify(original, release, linkage)
     write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / "manifest.json")
-    page = points_report(original, release, verdict, [], original.snapped_to(Grid()))
+    page = record_page(Evidence(Facts(original, release, linkage, gaps=()), tries=0), verdict)
     (folder / "report.html").write_text(page, encoding="utf-8")
     return folder, release, linkage
 

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import shoal
-from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of, same, vanished_of
+from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of, same
+from record_marks import vanished_of as figures_of_vanished
 from shoal.attacks import Rate, attack
 from shoal.attacks.questions import DRAW, QUESTIONS, assess_release
 from shoal.errors import InputError, MisuseError
-from shoal.methods.points_assembly import assemble_points
+from shoal.methods.assembly import assemble_points
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KDeltaAnonymity, LocationPrivacy
@@ -25,14 +26,14 @@ from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.release_folder.folder import read_manifest, read_points
 from shoal.release_folder.statement import read_statement
-from shoal.report import points_report
-from shoal.report.facts.evidence import UTILITY_OF_POINTS, gather_evidence
+from shoal.report import Evidence, record_page
 from shoal.report.words.claims import claim_in_words, claim_name
 from shoal.report.words.settings import method_name, settings_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.utility import measure
+from shoal.utility import METRICS, OF_EVERY_RELEASE, Facts, measure
 from shoal.utility.points import measure_points
+from shoal.utility.vanished import vanished_of
 from small_points import crowd, drivers, town
 from test_every_point_method import table_of_fleet
 
@@ -95,7 +96,9 @@ def rates_again(original: Trajectories, folder: Path, known: tuple[str, ...]) ->
             if text in ON_GRID
             else (original, release)
         )
-        rates += attack(raw, shown, linkage, [text], np.random.default_rng(DRAW), tries=TRIES).rates
+        rates += attack(
+            raw, shown, linkage, knowledge=[text], rng=Randomness.for_research(DRAW), tries=TRIES
+        ).rates
     return rates
 
 
@@ -147,7 +150,7 @@ def recomputed(original: Trajectories, folder: Path, known: tuple[str, ...]) -> 
     return (
         found
         | utility_again(original, release, linkage)
-        | vanished_of(lost_rows(original, release, linkage), 100.0)
+        | figures_of_vanished(lost_rows(original, release, linkage), 100.0)
     )
 
 
@@ -161,7 +164,9 @@ def utility_again(original: Trajectories, release: Release, linkage: Linkage) ->
         "removed-trajectories": 1 - release.n_records / original.n_subjects,
         "removed-locations": 1 - release.n_samples / original.n_samples,
     }
-    for one in measure(original.snapped_to(Grid()), release.as_boxes(Grid()), linkage, UTILITY_OF_POINTS):
+    named = [name for name in OF_EVERY_RELEASE if "points" in METRICS[name].in_record_of]
+    assert len(named) == 10
+    for one in measure(original.snapped_to(Grid()), release.as_boxes(Grid()), linkage, named):
         if one.name != "gyration-error" or release.n_records >= 20:
             found[one.name] = one.found.value
         if (
@@ -311,7 +316,8 @@ def test_what_speaks_of_fewer_than_ten_is_left_out_and_the_rest_is_not() -> None
         ]
         ids, t, x = zip(*kept, strict=True)
         original = Trajectories.from_rows(ids, t, x, np.zeros(len(x)))
-        return {one.name for one in gather_evidence(original, *everything(original), tries=0).utility}
+        facts = Facts(original, *everything(original))
+        return {one.name for one in Evidence(facts, tries=0).utility}
 
     all_shown = shown()
     assert {
@@ -390,23 +396,16 @@ def test_files_tell_who_vanished_of_swapped_points_alone(tmp_path: Path) -> None
         assert isinstance(written.release, Release)
         read = shoal.read_linkage(tmp_path / f"of-{case}" / "l.parquet")
         assert read.stands_for is None
-        found = gather_evidence(original, written.release, read, tries=0).vanished
-        first = gather_evidence(original, written.release, written.linkage, tries=0).vanished
+        gaps = [shoal.k_gap(original.snapped_to(Grid()), 2)]
+        evidence = Evidence(Facts(original, written.release, read, gaps=gaps), tries=0)
+        found = evidence.vanished
+        first = vanished_of(Facts(original, written.release, written.linkage))
         assert first is not None
         assert (found is not None) == known
         if found is not None:
             np.testing.assert_array_equal(found.by_zone.lost, first.by_zone.lost)
             np.testing.assert_array_equal(found.by_hour.losers, first.by_hour.losers)
-        snapped, gaps = original.snapped_to(Grid()), [shoal.k_gap(original.snapped_to(Grid()), 2)]
-        verdict = shoal.verify(original, written.release, read)
-        page = points_report(
-            original,
-            written.release,
-            verdict,
-            gaps,
-            snapped,
-            evidence=gather_evidence(original, written.release, read, tries=0),
-        )
+        page = record_page(evidence, shoal.verify(original, written.release, read))
         assert ("which raw samples the points stand for was not told" in page) == (not known)
         assert ("plot-vanished-place" in page) == known
     assert written.linkage.stands_for is not None
@@ -415,7 +414,7 @@ def test_files_tell_who_vanished_of_swapped_points_alone(tmp_path: Path) -> None
         np.full_like(written.linkage.stands_for, original.n_samples),
     ):
         with pytest.raises(MisuseError, match="other lost samples than the release counts"):
-            gather_evidence(original, written.release, replace(written.linkage, stands_for=wrong), tries=0)
+            vanished_of(Facts(original, written.release, replace(written.linkage, stands_for=wrong)))
 
 
 def test_more_tries_ask_more_and_moved_points_are_asked_with_true_ones() -> None:
@@ -483,4 +482,4 @@ def test_what_does_not_belong_together_is_refused() -> None:
         with pytest.raises(kind, match=message):
             assess_release(raw, published, links, tries=5)
         with pytest.raises(kind, match=message):
-            attack(raw, published, links, ["nearest:2"], np.random.default_rng(0))
+            attack(raw, published, links, knowledge=["nearest:2"], rng=Randomness.for_research(0))

@@ -20,8 +20,8 @@ from shoal.model.intake import Intake, Reading
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
-from shoal.report import assessment_report, gaps_in_numbers, gaps_in_words, release_report
-from small_releases import naive_release, plausible_gap, random_people
+from shoal.report import assessment_report, gaps_in_numbers, gaps_in_words
+from small_releases import naive_release, plausible_gap, random_people, record_of
 
 HOSTILE = "<script>alert('x')</script>\"&{{ 7 * 7 }}"
 
@@ -80,7 +80,7 @@ def make_report(
     )
     verdict = Verdict.of([], checked=release.n_records)
     gaps = [plausible_gap(original.n_subjects, size) for size in (2, 5)]
-    return original, release, release_report(original, release, linkage, verdict, gaps, private=private)
+    return original, release, record_of(original, release, linkage, verdict, gaps, private=private)
 
 
 def test_the_numbers_are_those_of_the_release() -> None:
@@ -175,7 +175,7 @@ def test_two_pages_of_one_release_are_equal() -> None:
     release, linkage = naive_release(original)
     gaps = [plausible_gap(60)]
     verdict = Verdict.of([], checked=60)
-    assert release_report(original, release, linkage, verdict, gaps) == release_report(
+    assert record_of(original, release, linkage, verdict, gaps) == record_of(
         original, release, linkage, verdict, gaps
     )
 
@@ -230,7 +230,7 @@ def test_a_claim_that_does_not_hold_is_told_by_kinds_and_without_pseudonyms() ->
     broken = Finding(
         "crowd-too-small", f"{release.trajectory_ids[0]} stands alone", release.trajectory_ids[0]
     )
-    html = release_report(original, release, linkage, Verdict.of([broken, broken], checked=40), [])
+    html = record_of(original, release, linkage, Verdict.of([broken, broken], checked=40), [])
     page = Page(html)
     assert "The claim does not hold" in page.text
     assert "The claim holds" not in page.text
@@ -253,7 +253,7 @@ def test_hostile_text_stays_text() -> None:
     gaps = [plausible_gap(203)]
     verdict = Verdict.of([], checked=3, notes=[HOSTILE])
     plain = Page(make_report()[2])
-    page = Page(release_report(original, release, linkage, verdict, gaps, private=True))
+    page = Page(record_of(original, release, linkage, verdict, gaps, private=True))
     assert page.tags["script"] - plain.tags["script"] == 2, (
         "the two drawings of the example and no other script"
     )
@@ -304,8 +304,8 @@ def test_an_assessment_tells_cost_and_tail() -> None:
     assert numbers["tail"]["medians"]["samples"]["tail"] == np.median(original.lengths[hard])
 
 
-def test_reach_and_quiet_hours_equal_plain_loops() -> None:
-    from shoal.report.facts.exposure import reach_m, share_in_quiet_hours
+def test_gyration_and_quiet_hours_equal_plain_loops() -> None:
+    from shoal.report.facts.exposure import gyration_m, share_in_quiet_hours
 
     original = random_people(30, 12)
     hours = [[int(slot) * 60 // 3600 % 24 for slot in t] for t, _, _ in original]
@@ -315,7 +315,7 @@ def test_reach_and_quiet_hours_equal_plain_loops() -> None:
         far = sum(
             (a - sum(x) / len(x)) ** 2 + (b - sum(y) / len(y)) ** 2 for a, b in zip(x, y, strict=True)
         ) / len(x)
-        assert reach_m(original)[subject] == pytest.approx(100 * math.sqrt(far))
+        assert gyration_m(original)[subject] == pytest.approx(100 * math.sqrt(far))
         assert share_in_quiet_hours(original)[subject] == pytest.approx(
             sum(h in quiet for h in hours[subject]) / len(hours[subject])
         )
@@ -350,7 +350,7 @@ def test_a_gap_of_other_people_is_refused() -> None:
     original = random_people(20, 5)
     release, linkage = naive_release(original)
     with pytest.raises(MisuseError, match="the same data"):
-        release_report(original, release, linkage, Verdict.of([], checked=20), [plausible_gap(21)])
+        record_of(original, release, linkage, Verdict.of([], checked=20), [plausible_gap(21)])
     with pytest.raises(MisuseError, match="at least one k"):
         assessment_report(original, [])
 

@@ -11,9 +11,9 @@ import shoal
 from browser import visit
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import Statement
-from shoal.report import assessment_report, gather_evidence, points_report, release_report
+from shoal.report import assessment_report
 from small_points import crowd
-from small_releases import naive_release, plausible_gap, random_people
+from small_releases import naive_release, plausible_gap, random_people, record_of
 
 LAEA = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
 
@@ -42,13 +42,13 @@ def page_of(kind: str) -> str:
     return (
         assessment_report(original, gaps)
         if kind == "assessment"
-        else release_report(
+        else record_of(
             original,
             release,
             linkage,
             Verdict.of([], checked=release.n_records),
             gaps,
-            evidence=gather_evidence(original, release, linkage, tries=20 if kind == "tiny" else 1000),
+            tries=20 if kind == "tiny" else 1000,
             statement=Statement(
                 purpose="To see whether long words of a purpose leave their place on a phone " * 3
             ),
@@ -60,13 +60,13 @@ def page_of(kind: str) -> str:
 def page_of_points() -> str:
     original = crowd(60)
     release, linkage = shoal.W4m(k=3).anonymize(original, shoal.Randomness.from_system())
-    return points_report(
+    return record_of(
         original,
         release,
+        linkage,
         shoal.verify(original, release, linkage),
         [plausible_gap(original.n_subjects, k) for k in (2, 5)],
-        original.snapped_to(shoal.Grid()),
-        evidence=gather_evidence(original, release, linkage, tries=1000),
+        tries=1000,
         statement=Statement(
             purpose="To see whether long words of a purpose leave their place on a phone " * 3
         ),

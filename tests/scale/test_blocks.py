@@ -22,6 +22,7 @@ from shoal.errors import InputError, MisuseError, NothingLeftError, OutputError
 from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Trajectories
+from shoal.publishing import block_records
 from shoal.publishing import in_blocks as publishing
 from shoal.publishing.in_blocks import BlockPublication, publish_in_blocks
 from shoal.runtime.randomness import Randomness
@@ -144,7 +145,7 @@ def test_one_block_is_the_release_in_memory_byte_for_byte(city: Path, tmp_path: 
 def test_many_blocks_keep_the_claim(
     city: Path, tmp_path: Path, k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publishing, "_BOXES_AT_ONCE", 300)  # records are written in several parts
+    monkeypatch.setattr(block_records, "_BOXES_AT_ONCE", 300)  # records are written in several parts
     published = in_blocks(city, tmp_path / "release", 25, method=Glove(k=k))
     assert published.blocks == (24,) * 5
     assert_holds(city, published)

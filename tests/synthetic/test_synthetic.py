@@ -285,6 +285,7 @@ def test_neighbors_and_raster_are_those_of_all_pairs(seed: int, n: int) -> None:
     )
     coverage = Coverage.of(stations)
     x, y = stations.on_plane()
+    assert len(x) == len(coverage.neighbors) == n
     for i in range(n):
         distance = np.hypot(x - x[i], y - y[i])
         order = [j for j in np.argsort(distance) if j != i][: coverage.neighbors.shape[1]]

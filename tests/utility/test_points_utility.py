@@ -18,6 +18,8 @@ from shoal.errors import InputError, MisuseError
 from shoal.kernels.range_queries import stays_near
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
+from shoal.model.claims import TrajectoryPrivacy
+from shoal.model.release import Losses, Points, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -32,7 +34,7 @@ pytestmark = pytest.mark.kernels
     original=small_crowds(), radius=st.integers(0, 15), begin=st.integers(-2, 32), length=st.integers(0, 12)
 )
 def test_inside_sometime_and_always(original: Trajectories, radius: int, begin: int, length: int) -> None:
-    lines = lines_of(original)
+    lines = lines_of(original.offsets, original)
     found = stays_near(lines, 0, lines, 1, radius + 0.3, float(begin), float(begin + length))
     least, most = inside_by_stepping(
         original.samples_of(0), original.samples_of(1), begin, begin + length, 401
@@ -86,19 +88,36 @@ def test_space_distortion_follows_the_definition() -> None:
 def test_range_distortion_is_zero_for_the_same_points_and_one_for_none_of_them() -> None:
     original, release, _ = swapped()
     queries = draw_queries(original, 500, 60, 200, np.random.default_rng(1))
-    same = range_distortion(original, original, queries)
+    same = range_distortion(original, published(original), queries)
     assert (same.sid, same.aid, same.asked) == (0, 0, 500)
     assert same.empty == 0  # the region's own trajectory is always inside
     away = replace(original, x=original.x + 1e9)
-    assert range_distortion(original, away, queries).sid == 1
+    assert range_distortion(original, published(away), queries).sid == 1
     changed = range_distortion(original, release, queries)
     assert 0 < changed.sid <= changed.aid < 1
+
+
+def published(people: Trajectories) -> shoal.Release:
+    """Every point of everybody, with nobody protected."""
+    return Release(
+        trajectory_ids=tuple(f"r{i}" for i in range(people.n_subjects)),
+        offsets=people.offsets,
+        payload=Points(t=people.t, x=people.x, y=people.y),
+        claim=TrajectoryPrivacy(k=2, time_threshold_s=1.0, space_threshold_m=1.0),
+        grid=None,
+        method="none",
+        parameters={},
+        losses=Losses(),
+        crs=people.crs,
+        unit_of_protection=people.intake.unit_of_protection,
+        publishable=False,
+    )
 
 
 def rates_of(
     original: Trajectories, release: shoal.Release, linkage: shoal.Linkage, knowledge: str
 ) -> dict[tuple[str, str], Rate]:
-    found = attack(original, release, linkage, [knowledge], np.random.default_rng(1))
+    found = attack(original, release, linkage, knowledge=[knowledge], rng=Randomness.for_research(1))
     return {(rate.name, rate.target): rate for rate in found.rates}
 
 

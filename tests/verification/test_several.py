@@ -15,7 +15,7 @@ from damages import rows_of
 from kte_oracle import is_candidate
 from shoal.attacks.together import attack_together
 from shoal.errors import InputError
-from shoal.methods.assembly import Crowd, assemble
+from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.model.claims import KAnonymity
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -43,7 +43,7 @@ def in_classes(people: Trajectories, classes: list[list[int]], *, k: int = 2) ->
                 strict=True,
             )
         )
-        made.append(Crowd(members=np.array(members), boxes=Boxes(**box)))
+        made.append(EquivalenceClass(members=np.array(members), boxes=Boxes(**box)))
     return assemble(
         people, made, claim=KAnonymity(k=k), method="glove", parameters={}, rng=Randomness.from_system()
     )
@@ -81,7 +81,7 @@ def test_planted_crowds_have_the_intersections_that_were_planted() -> None:
     assert found[0].kind == "fewer-than-k-together"
     assert "1 people fit in all 3 releases" in found[0].message
     assert {one.trajectory_id for one in found} == set(cases[0][0].trajectory_ids)
-    rates = attack_together(three)
+    rates = attack_together([(people, *case) for case in cases])
     assert [rate.successes for rate in rates] == pytest.approx([3, 8 + 4 / 2])
     assert rates[1].worst == 1
     assert not list(reveal_together(issued(people, cases[0]), [issued(people, cases[0])]).findings())

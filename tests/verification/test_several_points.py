@@ -20,7 +20,7 @@ from damages import rows_of
 from kte_oracle import is_candidate
 from shoal.attacks.together import attack_together
 from shoal.errors import InputError
-from shoal.methods.points_assembly import assemble_points
+from shoal.methods.assembly import assemble_points
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
@@ -149,7 +149,7 @@ def test_people_left_are_those_of_plain_sets(names: tuple[str, ...], seed: int) 
     insist_on_sets(together, cases)
     assert together.k == min(case[0].claim.k for case in cases)
     assert (together.alone[together.alone >= 0] >= together.k).all(), "each claim alone leaves its k"
-    rates = attack_together(together)
+    rates = attack_together([(people, *case) for case in cases])
     assert rates[0].rate <= min(1 / together.k, rates[1].rate) + 1e-9
     assert {finding.trajectory_id for finding in together.findings()} <= set(cases[0][0].trajectory_ids)
 
@@ -232,7 +232,8 @@ def test_the_same_release_twice_reveals_nothing_more_and_delta_is_said() -> None
         assert (together.left == together.alone[:, 0]).all()
         assert not list(together.findings())
         assert together.to_json()["knowledge"] == words
-        assert ("within 400 m" in attack_together(together)[1].attacker) == (name == "nwa")
+        rates = attack_together([(people, *case)] * 2)
+        assert ("within 400 m" in rates[1].attacker) == (name == "nwa")
 
 
 def averaged(people: Trajectories, classes: list[list[int]], *, k: int) -> Case:

@@ -1,43 +1,53 @@
-"""The adversary who knows p samples inexactly.
-
-Gaussian noise in space and time, and records ranked by likelihood.
-"""
+"""The adversary who knows some samples with errors, and ranks the records by likelihood."""
 
 from typing import Final
 
 import numpy as np
 
+from shoal.attacks.evaluation import Evaluation, expected_hits
 from shoal.attacks.rate import Rate
-from shoal.attacks.target import Scene, draw_samples, expected_hits
+from shoal.attacks.target import BoxTarget
 from shoal.kernels.cover_index import noisy_scores
 from shoal.units import show_m, show_s
 
-_REACH: Final = 6.0
-_FLOOR: Final = 1e-12
+_MOST_DEVIATIONS: Final = 6.0  # a box farther away on any axis counts as impossible
+_FLOOR: Final = 1e-12  # the density of an observation that no box explains
 
 
 def attack_noisy(
-    scene: Scene, p: int, noise_m: float, noise_s: float, rng: np.random.Generator
+    evaluation: Evaluation[BoxTarget], p: int, noise_m: float, noise_s: float, *, rng: np.random.Generator
 ) -> list[Rate]:
-    """Linkage by the likelihood of p noisy observations, each box taken as uniform inside, the likeliest box of a record for each.
+    """Linkage by the likelihood of p noisy observations: for each the record's likeliest box counts.
 
-    noise_m, noise_s: standard deviations on each axis in meters, and in seconds. Observations come from inside the true cell and slot.
+    A person is anywhere in a box with equal chance. noise_m, noise_s: standard deviations on each axis.
+    Observations come from inside the true cell and slot.
     """
-    offsets, known = draw_samples(scene.known, scene.victims, p, rng)
-    slots, cells = noise_s / scene.target.grid.slot_s, noise_m / scene.target.grid.cell_m
+    target = evaluation.target
+    offsets, known = evaluation.draw_samples(p, rng)
+    slots, cells = noise_s / target.grid.slot_s, noise_m / target.grid.cell_m
     seen = known + rng.random(known.shape) + rng.normal(size=known.shape) * np.array([slots, cells, cells])
-    index = scene.target.by_time
+    index = target.by_time
 
     def wins(place: int) -> float:
-        scores = np.zeros(scene.target.n_records)
+        scores = np.zeros(target.n_records)
         own = seen[offsets[place] : offsets[place + 1]]
         noisy_scores(
-            own, slots, cells, _REACH, _FLOOR, index.class_offsets, index.boxes, index.record, scores
+            own,
+            slots,
+            cells,
+            _MOST_DEVIATIONS,
+            _FLOOR,
+            index.class_offsets,
+            index.boxes,
+            index.record,
+            scores,
         )
-        return expected_hits(scores, int(scene.own[place]))
+        return expected_hits(scores, int(evaluation.own[place]))
 
     won = list(
-        scene.run.map(wins, range(len(scene.victims)), label=f"weighing noisy samples ({scene.label})")
+        evaluation.run.map(
+            wins, range(len(evaluation.victims)), label=f"weighing noisy samples ({evaluation.label})"
+        )
     )
     noise = f"{show_m(noise_m)} and {show_s(noise_s)}"
     return [
@@ -47,10 +57,9 @@ def attack_noisy(
             knowledge=f"{p} point{'s' * (p > 1)} with noise of {noise}",
             attacker=(
                 f"Someone who knows {p} random sample{'s' * (p > 1)} of a person with Gaussian errors of "
-                f"{noise} "
-                "(standard deviation on each axis) and names the record that makes them likeliest."
+                f"{noise} (standard deviation on each axis) and names the record that makes them likeliest."
             ),
-            target=scene.label,
-            baseline=scene.guess,
+            target=evaluation.label,
+            baseline=evaluation.guess,
         )
     ]

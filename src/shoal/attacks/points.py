@@ -1,26 +1,25 @@
-"""The adversary who knows p exact samples.
-
-Unicity, record linkage, and what the linked record then tells (semantics 5).
-"""
+"""The adversary who knows p exact samples: unicity, linkage, and what a linked record tells (semantics 5)."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
-from shoal.attacks.target import Floats, Scene, draw_samples
+from shoal.attacks.target import BoxTarget
 from shoal.kernels.cover_index import follow_points
-from shoal.model.trajectories import Integers
+from shoal.model.trajectories import Floats, Integers
 
 _PART = 250
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Followed:
-    """candidates, own_fits: int64 [v, p], records that cover the first 1..p known samples, and whether the own one does.
+    """Which records cover the known samples of each victim.
 
-    chosen: int64 [v], a random candidate for all known samples, -1 = none.
+    candidates, own_fits: int64 [v, p], how many records cover the first 1..p known samples, and whether the
+    own one does. chosen: int64 [v], a random candidate for all known samples, -1 = none.
     """
 
     candidates: Integers
@@ -28,9 +27,11 @@ class Followed:
     chosen: Integers
 
 
-def follow(scene: Scene, offsets: Integers, known: Integers, most: int, picks: Floats) -> Followed:
-    """Which records cover the known samples of each victim (exact, through the index)."""
-    index, n = scene.target.by_time, len(scene.victims)
+def follow(
+    evaluation: Evaluation[BoxTarget], offsets: Integers, known: Integers, most: int, picks: Floats
+) -> Followed:
+    """Looks up every victim's known samples through the index over time; the result is exact."""
+    index, n = evaluation.target.by_time, len(evaluation.victims)
     found = Followed(
         candidates=np.zeros((n, most), dtype=np.int64),
         own_fits=np.zeros((n, most), dtype=np.int64),
@@ -42,37 +43,40 @@ def follow(scene: Scene, offsets: Integers, known: Integers, most: int, picks: F
         follow_points(
             offsets[begin : mine.stop + 1],
             known,
-            scene.own[mine],
+            evaluation.own[mine],
             picks[mine],
             index.class_offsets,
             index.boxes,
             index.record,
-            scene.target.n_records,
+            evaluation.target.n_records,
             found.candidates[mine],
             found.own_fits[mine],
             found.chosen[mine],
         )
 
-    for _ in scene.run.map(part, range(0, n, _PART), label=f"following known samples ({scene.label})"):
+    for _ in evaluation.run.map(
+        part, range(0, n, _PART), label=f"following known samples ({evaluation.label})"
+    ):
         pass
     return found
 
 
-def attack_points(scene: Scene, p: int, rng: np.random.Generator) -> list[Rate]:
-    """Unicity (one record covers the p samples, and it is the right one) and linkage (one of those that do, at random)."""
-    offsets, known = draw_samples(scene.known, scene.victims, p, rng)
-    found = follow(scene, offsets, known, p, np.zeros(len(scene.victims)))
+def attack_points(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
+    """Unicity (only the right record covers the p samples) and linkage (one of those that do, at random)."""
+    offsets, known = evaluation.draw_samples(p, rng)
+    found = follow(evaluation, offsets, known, p, np.zeros(len(evaluation.victims)))
     candidates, fits = found.candidates[:, -1], found.own_fits[:, -1]
     knows = f"{p} exact point{'s' * (p > 1)}"
-    does = f"knows {p} random sample{'s' * (p > 1)} of a person exactly (all, of a person with fewer)"
+    does = f"knows {p} random sample{'s' * (p > 1)} of a person exactly (all samples of a person with fewer)"
+    them = "them" if p > 1 else "it"
     outcomes = {
         "unicity": (
             (candidates == 1) & (fits == 1),
-            f"{does} and wins when the person's record alone covers them",
+            f"{does} and wins when the person's record alone covers {them}",
         ),
         "linkage": (
             fits / np.maximum(candidates, 1),
-            f"{does} and names one of the records that cover them, at random",
+            f"{does} and names one of the records that cover {them}, at random",
         ),
     }
     return [
@@ -81,54 +85,54 @@ def attack_points(scene: Scene, p: int, rng: np.random.Generator) -> list[Rate]:
             name=name,
             knowledge=knows,
             attacker=f"Someone who {sentence}.",
-            target=scene.label,
-            baseline=scene.guess,
+            target=evaluation.label,
+            baseline=evaluation.guess,
         )
         for name, (won, sentence) in outcomes.items()
     ]
 
 
-def attack_attribution(scene: Scene, p: int, rng: np.random.Generator) -> list[Rate]:
-    """Link with p samples, then say of another sample of the linked record that it is the victim's (attribute inference).
+def attack_attribution(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
+    """Link with p samples, then say of another sample of the linked record that it is the victim's.
 
-    A k-anonymous crowd shares its boxes, so this may succeed where linkage does not: that is what k-anonymity leaves open. Boxes
-    that cover a known sample are not asked about, unless the record has no other.
+    A k-anonymous crowd shares its boxes, so this may succeed where linkage does not: that is what k-anonymity
+    leaves open. Boxes that cover a known sample are not asked about, unless the record has no other.
     """
-    n = len(scene.victims)
-    offsets, known = draw_samples(scene.known, scene.victims, p, rng)
-    found = follow(scene, offsets, known, p, rng.random(n))
-    strangers = rng.integers(0, scene.target.n_records, n)
+    n = len(evaluation.victims)
+    offsets, known = evaluation.draw_samples(p, rng)
+    found = follow(evaluation, offsets, known, p, rng.random(n))
+    strangers = rng.integers(0, evaluation.target.n_records, n)
     won = []
     lucky = 0
-    for place, victim in enumerate(scene.victims.tolist()):
+    for place, victim in enumerate(evaluation.victims.tolist()):
         own = known[offsets[place] : offsets[place + 1]]
-        t, x, y = scene.known.samples_of(victim)
+        t, x, y = evaluation.known.samples_of(victim)
         samples = np.column_stack([t, x, y])
         stranger = int(strangers[place])
         chosen = int(found.chosen[place])
-        lucky += _is_of(samples, _another_box(scene, stranger, own, rng))
-        won.append(_is_of(samples, _another_box(scene, chosen if chosen >= 0 else stranger, own, rng)))
+        lucky += _is_of(samples, _another_box(evaluation.target, stranger, own, rng))
+        won.append(
+            _is_of(samples, _another_box(evaluation.target, chosen if chosen >= 0 else stranger, own, rng))
+        )
     return [
         Rate.of(
             won,
             name="attribution",
             knowledge=f"{p} exact point{'s' * (p > 1)}",
-            attacker=(
-                f"Someone who knows {p} random samples of a person exactly, takes one of the records that "
-                "cover them, and says of "
-                "another sample of that record that the person was there and then."
-            ),
-            target=scene.label,
+            attacker=f"Someone who knows {p} random sample{'s' * (p > 1)} of a person exactly, takes one of "
+            f"the records that cover {'them' if p > 1 else 'it'}, and says of another sample of that record "
+            "that the person was there and then.",
+            target=evaluation.label,
             baseline=lucky / n,
         )
     ]
 
 
-def _another_box(scene: Scene, record: int, known: Integers, rng: np.random.Generator) -> Integers:
-    """A random box of a record, one that covers no known sample where there is such."""
-    boxes = scene.target.record(record)
-    fresh = np.flatnonzero(~_covers(boxes, known).any(axis=1))
-    place = int(rng.choice(fresh)) if len(fresh) else int(rng.integers(len(boxes)))
+def _another_box(target: BoxTarget, record: int, known: Integers, rng: np.random.Generator) -> Integers:
+    """A random box of a record: one that covers no known sample, if it has one."""
+    boxes = target.record(record)
+    new = np.flatnonzero(~_covers(boxes, known).any(axis=1))
+    place = int(rng.choice(new)) if len(new) else int(rng.integers(len(boxes)))
     return boxes[place : place + 1]
 
 

@@ -1,66 +1,57 @@
-"""The three questions of data protection.
+"""The three questions of data protection: singling out, linkage, inference.
 
-Can a person be singled out of a release, linked to it, inferred about from it.
-
-They are those of the Article 29 Working Party's Opinion 05/2014 on Anonymization Techniques (WP 216). Each is
-answered by the attacks of this package that ask it, against the raw data and the release, always with the
-same people and knowledge, so that whoever has raw data, release and linkage gets the same figures again.
+They are those of the Article 29 Working Party's Opinion 05/2014 on Anonymization Techniques (WP 216). The
+rows of the table of attacks say which rate answers which. Raw data and release are always attacked with the
+same people and knowledge, so whoever has raw data, release and linkage gets the same figures again.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
-from shoal.attacks import OF_POINTS, Rate, attack, default_knowledge
+from shoal.attacks.adversary import QuestionName
+from shoal.attacks.attacking import prepare
+from shoal.attacks.knowledge import parse_knowledge, record_knowledge
+from shoal.attacks.rate import Rate
+from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
-from shoal.model.claims import KteAnonymity
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
-DRAW: Final = (
-    52_014  # who is looked for and what is known of them: the same in every assessment of the same data
-)
+DRAW: Final = 52_014  # victims and what is known of them are the same in every assessment of the same data
 TRIES: Final = 200
-QUICK: Final = ("points:4", "top:2", "attribution:2", "home-work")
-_THOROUGH_FROM: Final = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One of the three. attacks: the names of the rates that answer it."""
+    """One of the three."""
 
-    name: str
+    name: QuestionName
     words: str
-    attacks: tuple[str, ...]
+
+    @property
+    def attacks(self) -> tuple[str, ...]:
+        """The names of the rates that answer it, as the table of attacks says."""
+        return tuple(
+            dict.fromkeys(
+                rate for row in ATTACKS.values() for rate, name in row.answers.items() if name == self.name
+            )
+        )
 
 
 QUESTIONS: Final = (
+    Question(name="single out", words="Can records be isolated that belong to one person?"),
     Question(
-        name="single out",
-        words="Can records be isolated that belong to one person?",
-        attacks=("unicity", "triples-unicity", "times-unicity"),
+        name="link", words="Can a record be linked to the person it is of, by what is known from elsewhere?"
     ),
-    Question(
-        name="link",
-        words="Can a record be linked to the person it is of, by what is known from elsewhere?",
-        attacks=(
-            *("linkage", "noisy-linkage", "top-locations", "top-anonymity-set", "period-linkage"),
-            *("triples-linkage", "times-linkage", "nearest-linkage"),
-        ),
-    ),
-    Question(
-        name="infer",
-        words="Can something be learnt about a person from the records?",
-        attacks=("attribution", "home", "work", "triples-disclosure", "times-disclosure"),
-    ),
+    Question(name="infer", words="Can something be learnt about a person from the records?"),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A rate on the release with the same attack on the raw data before it."""
+    """A rate on the release, and the same attack on the raw data."""
 
     release: Rate
     raw: Rate
@@ -68,10 +59,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """A question with every attack that asks it.
-
-    Of the attacks the one with the greatest rate is the measure.
-    """
+    """A question with every attack that answers it; the one with the greatest rate is the measure."""
 
     question: Question
     answers: tuple[Answer, ...]
@@ -88,7 +76,7 @@ class Answered:
 class Assessment:
     """The three questions answered.
 
-    tries: victims drawn at most for each attack; notes: what could not be tried.
+    tries: victims of each attack, at most. notes: what could not be tried.
     """
 
     questions: tuple[Answered, ...]
@@ -104,40 +92,42 @@ def assess_release(
     tries: int = TRIES,
     run: Run | None = None,
 ) -> Assessment:
-    """Play the attacks that ask the three questions.
+    """Evaluate the attacks that answer the three questions, on the raw data and on the release.
 
-    From 1,000 tries on also with noisy knowledge, another period and 1 and 2 points.
+    Parameters
+    ----------
+    original, release, linkage
+        As `shoal.attacks.attack` takes them: raw data as given for a release of points.
+    tries
+        Victims of each attack, at most. From 1,000 on the attacks that are left out of the selection are
+        evaluated, too: noisy knowledge, another period, fewer points.
+    run
+        Progress and threads.
 
-    original: as ``attack`` takes it, as given for a release of points. A claim about followers is asked with
-    what they know, too; points are asked with exact triples, times and, where they were moved, true points.
-    Raises InputError when the parts do not belong together.
+    Raises
+    ------
+    InputError, MisuseError
+        When the parts do not belong together.
     """
     rates: list[Rate] = []
     notes: list[str] = []
-    asked = knowledge_for(release, tries)
-    given = [text for text in asked if text.partition(":")[0] in OF_POINTS]
-    jobs: list[tuple[Trajectories, Release, list[str]]] = [(original, release, given)] if given else []
-    if release.kind == "points":  # put on the grid once, not for every attack
-        original.points_as_given()
-        original, release = original.snapped_to(Grid()), release.as_boxes(Grid())
-    original.snapped_grid()  # what cannot be attacked at all is an error, no note
-    jobs += [(original, release, [text]) for text in asked if text not in given]
-    for raw, published, known in jobs:
+    prepared = prepare(
+        original,
+        release,
+        linkage,
+        Randomness.for_research(DRAW),
+        tries=tries,
+        control=None,
+        targets=("raw", "release"),
+        run=run,
+    )
+    asked = [parse_knowledge(text) for text in record_knowledge(release, tries)]
+    for one in sorted(asked, key=lambda one: one.adversary.takes_boxes):
+        evaluations = prepared.evaluations.of(one.adversary)  # fails, rather than notes, what fits no attack
         try:
-            found = attack(
-                raw,
-                published,
-                linkage,
-                known,
-                np.random.default_rng(DRAW),
-                tries=tries,
-                targets=("raw", "release"),
-                run=run,
-            )
+            rates += [rate for each in evaluations for rate in one.rates_on(each, prepared.draws())]
         except MisuseError as error:
-            notes.append(f"{', '.join(known)} was not tried: {error}")
-            continue
-        rates += found.rates
+            notes.append(f"{one.text} was not tried: {error}")
     of_raw = {(rate.name, rate.knowledge): rate for rate in rates if rate.target == "raw"}
     pairs = [
         Answer(release=rate, raw=of_raw[rate.name, rate.knowledge])
@@ -155,11 +145,3 @@ def assess_release(
         tries=tries,
         notes=tuple(notes),
     )
-
-
-def knowledge_for(release: Release, tries: int) -> tuple[str, ...]:
-    """What is played to answer the questions of a release, with so many tries."""
-    default = default_knowledge(release)
-    of_points = [text for text in default if text.partition(":")[0] in OF_POINTS and text.endswith(":4")]
-    followers = [f"tau:{release.claim.tau_s:g}s"] if isinstance(release.claim, KteAnonymity) else []
-    return (*(default if tries >= _THOROUGH_FROM else (*QUICK, *of_points)), *followers)

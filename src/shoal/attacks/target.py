@@ -1,27 +1,25 @@
-"""What an adversary meets: records to search in, people to look for, and knowledge about them that comes from raw data.
+"""The records that adversaries search in, as boxes or as points, with indexes for their questions.
 
-Raw samples and generalized ones are both boxes here (a raw sample is one slot of one cell), so that every attack is written once.
+Raw data and releases become targets alike: a raw sample is a box of one slot and one cell, so an attack is
+written once.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.attacks.rate import TargetName
-from shoal.model.release import Boxes, Release
-from shoal.model.trajectories import Grid, Integers, Trajectories
-from shoal.runtime.run import Run
-
-Floats = npt.NDArray[np.float64]
+from shoal.model.release import Boxes, Points, Release
+from shoal.model.trajectories import Floats, Grid, Integers, Numbers, Trajectories
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoxIndex:
-    """Boxes [b, 6] in classes of similar extent along one axis, sorted by their start within.
+    """Boxes in classes of similar extent along one axis, sorted by their start within each class.
 
-    Record: whose box each one is.
+    class_offsets: int64 [classes + 1]; class L holds boxes whose extent is at most 2**L. boxes: int64 [b, 6].
+    record: int64 [b], the record that owns each box.
     """
 
     class_offsets: Integers
@@ -44,10 +42,11 @@ class BoxIndex:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Target:
-    """The records that are attacked.
+class BoxTarget:
+    """Records of boxes.
 
-    Record r owns boxes [b, 6] offsets[r] to offsets[r + 1], in the order of BOX_COLUMNS.
+    offsets: int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1]. boxes: int64 [b, 6], columns in
+    the order of BOX_COLUMNS.
     """
 
     offsets: Integers
@@ -55,16 +54,16 @@ class Target:
     grid: Grid
 
     @classmethod
-    def of_trajectories(cls, original: Trajectories) -> "Target":
-        """Raw data, or any other snapped samples, as they are."""
+    def of_trajectories(cls, original: Trajectories) -> "BoxTarget":
+        """Snapped samples, every subject a record; raises MisuseError for points as given."""
         boxes = Boxes.of_samples(original.t, original.x, original.y)
         return cls(
             offsets=original.offsets, boxes=np.column_stack(boxes.columns()), grid=original.snapped_grid()
         )
 
     @classmethod
-    def of_release(cls, release: Release) -> "Target":
-        """The records of a release."""
+    def of_release(cls, release: Release) -> "BoxTarget":
+        """The records of a release of boxes."""
         return cls(
             offsets=release.offsets,
             boxes=np.column_stack(release.boxes.columns()),
@@ -78,7 +77,7 @@ class Target:
 
     @cached_property
     def record_of_box(self) -> Integers:
-        """int64 [b]: whose box each one is."""
+        """int64 [b]: the record that owns each box."""
         return np.repeat(np.arange(self.n_records), np.diff(self.offsets))
 
     @cached_property
@@ -95,10 +94,10 @@ class Target:
         """The boxes [b, 6] of one record."""
         return self.boxes[self.offsets[position] : self.offsets[position + 1]]
 
-    def with_boxes(self, kept: npt.NDArray[np.bool_]) -> "Target":
+    def with_boxes(self, kept: npt.NDArray[np.bool_]) -> "BoxTarget":
         """The same records with only these boxes; a record may be left with none."""
         counts = np.bincount(self.record_of_box[kept], minlength=self.n_records)
-        return Target(
+        return BoxTarget(
             offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             boxes=self.boxes[kept],
             grid=self.grid,
@@ -106,44 +105,97 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Scene:
-    """One attack's stage.
+class PointIndex:
+    """Points by number: equal points have equal numbers.
 
-    known: the raw data that knowledge comes from. victims: positions of subjects in it. own: the record of
-    each victim in ``target``; for the control group, who has none, a record drawn at random, so that its rate
-    shows what luck alone gives.
+    codes: int64 [m], the number of each point. values: for each column its distinct values, ascending.
+    pairs: for each column after the first, the distinct pairs of (number so far, place in the column).
     """
 
-    known: Trajectories
-    target: Target
-    victims: Integers
-    own: Integers
-    label: TargetName
-    run: Run = field(default_factory=Run)
+    codes: Integers
+    values: tuple[Numbers, ...]
+    pairs: tuple[Integers, ...]
+
+    @classmethod
+    def of_columns(cls, *columns: Numbers) -> "PointIndex":
+        """Numbers for the rows of these columns [m]."""
+        values, pairs = [], []
+        codes = np.zeros(len(columns[0]), dtype=np.int64)
+        for place, column in enumerate(columns):
+            distinct, number = np.unique(column, return_inverse=True)
+            values.append(distinct)
+            if place == 0:
+                codes = number.astype(np.int64)
+            else:
+                known, codes = np.unique(codes * len(distinct) + number, return_inverse=True)
+                pairs.append(known)
+        return cls(codes=codes.astype(np.int64), values=tuple(values), pairs=tuple(pairs))
+
+    def codes_of(self, *columns: Numbers) -> Integers:
+        """int64 [n]: the number of each of these rows, -1 for one that equals no point of the index."""
+        codes = np.zeros(len(columns[0]), dtype=np.int64)
+        for place, column in enumerate(columns):
+            number = _places_in(self.values[place], column)
+            missing = (codes < 0) | (number < 0)
+            if place:
+                number = _places_in(self.pairs[place - 1], codes * len(self.values[place]) + number)
+            codes = np.where(missing, -1, number)
+        return codes
+
+
+def _places_in(ascending: Numbers, wanted: Numbers) -> Integers:
+    """int64 [n]: where each wanted number stands among different ascending ones, -1 = nowhere."""
+    place = np.searchsorted(ascending, wanted).astype(np.int64)
+    place[place == len(ascending)] = 0
+    if not len(ascending):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    return np.where(ascending[place] == wanted, place, -1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PointTarget:
+    """Records of points as given.
+
+    offsets: int64 [r + 1]; record i owns points offsets[i] to offsets[i + 1], ordered by time. t: seconds,
+    x, y: meters, float64 [m] each.
+    """
+
+    offsets: Integers
+    t: Floats
+    x: Floats
+    y: Floats
+
+    @classmethod
+    def of_trajectories(cls, original: Trajectories) -> "PointTarget":
+        """Points as given, every subject a record; raises MisuseError for snapped samples."""
+        original.points_as_given()
+        return cls._of(original.offsets, original)
+
+    @classmethod
+    def of_release(cls, release: Release) -> "PointTarget":
+        """The records of a release of points."""
+        return cls._of(release.offsets, release.points)
+
+    @classmethod
+    def _of(cls, offsets: Integers, points: Trajectories | Points) -> "PointTarget":
+        return cls(offsets=offsets, t=points.t, x=points.x, y=points.y)
 
     @property
-    def guess(self) -> float:
-        """The chance to name the right record without knowing anything."""
-        return 1 / self.target.n_records
+    def n_records(self) -> int:
+        """How many records there are."""
+        return len(self.offsets) - 1
 
+    @cached_property
+    def record_of_point(self) -> Integers:
+        """int64 [m]: the record that owns each point."""
+        return np.repeat(np.arange(self.n_records), np.diff(self.offsets))
 
-def draw_samples(
-    known: Trajectories, victims: Integers, most: int, rng: np.random.Generator
-) -> tuple[Integers, Integers]:
-    """(offsets, rows [m, 3] of t, x, y).
+    @cached_property
+    def by_triple(self) -> PointIndex:
+        """The index for questions about exact times and places."""
+        return PointIndex.of_columns(self.t, self.x, self.y)
 
-    ``most`` different random samples of each victim, all of those who have fewer.
-    """
-    rows = [
-        known.offsets[victim] + rng.choice(length, size=min(most, length), replace=False)
-        for victim, length in zip(victims.tolist(), known.lengths[victims].tolist(), strict=True)
-    ]
-    offsets = np.cumsum([0, *(len(own) for own in rows)], dtype=np.int64)
-    taken = np.concatenate(rows)
-    return offsets, np.column_stack([known.t[taken], known.x[taken], known.y[taken]])
-
-
-def expected_hits(scores: Floats, own: int) -> float:
-    """The chance to name ``own`` by taking one of the records with the highest score at random."""
-    best = scores == scores.max()
-    return float(best[own]) / int(np.count_nonzero(best))
+    @cached_property
+    def by_time(self) -> PointIndex:
+        """The index for questions about exact times."""
+        return PointIndex.of_columns(self.t)

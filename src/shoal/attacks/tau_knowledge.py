@@ -1,148 +1,137 @@
-"""The attacker who has followed somebody for tau without a gap, and wants the rest (kte-anonymity.txt, Sec. II-B; semantics 5).
+"""The attacker who has followed somebody for tau without a gap, and wants the rest.
 
-She knows every observation of the victim in one interval, keeps the records that hold all of them and have no box inside the interval
-where the victim was silent, and reads on: what all of these records say, she knows for certain.
+She knows every observation of the victim in one interval and keeps the records that hold all of them and have
+no box inside the interval where the victim was silent. Then she reads on: what all of these records say, she
+knows for certain (kte-anonymity.txt, Sec. II-B; semantics 5).
 """
 
 import numpy as np
 
+from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
-from shoal.attacks.target import Scene
+from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
+from shoal.kernels.cover_index import follow_points
+from shoal.kernels.tau_candidates import Records, holding, tau_candidates
 from shoal.model.trajectories import Integers, Trajectories
-from shoal.runtime.compiled import compiled
 from shoal.units import show_s
-from shoal.verification.boxes.box_index import boxes_with
-from shoal.verification.boxes.kte import published_of
-from shoal.verification.boxes.kte_loops import Published, Raw, fits_until, holds_sample
 
 
-def attack_tau(scene: Scene, tau_s: float, rng: np.random.Generator) -> list[Rate]:
-    """Unicity (one record fits, and it is the victim's), linkage (one of those that fit, at random), and attribution.
+def attack_tau(evaluation: Evaluation[BoxTarget], tau_s: float, *, rng: np.random.Generator) -> list[Rate]:
+    """Unicity (only the victim's record fits), linkage (one of those that fit, at random), and attribution.
 
-    The interval of tau_s begins with a random observation of the victim. Attribution: another random observation, outside the interval,
-    lies where every record that fits says it does. Who has none is not tried. Raises MisuseError when nobody has, or tau is below a slot.
+    The interval of tau_s begins at a random observation of the victim. Attribution: another random
+    observation, outside the interval, lies where every record that fits says it does. A person who has none
+    is not tried. Raises MisuseError when nobody has one, or when tau is shorter than a slot.
     """
-    original = scene.known
-    tau = int(tau_s / original.snapped_grid().slot_s)
+    original, target = evaluation.known, evaluation.target
+    slot_s = original.snapped_grid().slot_s
+    tau = int(tau_s / slot_s)
     if tau < 1:
         raise MisuseError(
-            f"tau = {show_s(tau_s)} is shorter than a slot of {show_s(original.snapped_grid().slot_s)}; "
-            "choose a longer one"
+            f"tau = {show_s(tau_s)} is shorter than a slot of {show_s(slot_s)}; choose a longer one"
         )
-    known, asked = _draw(original, scene.victims, tau, rng)
-    if not len(known):
+    tried, begun, asked = _draw(original, evaluation.victims, tau, rng)
+    if not len(tried):
         raise MisuseError(
             f"nobody has an observation outside an interval of {show_s(tau_s)}; there is nothing to find out"
         )
-    raw = Raw(
-        original.t, original.x, original.y, original.offsets, np.ones(original.n_samples, dtype=np.bool_)
-    )
-    published = published_of(scene.target.boxes, scene.target.offsets)
-    own = np.full(original.n_subjects, -1, dtype=np.int64)
-    own[scene.victims] = scene.own
-    subject_of = np.searchsorted(raw.offsets, known, side="right") - 1
-    fits = np.zeros((len(known), 3), dtype=np.int64)
-    follow(raw, published, subject_of, own, known, asked, tau, fits)
-    holding = np.zeros(len(known), dtype=np.int64)
-    hold_by_chance(raw, published, asked, holding)
-    candidates, right, told = fits.T
-    follows = f"Someone who knows all observations of a person in {show_s(tau_s)} on end"
-    outcomes = [
-        (
-            "unicity",
-            f"{follows}, and wins when the person's record alone fits them.",
-            (candidates == 1) & (right == 1),
-            scene.guess,
+    records = records_of(target)
+    samples = np.column_stack([original.t, original.x, original.y])
+
+    def follow(place: int) -> tuple[int, bool, bool]:
+        """How many records fit, whether the own one does, and whether all that fit hold what is asked."""
+        victim = int(evaluation.victims[tried[place]])
+        start = int(original.t[begun[place]])
+        first, last = original.offsets[victim], original.offsets[victim + 1]
+        rows = first + np.searchsorted(original.t[first:last], [start, start + tau])
+        found = np.empty(target.n_records, dtype=np.int64)
+        count = tau_candidates(records, samples[rows[0] : rows[1]], start, start + tau, found)
+        fits = found[:count]
+        t, x, y = samples[asked[place]].tolist()
+        told = count > 0 and holding(records, fits, t, x, y) == count
+        return count, bool((fits == evaluation.own[tried[place]]).any()), told
+
+    label = f"following people ({evaluation.label})"
+    outcomes = list(evaluation.run.map(follow, range(len(tried)), label=label))
+    candidates, right, told = (np.array(column) for column in zip(*outcomes, strict=True))
+    who = f"Someone who knows all observations of a person during {show_s(tau_s)} without a gap"
+    lucky = float(_holding_by_chance(target, samples[asked]).mean()) / target.n_records
+    rates = {
+        "unicity": (
+            f"{who}, and wins when the person's record alone fits them.",
+            (candidates == 1) & right,
+            evaluation.guess,
         ),
-        (
-            "linkage",
-            f"{follows}, and names one of the records that fit them, at random.",
+        "linkage": (
+            f"{who}, and names one of the records that fit them, at random.",
             right / np.maximum(candidates, 1),
-            scene.guess,
+            evaluation.guess,
         ),
-        (
-            "attribution",
-            f"{follows}, and wins when all records that fit them hold another observation of the person.",
+        "attribution": (
+            f"{who}, and wins when all records that fit them hold another observation of the person.",
             told,
-            float(holding.mean()) / scene.target.n_records,
+            lucky,
         ),
-    ]
+    }
     return [
         Rate.of(
             won,
             name=name,
             knowledge=f"all observations in {show_s(tau_s)}",
             attacker=attacker,
-            target=scene.label,
+            target=evaluation.label,
             baseline=baseline,
         )
-        for name, attacker, won, baseline in outcomes
+        for name, (attacker, won, baseline) in rates.items()
     ]
+
+
+def records_of(target: BoxTarget) -> Records:
+    """The records of a target as the kernels of this attack take them."""
+    index = target.by_time
+    return Records(
+        offsets=target.offsets,
+        boxes=target.boxes,
+        class_offsets=index.class_offsets,
+        starts=np.ascontiguousarray(index.boxes[:, 0]),
+        by_time=index.boxes,
+        record=index.record,
+    )
 
 
 def _draw(
     original: Trajectories, victims: Integers, tau: int, rng: np.random.Generator
-) -> tuple[Integers, Integers]:
-    """A sample of each victim at which an interval begins, and another one outside the interval.
+) -> tuple[Integers, Integers, Integers]:
+    """For victims with samples outside the interval: places in ``victims``, and two rows of ``original``.
 
-    Nothing for those who have none.
+    The interval begins at the first of the two; the second lies outside it.
     """
-    known, asked = [], []
-    for victim in victims.tolist():
+    drawn = []
+    for place, victim in enumerate(victims.tolist()):
         first, t = original.offsets[victim], original.samples_of(victim)[0]
         start = int(rng.integers(len(t)))
         others = np.flatnonzero((t < t[start]) | (t >= t[start] + tau))
         if len(others):
-            known.append(first + start)
-            asked.append(first + rng.choice(others))
-    return np.array(known, dtype=np.int64), np.array(asked, dtype=np.int64)
+            drawn.append((place, first + start, first + rng.choice(others)))
+    tried, begun, asked = np.array(drawn, dtype=np.int64).reshape(-1, 3).T
+    return tried, begun, asked
 
 
-@compiled
-def follow(
-    raw: Raw,
-    published: Published,
-    subject_of: Integers,
-    own: Integers,
-    known: Integers,
-    asked: Integers,
-    tau: int,
-    fits: Integers,
-) -> None:
-    """For each try how many records fit, whether the victim's own does, and whether all of them hold the observation asked for."""
-    found = np.empty(len(published.boxes), dtype=np.int64)
-    seen = np.full(len(published.offsets) - 1, -1, dtype=np.int64)
-    for row in range(len(known)):
-        i = known[row]
-        first, end = raw.offsets[subject_of[row]], raw.offsets[subject_of[row] + 1]
-        low = first + np.searchsorted(raw.t[first:end], raw.t[i])
-        all_hold = True
-        for place in range(
-            boxes_with(published.index_, published.boxes, raw.t[low], raw.x[low], raw.y[low], found)
-        ):
-            record = published.owner[found[place]]
-            if seen[record] == row:
-                continue
-            seen[record] = row
-            if fits_until(raw, published, record, np.arange(low, end), 0, raw.t[i], tau) > raw.t[i]:
-                fits[row, 0] += 1
-                fits[row, 1] |= record == own[subject_of[row]]
-                all_hold = all_hold and holds_sample(raw, published, record, asked[row])
-        fits[row, 2] = all_hold and fits[row, 0] > 0
-
-
-@compiled
-def hold_by_chance(raw: Raw, published: Published, asked: Integers, holding: Integers) -> None:
-    """How many records hold each observation asked for: a record guessed blindly is one of them so often."""
-    found = np.empty(len(published.boxes), dtype=np.int64)
-    seen = np.full(len(published.offsets) - 1, -1, dtype=np.int64)
-    for row in range(len(asked)):
-        i = asked[row]
-        for place in range(
-            boxes_with(published.index_, published.boxes, raw.t[i], raw.x[i], raw.y[i], found)
-        ):
-            record = published.owner[found[place]]
-            if seen[record] != row:
-                seen[record] = row
-                holding[row] += 1
+def _holding_by_chance(target: BoxTarget, asked: Integers) -> Integers:
+    """int64 [q]: how many records hold each sample [q, 3], and so how often a blind guess is right."""
+    count, index = np.zeros((len(asked), 1), dtype=np.int64), target.by_time
+    follow_points(
+        np.arange(len(asked) + 1),
+        np.ascontiguousarray(asked),
+        np.full(len(asked), -1, dtype=np.int64),
+        np.zeros(len(asked)),
+        index.class_offsets,
+        index.boxes,
+        index.record,
+        target.n_records,
+        count,
+        np.zeros_like(count),
+        np.empty(len(asked), dtype=np.int64),
+    )
+    return count[:, 0]

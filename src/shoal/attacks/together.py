@@ -1,40 +1,262 @@
-"""The adversary who holds several releases of the same people, and knows who could be whom in each."""
+"""The adversary who holds several releases of the same people, and knows who could be whom in each.
+
+Whoever could be a person in every release is left: the intersection attack (Ganta, Kasiviswanathan and Smith
+2008). Who could be whom follows from the claim of a release. The attack derives it from releases and linkages
+by itself and shares no code with the verifier, so that an error in one does not blind the other.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final
+
+import numpy as np
 
 from shoal.attacks.rate import Rate
+from shoal.attacks.target import BoxTarget
+from shoal.attacks.tau_knowledge import records_of
+from shoal.errors import InputError
+from shoal.kernels.tau_candidates import holding, tau_candidates
+from shoal.model.claims import (
+    Claim,
+    KAnonymity,
+    KDeltaAnonymity,
+    KteAnonymity,
+    LocationPrivacy,
+    TrajectoryPrivacy,
+)
+from shoal.model.linked import records_that_belong
+from shoal.model.release import Linkage, Release
+from shoal.model.trajectories import Trajectories
 from shoal.units import show_m, show_s
-from shoal.verification.composition.several import Together
+
+MOST_QUESTIONS: Final = 20_000
+
+Held = tuple[Trajectories, Release, Linkage]
+Who = Callable[[str, float], frozenset[str] | None]
+"""Who could be a person, as seen from a moment in seconds on; None = the release does not show the person."""
 
 
-def attack_together(together: Together) -> list[Rate]:
-    """Linkage by the intersection of candidate sets: of this release alone, and of all of them (exact.
+@dataclass(frozen=True, kw_only=True)
+class Composed:
+    """How a release of one claim takes part. who: made from the release, its record of each person, and tau.
 
-    Everybody is tried).
+    tau_s: for how long the claim lets the attacker follow somebody, None = always. within_m: places so close
+    are not told apart.
     """
-    seen = "" if together.tau_s is None else f", having followed the person for {show_s(together.tau_s)}"
-    seen += (
-        f", and tells no places apart that are within {show_m(together.within_m)}"
-        if together.within_m
-        else ""
-    )
-    alone = together.alone[:, 0]
-    outcomes = {
-        "this release alone": (
-            together.right_alone / alone.clip(1),
-            "who could be this person in this release",
-        ),
-        f"{together.releases} releases together": (
-            together.right / together.left.clip(1),
-            "who could be this person in every release",
-        ),
-    }
+
+    who: Callable[[Held, Mapping[str, int], float], Who]
+    tau_s: Callable[[Any], float | None] = lambda _: None
+    within_m: Callable[[Any], float] = lambda _: 0.0
+
+
+def attack_together(releases: Sequence[Held], *, most: int = MOST_QUESTIONS) -> list[Rate]:
+    """Linkage by who could be a person: in the newest release alone, and in all releases.
+
+    Parameters
+    ----------
+    releases
+        Raw data, release and linkage of each, the newest release first; raw data read as its manifest says.
+    most
+        People are asked about all at once, unless a claim is about intervals of time. Then at most so many
+        intervals are asked about, evenly chosen from those that begin at a sample of the newest raw data.
+
+    Returns
+    -------
+    list of Rate
+        Two rates called ``intersection``. Everybody is tried, so they are exact.
+
+    Raises
+    ------
+    InputError
+        When a release does not belong to its raw data, protects another unit than the newest one, or claims
+        something from which it does not follow who could be whom.
+
+    References
+    ----------
+    Ganta, Kasiviswanathan and Smith: Composition attacks and auxiliary information in data privacy, KDD 2008.
+    """
+    original, newest, _ = releases[0]
+    rows = [_row_of(release) for _, release, _ in releases]
+    records = [_records_by_person(held, newest) for held in releases]
+    taus_s = [row.tau_s(release.claim) for row, (_, release, _) in zip(rows, releases, strict=True)]
+    tau_s = min((tau for tau in taus_s if tau is not None), default=None)
+    within_m = max(row.within_m(release.claim) for row, (_, release, _) in zip(rows, releases, strict=True))
+    known_s = np.inf if tau_s is None else tau_s
+    asks = [row.who(held, own, known_s) for row, held, own in zip(rows, releases, records, strict=True)]
+    alone, left = [], []
+    for person, moment_s in _questions(original, records[0], tau_s, most):
+        sets = [ask(person, moment_s) for ask in asks]
+        if sets[0] is None:
+            continue  # what the newest release suppressed, it does not show
+        alone.append(_chance(person, sets[0]))
+        left.append(_chance(person, reduce(frozenset.intersection, [one for one in sets if one is not None])))
+    if not alone:
+        raise InputError("the newest release shows nothing of anybody; check that it is the right folder")
+    followed = "" if tau_s is None else f", having followed the person for {show_s(tau_s)}"
+    near = f", and cannot tell places apart that are within {show_m(within_m)}" if within_m else ""
     return [
         Rate.of(
-            won,
+            chances,
             name="intersection",
             knowledge=knowledge,
-            attacker=f"Someone who knows {sentence}{seen}, and names one of them at random.",
+            attacker=f"Someone who knows who could be this person in {where}{followed}{near}, and names one "
+            "of them at random.",
             target="release",
-            baseline=1 / together.people,
+            baseline=1 / newest.n_records,
         )
-        for knowledge, (won, sentence) in outcomes.items()
+        for knowledge, where, chances in (
+            ("this release alone", "this release", alone),
+            (f"{len(releases)} releases together", "every release", left),
+        )
     ]
+
+
+def _row_of(release: Release) -> Composed:
+    """How a release takes part; raises InputError when its claim says nothing about who could be whom."""
+    row = CANDIDATES[type(release.claim)]
+    if row is None:
+        raise InputError(
+            f"a release claims {release.claim.type}, from which it does not follow who could be whom; leave "
+            "it out and measure it by itself"
+        )
+    return row
+
+
+def _records_by_person(held: Held, newest: Release) -> dict[str, int]:
+    """The record of everybody in a release; raises InputError when the release does not belong."""
+    original, release, linkage = held
+    if (release.unit_of_protection, release.reading.per_day) != (
+        newest.unit_of_protection,
+        newest.reading.per_day,
+    ):
+        raise InputError(
+            f"one release protects {release.unit_of_protection}, the newest {newest.unit_of_protection}; "
+            "only releases with the same unit of protection can be put together"
+        )
+    records = records_that_belong(original, release, linkage).tolist()
+    return {uid: record for uid, record in zip(original.ids, records, strict=True) if record >= 0}
+
+
+def _questions(
+    original: Trajectories, records: Mapping[str, int], tau_s: float | None, most: int
+) -> list[tuple[str, float]]:
+    """(person, moment in seconds): everybody once, or evenly chosen samples at which an interval begins."""
+    if tau_s is None:
+        return [(uid, 0.0) for uid in records]
+    subject_of_row = np.repeat(np.arange(original.n_subjects), original.lengths)
+    published = np.array([uid in records for uid in original.ids])
+    rows = np.flatnonzero(published[subject_of_row])
+    chosen = rows[np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64))]
+    step_s = 1.0 if original.grid is None else original.grid.slot_s
+    return [
+        (original.ids[subject], float(t) * step_s)
+        for subject, t in zip(subject_of_row[chosen].tolist(), original.t[chosen].tolist(), strict=True)
+    ]
+
+
+def _chance(person: str, candidates: frozenset[str]) -> float:
+    """The chance to name the right person."""
+    return 1 / len(candidates) if person in candidates else 0.0
+
+
+def _in_class(held: Held, records: Mapping[str, int], tau_s: float) -> Who:
+    """Members of an equivalence class: people whose records are equal, box for box."""
+    del tau_s  # whatever is known, the records of a class stay equal
+    release = held[1]
+    members: dict[bytes, set[str]] = {}
+    content = {uid: _content(release, record) for uid, record in records.items()}
+    for uid, boxes in content.items():
+        members.setdefault(boxes, set()).add(uid)
+    classes = {boxes: frozenset(people) for boxes, people in members.items()}
+    return lambda person, _: classes[content[person]] if person in content else None
+
+
+def _content(release: Release, record: int) -> bytes:
+    """The boxes of a record in canonical order."""
+    return np.column_stack(release.record(record).sorted().columns()).tobytes()
+
+
+def _fitting(held: Held, records: Mapping[str, int], tau_s: float) -> Who:
+    """People whose records fit what the release shows of a person in the interval from the moment on."""
+    original, release, _ = held
+    target = BoxTarget.of_release(release)
+    indexed, slot_s = records_of(target), release.snapped_grid().slot_s
+    tau = int(tau_s / slot_s)
+    if tau < 1:
+        raise InputError(f"a claim about {show_s(tau_s)} cannot be asked on slots of {show_s(slot_s)}")
+    subject_at = {uid: place for place, uid in enumerate(original.ids)}
+    names = np.empty(release.n_records, dtype=object)
+    for uid, record in records.items():
+        names[record] = uid
+
+    def who(person: str, moment_s: float) -> frozenset[str] | None:
+        if person not in records:
+            return None
+        start = int(np.floor(moment_s / slot_s))
+        samples = np.column_stack(original.samples_of(subject_at[person]))
+        during = samples[(samples[:, 0] >= start) & (samples[:, 0] < start + tau)]
+        own = np.array([records[person]])
+        seen = during[[holding(indexed, own, *sample) == 1 for sample in during.tolist()]]
+        if not len(seen):
+            return None
+        found = np.empty(release.n_records, dtype=np.int64)
+        count = tau_candidates(indexed, np.ascontiguousarray(seen), start, start + tau, found)
+        return frozenset(names[found[:count]])
+
+    return who
+
+
+def _within_delta(held: Held, records: Mapping[str, int], tau_s: float) -> Who:
+    """People whose records have points at the same times and are within delta at each of them."""
+    del tau_s  # the whole record is known
+    release = held[1]
+    delta_m = _row_of(release).within_m(release.claim)
+    alike: dict[bytes, list[str]] = {}
+    for uid, record in records.items():
+        alike.setdefault(release.record(record).t.tobytes(), []).append(uid)
+    found: dict[str, frozenset[str]] = {}
+    for people in alike.values():
+        own = [release.record(records[uid]) for uid in people]
+        x, y = np.stack([one.x for one in own]), np.stack([one.y for one in own])
+        for place, uid in enumerate(people):
+            near = np.arange(len(people))
+            for columns in (slice(0, 1), slice(1, None)):  # the first time rules out most
+                apart_m = np.hypot(x[near, columns] - x[place, columns], y[near, columns] - y[place, columns])
+                near = near[(apart_m <= delta_m).all(axis=1)]
+            found[uid] = frozenset(people[other] for other in near.tolist())
+    return lambda person, _: found.get(person)
+
+
+def _swapped(held: Held, records: Mapping[str, int], tau_s: float) -> Who:
+    """People who gave a triple to every swap set that the person gave one to."""
+    del tau_s  # the whole record is known
+    original, _, linkage = held
+    trace = linkage.trace
+    if trace is None:
+        raise InputError(
+            "a release was swapped, and who was swapped with whom stands only in origin.parquet, which is "
+            "missing beside its linkage"
+        )
+    rows, n_rows = trace.set_rows, original.n_samples
+    if len(rows) and (rows.min() < 0 or rows.max() >= n_rows):
+        raise InputError(
+            "origin.parquet speaks of other raw samples than there are; use the one made with it"
+        )
+    giver = np.repeat(np.arange(original.n_subjects), original.lengths)[rows]
+    partners: dict[str, frozenset[str]] = {}
+    for subjects in {np.unique(own).tobytes() for own in np.split(giver, trace.set_offsets[1:-1])}:
+        people = frozenset(original.ids[place] for place in np.frombuffer(subjects, dtype=np.int64).tolist())
+        for uid in people:
+            partners[uid] = partners.get(uid, people) & people
+    return lambda person, _: partners.get(person) if person in records else None
+
+
+CANDIDATES: Final[dict[type[Claim], Composed | None]] = {
+    KAnonymity: Composed(who=_in_class),
+    KteAnonymity: Composed(who=_fitting, tau_s=lambda claim: claim.tau_s),
+    KDeltaAnonymity: Composed(who=_within_delta, within_m=lambda claim: claim.delta_m),
+    TrajectoryPrivacy: Composed(who=_swapped),
+    LocationPrivacy: None,  # records keep the times of their people, by which one may be found for certain
+}
+"""For every claim how its releases take part; None where it does not follow who could be whom."""

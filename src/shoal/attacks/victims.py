@@ -1,119 +1,74 @@
-"""Who is looked for, on which target, with whose knowledge, and the stages on which adversaries meet them."""
+"""Who is looked for: the same people in raw data and release, and people outside as a control."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from shoal.attacks.rate import TargetName
-from shoal.attacks.target import Scene, Target
-from shoal.attacks.target_points import GivenScene, Shown
 from shoal.errors import InputError
 from shoal.model.linked import records_that_belong
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Integers, Trajectories
-from shoal.runtime.run import Run
+from shoal.model.trajectories import Integers, Trajectories
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Cast:
-    """Who is looked for on a target.
+class Victims:
+    """Who is looked for on one target.
 
-    known: whose knowledge; victims: positions in it; own: the record of each victim.
+    known: the data that knowledge of them comes from. subjects: int64 [v], positions in it. own: int64 [v],
+    the record of each.
     """
 
     label: TargetName
     known: Trajectories
-    victims: Integers
+    subjects: Integers
     own: Integers
 
 
-def cast_of(
+def victims_of(
     original: Trajectories,
     release: Release | None,
     linkage: Linkage | None,
     tries: int,
     control: Trajectories | None,
     rng: np.random.Generator,
-) -> list[Cast]:
-    """Who is looked for on raw data and, of a release, on it and as its control, where there is anybody for that."""
+) -> list[Victims]:
+    """The victims on raw data and, for a release, on it and as its control, if anybody is left for that.
+
+    Raises InputError when the parts do not belong together.
+    """
     everybody = np.arange(original.n_subjects)
     if release is None or linkage is None:
-        victims = _some(everybody, tries, rng)
-        return [Cast(label="raw", known=original, victims=victims, own=victims)]
+        subjects = _some(everybody, tries, rng)
+        return [Victims(label="raw", known=original, subjects=subjects, own=subjects)]
     records = records_that_belong(original, release, linkage)
-    victims = _some(everybody[records >= 0], tries, rng)
-    casts = [
-        Cast(label="raw", known=original, victims=victims, own=victims),
-        Cast(label="release", known=original, victims=victims, own=records[victims]),
+    subjects = _some(everybody[records >= 0], tries, rng)
+    found = [
+        Victims(label="raw", known=original, subjects=subjects, own=subjects),
+        Victims(label="release", known=original, subjects=subjects, own=records[subjects]),
     ]
-    outside, strangers = (
-        (original, everybody[records < 0]) if control is None else (control, np.arange(control.n_subjects))
-    )
-    elsewhere = control is not None and (control.grid, control.crs) != (original.grid, original.crs)
-    if control is not None and (elsewhere or set(control.ids) & set(linkage.uids)):
-        raise InputError(
-            "the control group is on another grid or plane, or holds people of the release; give people who "
-            "are not in it"
-        )
+    if control is None:
+        outside, strangers = original, everybody[records < 0]
+    else:
+        _require_outside(control, original, linkage)
+        outside, strangers = control, np.arange(control.n_subjects)
     if len(strangers):
         chosen = _some(strangers, tries, rng)
-        casts.append(
-            Cast(
-                label="control",
-                known=outside,
-                victims=chosen,
-                own=rng.integers(0, release.n_records, len(chosen)),
-            )
+        own = rng.integers(0, release.n_records, len(chosen))
+        found.append(Victims(label="control", known=outside, subjects=chosen, own=own))
+    return found
+
+
+def _require_outside(control: Trajectories, original: Trajectories, linkage: Linkage) -> None:
+    """Raises InputError for a control group on another grid or plane, or with people of the release."""
+    elsewhere = (control.grid, control.crs) != (original.grid, original.crs)
+    if elsewhere or set(control.ids) & set(linkage.uids):
+        raise InputError(
+            "the control group is on another grid or plane, or includes people of the release; give people "
+            "who are not in it"
         )
-    return casts
-
-
-def scenes_of(
-    original: Trajectories, on_grid: Trajectories, release: Release | None, casts: Sequence[Cast], run: Run
-) -> list[Scene]:
-    """The stages of adversaries of boxes.
-
-    on_grid: the raw data in cells and slots; raises MisuseError when it is not.
-    """
-    raw = Target.of_trajectories(on_grid)
-    published = raw if release is None else Target.of_release(release.as_boxes(on_grid.snapped_grid()))
-    return [
-        Scene(
-            known=on_grid if cast.known is original else _on_grid(cast.known, on_grid.snapped_grid()),
-            target=raw if cast.label == "raw" else published,
-            victims=cast.victims,
-            own=cast.own,
-            label=cast.label,
-            run=run,
-        )
-        for cast in casts
-    ]
-
-
-def given_scenes_of(
-    original: Trajectories, release: Release | None, casts: Sequence[Cast], run: Run
-) -> list[GivenScene]:
-    """The stages of adversaries of points as given."""
-    raw = Shown.of(original)
-    published = raw if release is None else Shown.of(release)
-    return [
-        GivenScene(
-            known=cast.known,
-            shown=raw if cast.label == "raw" else published,
-            victims=cast.victims,
-            own=cast.own,
-            label=cast.label,
-            run=run,
-        )
-        for cast in casts
-    ]
 
 
 def _some(subjects: Integers, most: int, rng: np.random.Generator) -> Integers:
     """All of them, or ``most`` at random, ascending."""
     return subjects if len(subjects) <= most else np.sort(rng.choice(subjects, size=most, replace=False))
-
-
-def _on_grid(people: Trajectories, grid: Grid) -> Trajectories:
-    return people.snapped_to(grid) if people.grid is None else people

@@ -1,4 +1,4 @@
-"""The commands that look at data or make some up: inspect, synthesize, assess.
+"""The commands that look at data or make it up: inspect, synthesize, assess.
 
 Heavy libraries load when a command runs.
 """
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 @input_options
 @output_options
 def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
-    """Say what is in INPUT (a CSV or Parquet file, a folder of them, or a pattern), and what had to be dropped or repaired."""
+    """Describe INPUT, and say what had to be dropped or repaired.
+
+    INPUT is a file, a folder of files, or a pattern.
+    """
     from shoal.io import describe, read
     from shoal.runtime.run import Run
 
@@ -56,7 +59,7 @@ def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
     type=click.Choice(("nation", "city")),
     default="city",
     show_default=True,
-    help="What to lay out without --stations.",
+    help="The area to lay out when --stations is not given.",
 )
 @output_options
 def synthesize(
@@ -69,7 +72,7 @@ def synthesize(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Write call-record-like data of people who do not exist, for demonstrations, tests and benchmarks."""
+    """Write data like call records, of people who do not exist, for demonstrations, tests and benchmarks."""
     from shoal.runtime.run import Run
     from shoal.synthetic import read_stations, write_synthetic
 
@@ -80,8 +83,8 @@ def synthesize(
         )
     left_out = {} if places is None else dict(places.dropped)
     lines = [
-        f"{output}: {counts.rows:,} rows of {subjects:,} people over {days} days at {counts.stations:,} "
-        "stations",
+        f"{output}: {counts.rows:,} rows of {subjects:,} people over {days} days "
+        f"at {counts.stations:,} stations",
         *(f"stations left out: {count:,}: {reason}" for reason, count in left_out.items()),
     ]
     print_result(
@@ -100,17 +103,14 @@ def synthesize(
     metavar="K",
     help="Crowd sizes to look at. [default: 2 and 5]",
 )
-@click.option("--output", type=PATH, metavar="REPORT.html", help="Write the assessment as a report, too.")
+@click.option("--output", type=PATH, metavar="REPORT.html", help="Also write the assessment as a report.")
 @config_option
 @input_options
 @output_options
 def assess(
     source: str, ks: tuple[int, ...], output: Path | None, as_json: bool, quiet: bool, **options: Any
 ) -> int:
-    """Measure how exposed the people in INPUT are before anything is published.
-
-    K-gap, its parts and its tail.
-    """
+    """Measure how exposed the people in INPUT are before you publish: the k-gap, its parts and its tail."""
     from shoal.publishing.publish import assess as assess_people
     from shoal.report import gaps_in_numbers, gaps_in_words
     from shoal.runtime.run import Run

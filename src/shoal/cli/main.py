@@ -23,7 +23,7 @@ from shoal.version import __version__
 
 HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
 
-_HELP: Final = """Hide each traveller in the crowd: assess, anonymize and verify movement data.
+_HELP: Final = """Hide each traveler in the crowd: assess, anonymize and verify movement data.
 
 Start with `shoal demo`, or with your own file:
 
@@ -38,7 +38,7 @@ Start with `shoal demo`, or with your own file:
 @click.group(help=_HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="shoal")
 def shoal() -> None:
-    """Hold the commands; the help of the group is _HELP, whose layout a docstring cannot keep."""
+    """The group of all commands; its help is _HELP, whose layout a docstring cannot keep."""
 
 
 for _command in cli_service.COMMANDS:
@@ -48,14 +48,14 @@ for _command in (*cli_data.COMMANDS, *cli_release.COMMANDS, *cli_risk.COMMANDS, 
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and leave with its exit code; every error is one line on standard error."""
+    """Run a command and exit with its code; every error is one line on standard error."""
     signal.signal(signal.SIGTERM, _stop)
     try:
         code = shoal.main(
             args=None if arguments is None else list(arguments), prog_name="shoal", standalone_mode=False
         )
     except (KeyboardInterrupt, click.Abort) as stopped:
-        told = str(stopped.__cause__ or "")  # click wraps what it meets
+        told = str(stopped.__cause__ or "")  # click wraps what interrupts it
         code = _complain(told or "interrupted; nothing half-written is left", INTERRUPTED)
     except click.ClickException as error:
         hint = (
@@ -73,25 +73,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = HOLDS
-    except Exception as error:  # the last resort: a person at a terminal gets a line, not a traceback
+    except Exception as error:  # the last resort: the user gets a line, not a traceback
         if os.environ.get("SHOAL_TRACEBACK"):
             traceback.print_exc()
         code = _complain(
-            f"unexpected {type(error).__name__}, a fault of shoal; run again with SHOAL_TRACEBACK=1 and "
-            "report it",
+            f"unexpected {type(error).__name__}, a fault of shoal; "
+            "run again with SHOAL_TRACEBACK=1 and report it",
             BAD,
         )
     sys.exit(code if isinstance(code, int) else HOLDS)
 
 
 def _stop(_signal: int, _frame: Any) -> None:
-    """Treat a request to end like Ctrl-C, so that what was begun is cleaned up."""
+    """Treat a request to end like Ctrl-C, so that unfinished work is cleaned up."""
     raise KeyboardInterrupt
 
 
 def _complain(message: str, code: int) -> int:
-    line = "".join(
-        char if char.isprintable() else " " for char in message
-    )  # what a file of others brings must not steer the terminal
+    """Print an error on one line, and pass its exit code on."""
+    # a message may quote somebody's file, which must not steer the terminal
+    line = "".join(char if char.isprintable() else " " for char in message)
     click.echo(f"shoal: {line}", err=True)
     return code

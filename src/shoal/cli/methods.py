@@ -1,248 +1,205 @@
-"""The options of each method, in one literal table: what `shoal anonymize --method NAME` understands.
+"""The options of the methods, derived from what each method declares about its parameters.
 
-Defaults are those of the methods themselves; an option that the chosen method does not know is a usage error,
-never passed over.
+Methods that share an option share its spelling; each keeps its own default and meaning. An option that the
+chosen method does not know is a usage error, never passed over. Methods are heavy to load, so their options
+exist only once somebody asks for them.
 """
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from shoal.cli.options import DURATION, LENGTH, STREET_OPTIONS, Command, Quantity, take_streets
+from shoal.cli.options import (
+    DURATION,
+    LENGTH,
+    READING_FIELDS,
+    STREET_OPTIONS,
+    Quantity,
+    take_reading,
+    take_streets,
+)
 from shoal.units import length_m
 
-GENERALIZE: Final = ("k-merge", "reshape-final", "reshape-each", "overlap-split", "none")
-CLUSTERING: Final = ("greedy", "mdav")
-PATHS: Final = ("disjoint", "all")
-SIDES: Final = ("both", "leader")
-STREETS: Final = ("streets_nodes", "streets_edges", "streets_crs")
-HIDING: Final = ("neighbors", "clusters")
-DISTANCE: Final = ("lst", "edr")
-DELTA: Final = Quantity("length", lambda text: 0.0 if text in ("0", "0m") else length_m(text))
+if TYPE_CHECKING:
+    from shoal.methods.parameters import Parameter
 
-_OPTIONS: Final = {
-    "k": click.option(
-        "--k", type=int, metavar="K", help="The fewest records that fit one person. [default: 2]"
-    ),
-    "suppress_space_m": click.option(
-        "--suppress-space",
-        "suppress_space_m",
-        type=LENGTH,
-        metavar="LENGTH",
-        help="Drop boxes wider than this (dx + dy). [default: keep all]",
-    ),
-    "suppress_time_s": click.option(
-        "--suppress-time",
-        "suppress_time_s",
-        type=DURATION,
-        metavar="DURATION",
-        help="Drop boxes longer than this. [default: keep all]",
-    ),
-    "generalize": click.option(
-        "--generalize",
-        type=click.Choice(GENERALIZE),
-        help="What becomes of boxes that overlap in time. [default: k-merge]",
-    ),
-    "leftover": click.option(
-        "--leftover",
-        type=click.Choice(("merge", "suppress")),
-        help="What becomes of a last crowd below k. [default: merge]",
-    ),
-    "space_cap_m": click.option(
-        "--space-cap",
-        "space_cap_m",
-        type=LENGTH,
-        metavar="LENGTH",
-        help="Stretch in space that counts as total loss. [default: 20km]",
-    ),
-    "time_cap_s": click.option(
-        "--time-cap",
-        "time_cap_s",
-        type=DURATION,
-        metavar="DURATION",
-        help="Stretch in time that counts as total loss. [default: 8h]",
-    ),
-    "tau_s": click.option(
-        "--tau",
-        "tau_s",
-        type=DURATION,
-        metavar="DURATION",
-        help="How long an attacker may have followed somebody. [default: 30min]",
-    ),
-    "epsilon_s": click.option(
-        "--epsilon",
-        "epsilon_s",
-        type=DURATION,
-        metavar="DURATION",
-        help="How much more may be learnt; tau is a multiple. [default: 30min]",
-    ),
-    "hiding": click.option(
-        "--hiding", type=click.Choice(HIDING), help="Among whom hiders are chosen. [default: neighbors]"
-    ),
-    "neighborhood": click.option(
-        "--neighborhood",
-        type=click.IntRange(min=4),
-        metavar="N",
-        help="People among whom hiders are looked for at first. [default: 64]",
-    ),
-    "space_weight_s": click.option(
-        "--space-weight",
-        "space_weight_s",
-        type=DURATION,
-        metavar="DURATION",
-        help="Wide pairs cost as if they lasted so long. [default: 4h]",
-    ),
-    "grid_m": click.option(
-        "--grid",
-        "grid_m",
-        type=LENGTH,
-        metavar="LENGTH",
-        help="Side of the coarse cells; --slot is then the length of the coarse slots. [default: 4km and 2h]",
-    ),
-    "delta_m": click.option(
-        "--delta",
-        "delta_m",
-        type=DELTA,
-        metavar="LENGTH",
-        help="How near the others of a crowd are; 0m: in one place. [default: 1km]",
-    ),
-    "pi_s": click.option(
-        "--pi",
-        "pi_s",
-        type=DURATION,
-        metavar="DURATION",
-        help="Records begin and end at multiples of this only. [default: 1h]",
-    ),
-    "step_s": click.option(
-        "--step",
-        "step_s",
-        type=DURATION,
-        metavar="DURATION",
-        help="Everybody is published at multiples of this. [default: 10min]",
-    ),
-    "distance": click.option(
-        "--distance", type=click.Choice(DISTANCE), help="Which trajectories count as similar. [default: lst]"
-    ),
-    "speed_m_s": click.option(
-        "--speed",
-        "speed_m_s",
-        type=float,
-        metavar="M_PER_S",
-        help="A second off counts as so many meters off. [default: 1]",
-    ),
-    "trash": click.option(
-        "--trash",
-        type=float,
-        metavar="SHARE",
-        help="Share of the people that may be left out. [default: 0.1]",
-    ),
-    "chunk": click.option(
-        "--chunk",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="People clustered at once, 0 = all together. [default: 1000]",
-    ),
-    "time_threshold_s": click.option(
-        "--time-threshold",
-        "time_threshold_s",
-        type=DURATION,
-        metavar="DURATION",
-        help="How far apart swapped points may be. [default: 100s]",
-    ),
-    "space_threshold_m": click.option(
-        "--space-threshold",
-        "space_threshold_m",
-        type=LENGTH,
-        metavar="LENGTH",
-        help="How far apart swapped points may be; along the streets in reach-locations. [default: 1000km; "
-        "reach-locations: 5km]",
-    ),
-    "clustering": click.option(
-        "--clustering",
-        type=click.Choice(CLUSTERING),
-        help="How trajectories are brought together in groups of k. [default: greedy]",
-    ),
-    "paths": click.option(
-        "--distance-paths",
-        "paths",
-        type=click.Choice(PATHS),
-        help="Where a shortest path stands in for a distance: between trajectories that never meet in time, "
-        "or all. [default: disjoint]",
-    ),
-    "both_sides": click.option(
-        "--reach",
-        "both_sides",
-        type=click.Choice(SIDES),
-        callback=lambda _ctx, _param, value: None if value is None else value == "both",
-        help="Whose neighboring points must stay within reach: of both who trade places, or of the leading "
-        "one. [default: both]",
-    ),
-    "most_off_street_m": click.option(
-        "--most-off-street",
-        "most_off_street_m",
-        type=LENGTH,
-        metavar="LENGTH",
-        help="Points farther from every street are left out. [default: 100m]",
-    ),
-    "streets_nodes": STREET_OPTIONS[0],
-    "streets_edges": STREET_OPTIONS[1],
-    "streets_crs": STREET_OPTIONS[2],
+_LENGTH_OR_0: Final = Quantity("length", lambda text: 0.0 if text in ("0", "0m") else length_m(text))
+_METAVARS: Final = {
+    "m": "LENGTH",
+    "s": "DURATION",
+    "m/s": "M_PER_S",
+    "share": "SHARE",
+    "people": "N",
+    "records": "K",
 }
-
-METHOD_OPTIONS: Final = {
-    "swap-locations": ("k", "time_threshold_s", "space_threshold_m", "clustering", "paths"),
-    "reach-locations": (
-        "k",
-        "time_threshold_s",
-        "space_threshold_m",
-        "both_sides",
-        "most_off_street_m",
-        "streets",
-    ),
-    "glove": (
-        "k",
-        "suppress_space_m",
-        "suppress_time_s",
-        "generalize",
-        "leftover",
-        "space_cap_m",
-        "time_cap_s",
-    ),
-    "kte-hide": ("k", "tau_s", "epsilon_s", "hiding", "neighborhood", "space_weight_s"),
-    "nwa": ("k", "delta_m", "pi_s", "step_s", "trash"),
-    "static": ("k", "grid_m", "slot_s"),
-    "w4m": ("k", "delta_m", "distance", "speed_m_s", "trash", "chunk"),
+_STEPS: Final[Mapping[str | None, tuple[tuple[str, float], ...]]] = {
+    "m": (("km", 1000.0), ("m", 1.0)),
+    "s": (("h", 3600.0), ("min", 60.0), ("s", 1.0)),
 }
 
 
-def method_options(command: Command) -> Command:
-    """Add the options of all methods; each one's help says which methods know it."""
-    for name, option in reversed(_OPTIONS.items()):
-        command = option(command)
-        knowing = [method for method, names in METHOD_OPTIONS.items() if _parameter(name) in names]
-        if len(knowing) < len(METHOD_OPTIONS):
-            # where click keeps the options of a command in the making
-            added = command.__click_params__[-1]  # type: ignore[attr-defined]
-            added.help = f"{', '.join(knowing)}: {added.help}"
-    return command
+class MethodCommand(click.Command):
+    """A command with --method and the options of all methods behind its own, where --config begins."""
+
+    _own: list[click.Parameter]
+    _all: list[click.Parameter] | None
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """The parameters of the command, with those of the methods."""
+        if self._all is None:
+            at = [own.name for own in self._own].index("config")
+            self._all = [_method_option(), *self._own[:at], *_options_beside(self._own), *self._own[at:]]
+        return self._all
+
+    @params.setter
+    def params(self, own: list[click.Parameter]) -> None:
+        self._own, self._all = own, None
 
 
-def take_parameters(method: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given, for one method; a usage error for one that it does not know."""
-    given = {name: value for name, value in options.items() if value is not None}
-    for name in given:
-        if _parameter(name) not in METHOD_OPTIONS[method]:
-            spelled = "--" + name.removesuffix("_m").removesuffix("_s").replace("_", "-")
-            raise click.UsageError(f"{method} knows no {spelled}; leave it out or choose another --method")
-    return _with_streets(given)
+def take_settings(method: str, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The given settings of the reading and of the method; a usage error for an option that neither knows."""
+    from shoal.methods import method_named
+    from shoal.methods.parameters import declared
+
+    own = declared(method_named(method))
+    reading = take_reading(options, but=own)
+    for name in READING_FIELDS:
+        value = options.pop(f"reading_{name}", None)
+        if value is not None and name in reading:
+            option = name.removesuffix("_s").removesuffix("_m").replace("_", "-")
+            raise click.UsageError(
+                f"--{option} and --reading-{option} say the same with {method}; leave one of them out"
+            )
+        reading |= {} if value is None else {name: value}
+    field_of = {_key(name, each): name for name, each in own.items() if not each.street_graph}
+    streets = [name for name, each in own.items() if each.street_graph]
+    files = {option.removeprefix("--").replace("-", "_") for option in STREET_OPTIONS} if streets else set()
+    given = {key: value for key, value in options.items() if value is not None}
+    for key in given:
+        if key not in field_of and key not in files:
+            raise click.UsageError(
+                f"{method} knows no --{key.replace('_', '-')}; leave it out or choose another --method"
+            )
+    parameters = {
+        field_of[key]: value if (words := own[field_of[key]].spelled) is None else words[value]
+        for key, value in given.items()
+        if key in field_of
+    }
+    graph = take_streets(given)
+    return reading, {**parameters, **({} if graph is None else dict.fromkeys(streets, graph))}
 
 
-def _parameter(name: str) -> str:
-    """The method's parameter that an option belongs to."""
-    return "streets" if name in STREETS else name
+def default_text(parameter: "Parameter") -> str:
+    """A default as somebody would write it on the command line."""
+    default = parameter.default
+    if default is None:
+        return parameter.unset
+    if parameter.spelled is not None:
+        return next(text for text, value in parameter.spelled.items() if value == default)
+    for unit, step in _STEPS.get(parameter.unit, ()):
+        if default % step == 0:
+            return f"{default / step:g}{unit}"
+    return f"{default:g}" if isinstance(default, float) else str(default)
 
 
-def _with_streets(given: dict[str, Any]) -> dict[str, Any]:
-    """The files of a street graph as the graph that they hold."""
-    files: dict[str, Any] = {name: given.pop(name) for name in STREETS if name in given}
-    return {**given, "streets": take_streets(files)} if files else given
+def _method_option() -> click.Option:
+    from shoal.methods import METHODS
+
+    return click.Option(
+        ["--method"],
+        type=click.Choice(tuple(METHODS)),
+        default="glove",
+        show_default=True,
+        help="How to anonymize.",
+    )
+
+
+def _options_beside(own: list[click.Parameter]) -> list[click.Parameter]:
+    """The options of all methods; one that the reading has already says there what else it means."""
+    from shoal.methods import METHODS
+    from shoal.methods.parameters import declared
+
+    sharing: dict[str, dict[str, Parameter]] = {}
+    names: dict[str, str] = {}
+    for method, kind in METHODS.items():
+        for name, each in declared(kind).items():
+            sharing.setdefault(_key(name, each), {})[method] = each
+            names[_key(name, each)] = each.option_of(name)
+    reading = {each.name: each for each in own if each.name in READING_FIELDS}
+    options: list[click.Parameter] = []
+    for key, methods in sharing.items():
+        if any(each.street_graph for each in methods.values()):
+            for option, facts in STREET_OPTIONS.items():
+                options.append(
+                    click.Option([option], **{**facts, "help": f"{', '.join(methods)}: {facts['help']}"})
+                )
+        elif key in reading:
+            options.append(_moved_aside(reading[key], methods, key))
+        else:
+            options.append(_option(names[key], key, methods))
+    return options
+
+
+def _key(name: str, parameter: "Parameter") -> str:
+    """What click calls an option: the reading's name for its own, else the option with underscores."""
+    return name if name in READING_FIELDS else parameter.option_of(name).replace("-", "_")
+
+
+def _option(option: str, key: str, methods: Mapping[str, "Parameter"]) -> click.Option:
+    """One option for all methods that share it."""
+    first, *_ = methods.values()
+    return click.Option(
+        [f"--{option}", key],
+        type=_type_of(methods),
+        metavar=None if first.unit is None else _METAVARS[first.unit],
+        help=_help(methods),
+    )
+
+
+def _moved_aside(reading: click.Parameter, methods: Mapping[str, "Parameter"], key: str) -> click.Option:
+    """The option that stands in for the reading's own, which with these methods means something else."""
+    assert isinstance(reading, click.Option)  # noqa: S101  (settings of the reading are never arguments)
+    option = reading.opts[0].removeprefix("--")
+    plain, default = (reading.help or "").split(" [", 1)
+    reading.help = f"{plain} [{default} {_help(methods)}"
+    return click.Option(
+        [f"--reading-{option}", f"reading_{key}"],
+        type=reading.type,
+        metavar=reading.metavar,
+        help=f"{', '.join(methods)}: {plain} Other methods know it as --{option}. [{default}",
+    )
+
+
+def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
+    """What click makes of the text of an option."""
+    first, *_ = methods.values()
+    if first.spelled is not None:
+        return click.Choice(tuple(first.spelled))
+    match first.unit:
+        case None:
+            return click.Choice(
+                tuple(dict.fromkeys(text for each in methods.values() for text in each.choices))
+            )
+        case "m":
+            return _LENGTH_OR_0 if any(each.zero for each in methods.values()) else LENGTH
+        case "s":
+            return DURATION
+        case "people" | "records":
+            least = None if first.bound is None else first.bound.least
+            return int if least is None else click.IntRange(min=least)
+        case _:
+            return float
+
+
+def _help(methods: Mapping[str, "Parameter"]) -> str:
+    """What the option means and its default, for each group of methods that agree on both."""
+    from shoal.methods import METHODS
+
+    knowing: dict[str, list[str]] = {}
+    for method, each in methods.items():
+        knowing.setdefault(f"{each.help} [default: {default_text(each)}]", []).append(method)
+    if list(knowing.values()) == [list(METHODS)]:
+        return next(iter(knowing))
+    return " ".join(f"{', '.join(those)}: {text}" for text, those in knowing.items())

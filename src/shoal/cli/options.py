@@ -1,4 +1,4 @@
-"""Options that several commands share, the types of their values, and the settings file that can stand in for them."""
+"""Options that several commands share, the types of their values, and the settings file behind --config."""
 
 import tomllib
 from collections.abc import Callable, Collection, Sequence
@@ -14,18 +14,18 @@ from shoal.units import duration_s, length_m
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_READING_FIELDS: Final = {field.name for field in fields(Reading)}
+READING_FIELDS: Final = tuple(field.name for field in fields(Reading))
 
 
 class Quantity(click.ParamType[float]):
-    """A number with a unit, such as 2km or 30min, as meters or seconds."""
+    """A number with a unit, such as 2km or 30min, in meters or seconds."""
 
     def __init__(self, name: str, parse: Callable[[str | float], float]) -> None:
         self.name = name
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Meters or seconds; a usage error that shows how to write it when it has no unit."""
+        """Meters or seconds; a usage error that shows how to write one when the unit is missing."""
         if isinstance(value, float):
             return value
         try:
@@ -72,13 +72,13 @@ _INPUT_OPTIONS: Final = (
     click.option(
         "--time-unit",
         metavar="UNIT",
-        help="Of numeric times: s, ms, us, ns, or a step such as 1min. [default: recognized]",
+        help="Unit of numeric times: s, ms, us, ns, or a step such as 1min. [default: recognized]",
     ),
     click.option(
         "--min-samples-per-day",
         type=click.FloatRange(min=0),
         metavar="N",
-        help="Leave out people with fewer samples a day on average; they are counted. [default: nobody]",
+        help="Leave out, and count, people with fewer samples a day on average. [default: nobody]",
     ),
 )
 _GRID_OPTIONS: Final = (
@@ -98,26 +98,22 @@ _GRID_OPTIONS: Final = (
     ),
 )
 
-STREET_OPTIONS: Final = (
-    click.option(
-        "--streets-nodes",
-        type=PATH,
-        metavar="FILE",
-        help="Street graph: its nodes (Parquet, CSV), or all of it (.graphml, as OSMnx writes it).",
-    ),
-    click.option(
-        "--streets-edges", type=PATH, metavar="FILE", help="Street graph: its edges (Parquet, CSV)."
-    ),
-    click.option(
-        "--streets-crs",
-        metavar="CRS",
-        help="System of the streets' x and y. [default: as the file says, else the data's own]",
-    ),
-)
+STREET_OPTIONS: Final[dict[str, dict[str, Any]]] = {
+    "--streets-nodes": {
+        "type": PATH,
+        "metavar": "FILE",
+        "help": "Street graph: its nodes (Parquet, CSV), or all of it (.graphml, as OSMnx writes it).",
+    },
+    "--streets-edges": {"type": PATH, "metavar": "FILE", "help": "Street graph: its edges (Parquet, CSV)."},
+    "--streets-crs": {
+        "metavar": "CRS",
+        "help": "System of the streets' x and y. [default: as the file says, else the data's own]",
+    },
+}
 
 
 def take_streets(options: dict[str, Any]) -> Any:
-    """Remove the street graph's options from all others; the graph, or None when none was given."""
+    """Take the street graph's options out of all others; the graph, or None when none was given."""
     nodes, edges, crs = (
         options.pop(name, None) for name in ("streets_nodes", "streets_edges", "streets_crs")
     )
@@ -132,13 +128,13 @@ def take_streets(options: dict[str, Any]) -> Any:
 
 def street_options(command: Command) -> Command:
     """Add the options that name a street graph."""
-    for option in reversed(STREET_OPTIONS):
-        command = option(command)
+    for option, facts in reversed(STREET_OPTIONS.items()):
+        command = click.option(option, **facts)(command)
     return command
 
 
 def input_options(command: Command) -> Command:
-    """Add the options that say how an input is to be read."""
+    """Add the options that say how to read an input."""
     for option in reversed((*_INPUT_OPTIONS, *_GRID_OPTIONS)):
         command = option(command)
     return command
@@ -153,29 +149,30 @@ def output_options(command: Command) -> Command:
 
 
 def earlier_option(command: Command) -> Command:
-    """Add --earlier FOLDER=LINKAGE, for releases of the same raw data that are already out."""
+    """Add --earlier FOLDER=LINKAGE, for releases of the same raw data that are already published."""
     return click.option(
         "--earlier",
         multiple=True,
         metavar="FOLDER=LINKAGE.parquet",
-        help="An earlier release of the same people and its linkage: what do all reveal together? May be "
-        "repeated.",
+        help="An earlier release of the same people, and its linkage: what do all of them reveal together? "
+        "May be repeated.",
     )(command)
 
 
 def take_earlier(texts: Sequence[str]) -> list[tuple[Path, Path]]:
-    """Folders with their linkage tables; a usage error for one without."""
+    """Folders with their linkage tables; a usage error for a folder without one."""
     pairs = [(folder, links) for folder, _, links in (text.rpartition("=") for text in texts)]
     for text, (folder, links) in zip(texts, pairs, strict=True):
         if not folder or not links:
             raise click.UsageError(
-                f"--earlier {text} names no linkage, which tells the crowds; write FOLDER=LINKAGE.parquet"
+                f"--earlier {text} names no linkage, which tells who shares a record; write "
+                "FOLDER=LINKAGE.parquet"
             )
     return [(Path(folder), Path(links)) for folder, links in pairs]
 
 
 def config_option(command: Command) -> Command:
-    """Add --config FILE.toml, whose entries are option names; options on the command line win over it."""
+    """Add --config FILE.toml, whose entries are names of options; the command line wins."""
     return click.option(
         "--config",
         type=PATH,
@@ -188,18 +185,15 @@ def config_option(command: Command) -> Command:
 
 
 def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[str, Any]:
-    """Remove the reading's options, but for those named, from all others.
-
-    Only those that were given are returned.
-    """
-    given = {name: options.pop(name) for name in list(options) if name in _READING_FIELDS and name not in but}
+    """Take the reading's options, except those named, out of all others; returns those that were given."""
+    given = {name: options.pop(name) for name in list(options) if name in READING_FIELDS and name not in but}
     return {
         name: value for name, value in given.items() if value is not None and (name != "per_day" or value)
     }
 
 
 def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
-    """Let a settings file stand in for options that are not given."""
+    """Let a settings file stand in for options that were not given."""
     if path is None:
         return
     try:

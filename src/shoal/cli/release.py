@@ -1,7 +1,4 @@
-"""The commands that make and check a release: anonymize, verify, demo.
-
-Heavy libraries load when a command runs.
-"""
+"""The commands that make and check a release: anonymize, verify, demo; heavy libraries load when one runs."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -12,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from shoal.cli.methods import METHOD_OPTIONS, method_options, take_parameters
+from shoal.cli.methods import MethodCommand, take_settings
 from shoal.cli.options import (
     PATH,
     UNITS,
@@ -33,15 +30,8 @@ if TYPE_CHECKING:
     from shoal.publishing.publish import Publication
 
 
-@click.command(epilog=UNITS)
+@click.command(cls=MethodCommand, epilog=UNITS)
 @click.argument("source", metavar="INPUT")
-@click.option(
-    "--method",
-    type=click.Choice(tuple(METHOD_OPTIONS)),
-    default="glove",
-    show_default=True,
-    help="How to anonymize.",
-)
 @click.option(
     "--output",
     type=PATH,
@@ -65,39 +55,38 @@ if TYPE_CHECKING:
     "--record",
     type=PATH,
     metavar="FILE.toml",
-    help="Purpose, recipients, contact ...: what you state in the report (public).",
+    help="Purpose, recipients, contact and so on: what you state in the report (public).",
 )
 @click.option(
     "--risk-tries",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Victims of each attack that the report shows; from 1000 on more attacks, 0 for none. [default: "
+    help="Victims of each attack in the report: 0 plays no attack, 1000 or more play further ones. [default: "
     "200]",
 )
 @click.option(
     "--research-seed",
     type=click.IntRange(min=0),
     metavar="S",
-    help="Repeatable pseudonyms; marks the release as not for publication.",
+    help="Draw the same random numbers again; marks the release as not for publication.",
 )
 @click.option(
     "--resume",
     is_flag=True,
-    help="Keep finished parts in DIR.parts (secret; removed at the end) and continue from those there.",
+    help="Keep finished parts in DIR.parts (secret; removed at the end), and continue from those there.",
 )
 @click.option(
     "--blocks",
     type=click.IntRange(min=4),
     metavar="N",
-    help="Work in blocks of at most N people, in little memory, and always as with --resume (glove). "
+    help="Work in blocks of at most N people, with little memory and as with --resume (glove only). "
     "[default: all at once]",
 )
 @click.option(
     "--engine",
     metavar="NAME",
-    help="Who works on the blocks: local, local:N, dask, dask:ADDRESS, threads. [default: local]",
+    help="What works on the blocks: local, local:N, dask, dask:ADDRESS or threads. [default: local]",
 )
-@method_options
 @config_option
 @input_options
 @output_options
@@ -119,10 +108,10 @@ def anonymize(
 ) -> int:
     """Write a verified release of INPUT: release.parquet, manifest.json and report.html in a new folder.
 
-    The release is checked before it is written, and not written if it does not keep its promise.
+    The release is checked before it is written, and is not written if it does not keep its promise.
     """
     from shoal.attacks.questions import TRIES
-    from shoal.methods import METHODS
+    from shoal.methods import method_named
     from shoal.methods.glove.glove import Glove
     from shoal.model.trace import TRACE_FILE
     from shoal.publishing.publish import publish
@@ -130,14 +119,15 @@ def anonymize(
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
 
-    reading = take_reading(options, but=METHOD_OPTIONS[method])
-    if METHODS[method].takes_points:
+    reading, settings = take_settings(method, options)
+    kind = method_named(method)
+    if kind.about.publishes == "points":
         if "cell_m" in reading or "slot_s" in reading:
             raise click.UsageError(
                 f"{method} publishes points as they are given; leave out --cell and --slot"
             )
         reading["snap"] = False
-    parameters = METHODS[method](**take_parameters(method, options))
+    parameters = kind(**settings)
     statement = NOTHING_STATED if record is None else read_statement(record)
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
     if engine is not None and blocks is None:
@@ -202,12 +192,12 @@ def anonymize(
     "--linkage",
     type=PATH,
     metavar="FILE",
-    help="Who became which record; without it only a part can be checked.",
+    help="Who became which record; without it the check is partial.",
 )
 @click.option(
     "--streamed",
     is_flag=True,
-    help="Check in little memory, with secret scratch files beside RELEASE; needs --linkage.",
+    help="Check with little memory and secret scratch files beside RELEASE; needs --linkage.",
 )
 @earlier_option
 @street_options
@@ -223,11 +213,11 @@ def verify(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Check the folder RELEASE against the data RAW that it was made from, trusting nothing that the folder says.
+    """Check the folder RELEASE against the data RAW that it was made from, trusting nothing in the folder.
 
-    With --earlier also: are there k people left for everybody when someone holds all these releases?
+    With --earlier, also: does everybody still hide among k people from someone who holds all these releases?
     """
-    from shoal.publishing.publish import reveal, stream_against_raw, verify_against_raw
+    from shoal.publishing.against_raw import reveal, stream_against_raw, verify_against_raw
     from shoal.release_folder.folder import read_linkage
     from shoal.runtime.run import Run
 
@@ -236,7 +226,7 @@ def verify(
     for fixed in ("cell_m", "slot_s", "snap"):
         if fixed in reading:
             raise click.UsageError(
-                "the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap"
+                "the release's manifest gives the cell and the slot; leave out --cell, --slot and --no-snap"
             )
     if streamed and linkage is None:
         raise click.UsageError(
@@ -246,7 +236,7 @@ def verify(
     others = take_earlier(earlier)
     if others and linkage is None:
         raise click.UsageError(
-            "what several releases reveal together needs the linkage of each; give --linkage, too"
+            "what several releases reveal together needs the linkage of each; give --linkage as well"
         )
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
@@ -270,9 +260,8 @@ def verify(
         told = facts["together"]
         lines.append(
             f"  together, {told['releases']} releases, knowing {told['knowledge']}: fewer than {told['k']} "
-            "people are left for "
-            f"{told['people_below_k']:,} of {told['people']:,} (the least: {told['least']}), where each "
-            f"release alone leaves {told['k']}"
+            f"people are left for {told['people_below_k']:,} of {told['people']:,} (the least: "
+            f"{told['least']}), where each release alone leaves {told['k']}"
         )
     print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)])
     return 0 if verdict.holds else 1
@@ -305,7 +294,7 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
 
 @contextmanager
 def _told_how_to_continue(output: Path, *, resume: bool) -> Iterator[None]:
-    """Let an interruption say what is left and how to go on."""
+    """Let an interruption say what is left and how to continue."""
     from shoal.runtime.checkpoint import parts_folder
 
     try:
@@ -331,7 +320,7 @@ def _print_publication(
     beside: Mapping[str, Path | None],
     trace: "Trace | None" = None,
 ) -> None:
-    """What was published, where it lies, what it lost, and what the trace of a run tells of it."""
+    """What was published, where it is, what was lost, and what the trace says of the run."""
     from shoal.release_folder.folder import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows
     from shoal.report.words.claims import claim_in_words
@@ -382,7 +371,7 @@ def _print_publication(
 
 
 def _known(value: float) -> float | None:
-    """A number for JSON, which has no nan."""
+    """A number for JSON, which has no NaN."""
     return None if math.isnan(value) else value
 
 

@@ -22,11 +22,16 @@ from shoal.cli.options import (
 from shoal.cli.terminal import Bars, print_result
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
-_KNOWLEDGE: Final = (
-    "points:P, top:N, home-work[:+8h], noisy:P:500m:30min, period[:3d], tau:30min, attribution:P; of points "
-    "also triples:P, times:P, "
-    "nearest:P"
-)
+
+
+class _KnowledgeOption(click.Option):
+    """Says in its help what the table of attacks holds, which loads only then."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        from shoal.attacks.knowledge import forms_in_words
+
+        self.help = f"What the attacker knows; may be repeated. {forms_in_words()}. [default: a selection]"
+        return super().get_help_record(ctx)
 
 
 @click.command(
@@ -43,9 +48,9 @@ _KNOWLEDGE: Final = (
 )
 @click.option(
     "--knowledge",
+    cls=_KnowledgeOption,
     multiple=True,
     metavar="WHAT",
-    help=f"What the attacker knows; may be repeated: {_KNOWLEDGE}. [default: a selection]",
 )
 @click.option(
     "--tries",
@@ -87,14 +92,16 @@ def attack(
     Each is also played against RAW itself (what publishing it as it is would risk) and with people who are
     not in RELEASE (control).
     """
-    import numpy as np
+    from dataclasses import replace
 
-    from shoal.attacks import attack as play
+    from shoal.attacks import attack as evaluate
     from shoal.attacks.together import attack_together
-    from shoal.publishing.publish import reveal
+    from shoal.publishing.against_raw import issued_releases
     from shoal.release_folder.folder import read_linkage
     from shoal.report.words.numbers import percent
+    from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
+    from shoal.verification.composition.several import reveal_together
 
     before = take_earlier(earlier)
     with Bars(quiet=quiet) as bars:
@@ -102,22 +109,29 @@ def attack(
         given, known = _read_as_given(raw, release, options, bars), read_linkage(linkage)
         published = _read_release(release, given)
         others = None if control is None else _read_as_given(control, release, options, bars)
-        rng, run = np.random.default_rng(seed), Run(progress=bars)
-        found = play(given, published, known, knowledge or None, rng, tries=tries, control=others, run=run)
-        rates = list(found.rates)
+        rng = Randomness.from_system() if seed is None else Randomness.for_research(seed)
+        run = Run(progress=bars)
+        found = evaluate(
+            given,
+            published,
+            known,
+            knowledge=knowledge or None,
+            rng=rng,
+            tries=tries,
+            control=others,
+            run=run,
+        )
         if before:
-            rates += attack_together(reveal(raw, release, linkage, before, run, **reading))
+            issued = issued_releases(raw, release, linkage, before, run, **reading)
+            reveal_together(issued[0], issued[1:])  # refuses what does not belong or fails its own claim
+            joint = attack_together([(one.original, one.release, one.linkage) for one in issued])
+            found = replace(found, rates=(*found.rates, *joint))
     lines = [
         f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to "
-        f"{percent(rate.high)}; guessing "
-        f"{percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
-        for rate in rates
+        f"{percent(rate.high)}; guessing {percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
+        for rate in found.rates
     ]
-    print_result(
-        as_json,
-        {"attacks": [rate.to_json() for rate in rates], "notes": list(found.notes)},
-        [*lines, *_noted(found.notes)],
-    )
+    print_result(as_json, found.to_json(), [*lines, *_noted(found.notes)])
     return 0
 
 
@@ -132,25 +146,20 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
 
     Each metric with its unit and the direction that is better.
     """
-    from shoal.model.trajectories import Grid
     from shoal.release_folder.folder import read_linkage
     from shoal.utility import measure as compute
-    from shoal.utility.points import measure_points
 
     with Bars(quiet=quiet) as bars:
         given, known = _read_as_given(raw, release, options, bars), read_linkage(linkage)
-        published = _read_release(release, given)
-        points = measure_points(given, published, known).to_json() if published.kind == "points" else {}
-        boxes = published.as_boxes(Grid()) if published.kind == "points" else published
-        found = compute(_on_grid(given), boxes, known)
-    facts = [one.to_json() for one in found]
+        document = compute(given, _read_release(release, given), known).to_json()
+    facts, points = document["measurements"], document.get("points", {})
     lines = [
         f"{fact['name']:20} {_shown(fact['value'], fact['unit']):>10}  {_bounds(fact)}({fact['words']}; "
         f"{fact['better']} is better)"
         for fact in facts
     ]
     lines = [*(f"{name.replace('_', '-'):20} {value:>10.6g}" for name, value in points.items()), *lines]
-    print_result(as_json, {"measurements": facts, **({"points": points} if points else {})}, lines)
+    print_result(as_json, document, lines)
     return 0
 
 
@@ -174,9 +183,10 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
 @input_options
 @output_options
 def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool, **options: Any) -> int:
-    """Make several releases of INPUT, attack and measure all alike, and recommend settings for a budget of risk.
+    """Make several releases of INPUT, attack and measure them alike, and recommend settings for a budget.
 
-    Writes comparison.html and comparison.json. Run again to continue after an interruption, or after adding to the study.
+    Writes comparison.html and comparison.json. Run again to continue after an interruption, or after adding
+    to the study.
     """
     from shoal.comparison.compare import REPORT_FILE
     from shoal.comparison.compare import compare as run_study
@@ -189,7 +199,7 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
         original, given = read(source, run=run, **reading), None
-        if any(setting.method.takes_points for setting in study.settings):
+        if any(setting.method.about.publishes == "points" for setting in study.settings):
             given = read(source, run=run, **{**reading, "snap": False, "working_crs": original.crs})
         found = run_study(original, study, output, run, given=given)
     unit = next(
@@ -353,13 +363,6 @@ def _read_as_given(raw: str, release: Path, options: dict[str, Any], bars: Bars)
             "the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap"
         )
     return read_with(raw, reading_of_raw(release, **given), Run(progress=bars))
-
-
-def _on_grid(original: Any) -> Any:
-    """The same people on a grid: that of the release, or of 100 m and 60 s for points as given."""
-    from shoal.model.trajectories import Grid
-
-    return original if original.grid is not None else original.snapped_to(Grid())
 
 
 def _read_release(folder: Path, original: Any) -> Any:

@@ -1,6 +1,6 @@
-"""What a person at a terminal sees: results on standard output.
+"""What a person at a terminal sees.
 
-Messages on standard error, and bars when work takes over two seconds.
+Results go to standard output; messages, and bars for work of over two seconds, to standard error.
 """
 
 import json
@@ -22,7 +22,7 @@ _PLAIN_LINE_EVERY_S: Final = 10.0
 
 
 class Bars:
-    """Progress for a Run: bars on a terminal, now and then a plain line elsewhere, nothing when quiet or quick."""
+    """Progress for a Run: bars on a terminal, now and then a line elsewhere, nothing when quiet or quick."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -41,7 +41,7 @@ class Bars:
             self._bars.stop()
 
     def say(self, message: str) -> None:
-        """A message beside the results, on standard error; nothing when quiet."""
+        """Print a message on standard error; nothing when quiet."""
         if self._bars is not None:
             self._bars.console.print(message, markup=False, highlight=False)
         elif not self._quiet:
@@ -49,7 +49,7 @@ class Bars:
             print(message, file=sys.stderr, flush=True)  # noqa: T201
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        """Show how far a piece of work has come."""
+        """Show how far a piece of work has got."""
         now = time.monotonic()
         began, first = self._started.setdefault(label, (now, done))
         if self._quiet or (now - began < _PATIENCE_S and label not in self._tasks):
@@ -85,15 +85,15 @@ class Bars:
 
 
 def read_telling(source: str, reading: dict[str, Any], bars: Bars) -> Any:
-    """The input, read in this way; what was dropped, repaired and assumed goes to standard error."""
+    """Read the input; say on standard error what was dropped, repaired and assumed."""
     from shoal.io import read
     from shoal.runtime.run import Run
 
     original = read(source, run=Run(progress=bars), **reading)
     intake = original.intake
     bars.say(
-        f"read {original.n_samples:,} samples of {original.n_subjects:,} subjects from {intake.rows_read:,} "
-        "rows; "
+        f"read {original.n_samples:,} samples of {original.n_subjects:,} subjects "
+        f"from {intake.rows_read:,} rows; "
         f"dropped: {listed(intake.dropped)}; repaired: {listed(intake.repaired)}"
     )
     for note in intake.notes:
@@ -102,7 +102,7 @@ def read_telling(source: str, reading: dict[str, Any], bars: Bars) -> Any:
 
 
 def print_result(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
-    """One JSON document alone, or the lines for people."""
+    """Print one JSON document and nothing else, or the lines for people."""
     if as_json:
         click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
     else:

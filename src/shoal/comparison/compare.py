@@ -18,11 +18,13 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.attacks import attack
+from shoal.attacks.knowledge import also_on_points, rates_alike
 from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
-from shoal.publishing.publish import publish, write_page
+from shoal.publishing.publish import publish
+from shoal.publishing.writing import write_page
 from shoal.release_folder.folder import read_any_release, read_linkage
 from shoal.report.pages.comparison import comparison_page
 from shoal.report.words.claims import claim_name
@@ -35,14 +37,6 @@ from shoal.utility.frontier import LEVELS, Better, Point, Recommendation, at_equ
 REPORT_FILE: Final = "comparison.html"
 TABLE_FILE: Final = "comparison.json"
 RUNS_FOLDER: Final = "runs"
-# Whoever knows as many points as "points:P" says may also look for them to the last digit, or for the record
-# that passes nearest. A release of points is judged by the adversary who wins most: moved points are in other
-# cells, which hides nobody from the other two.
-_OF_POINTS: Final = ("triples", "nearest")
-_ALIKE: Final[Mapping[str, tuple[str, ...]]] = {
-    "linkage": ("linkage", "triples-linkage", "nearest-linkage"),
-    "unicity": ("unicity", "triples-unicity"),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +113,7 @@ def compare(
         run.progress("releases", done, len(study.settings))
         try:
             source, outside = published, control
-            if setting.method.takes_points:
+            if setting.method.about.publishes == "points":
                 if points_of is None:
                     raise MisuseError(f"{setting.name} publishes points; give the input as given, too")
                 source, outside = points_of, control_points
@@ -147,7 +141,7 @@ def compare(
             found.to_json(),
             points,
             better=better,
-            words=METRICS[study.budget.utility].words,
+            words=METRICS[study.budget.utility].question,
             unit=METRICS[study.budget.utility].unit,
             people=(published.n_subjects, 0 if control is None else control.n_subjects),
         ),
@@ -183,7 +177,8 @@ def _result_of(
     release is judged; outside: the control group in the same form.
     """
     known = {
-        text: [text, *_as_points(text)] if setting.method.takes_points else [text] for text in study.knowledge
+        text: [text, *also_on_points(text)] if setting.method.about.publishes == "points" else [text]
+        for text in study.knowledge
     }
     made = _digest([setting.name, setting.method.parameters(), _fingerprint(source)])
     asked = _digest(
@@ -221,11 +216,25 @@ def _result_of(
     notes: list[str] = []
     for text, (on_grid, *as_points) in known.items():
         found = attack(
-            published, release, linkage, [on_grid], _draw(study), tries=study.tries, control=control, run=run
+            published,
+            release,
+            linkage,
+            knowledge=[on_grid],
+            rng=_draw(study),
+            tries=study.tries,
+            control=control,
+            run=run,
         )
         more = (
             attack(
-                source, given, linkage, as_points, _draw(study), tries=study.tries, control=outside, run=run
+                source,
+                given,
+                linkage,
+                knowledge=as_points,
+                rng=_draw(study),
+                tries=study.tries,
+                control=outside,
+                run=run,
             )
             if as_points
             else found
@@ -246,15 +255,9 @@ def _result_of(
     return result
 
 
-def _as_points(text: str) -> list[str]:
-    """What else whoever has this knowledge may do with it against a release of points."""
-    name, _, rest = text.partition(":")
-    return [f"{kind}:{rest}" for kind in _OF_POINTS] if name == "points" else []
-
-
-def _draw(study: Study) -> np.random.Generator:
+def _draw(study: Study) -> Randomness:
     """What is known of whom: the same for every release."""
-    return np.random.default_rng(study.seed)
+    return Randomness.for_research(study.seed)
 
 
 def _point(result: Mapping[str, Any], study: Study) -> Point:
@@ -266,7 +269,7 @@ def _point(result: Mapping[str, Any], study: Study) -> Point:
             f"the budget's attack '{budget.attack}' does not belong to {budget.knowledge}; choose "
             f"{' or '.join(names)}"
         )
-    alike = _ALIKE.get(budget.attack, (budget.attack,))
+    alike = rates_alike(budget.knowledge, budget.attack)  # the adversary who wins most with this knowledge
     tried = [
         e for e in result["attacks"][budget.knowledge] if e["name"] in alike and e["target"] == "release"
     ]

@@ -15,7 +15,7 @@ from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Integers, Trajectories
-from shoal.publishing.publish import write_page
+from shoal.publishing.writing import write_page
 from shoal.report.pages.granularity import granularity_page
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

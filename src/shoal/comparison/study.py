@@ -1,18 +1,20 @@
-"""The file that says what ``shoal compare`` compares: methods with lists of settings to sweep, attacks, and a budget."""
+"""The file that says what ``shoal compare`` compares: methods with lists of settings, attacks, a budget."""
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
-from shoal.attacks import ATTACKS, DEFAULT_KNOWLEDGE
+from shoal.attacks import default_knowledge
+from shoal.attacks.knowledge import require_boxes
 from shoal.errors import InputError, MisuseError
 from shoal.io.street_files import read_streets
-from shoal.methods import METHODS, Method
+from shoal.methods import Method, method_named
+from shoal.methods.parameters import declared
 from shoal.units import duration_s, length_m
-from shoal.utility import METRICS
+from shoal.utility import OF_EVERY_RELEASE
 from shoal.utility.frontier import Budget
 
 _WORDS: Final[dict[type | tuple[type, ...], str]] = {
@@ -31,6 +33,7 @@ _KINDS: Final = {
     "budget": dict,
 }
 _BUDGET_KINDS: Final = {"attack": str, "knowledge": str, "at_most": (int, float), "utility": str}
+_STREET_FILES: Final = ("streets-nodes", "streets-edges")
 _KNOWN: Final = ("knowledge", "tries", "hold_out", "seed", "budget", "runs")
 
 
@@ -45,14 +48,15 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Everything to compare. hold_out: share of the people who are left out of every release, as control.
+    """Everything to compare.
 
-    seed: of who that is.
+    hold_out: share of the people who are left out of every release, as a control group; seed: decides who
+    they are.
     """
 
     settings: tuple[Setting, ...]
     budget: Budget
-    knowledge: tuple[str, ...] = DEFAULT_KNOWLEDGE
+    knowledge: tuple[str, ...] = field(default_factory=lambda: default_knowledge(None))
     tries: int = 1000
     hold_out: float = 0.1
     seed: int = 0
@@ -67,20 +71,15 @@ class Study:
                 f"hold_out = {self.hold_out} must be a share of 0 to 0.5; 0.1 leaves a tenth of the people "
                 "out as control"
             )
-        if self.budget.utility not in METRICS:
+        if self.budget.utility not in OF_EVERY_RELEASE:
             raise MisuseError(
-                f"'{self.budget.utility}' is no metric for the budget; choose from {', '.join(METRICS)}"
+                f"'{self.budget.utility}' is no metric for the budget; choose from {', '.join(OF_EVERY_RELEASE)}"
             )
-        for text in (*self.knowledge, self.budget.knowledge):
-            if text.split(":")[0] not in ATTACKS:
-                raise MisuseError(
-                    f"'{text}' is not a knowledge that shoal can play; choose from "
-                    f"{', '.join(a.form for a in ATTACKS.values())}"
-                )
+        require_boxes([*self.knowledge, self.budget.knowledge])
 
 
 def read_study(path: Path) -> Study:
-    """The study in a TOML file; raises InputError when it cannot be read or holds what no study has."""
+    """The study in a TOML file; raises InputError when it cannot be read or sets what no study knows."""
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -91,21 +90,23 @@ def read_study(path: Path) -> Study:
     if unknown:
         raise InputError(f"{path} sets '{unknown[0]}', which no study has; known: {', '.join(_KNOWN)}")
     try:
-        _insist_on_kinds(entries, _KINDS, "")
-        _insist_on_kinds(entries.get("budget", {}), _BUDGET_KINDS, "budget.")
+        _require_kinds(entries, _KINDS, "")
+        _require_kinds(entries.get("budget", {}), _BUDGET_KINDS, "budget.")
         for text in entries.get("knowledge", ()):
-            _insist_on_kinds({"knowledge": text}, {"knowledge": str}, "an entry of ")
+            _require_kinds({"knowledge": text}, {"knowledge": str}, "an entry of ")
         given = {name: entries[name] for name in ("tries", "hold_out", "seed") if name in entries}
         budget = Budget(**entries.get("budget", {}))
-        knowledge = tuple(dict.fromkeys([*entries.get("knowledge", DEFAULT_KNOWLEDGE), budget.knowledge]))
+        knowledge = tuple(
+            dict.fromkeys([*entries.get("knowledge", default_knowledge(None)), budget.knowledge])
+        )
         settings = tuple(setting for run in entries.get("runs", []) for setting in _swept(dict(run)))
         return Study(settings=settings, budget=budget, knowledge=knowledge, **given)
     except (TypeError, MisuseError) as error:
         raise InputError(f"{path}: {error}") from error
 
 
-def _insist_on_kinds(entries: Mapping[str, Any], kinds: Mapping[str, Any], where: str) -> None:
-    """Raises MisuseError for the first entry of another kind than it must have."""
+def _require_kinds(entries: Mapping[str, Any], kinds: Mapping[str, Any], where: str) -> None:
+    """Raise MisuseError for the first entry of the wrong kind."""
     for name, kind in kinds.items():
         if name in entries and not isinstance(entries[name], kind):
             raise MisuseError(f"{where}{name} = {entries[name]!r} must be {_WORDS[kind]}")
@@ -113,32 +114,35 @@ def _insist_on_kinds(entries: Mapping[str, Any], kinds: Mapping[str, Any], where
 
 def _swept(run: dict[str, Any]) -> list[Setting]:
     """Every combination of the lists of one [[runs]] entry."""
-    name = run.pop("method", None)
-    if name not in METHODS:
-        raise MisuseError(f"'{name}' is no method; choose from {', '.join(METHODS)}")
+    kind = method_named(run.pop("method", None))
     names, values = list(run), [value if isinstance(value, list) else [value] for value in run.values()]
-    return [_setting(name, dict(zip(names, chosen, strict=True))) for chosen in product(*values)]
+    return [_setting(kind, dict(zip(names, chosen, strict=True))) for chosen in product(*values)]
 
 
-def _setting(name: str, chosen: Mapping[str, Any]) -> Setting:
-    known = {field.name for field in fields(METHODS[name])}
-    parameters: dict[str, Any] = {}
-    streets = [
-        chosen[key] for key in ("streets-nodes", "streets-edges") if key in chosen and "streets" in known
-    ]
-    if streets:
-        parameters["streets"] = read_streets(*streets)
+def _setting(kind: type[Method], chosen: Mapping[str, Any]) -> Setting:
+    """One release to make; a length or duration named without its unit has the unit in its value."""
+    own = declared(kind)
+    with_units: dict[str, Callable[[Any], float]] = {
+        **{name: length_m for name, each in own.items() if each.unit == "m"},
+        **{name: duration_s for name, each in own.items() if each.unit == "s"},
+    }
+    graphs = [name for name, each in own.items() if each.street_graph]
+    files = [chosen[key] for key in _STREET_FILES if key in chosen and graphs]
+    parameters: dict[str, Any] = dict.fromkeys(graphs, read_streets(*files)) if files else {}
     for key, value in chosen.items():
-        plain = key.replace("-", "_")
-        if streets and plain in ("streets_nodes", "streets_edges"):
+        if files and key in _STREET_FILES:
             continue
-        if plain in known:
-            parameters[plain] = value
-        elif f"{plain}_m" in known:
-            parameters[f"{plain}_m"] = length_m(value)
-        elif f"{plain}_s" in known:
-            parameters[f"{plain}_s"] = duration_s(value)
+        name = key.replace("-", "_")
+        named = next((each for each in with_units if each in (f"{name}_m", f"{name}_s")), None)
+        if name in own:
+            parameters[name] = value
+        elif named is not None:
+            parameters[named] = with_units[named](value)
         else:
-            raise MisuseError(f"'{key}' is no setting of {name}; choose from {', '.join(sorted(known))}")
-    label = " ".join([name, *(f"{key.replace('_', '-')}={value}" for key, value in chosen.items())])
-    return Setting(label=label, name=name, method=METHODS[name](**parameters))
+            raise MisuseError(
+                f"'{key}' is no setting of {kind.about.name}; choose from {', '.join(sorted(own))}"
+            )
+    label = " ".join(
+        [kind.about.name, *(f"{key.replace('_', '-')}={value}" for key, value in chosen.items())]
+    )
+    return Setting(label=label, name=kind.about.name, method=kind(**parameters))

@@ -1,50 +1,33 @@
-"""The published methods: one file each, a frozen dataclass of parameters with one verb, all listed in METHODS."""
+"""The published methods: one file each, a frozen dataclass of parameters with one verb, and one row here."""
 
-from typing import Any, ClassVar, Final, Protocol
+from typing import Final
 
+from shoal.errors import MisuseError
 from shoal.methods.co_location.nwa import Nwa
 from shoal.methods.co_location.w4m import W4m
 from shoal.methods.glove.glove import Glove
 from shoal.methods.kte_hide.kte_hide import KteHide
+from shoal.methods.method import About, Method
 from shoal.methods.static import StaticGeneralization
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
-from shoal.model.claims import Claim
-from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Trajectories
-from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Run
+
+__all__ = ["METHODS", "About", "Method", "method_named"]
+
+_ROWS: Final[tuple[type[Method], ...]] = (
+    Glove,
+    KteHide,
+    Nwa,
+    ReachLocations,
+    StaticGeneralization,
+    SwapLocations,
+    W4m,
+)
+METHODS: Final[dict[str, type[Method]]] = {method.about.name: method for method in _ROWS}
 
 
-class Method(Protocol):
-    """Turns trajectories into a release that carries a claim.
-
-    takes_points: whether the original must hold points as given (grid None) and points are published;
-    otherwise snapped samples, boxes.
-    """
-
-    takes_points: ClassVar[bool]
-
-    def claim(self) -> Claim:
-        """What every release of this method promises."""
-
-    def parameters(self) -> dict[str, Any]:
-        """All parameters, as a manifest holds them."""
-
-    def anonymize(
-        self, original: Trajectories, rng: Randomness, run: Run | None = None
-    ) -> tuple[Release, Linkage]:
-        """The release, and who became which record."""
-
-
-METHODS: Final[
-    dict[str, type[Glove | KteHide | Nwa | ReachLocations | StaticGeneralization | SwapLocations | W4m]]
-] = {
-    "glove": Glove,
-    "kte-hide": KteHide,
-    "nwa": Nwa,
-    "reach-locations": ReachLocations,
-    "static": StaticGeneralization,
-    "swap-locations": SwapLocations,
-    "w4m": W4m,
-}
+def method_named(name: str) -> type[Method]:
+    """The method of this name; raises MisuseError when there is none."""
+    if name not in METHODS:
+        raise MisuseError(f"'{name}' is no method; choose from {', '.join(METHODS)}")
+    return METHODS[name]

@@ -1,4 +1,4 @@
-"""From crowds to a release: every member under a fresh pseudonym, in random order, with what was lost counted."""
+"""From what a method chose to a release: fresh pseudonyms, records in random order, every loss counted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 from shoal.errors import NothingLeftError
 from shoal.kernels.cover import count_covered
 from shoal.model.claims import Claim
-from shoal.model.release import Boxes, Linkage, Losses, Release
+from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release
 from shoal.model.trajectories import Integers, Trajectories
 from shoal.runtime.randomness import Randomness
 
@@ -17,8 +17,8 @@ _FEWEST_TO_TELL_AN_ORDER: Final = 4
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Crowd:
-    """People who share one record.
+class EquivalenceClass:
+    """People who share one record; a method that shares none puts everybody in a class of one.
 
     members: positions of subjects, ascending; boxes: what is published for each of them.
     """
@@ -29,61 +29,152 @@ class Crowd:
 
 def assemble(
     original: Trajectories,
-    crowds: Sequence[Crowd],
+    classes: Sequence[EquivalenceClass],
     *,
     claim: Claim,
     method: str,
     parameters: Mapping[str, Any],
     rng: Randomness,
 ) -> tuple[Release, Linkage]:
-    """Publish every member of every crowd with the crowd's boxes; subjects in no crowd are suppressed.
+    """Publish every member of every class with the boxes of the class; subjects in no class are suppressed.
 
     Raises NothingLeftError when nobody is left to publish.
     """
-    if not crowds:
+    if not classes:
         raise NothingLeftError(
             "every subject would be suppressed, so there is nothing to publish; relax the suppression "
             "thresholds"
         )
-    members = np.concatenate([crowd.members for crowd in crowds])
-    crowd_of = np.repeat(np.arange(len(crowds)), [len(crowd.members) for crowd in crowds])
-    order = unrelated_order(members, original.input_rank, rng)
-    members, crowd_of = members[order], crowd_of[order]
-    published = [crowd.boxes.sorted() for crowd in crowds]
+    published = [each.boxes.sorted() for each in classes]
+    ends = np.cumsum([len(boxes) for boxes in published], dtype=np.int64)
+    class_of = np.repeat(np.arange(len(classes)), [len(each.members) for each in classes])
+    members = np.concatenate([each.members for each in classes])
     covered = sum(
-        int(count_covered(*original.samples_of(subject), *published[crowd].columns()))
-        for subject, crowd in zip(members.tolist(), crowd_of.tolist(), strict=True)
+        int(count_covered(*original.samples_of(subject), *published[own].columns()))
+        for subject, own in zip(members.tolist(), class_of.tolist(), strict=True)
     )
+    release, linkage, _ = _release(
+        original,
+        Boxes.concatenate(published),
+        members=members,
+        begin=np.concatenate([[0], ends[:-1]])[class_of],
+        end=ends[class_of],
+        samples_kept=covered,
+        claim=claim,
+        method=method,
+        parameters=parameters,
+        rng=rng,
+    )
+    return release, linkage
+
+
+def assemble_points(
+    original: Trajectories,
+    members: Integers,
+    offsets: Integers,
+    points: Points,
+    *,
+    claim: Claim,
+    method: str,
+    parameters: Mapping[str, Any],
+    stands_for: Integers,
+    rng: Randomness,
+) -> tuple[Release, Linkage, Integers]:
+    """The release, who became which record, and for each published point its row in ``points``.
+
+    members: int64 [r], the subject whose place each record takes, all different. Record r owns points
+    offsets[r] to offsets[r + 1], in any order. stands_for: int64 [p], the raw sample of each point, all
+    different, -1 = created; samples without a point are suppressed. Raises NothingLeftError without a record,
+    or with a record that has no point.
+    """
+    if not len(members) or (np.diff(offsets) < 1).any():
+        raise NothingLeftError(
+            "every point would be left out, so there is nothing to publish; relax the thresholds, or add "
+            "people"
+        )
+    record = np.repeat(np.arange(len(members)), np.diff(offsets))
+    return _release(
+        original,
+        points,
+        members=members,
+        begin=offsets[:-1],
+        end=offsets[1:],
+        sorted_rows=np.lexsort((points.y, points.x, points.t, record)),
+        samples_kept=int(np.count_nonzero(stands_for >= 0)),
+        stands_for=stands_for,
+        claim=claim,
+        method=method,
+        parameters=parameters,
+        rng=rng,
+    )
+
+
+def _release(
+    original: Trajectories,
+    payload: Payload,
+    *,
+    members: Integers,
+    begin: Integers,
+    end: Integers,
+    samples_kept: int,
+    claim: Claim,
+    method: str,
+    parameters: Mapping[str, Any],
+    rng: Randomness,
+    sorted_rows: Integers | None = None,
+    stands_for: Integers | None = None,
+) -> tuple[Release, Linkage, Integers]:
+    """The release, who became which record, and for each published row its row in ``payload``.
+
+    members: int64 [r], the subject of each record. Record r owns rows begin[r] to end[r], which records may
+    share, of the payload or of ``sorted_rows``: the payload's rows in their published order, None = as they
+    stand.
+    """
+    order = unrelated_order(members, original.input_rank, rng)
+    lengths = (end - begin)[order]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    rows = np.arange(offsets[-1]) + np.repeat(begin[order] - offsets[:-1], lengths)
+    if sorted_rows is not None:
+        rows = sorted_rows[rows]
     trajectory_ids = rng.pseudonyms(len(members))
     release = Release(
         trajectory_ids=trajectory_ids,
-        offsets=np.cumsum([0, *(len(published[crowd]) for crowd in crowd_of)], dtype=np.int64),
-        payload=Boxes.concatenate([published[crowd] for crowd in crowd_of]),
+        offsets=offsets,
+        payload=payload.take(rows),
         claim=claim,
         method=method,
         parameters=parameters,
         losses=Losses(
             rows=dict(original.intake.dropped),
-            samples_suppressed=original.n_samples - covered,
+            samples_suppressed=original.n_samples - samples_kept,
             subjects_suppressed=original.n_subjects - len(members),
+            samples_created=0 if stands_for is None else len(stands_for) - samples_kept,
         ),
-        grid=original.snapped_grid(),
+        grid=original.snapped_grid() if payload.on_grid else None,
         crs=original.crs,
         unit_of_protection=original.intake.unit_of_protection,
         publishable=rng.publishable,
         reading=original.intake.reading,
         rows_repaired=dict(original.intake.repaired),
     )
-    linked = np.argsort(members)
-    return release, Linkage(
-        tuple(original.ids[members[i]] for i in linked), tuple(trajectory_ids[i] for i in linked)
+    subjects = members[order]
+    linked = np.argsort(subjects)
+    return (
+        release,
+        Linkage(
+            tuple(original.ids[subjects[i]] for i in linked),
+            tuple(trajectory_ids[i] for i in linked),
+            stands_for=None if stands_for is None else stands_for[rows],
+        ),
+        rows,
     )
 
 
 def unrelated_order(members: Integers, input_rank: Integers | None, rng: Randomness) -> Integers:
-    """A random order of these subjects' records that is neither the input's order nor the ids', forwards or backwards.
+    """A random order of these subjects' records, unlike the input's and the ids' in either direction.
 
-    With few records chance alone would repeat such an order now and then, and a reader could not tell chance from a leak.
+    With few records chance alone would repeat such an order now and then, and a reader could not tell chance
+    from a leak.
     """
     known = [np.argsort(members)]
     if input_rank is not None:

@@ -1,4 +1,7 @@
-"""k-merge: the least costly way to publish k trajectories as one, each box with a sample of all (kte-anonymity.txt, Sec. III-D)."""
+"""k-merge: publish k trajectories as one at least cost, with a sample of each in every box.
+
+kte-anonymity.txt, Sec. III-D.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,12 +18,38 @@ from shoal.model.trajectories import Grid, Integers, Trajectories
 def k_merge(
     fingerprints: Trajectories | Sequence[npt.ArrayLike], grid: Grid | None = None
 ) -> tuple[npt.NDArray[Any], int]:
-    """The optimal generalized trajectory of k fingerprints, and its cost in slots times cells.
+    """The optimal generalized trajectory of k fingerprints.
 
-    fingerprints: Trajectories, all of whose subjects are merged, on a grid of their own; or arrays [m, 3] of
-    (t, x, y) in seconds and meters, snapped to ``grid`` (default 60 s, 100 m). Returns boxes [z, 6] of
-    (t_start, t_end, x_min, y_min, x_max, y_max) in the same units, disjoint in time. Raises MisuseError when
-    one has no sample.
+    Parameters
+    ----------
+    fingerprints
+        Trajectories on their own grid, all of whose subjects are merged; or arrays [m, 3] of (t, x, y) in
+        seconds and meters.
+    grid
+        The grid that arrays are snapped to. None = slots of 60 s and cells of 100 m.
+
+    Returns
+    -------
+    boxes
+        Array [z, 6] of (t_start, t_end, x_min, y_min, x_max, y_max) in seconds and meters, disjoint in time.
+    cost
+        In slots times cells, so that a single sample costs 2 (Eq. 7).
+
+    Raises
+    ------
+    MisuseError
+        When a fingerprint has no sample.
+
+    References
+    ----------
+    kte-anonymity.txt, Alg. 1 and Eq. 4-7.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> boxes, cost = shoal.k_merge([[[0, 0, 0], [600, 500, 0]], [[60, 100, 0], [660, 500, 0]]])
+    >>> len(boxes), cost
+    (2, 10)
     """
     if isinstance(fingerprints, Trajectories):
         together, grid = fingerprints, fingerprints.snapped_grid()
@@ -33,7 +62,7 @@ def k_merge(
 
 
 def merge_members(original: Trajectories, members: Integers) -> tuple[Boxes, int]:
-    """The boxes of the cheapest partition of these subjects' raw samples into runs complete for all of them, and its cost (Eq. 7)."""
+    """The boxes of the cheapest partition of these subjects' samples into complete runs, and its cost."""
     own = [original.samples_of(int(member)) for member in members]
     t, x, y = (np.concatenate(columns) for columns in zip(*own, strict=True))
     owner = np.repeat(np.arange(len(own)), [len(columns[0]) for columns in own])

@@ -1,9 +1,6 @@
-"""Static generalization: one coarse grid and one slot for everybody.
+"""Static generalization: one coarse grid and one slot for everybody; whoever is still alone is left out."""
 
-Who is still alone on it is left out (kte-anonymity.txt, Sec. V-B).
-"""
-
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -11,7 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.errors import MisuseError, NothingLeftError
-from shoal.methods.assembly import Crowd, assemble
+from shoal.methods.assembly import EquivalenceClass, assemble
+from shoal.methods.method import About
+from shoal.methods.parameters import ABOVE_0, k_parameter, parameter, require_declared, stated
+from shoal.methods.techniques import rounding
 from shoal.model.claims import KAnonymity
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Integers, Trajectories
@@ -24,26 +24,61 @@ from shoal.units import show_m, show_s
 class StaticGeneralization:
     """k-anonymity of those who share all their cells of a coarse grid with k - 1 others.
 
-    The rest is suppressed and counted.
+    Everybody is put on one coarse grid with one length of slot. What is published of a coarse cell is the
+    hull of the class's samples in it, and suppressed people are counted.
 
-    k: smallest crowd. grid_m: side of the square cells; slot_s: length of the slots; multiples of the data's
-    own cell and slot, which begin at the plane's origin and at 1970-01-01 UTC. What is published of a cell is
-    the hull of the crowd's samples in it.
+    Parameters
+    ----------
+    k
+        Smallest equivalence class.
+    grid_m
+        Side of the coarse square cells in meters, counted from the plane's origin. A multiple of the data's
+        cell.
+    slot_s
+        Length of the coarse slots in seconds, counted from 1970-01-01 UTC. A multiple of the data's slot.
+
+    References
+    ----------
+    kte-anonymity.txt, Sec. V-B; glove.txt, Sec. 5 and Fig. 4.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> calls = shoal.read(shoal.synthesize(60, 1, 1, layout="city"))
+    >>> method = shoal.StaticGeneralization(grid_m=100_000, slot_s=24 * 3600)
+    >>> release, linkage = method.anonymize(calls, shoal.Randomness.from_system())
+    >>> shoal.verify(calls, release, linkage).holds
+    True
     """
 
-    takes_points: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        name="static",
+        title="static generalization",
+        techniques=(rounding("everybody's samples are rounded to the same coarse grid"),),
+        claim=KAnonymity,
+        publishes="boxes",
+        page="static",
+    )
 
-    k: int = 2
-    grid_m: float = 4_000.0
-    slot_s: float = 2 * 3600.0
+    k: int = k_parameter(meaning="the fewest records that fit one person")
+    grid_m: float = parameter(
+        default=4_000.0,
+        unit="m",
+        bound=ABOVE_0,
+        help="Side of the coarse cells.",
+        meaning="side of the coarse cells that a crowd must have in common",
+    )
+    slot_s: float = parameter(
+        default=2 * 3600.0,
+        unit="s",
+        bound=ABOVE_0,
+        help="Length of the coarse slots.",
+        meaning="length of the coarse slots that a crowd must have in common",
+    )
 
     def __post_init__(self) -> None:
         self.claim()
-        for name, value, example in (("grid_m", self.grid_m, "4000"), ("slot_s", self.slot_s, "7200")):
-            if not (np.isfinite(value) and value > 0):
-                raise MisuseError(
-                    f"{name} = {value} must be finite and greater than 0, for example {example}"
-                )
+        require_declared(self)
 
     def claim(self) -> KAnonymity:
         """k-anonymity; boxes of two cells may share a slot."""
@@ -51,7 +86,7 @@ class StaticGeneralization:
 
     def parameters(self) -> dict[str, Any]:
         """All parameters, as a manifest holds them."""
-        return asdict(self)
+        return stated(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
@@ -61,19 +96,24 @@ class StaticGeneralization:
         Raises MisuseError with fewer than k people or when a cell of the grid is no whole number of the
         data's, NothingLeftError when everybody is still alone.
         """
-        crowds = self.crowds(original, run or Run())
-        if not crowds:
+        classes = self.classes(original, run or Run())
+        if not classes:
             raise NothingLeftError(
                 f"no {self.k} people share all their cells of {show_m(self.grid_m)} and "
-                f"{show_s(self.slot_s)}, so everybody would be "
-                "suppressed; choose a coarser grid or longer slots"
+                f"{show_s(self.slot_s)}, so everybody would be suppressed; choose a coarser grid or longer "
+                "slots"
             )
         return assemble(
-            original, crowds, claim=self.claim(), method="static", parameters=self.parameters(), rng=rng
+            original,
+            classes,
+            claim=self.claim(),
+            method=self.about.name,
+            parameters=self.parameters(),
+            rng=rng,
         )
 
-    def crowds(self, original: Trajectories, run: Run) -> list[Crowd]:
-        """The crowds of at least k people with the same coarse samples, and one box for each of these."""
+    def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
+        """The classes of at least k people with the same coarse samples, and one box for each of these."""
         if original.n_subjects < self.k:
             raise MisuseError(
                 f"k = {self.k} needs at least {self.k} people, and the data has {original.n_subjects}; "
@@ -83,11 +123,11 @@ class StaticGeneralization:
         alike: dict[bytes, list[int]] = {}
         for subject, (start, end) in enumerate(pairwise(original.offsets.tolist())):
             alike.setdefault(np.unique(place[start:end]).tobytes(), []).append(subject)
-        crowds = [np.array(members) for members in alike.values() if len(members) >= self.k]
+        classes = [np.array(members) for members in alike.values() if len(members) >= self.k]
         return list(
             run.map(
-                lambda members: Crowd(members=members, boxes=_hulls(original, members, place)),
-                crowds,
+                lambda members: EquivalenceClass(members=members, boxes=_hulls(original, members, place)),
+                classes,
                 label="generalizing",
             )
         )
@@ -102,10 +142,7 @@ class StaticGeneralization:
 
 
 def _whole_number(coarse: float, fine: float, name: str, of: str, show: Any) -> int:
-    """How many of the data's own steps make a coarse one.
-
-    Raises MisuseError with the nearest valid values.
-    """
+    """How many of the data's own steps make a coarse one; raises MisuseError for no whole number."""
     ratio = Fraction(repr(float(coarse))) / Fraction(repr(float(fine)))
     if ratio.denominator != 1:
         valid = [show(fine * count) for count in (int(ratio), int(ratio) + 1) if count]

@@ -5,7 +5,7 @@ It holds no raw identifier and no seed. Who became which record is the Linkage, 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from shoal.model.claims import Claim, PayloadKind
 from shoal.model.intake import Reading
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Floats, Grid, Integers
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from plotly.graph_objects import Figure
 
 BOX_COLUMNS: Final = ("t_start", "t_end", "x_min", "y_min", "x_max", "y_max")
 POINT_COLUMNS: Final = ("t", "x", "y")
@@ -238,6 +242,62 @@ class Release:
 
     def __repr__(self) -> str:
         return f"Release({self.method}, {self.claim}, {self.n_records} records, {self.n_samples} {self.kind})"
+
+    def to_dataframe(self) -> "DataFrame":
+        """All boxes or points as a pandas data frame, one row each, in the columns of the written table.
+
+        Returns
+        -------
+        DataFrame
+            ``trajectory_id``: the pseudonym of the record. Of boxes ``t_start``, ``t_end``, ``x_min``, ``y_min``,
+            ``x_max``, ``y_max``; of points ``t``, ``x``, ``y`` and, where there is a plane, ``lat``, ``lon``.
+            Times are moments in UTC, or seconds since step 0 where the input counts steps (its numbers are
+            small, or ``time_unit`` is a length of time); coordinates are meters of the plane.
+
+        Raises
+        ------
+        MissingExtraError
+            When pandas is not installed.
+
+        Examples
+        --------
+        >>> import shoal
+        >>> city = shoal.read(shoal.synthesize(n_subjects=20, days=2, seed=1))
+        >>> release, _ = shoal.Glove(k=2).anonymize(city, shoal.Randomness.from_system())
+        >>> list(release.to_dataframe().columns)
+        ['trajectory_id', 't_start', 't_end', 'x_min', 'y_min', 'x_max', 'y_max']
+        """
+        from shoal.model.frames import frame_of_release
+
+        return frame_of_release(self)
+
+    def plot(self, *, at_most: int = 20_000) -> "Figure":
+        """A map with every box, or with the path of every record of points.
+
+        Parameters
+        ----------
+        at_most
+            The most boxes or points to draw. Of a larger release some records are drawn, evenly spread over all,
+            and the title says how many.
+
+        Returns
+        -------
+        Figure
+            A figure of Plotly; notebooks show it, ``figure.show()`` opens it in a browser.
+
+        Raises
+        ------
+        MisuseError
+            When ``at_most`` is less than 1.
+        """
+        from shoal.model.plotting import map_of_release
+
+        return map_of_release(self, at_most)
+
+    def _repr_html_(self) -> str:
+        from shoal.model.summaries import html_of_release
+
+        return html_of_release(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

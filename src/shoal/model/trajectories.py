@@ -8,13 +8,17 @@ no release repeats it.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.model.intake import Intake
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from plotly.graph_objects import Figure
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -266,3 +270,58 @@ class Trajectories:
         return (
             f"Trajectories({self.n_subjects} subjects, {self.n_samples} samples, {self.grid or 'as given'})"
         )
+
+    def to_dataframe(self) -> "DataFrame":
+        """All samples as a pandas data frame, one row each.
+
+        Returns
+        -------
+        DataFrame
+            ``uid``: the subject. ``t``: the moment in UTC, or the second since step 0 where the input counts steps
+            (its numbers are small, or ``time_unit`` is a length of time). ``x``, ``y``: meters of the plane.
+            ``lat``, ``lon``: degrees, where there is a plane. Snapped samples stand at the begin of their slot
+            and the center of their cell.
+
+        Raises
+        ------
+        MissingExtraError
+            When pandas is not installed.
+
+        Examples
+        --------
+        >>> import shoal
+        >>> city = shoal.read(shoal.synthesize(n_subjects=20, days=2, seed=1))
+        >>> list(city.to_dataframe().columns)
+        ['uid', 't', 'x', 'y', 'lat', 'lon']
+        """
+        from shoal.model.frames import frame_of_trajectories
+
+        return frame_of_trajectories(self)
+
+    def plot(self, *, at_most: int = 20_000) -> "Figure":
+        """A map with the path of every subject, which names nobody but shows where people have been.
+
+        Parameters
+        ----------
+        at_most
+            The most samples to draw. Of larger data some subjects are drawn, evenly spread over all, and the
+            title says how many.
+
+        Returns
+        -------
+        Figure
+            A figure of Plotly; notebooks show it, ``figure.show()`` opens it in a browser.
+
+        Raises
+        ------
+        MisuseError
+            When ``at_most`` is less than 1.
+        """
+        from shoal.model.plotting import map_of_trajectories
+
+        return map_of_trajectories(self, at_most)
+
+    def _repr_html_(self) -> str:
+        from shoal.model.summaries import html_of_trajectories
+
+        return html_of_trajectories(self)

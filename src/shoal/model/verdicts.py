@@ -94,3 +94,8 @@ class Verdict:
             "findings_by_kind": dict(shown),
             "notes": list(self.notes),
         }
+
+    def _repr_html_(self) -> str:
+        from shoal.model.summaries import html_of_verdict
+
+        return html_of_verdict(self)

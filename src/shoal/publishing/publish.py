@@ -10,55 +10,51 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any
 
 from shoal.attacks.questions import TRIES
-from shoal.errors import ClaimError, MisuseError, OutputError
-from shoal.io import read_with
-from shoal.io.storing import store_people
+from shoal.errors import MisuseError, OutputError
 from shoal.measures.k_gap import KGap, k_gaps
 from shoal.methods import Method
 from shoal.model.release import Linkage, Release
 from shoal.model.trace import TRACE_FILE
-from shoal.model.trajectories import Grid, Trajectories
-from shoal.model.verdicts import Verdict
-from shoal.release_folder.box_table import insist_on_outlines
-from shoal.release_folder.folder import (
-    MANIFEST_FILE,
-    RELEASE_FILE,
-    REPORT_FILE,
-    Manifest,
-    check_linkage_path,
-    manifest_of,
-    read_any_release,
-    read_linkage,
-    reading_of_raw,
-    staged_linkage,
-    staged_trace,
-    write_manifest,
-    write_table,
+from shoal.model.trajectories import Trajectories
+from shoal.publishing.writing import (
+    fill_release_folder,
+    require_free,
+    require_holds,
+    staged_secrets,
+    write_page,
 )
+from shoal.release_folder.folder import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
-from shoal.report import assessment_report, gather_evidence, points_report, release_report
+from shoal.release_folder.tables import write_table
+from shoal.report import Evidence, assessment_report, record_page
 from shoal.runtime.checkpoint import Checkpoint, fingerprint, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write, staged_file, staged_folder
-from shoal.utility.accuracy import Accuracy, measure_accuracy
+from shoal.utility import Facts
+from shoal.utility.accuracy import Accuracy
 from shoal.verification import verify, verify_folder
-from shoal.verification.composition.candidates import Issued
-from shoal.verification.composition.several import Together, reveal_together
-from shoal.verification.files.streamed import verify_streamed_folder
-
-GAPS_SHOWN: Final = (2, 5)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Publication:
     """What was written, and what is in memory of it for the holder of the raw data.
 
-    accuracy: of boxes; points have none.
+    Parameters
+    ----------
+    folder
+        The release folder.
+    manifest
+        What its manifest says.
+    release
+        What is published.
+    linkage
+        Who became which record: as secret as the raw data.
+    accuracy
+        What boxes leave of place and time; points have none.
     """
 
     folder: Path
@@ -83,70 +79,87 @@ def publish(
 ) -> Publication:
     """Write a verified release folder, complete or not at all.
 
-    statement: what the publisher says of it. tries: victims of each attack whose rate the report shows, 0 =
-    none is played. linkage_file, private_report: written, readable by their owner alone, only when named;
-    both must lie outside ``output``. resume: keep finished parts of the work in a folder beside ``output``
-    until it is done, and continue from those found there. Raises ClaimError when the release does not keep
-    its promise, OutputError when a target exists or cannot be written.
+    Parameters
+    ----------
+    original
+        The raw data: snapped for methods that publish boxes, as given for those that publish points.
+    method
+        How to anonymize, with its parameters.
+    output
+        The release folder to write; it must not exist yet.
+    rng
+        Where pseudonyms and shuffles come from; ``Randomness.from_system()`` for anything that is published.
+    run
+        Where progress is reported and how many threads may work.
+    linkage_file, private_report
+        Secret files to write as well, readable by their owner alone; both must lie outside ``output``.
+    resume
+        Keep finished parts of the work in a folder beside ``output`` until it is done, and continue from those
+        found there.
+    statement
+        What the publisher says of the release.
+    tries
+        Victims of each attack whose rate the report shows; 0 = no attack is played.
+
+    Returns
+    -------
+    Publication
+        What was written.
+
+    Raises
+    ------
+    ClaimError
+        When the release does not keep its promise.
+    OutputError
+        When a target exists or cannot be written.
+    MisuseError
+        When the method cannot work on this data.
+
+    Examples
+    --------
+    >>> import shoal, tempfile
+    >>> from pathlib import Path
+    >>> calls = shoal.read(shoal.synthesize(n_subjects=40, days=1, seed=1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     published = shoal.publish(
+    ...         calls, shoal.Glove(k=2), Path(folder) / "release", rng=shoal.Randomness.from_system(), tries=0
+    ...     )
+    ...     print(sorted(path.name for path in published.folder.iterdir()))
+    ['manifest.json', 'release.parquet', 'report.html']
     """
     run = run or Run()
-    if private_report is not None and method.takes_points:
+    if private_report is not None and method.about.publishes == "points":
         raise MisuseError("a private report shows one crowd of boxes; releases of points have none")
-    trace_file = (
-        linkage_file.with_name(TRACE_FILE) if linkage_file is not None and method.takes_points else None
-    )
+    traced = linkage_file is not None and method.about.publishes == "points"
+    trace_file = linkage_file.with_name(TRACE_FILE) if linkage_file is not None and traced else None
+    require_free(output, linkage_file, trace_file, private_report)
     parts = parts_folder(output)
-    secret = [path for path in (linkage_file, trace_file, private_report) if path is not None]
-    for path in secret:
-        check_linkage_path(path, output)
-    if len({path.resolve() for path in secret}) < len(secret):
-        raise OutputError(
-            f"{secret[0]} is named for two different files, and one would replace the other; choose another "
-            "name"
-        )
     if resume:
         with explained_write(parts):
             run = replace(run, checkpoint=Checkpoint.open(parts, _job(original, method)))
     with staged_folder(output) as staging, ExitStack() as beside:
         release, linkage = method.anonymize(original, rng, run)
         verdict = verify(original, release, linkage)
-        insist(verdict)
-        snapped = original if original.grid is not None else original.snapped_to(Grid())
-        gaps = exposure_at(snapped, sorted({*GAPS_SHOWN, release.claim.k}), run)
-        write_table(release, staging / RELEASE_FILE)
-        if release.kind == "boxes":
-            insist_on_outlines(staging / RELEASE_FILE)
-        manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
-        write_manifest(manifest, staging / MANIFEST_FILE)
-        evidence = gather_evidence(original, release, linkage, tries=tries, run=run)
-        if release.kind == "points":
-            page = points_report(
-                original, release, verdict, gaps, snapped, evidence=evidence, statement=statement
-            )
-        else:
-            of_boxes = partial(
-                release_report,
-                original,
-                release,
-                linkage,
-                verdict,
-                gaps,
-                evidence=evidence,
-                statement=statement,
-            )
-            page = of_boxes()
-            if private_report is not None:
-                private_page = of_boxes(private=True).encode()
-                beside.enter_context(staged_file(private_report, lambda file: file.write(private_page)))
-        (staging / REPORT_FILE).write_text(page, encoding="utf-8")
-        insist(verify_folder(original, staging, linkage))
-        if linkage_file is not None:
-            beside.enter_context(staged_linkage(linkage, linkage_file, output))
-            if linkage.trace is not None:
-                beside.enter_context(staged_trace(linkage.trace, release, linkage_file.with_name(TRACE_FILE)))
+        require_holds(verdict)
+        evidence = Evidence(Facts(original, release, linkage, run=run), tries=tries)
+        record = partial(record_page, evidence, verdict, statement=statement)
+        manifest = fill_release_folder(
+            staging,
+            release,
+            verdict,
+            write=partial(write_table, release),
+            page=record,
+            check=partial(verify_folder, original, staging, linkage),
+            statement=statement,
+        )
+        if private_report is not None:
+            private_page = record(private=True).encode()
+            beside.enter_context(staged_file(private_report, lambda file: file.write(private_page)))
+        beside.enter_context(staged_secrets(output, release, linkage, linkage_file))
     if resume:
         shutil.rmtree(parts, ignore_errors=True)
-    accuracy = measure_accuracy(original, release, linkage) if release.kind == "boxes" else None
+    boxes = evidence.release_facts.boxes
+    accuracy = None if boxes is None else boxes.accuracy
     return Publication(folder=output, manifest=manifest, release=release, linkage=linkage, accuracy=accuracy)
 
 
@@ -161,11 +174,40 @@ def _job(original: Trajectories, method: Method) -> dict[str, Any]:
 
 
 def assess(
-    original: Trajectories, ks: Sequence[int], run: Run, report_file: Path | None = None
+    original: Trajectories, ks: Sequence[int], run: Run | None = None, report_file: Path | None = None
 ) -> list[KGap]:
-    """The k-gaps for each k, and, when asked, the report on them.
+    """Say how exposed people are before anything is published.
 
-    Raises OutputError when the report cannot be written.
+    Parameters
+    ----------
+    original
+        The raw data, on a grid.
+    ks
+        Sizes of the crowds to hide people in, each at least 2.
+    run
+        Where progress is reported and how many threads may work.
+    report_file
+        An HTML page to write on the k-gaps; it must not exist yet.
+
+    Returns
+    -------
+    list of KGap
+        The k-gap of everybody, for each k in the order given.
+
+    Raises
+    ------
+    OutputError
+        When the report exists or cannot be written.
+    MisuseError
+        For a k below 2, or fewer people than k.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> from shoal.publishing.publish import assess
+    >>> calls = shoal.read(shoal.synthesize(n_subjects=40, days=1, seed=1))
+    >>> [gap.k for gap in assess(calls, [2, 5])]
+    [2, 5]
     """
     if report_file is not None and report_file.exists():
         raise OutputError(f"{report_file} exists; choose another --output or remove it first")
@@ -173,75 +215,3 @@ def assess(
     if report_file is not None:
         write_page(assessment_report(original, gaps), report_file)
     return gaps
-
-
-def verify_against_raw(
-    raw: Any, folder: Path, linkage: Linkage | None, run: Run, **overrides: Any
-) -> Verdict:
-    """Read the raw input again as the manifest says it was read, and check the folder against it.
-
-    overrides: settings of the reading that take the place of the manifest's, such as other column names.
-    """
-    return verify_folder(read_raw_of(raw, folder, run, **overrides), folder, linkage)
-
-
-def stream_against_raw(raw: Any, folder: Path, linkage: Linkage, run: Run, **overrides: Any) -> Verdict:
-    """The same in little memory, with scratch files in a folder beside the release that its owner alone can read and that is removed."""
-    with (
-        explained_write(folder),
-        TemporaryDirectory(dir=folder.resolve().parent, prefix=f".{folder.name}.check-") as scratch,
-    ):
-        people = store_people(raw, reading_of_raw(folder, **overrides), Path(scratch) / "people", run)
-        (Path(scratch) / "spread").mkdir()
-        return verify_streamed_folder(people, folder, linkage, Path(scratch) / "spread", run)
-
-
-def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajectories:
-    """The raw input of a release folder, read as its manifest says.
-
-    Overrides take the place of the manifest's settings.
-    """
-    return read_with(raw, reading_of_raw(folder, **overrides), run)
-
-
-def reveal(
-    raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
-) -> Together:
-    """What a release folder and earlier ones of the same raw data reveal together.
-
-    earlier: folders with their linkage tables.
-
-    Raises InputError when one cannot be read or does not belong.
-    """
-    issued = [
-        Issued(
-            label=f"the release {one}",
-            original=read_raw_of(raw, one, run, **overrides),
-            release=read_any_release(one),
-            linkage=read_linkage(links),
-        )
-        for one, links in [(folder, linkage), *earlier]
-    ]
-    return reveal_together(issued[0], issued[1:])
-
-
-def exposure_at(original: Trajectories, ks: Sequence[int], run: Run) -> list[KGap]:
-    """The k-gaps for those k that the data has enough people for."""
-    return k_gaps(original, [k for k in ks if k <= original.n_subjects], run=run)
-
-
-def write_page(page: str, path: Path) -> None:
-    """Write a page, complete or not at all."""
-    with staged_file(path, lambda file: file.write(page.encode()), mode=0o666):
-        pass
-
-
-def insist(verdict: Verdict) -> None:
-    """Raise ClaimError, with every kind of finding and one example, unless the verdict holds."""
-    if verdict.holds:
-        return
-    kinds = ", ".join(f"{kind} ({count})" for kind, count in verdict.to_json()["findings_by_kind"].items())
-    raise ClaimError(
-        f"the release does not keep its promise and was not written: {kinds}; for example: "
-        f"{verdict.findings[0].message}"
-    )

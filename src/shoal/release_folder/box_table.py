@@ -1,9 +1,7 @@
-"""The table of a release of boxes.
+"""The table of boxes: ``trajectory_id``, the six columns of a box, and ``geometry`` where there is a plane.
 
-``trajectory_id``, the six columns of a box, and ``geometry`` where there is a plane.
-
-Times are seconds since 1970 UTC, or since step 0; coordinates are meters of the plane, all on the grid of the
-release.
+Times are seconds since 1970 UTC, or since step 0; coordinates are meters of the plane. All lie on the grid of
+the release.
 """
 
 import json
@@ -30,18 +28,12 @@ _POLYGON: Final = np.dtype(
 
 
 def write_boxes(release: Release, path: Path) -> None:
-    """Write the boxes as GeoParquet.
-
-    Seconds since 1970 UTC, meters of the plane, outlines in WGS 84 where there is a plane.
-    """
+    """Write the boxes as GeoParquet, with their rectangles in WGS 84 where there is a plane."""
     write_boxes_in_parts([release], path)
 
 
 def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
-    """The same for a release that comes as several (at least one), each some of its records.
-
-    They stand in the file in this order.
-    """
+    """The same for a release that comes in parts, at least one, each some of its records in the file's order."""
     corners: list[list[float]] = []
     with ExitStack() as open_files:
         writer: pq.ParquetWriter | None = None
@@ -55,17 +47,17 @@ def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
             corners += bounds
         if corners and writer is not None:
             low, high = np.min(corners, axis=0)[:2], np.max(corners, axis=0)[2:]
-            outline = {
+            rectangles = {
                 "encoding": "WKB",
                 "geometry_types": ["Polygon"],
                 "bbox": [*low.tolist(), *high.tolist()],
             }
-            geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": outline}}
+            geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": rectangles}}
             writer.add_key_value_metadata({"geo": json.dumps(geo)})
 
 
 def _table_of(release: Release) -> tuple[pa.Table, list[list[float]]]:
-    """The boxes in the columns of the file, and the bounds of their outlines where there is a plane."""
+    """The boxes in the columns of the file, and the bounds of their rectangles where there is a plane."""
     record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
     columns: dict[str, pa.Array] = {
         "trajectory_id": pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
@@ -77,18 +69,8 @@ def _table_of(release: Release) -> tuple[pa.Table, list[list[float]]]:
         columns[name] = pa.array(in_units.astype(np.int64) if whole else in_units.astype(np.float64))
     if release.crs is None:
         return pa.table(columns), []
-    columns["geometry"], bounds = _outlines(release.boxes, release.snapped_grid().cell_m, release.crs)
+    columns["geometry"], bounds = _rectangles(release.boxes, release.snapped_grid().cell_m, release.crs)
     return pa.table(columns), [bounds]
-
-
-def insist_on_outlines(path: Path) -> None:
-    """Raises InputError for a written table whose boxes reach where their plane has no place on the earth."""
-    geo = (pq.read_schema(path).metadata or {}).get(b"geo")
-    if geo is not None and not np.isfinite(json.loads(geo)["columns"]["geometry"]["bbox"]).all():
-        raise InputError(
-            "boxes reach beyond the edge of the plane: the data spans too much of the earth; publish each "
-            "region on its own"
-        )
 
 
 def boxes_in(table: pa.Table, grid: Grid, where: str) -> Boxes:
@@ -114,7 +96,7 @@ def boxes_in(table: pa.Table, grid: Grid, where: str) -> Boxes:
 
 
 def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:
-    """[m, 5, 2] longitude and latitude of each box's closed ring, counter-clockwise from the lower left corner."""
+    """[m, 5, 2] longitude and latitude of each box's closed ring, counterclockwise from the lower left corner."""
     x = np.stack([boxes.x_min, boxes.x_max, boxes.x_max, boxes.x_min], axis=1)
     y = np.stack([boxes.y_min, boxes.y_min, boxes.y_max, boxes.y_max], axis=1)
     corners = _in_degrees(x.ravel(), y.ravel(), cell_m, crs).reshape(-1, 4, 2)
@@ -122,10 +104,7 @@ def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:
 
 
 def _in_degrees(x: Integers, y: Integers, cell_m: float, crs: str) -> Floats:
-    """[m, 2] longitude and latitude of corners of cells.
-
-    Each distinct one is projected once, for places repeat.
-    """
+    """[m, 2] longitude and latitude of corners of cells; each distinct one is projected once, as places repeat."""
 
     def projected(x: Integers, y: Integers) -> Floats:
         return np.stack(
@@ -144,8 +123,8 @@ def _in_degrees(x: Integers, y: Integers, cell_m: float, crs: str) -> Floats:
     return degrees
 
 
-def _outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[float]]:
-    """Well-known binary of every box's outline, and their bounds as [west, south, east, north]."""
+def _rectangles(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[float]]:
+    """Well-known binary of every box's rectangle, and their bounds as [west, south, east, north]."""
     polygons = np.zeros(len(boxes), dtype=_POLYGON)
     polygons["order"], polygons["type"], polygons["rings"], polygons["points"] = 1, 3, 1, 5
     polygons["corners"] = outline_corners(boxes, cell_m, crs)

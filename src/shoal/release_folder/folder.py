@@ -1,7 +1,7 @@
 """The release folder: ``release.parquet`` (GeoParquet), ``manifest.json`` and ``report.html``, complete or absent.
 
-Names, columns and JSON are those that others script against. The linkage table is a file of its own, readable by its owner
-alone, and never inside the folder.
+Names, columns and JSON are those that others script against. The linkage table is a file of its own, readable
+by its owner alone, and never inside the folder.
 """
 
 import hashlib
@@ -20,15 +20,14 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from shoal.errors import InputError, MisuseError, OutputError
-from shoal.model.claims import claim_from_json, claim_to_json
+from shoal.model.claims import PayloadKind, claim_from_json, claim_to_json
 from shoal.model.intake import Reading, insist_on_types
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Release
 from shoal.model.trace import TRACE_FILE, Trace
 from shoal.model.trajectories import Grid, Integers
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.box_table import boxes_in, write_boxes
-from shoal.release_folder.point_table import points_as_written, write_points
 from shoal.release_folder.statement import NOTHING_STATED, Statement
+from shoal.release_folder.tables import records_in
 from shoal.runtime.staging import staged_file
 from shoal.version import __version__
 
@@ -77,6 +76,11 @@ class Manifest(BaseModel):
         return self
 
     @property
+    def kind(self) -> PayloadKind:
+        """What the table holds: boxes have a grid, points have none."""
+        return "points" if self.cell_m is None else "boxes"
+
+    @property
     def grid(self) -> Grid | None:
         """The grid of the boxes; None for points."""
         return (
@@ -84,14 +88,6 @@ class Manifest(BaseModel):
             if self.cell_m is None or self.slot_s is None
             else Grid(cell_m=self.cell_m, slot_s=self.slot_s)
         )
-
-
-def write_table(release: Release, path: Path) -> None:
-    """Write the boxes or the points of a release."""
-    if release.kind == "points":
-        write_points(release, path)
-    else:
-        write_boxes(release, path)
 
 
 def manifest_of(
@@ -142,9 +138,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def reading_of_raw(folder: Path, **overrides: Any) -> Reading:
-    """How the raw input of a release folder was read, for reading it again.
-
-    Overrides take the place of the manifest's settings.
+    """How the raw input of a release folder was read, for reading it again, but for the overrides.
 
     Raises InputError when the manifest cannot be read.
     """
@@ -158,94 +152,85 @@ def reading_of_raw(folder: Path, **overrides: Any) -> Reading:
 
 def read_any_release(folder: Path) -> Release:
     """The release in a folder, of boxes or of points; raises InputError when it cannot be read."""
-    return read_points(folder) if read_manifest(folder).grid is None else read_release(folder)
-
-
-def read_points(folder: Path) -> Release:
-    """The release of points in a folder.
-
-    Records in the order in which they first appear, points in the order (t, x, y).
-
-    Raises InputError when a file is missing, truncated or lacks a column, or when the release holds boxes.
-    """
-    manifest = read_manifest(folder)
-    if manifest.grid is not None:
-        raise InputError(f"{folder} holds a release of boxes, not of points")
-    table = read_parquet(folder / RELEASE_FILE)
-    points = points_as_written(table, str(folder / RELEASE_FILE))
-    names, code = _names(table)
-    order = np.lexsort((points.y, points.x, points.t, code))
-    return Release(
-        offsets=_offsets(code, len(names)),
-        payload=points.take(order),
-        grid=None,
-        **_header(folder, manifest, names),
-    )
+    return _read(folder, read_manifest(folder))
 
 
 def read_release(folder: Path) -> Release:
-    """The release of boxes in a folder.
+    """Read the release of boxes in a folder.
 
-    Records in the order in which they first appear, boxes in canonical order.
+    Parameters
+    ----------
+    folder
+        A release folder, with its manifest and its table.
 
-    Coordinates are rounded to the manifest's cell and slot; the check of a folder says where they are not on
-    them. Raises InputError when a file is missing, truncated or lacks a column, or when the release holds
-    points.
+    Returns
+    -------
+    Release
+        Records in the order in which they first appear, boxes in canonical order. Coordinates are rounded to
+        the manifest's cell and slot; ``verify_folder`` says where they are not on them.
+
+    Raises
+    ------
+    InputError
+        When a file is missing, truncated or lacks a column, or when the release holds points.
     """
-    manifest = read_manifest(folder)
-    grid = manifest.grid
-    if grid is None:
-        raise InputError(f"{folder} holds a release of points, not of boxes")
-    table = read_parquet(folder / RELEASE_FILE)
-    boxes = boxes_in(table, grid, str(folder / RELEASE_FILE))
-    names, code = _names(table)
-    order = np.lexsort((*reversed(boxes.columns()), code))
-    return Release(
-        offsets=_offsets(code, len(names)),
-        payload=boxes.take(order),
-        grid=grid,
-        **_header(folder, manifest, names),
-    )
+    return _read(folder, _manifest_of_kind(folder, "boxes"))
+
+
+def read_points(folder: Path) -> Release:
+    """The release of points in a folder, points in the order (t, x, y); otherwise as ``read_release``."""
+    return _read(folder, _manifest_of_kind(folder, "points"))
+
+
+def release_in(table: pa.Table, folder: Path, manifest: Manifest) -> Release:
+    """The release in a folder whose table has been read already."""
+    names, offsets, payload = records_in(table, manifest.kind, manifest.grid, str(folder / RELEASE_FILE))
+    return release_with(folder, manifest, trajectory_ids=names, offsets=offsets, payload=payload)
 
 
 def without_boxes(folder: Path, manifest: Manifest) -> Release:
-    """What the manifest of a release of boxes says, without any record.
-
-    Raises InputError when it does not say it right.
-    """
-    if manifest.grid is None:
-        raise InputError(f"{folder} holds a release of points, not of boxes")
-    no_rows = np.zeros(1, dtype=np.int64)
-    return Release(
-        offsets=no_rows, payload=Boxes.concatenate([]), grid=manifest.grid, **_header(folder, manifest, ())
+    """What the manifest of a release of boxes says, without any record; raises InputError for one of points."""
+    _require_kind(folder, manifest, "boxes")
+    return release_with(
+        folder,
+        manifest,
+        trajectory_ids=(),
+        offsets=np.zeros(1, dtype=np.int64),
+        payload=Boxes.concatenate([]),
     )
 
 
 def release_with(
     folder: Path, manifest: Manifest, *, trajectory_ids: Sequence[str], offsets: Integers, payload: Payload
 ) -> Release:
-    """The release of a manifest with these records; raises InputError when the manifest does not say it right."""
+    """The release of a manifest with these records; raises InputError for a manifest that contradicts itself."""
     return Release(
-        offsets=offsets, payload=payload, grid=manifest.grid, **_header(folder, manifest, trajectory_ids)
+        trajectory_ids=tuple(trajectory_ids),
+        offsets=offsets,
+        payload=payload,
+        grid=manifest.grid,
+        **_header(folder, manifest),
     )
 
 
-def _names(table: pa.Table) -> tuple[list[str], Integers]:
-    """The pseudonyms in the order in which they first appear, and the place of each row's one among them."""
-    names = table["trajectory_id"].combine_chunks().cast(pa.string()).dictionary_encode()
-    if isinstance(names, pa.ChunkedArray):
-        names = names.combine_chunks()
-    return names.dictionary.to_pylist(), names.indices.to_numpy()
+def _read(folder: Path, manifest: Manifest) -> Release:
+    return release_in(read_parquet(folder / RELEASE_FILE), folder, manifest)
 
 
-def _offsets(code: Integers, n_records: int) -> Integers:
-    return np.concatenate([[0], np.cumsum(np.bincount(code, minlength=n_records))]).astype(np.int64)
+def _manifest_of_kind(folder: Path, kind: PayloadKind) -> Manifest:
+    manifest = read_manifest(folder)
+    _require_kind(folder, manifest, kind)
+    return manifest
 
 
-def _header(folder: Path, manifest: Manifest, names: Sequence[str]) -> dict[str, Any]:
-    """What a release of boxes and one of points have in common, from the manifest."""
+def _require_kind(folder: Path, manifest: Manifest, kind: PayloadKind) -> None:
+    if manifest.kind != kind:
+        raise InputError(f"{folder} holds a release of {manifest.kind}, not of {kind}")
+
+
+def _header(folder: Path, manifest: Manifest) -> dict[str, Any]:
+    """What the manifest says of a release of any kind."""
     return {
-        "trajectory_ids": tuple(names),
         "claim": claim_from_json(manifest.claim),
         "method": manifest.method,
         "parameters": manifest.parameters,
@@ -286,7 +271,7 @@ def sha256_of(path: Path) -> str:
 
 @contextmanager
 def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterator[None]:
-    """Write the linkage table (mode 0600) beside its final name at once, and give it that name when the block succeeds.
+    """Write the linkage table at once (mode 0600); it gets its final name when the block succeeds.
 
     Raises OutputError when the file exists or would lie inside the release folder.
     """
@@ -297,7 +282,7 @@ def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterat
 
 
 def staged_trace(trace: Trace, release: Release, path: Path) -> AbstractContextManager[None]:
-    """Write the origins of swapped points (mode 0600) beside their final name at once, and give them that name when the block succeeds."""
+    """Write the origins of swapped points at once (mode 0600); they get their name when the block succeeds."""
     return staged_file(path, partial(pq.write_table, trace.table(release.trajectory_ids, release.offsets)))
 
 
@@ -313,9 +298,22 @@ def check_linkage_path(path: Path, release_folder: Path) -> None:
 
 
 def read_linkage(path: Path) -> Linkage:
-    """The linkage table in a Parquet file, with the trace of the same release where one lies beside it.
+    """Read a linkage table, with the trace of the same release where one lies beside it.
 
-    Raises InputError when it cannot be read or lacks a column.
+    Parameters
+    ----------
+    path
+        The Parquet file that ``publish`` wrote as ``linkage_file``.
+
+    Returns
+    -------
+    Linkage
+        Who became which record; as secret as the raw data.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read or lacks a column.
     """
     table = read_parquet(path)
     missing = [name for name in ("uid", "trajectory_id") if name not in table.column_names]

@@ -1,16 +1,15 @@
 """Results to one self-contained HTML file; templates apart from computation."""
 
-from shoal.report.facts.evidence import gather_evidence
-from shoal.report.pages.points import points_report
-from shoal.report.pages.release import assessment_report, release_page, release_report
+from shoal.report.facts.evidence import Evidence
+from shoal.report.pages.assessment import assessment_report
+from shoal.report.pages.record import page_of_facts, record_page
 from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
 
 __all__ = [
+    "Evidence",
     "assessment_report",
     "gaps_in_numbers",
     "gaps_in_words",
-    "gather_evidence",
-    "points_report",
-    "release_page",
-    "release_report",
+    "page_of_facts",
+    "record_page",
 ]

@@ -19,6 +19,7 @@ class Randomness:
 
     def __init__(self, draw_bytes: Callable[[int], bytes], *, publishable: bool) -> None:
         self._draw_bytes = draw_bytes
+        self._generator: np.random.Generator | None = None
         self.publishable = publishable
 
     @classmethod
@@ -29,7 +30,19 @@ class Randomness:
     @classmethod
     def for_research(cls, seed: int) -> "Randomness":
         """A repeatable stream; what is made with it is marked as not for publication (semantics 3.7)."""
-        return cls(np.random.Generator(np.random.PCG64(seed)).bytes, publishable=False)
+        generator = np.random.Generator(np.random.PCG64(seed))
+        stream = cls(generator.bytes, publishable=False)
+        stream._generator = generator
+        return stream
+
+    def generator(self) -> np.random.Generator:
+        """NumPy's draws from this stream, for measurements; a method keeps to the draws of this class.
+
+        Of a research seed they are those of ``numpy.random.default_rng(seed)``.
+        """
+        if self._generator is None:
+            self._generator = np.random.default_rng(int.from_bytes(self._draw_bytes(32)))
+        return self._generator
 
     def permutation(self, n: int) -> npt.NDArray[np.int64]:
         """A uniformly random order of 0..n-1, from one 64-bit key each (ties are broken by redrawing)."""

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import ClaimError, NothingLeftError
-from shoal.methods.assembly import Crowd, assemble
+from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.glove import Glove
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Boxes
@@ -64,7 +64,7 @@ def crowds_of(task: BlockTask) -> Arrays:
     with np.load(folder / f"{BLOCKS}.npz") as stored:
         subjects = stored["subjects"][stored["offsets"][task.block] : stored["offsets"][task.block + 1]]
     original = people.load(subjects)
-    crowds = task.method.crowds(original, Run(threads=1))
+    crowds = task.method.classes(original, Run(threads=1))
     boxes = [crowd.boxes.sorted() for crowd in crowds]
     members = [crowd.members for crowd in crowds]
     return {
@@ -76,7 +76,7 @@ def crowds_of(task: BlockTask) -> Arrays:
     }
 
 
-def _checked(original: Trajectories, task: BlockTask, crowds: list[Crowd]) -> Arrays:
+def _checked(original: Trajectories, task: BlockTask, crowds: list[EquivalenceClass]) -> Arrays:
     """What is lost and what remains in this block.
 
     Raises ClaimError unless a release of it alone would keep the claim.
@@ -87,7 +87,7 @@ def _checked(original: Trajectories, task: BlockTask, crowds: list[Crowd]) -> Ar
             original,
             crowds,
             claim=method.claim(),
-            method="glove",
+            method=method.about.name,
             parameters=method.parameters(),
             rng=Randomness.from_system(),
         )  # its names and order are thrown away: those of the whole release are drawn for all blocks together

@@ -114,16 +114,50 @@ class Accuracy:
 
 
 def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage) -> Accuracy:
-    """The spatial and temporal extents that remain of the original's samples (glove.txt, Sec. 7).
+    """The spatial and temporal extents that remain of the original's samples.
 
-    Raises MisuseError when the linkage names subjects or records that are not there, or one twice, and for
-    data on another grid.
+    Parameters
+    ----------
+    original
+        The raw data, on the grid of the release.
+    release
+        A release of boxes.
+    linkage
+        Who became which record.
+
+    Returns
+    -------
+    Accuracy
+        Extents of raw samples and of published ones, and how many raw samples no box covers.
+
+    Raises
+    ------
+    MisuseError
+        When the linkage names subjects or records that are not there, or one twice, and for data on another
+        grid.
+
+    References
+    ----------
+    glove.txt, Sec. 7, Fig. 7 to 9.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> from shoal.utility.accuracy import measure_accuracy
+    >>> calls = shoal.read(shoal.synthesize(n_subjects=20, days=1, seed=1))
+    >>> accuracy = measure_accuracy(calls, *shoal.Glove(k=2).anonymize(calls, shoal.Randomness.for_research(1)))
+    >>> accuracy.samples_suppressed
+    0
     """
-    samples_space, samples_time = extents_of_samples(original, release, linkage)
+    return accuracy_of(release, *extents_of_samples(original, release, linkage))
+
+
+def accuracy_of(release: Release, space_cells: Integers, time_slots: Integers) -> Accuracy:
+    """The accuracy of a release from the extents over each raw sample, as ``extents_of_samples`` gives them."""
     boxes, grid = release.boxes, release.snapped_grid()
-    covered = samples_time > 0
+    covered = time_slots > 0
     return Accuracy(
-        raw=Extents.of(samples_space[covered], samples_time[covered], grid),
+        raw=Extents.of(space_cells[covered], time_slots[covered], grid),
         published=Extents.of(
             boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min, boxes.t_end - boxes.t_start, grid
         ),
@@ -134,9 +168,10 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
 def extents_of_samples(
     original: Trajectories, release: Release, linkage: Linkage
 ) -> tuple[Integers, Integers]:
-    """([m] cells, [m] slots): extents of the box of its own record that covers each raw sample, least in time, then in space; -1 = none.
+    """([m] cells, [m] slots): extents of the box of its own record that covers each raw sample; -1 = none.
 
-    Raises as ``measure_accuracy``.
+    Of several boxes the one with the least extent in time counts, then in space. Raises as
+    ``measure_accuracy``.
     """
     grid = original.snapped_grid()
     if grid != release.grid:
@@ -144,13 +179,20 @@ def extents_of_samples(
             f"the original is on {grid} and the release on {release.grid}; read the original as the release "
             "says it was read"
         )
+    return covering_extents_of(original, release, records_of(original, release, linkage))
+
+
+def covering_extents_of(
+    original: Trajectories, release: Release, records: Integers
+) -> tuple[Integers, Integers]:
+    """The same, where the record of each subject is known: int64 [n], -1 = none."""
     space, time = np.empty(original.n_samples, dtype=np.int64), np.empty(original.n_samples, dtype=np.int64)
     covering_extents(
         original.offsets,
         original.t,
         original.x,
         original.y,
-        records_of(original, release, linkage),
+        records,
         time,
         space,
         release.offsets,

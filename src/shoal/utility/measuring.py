@@ -1,29 +1,32 @@
-"""What a measurement is, and the raw data and release that it compares."""
+"""What a metric is, what it found, and how both are written as JSON."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from shoal.measures.query import Zones
-from shoal.model.linked import records_that_belong
-from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
-from shoal.utility.accuracy import Accuracy, measure_accuracy
+from shoal.model.claims import PayloadKind
+
+if TYPE_CHECKING:
+    from shoal.utility.facts import Facts
 
 Better = Literal["higher", "lower"]
-ZONES_ACROSS: Final = 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
     """What one metric found.
 
-    low, high: where the value lies at least and at most, None where a box leaves nothing open.
-
-    raw, minimum, expected, maximum: the quantity itself, in the raw data and as the release lets it be
-    estimated, where it is one number.
+    Parameters
+    ----------
+    value
+        In the metric's unit; nan where it is unknown.
+    low, high
+        The least and the greatest value that the boxes allow; None where they leave nothing open.
+    raw, minimum, expected, maximum
+        The quantity itself, in the raw data and as the release lets it be estimated, where it is one number.
+    count
+        How many things a share counts, where the paper states the count.
     """
 
     value: float
@@ -33,22 +36,57 @@ class Value:
     minimum: float | None = None
     expected: float | None = None
     maximum: float | None = None
+    count: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scale:
-    """What a figure says and how it is read. unit: of the value ("share" runs from 0 to 1)."""
+class Metric:
+    """A row of METRICS: everything that is known of a metric, so that no other table names it.
 
-    words: str
+    Parameters
+    ----------
+    question
+        What the metric says, in words for a reader.
+    unit
+        Of the value: "m", "s", "share" (from 0 to 1) or "1" (a plain number).
+    better
+        The direction that is better.
+    source
+        Where the definition comes from.
+    function
+        Computes the value from the facts of a release.
+    takes
+        The payloads that it can be asked of.
+    as_given
+        True for a metric that reads points as they were given. Every other one reads cells and slots, and
+        meets points as those that hold them.
+    question_of_points
+        The same question where the release holds points, if it reads better in other words.
+    in_record_of
+        The payloads in whose record the metric stands.
+    people_behind
+        How many people the value speaks of; a record leaves out what speaks of fewer than ten. None counts
+        everybody who is published.
+    key
+        The name of the value in the ``points`` object of the JSON; None = the metric stands in
+        ``measurements``.
+    """
+
+    question: str
     unit: str
     better: Better
+    source: str
+    function: "Callable[[Facts], Value]"
+    takes: tuple[PayloadKind, ...] = ("boxes", "points")
+    as_given: bool = False
+    question_of_points: str | None = None
+    in_record_of: tuple[PayloadKind, ...] = ()
+    people_behind: "Callable[[Facts], int] | None" = None
+    key: str | None = None
 
-
-@dataclass(frozen=True, kw_only=True)
-class Metric(Scale):
-    """A row of METRICS."""
-
-    function: "Callable[[Pair], Value]"
+    def question_of(self, kind: PayloadKind) -> str:
+        """The question, in words that fit the payload."""
+        return self.question_of_points or self.question if kind == "points" else self.question
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,53 +94,54 @@ class Measurement:
     """A metric with what it found."""
 
     name: str
-    metric: Scale
+    metric: Metric
     found: Value
 
     def to_json(self) -> dict[str, Any]:
-        """Name, value, unit and better-direction, and whatever else is known; nan becomes null."""
+        """Name, value, unit and better direction, and whatever else is known; nan becomes null."""
         known = {
             key: number for key, number in vars(self.found).items() if key == "value" or number is not None
         }
-        shown = {
-            key: None if isinstance(number, float) and math.isnan(number) else number
-            for key, number in known.items()
-        }
         return {
             "name": self.name,
-            **shown,
+            **{key: _null_for_nan(number) for key, number in known.items()},
             "unit": self.metric.unit,
             "better": self.metric.better,
-            "words": self.metric.words,
+            "words": self.metric.question,
         }
 
 
-class Pair:
-    """Raw data and a release of it; what several metrics need is computed once.
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What ``measure`` found: one measurement for each metric, in the order of the table.
 
-    Raises InputError when they do not belong together.
+    Parameters
+    ----------
+    measurements
+        All of them; iterating over the result gives the same.
     """
 
-    def __init__(self, original: Trajectories, release: Release, linkage: Linkage) -> None:
-        self.original, self.release, self.linkage = original, release, linkage
-        self.records: Integers = records_that_belong(original, release, linkage)
+    measurements: tuple[Measurement, ...]
 
-    @cached_property
-    def accuracy(self) -> Accuracy:
-        """The extents of the boxes."""
-        return measure_accuracy(self.original, self.release, self.linkage)
+    def __iter__(self) -> Iterator[Measurement]:
+        return iter(self.measurements)
 
-    @cached_property
-    def zones(self) -> Zones:
-        """Square zones over the raw data, about 16 on its longer side, at least one cell wide and of whole cells."""
-        x, y, cell_m = self.original.x, self.original.y, self.original.snapped_grid().cell_m
-        side_cells = max(int(x.max() - x.min()) + 1, int(y.max() - y.min()) + 1)
-        return Zones.over(self.original, max(1, -(-side_cells // ZONES_ACROSS)) * cell_m)
+    def __len__(self) -> int:
+        return len(self.measurements)
 
-    def linked(self) -> "list[tuple[int, Boxes]]":
-        """(subject, boxes of the record) of everybody who is in the release."""
-        return [
-            (subject, self.release.record(record))
-            for subject, record in enumerate(self.records.tolist())
-            if record >= 0
-        ]
+    def to_json(self) -> dict[str, Any]:
+        """As ``shoal measure --json`` prints it; ``points`` is there for a release of points alone."""
+        as_given = {
+            one.metric.key: _null_for_nan(one.found.value if one.found.count is None else one.found.count)
+            for one in self
+            if one.metric.key is not None
+        }
+        return {
+            "measurements": [one.to_json() for one in self if one.metric.key is None],
+            **({"points": as_given} if as_given else {}),
+        }
+
+
+def _null_for_nan(number: float) -> float | None:
+    """JSON has no nan."""
+    return None if isinstance(number, float) and math.isnan(number) else number

@@ -8,23 +8,24 @@ from shoal.measures.presence import holds, likeliest_area, share_of_hours
 from shoal.measures.query import Estimates, Floats, time_profile
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Trajectories
-from shoal.utility.measuring import Pair, Value
+from shoal.utility.facts import Facts
+from shoal.utility.measuring import Value
 
 
-def gyration_error(pair: Pair) -> Value:
+def gyration_error(facts: Facts) -> Value:
     """Median over people of |expected - true| radius of gyration, meters.
 
     raw, minimum, expected, maximum: the mean radius. A record's bounds hold for its published samples, each
     counted once: moving them inside their boxes changes the radius by at most the root mean square of half
     their diagonals.
     """
-    cell_m, original = pair.original.snapped_grid().cell_m, pair.original
+    cell_m, original = facts.original.snapped_grid().cell_m, facts.original
     rows = [
         (
             gyration_of(Boxes.of_samples(*original.samples_of(subject)), cell_m).expected[0],
             *_three(gyration_of(boxes, cell_m)),
         )
-        for subject, boxes in pair.linked()
+        for subject, boxes in facts.linked()
     ]
     true, low, expected, high = np.array(rows).T
     return Value(
@@ -39,10 +40,7 @@ def gyration_error(pair: Pair) -> Value:
 
 
 def gyration_of(boxes: Boxes, cell_m: float) -> Estimates:
-    """[1] meters: root mean square distance of a record's samples from their mean.
-
-    A single cell counts as its center.
-    """
+    """[1] meters: root mean square distance of samples from their mean; a single cell counts as its center."""
     x, y = (boxes.x_min + boxes.x_max) / 2 * cell_m, (boxes.y_min + boxes.y_max) / 2 * cell_m
     wide, tall = boxes.x_max - boxes.x_min, boxes.y_max - boxes.y_min
     square, n = float(np.var(x) + np.var(y)), len(boxes)
@@ -59,14 +57,17 @@ def gyration_of(boxes: Boxes, cell_m: float) -> Estimates:
     )
 
 
-def trip_length_error(pair: Pair) -> Value:
-    """Distance (1-Wasserstein) between the distributions of lengths of all moves from one sample to the next, meters.
+def trip_length_error(facts: Facts) -> Value:
+    """1-Wasserstein distance of the lengths of all moves from one sample to the next, meters; nan without moves.
 
-    raw, minimum, expected, maximum: the mean length; between two boxes it runs from their gap to their farthest cells, expected between
-    their centers. A release with fewer, wider boxes has fewer and longer moves, which is part of the error. nan without moves.
+    raw, minimum, expected, maximum: the mean length. Between two boxes it runs from their gap to their
+    farthest cells, and is expected between their centers. A release with fewer, wider boxes has fewer and
+    longer moves, which is part of the error.
     """
-    true = trip_lengths(Boxes.of_samples(pair.original.t, pair.original.x, pair.original.y), pair.original)
-    seen = trip_lengths(pair.release.boxes, pair.release)
+    true = trip_lengths(
+        Boxes.of_samples(facts.original.t, facts.original.x, facts.original.y), facts.original
+    )
+    seen = trip_lengths(facts.release.boxes, facts.release)
     if not len(true.expected) or not len(seen.expected):
         return Value(value=math.nan)
     shares = (np.arange(1000) + 0.5) / 1000
@@ -101,12 +102,13 @@ def trip_lengths(boxes: Boxes, data: Release | Trajectories) -> Estimates:
     return Estimates(minimum=lengths[0], expected=lengths[1], maximum=lengths[2])
 
 
-def time_profile_error(pair: Pair) -> Value:
-    """Total variation distance between the shares of samples in the 24 hours of the day (UTC), each box spread evenly over its interval.
+def time_profile_error(facts: Facts) -> Value:
+    """Total variation distance of the shares of samples in the 24 hours of the day (UTC).
 
-    low, high: bounds of the distance over all times that the boxes allow (what must lie in other hours than the raw samples, and what can).
+    Each box is spread evenly over its interval. low, high: bounds of the distance over all times that the
+    boxes allow (what must lie in other hours than the raw samples, and what can).
     """
-    true, seen = time_profile(pair.original).expected, time_profile(pair.release)
+    true, seen = time_profile(facts.original).expected, time_profile(facts.release)
     return Value(
         value=float(np.abs(true - seen.expected).sum()) / 2,
         low=max(_excess(seen.minimum, true), _excess(true, seen.maximum)),
@@ -114,15 +116,16 @@ def time_profile_error(pair: Pair) -> Value:
     )
 
 
-def home_kept(pair: Pair) -> Value:
-    """Share of people whose most visited cell from 20 to 6 o'clock (UTC) lies in the likeliest area of their record at these hours.
+def home_kept(facts: Facts) -> Value:
+    """Share of people whose most visited cell at night lies in their record's likeliest area at night.
 
-    People without a sample at these hours, or without a record, do not count; nan without anybody.
+    Night is from 20 to 6 o'clock (UTC). People without a sample then, or without a record, do not count; nan
+    without anybody.
     """
-    slot_s = pair.original.snapped_grid().slot_s
+    slot_s = facts.original.snapped_grid().slot_s
     kept = []
-    for subject, boxes in pair.linked():
-        own = np.column_stack(Boxes.of_samples(*pair.original.samples_of(subject)).columns())
+    for subject, boxes in facts.linked():
+        own = np.column_stack(Boxes.of_samples(*facts.original.samples_of(subject)).columns())
         home = likeliest_area(own, share_of_hours(own, slot_s, "home"))
         if len(home):
             published = np.column_stack(boxes.columns())
@@ -132,7 +135,7 @@ def home_kept(pair: Pair) -> Value:
 
 
 def _excess(these: Floats, those: Floats) -> float:
-    """The sum of what these have more than those."""
+    """The sum of what the first have more than the second."""
     return float(np.maximum(0, these - those).sum())
 
 

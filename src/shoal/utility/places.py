@@ -1,37 +1,26 @@
-"""Places: visitors of zones, daily trips between them, and counts in random areas and intervals.
+"""Places: visitors of zones, daily trips between zones, and counts in random areas and intervals.
 
-Estimates come from ``shoal.measures.query``.
+The estimates come from ``shoal.measures.query``.
 """
 
 import math
-from typing import Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from shoal.measures.query import Estimate, Floats, Region, origin_destination, people_in, people_in_zones
-from shoal.utility.measuring import Pair, Value
-
-_QUERIES: Final = 200
-_ANSWERS: Final[WeakKeyDictionary[Pair, tuple[list[float], list[Estimate]]]] = (
-    WeakKeyDictionary()
-)  # two metrics ask the same
-_QUERY_SEED: Final = (
-    20_889  # the same questions to every release of the same data, so that figures can be compared
-)
+from shoal.measures.query import Floats, origin_destination
+from shoal.utility.facts import Facts
+from shoal.utility.measuring import Value
 
 
-def od_similarity(pair: Pair) -> Value:
-    """Common part of the daily trips between zones.
+def od_similarity(facts: Facts) -> Value:
+    """Common part of the daily trips between zones; 1 = the same matrix.
 
-    2 sum min(raw, expected) / (sum raw + sum expected), 1 = the same matrix.
-
-    raw and expected: how many daily trips there are. low, high: bounds over all trips that the boxes allow;
-    how many there are is fixed.
+    It is 2 sum min(raw, expected) / (sum raw + sum expected). raw and expected: how many daily trips there
+    are. low, high: bounds over all trips that the boxes allow; how many there are is fixed.
     """
     true, seen = (
-        origin_destination(pair.original, pair.zones).expected,
-        origin_destination(pair.release, pair.zones),
+        origin_destination(facts.original, facts.zones).expected,
+        origin_destination(facts.release, facts.zones),
     )
     trips, trips_seen = float(true.sum()), float(seen.expected.sum())
     total = trips + trips_seen
@@ -51,22 +40,18 @@ def od_similarity(pair: Pair) -> Value:
     )
 
 
-def visits_correlation(pair: Pair) -> Value:
-    """Spearman's rank correlation between true and expected visitors, over the zones of the raw data.
-
-    Nan when either is constant.
-    """
-    true, seen = _visitors(pair)
-    return Value(value=rank_correlation(true, seen))
+def visits_correlation(facts: Facts) -> Value:
+    """Spearman's rank correlation of true and expected visitors over the zones; nan when either is constant."""
+    true, seen = facts.visitors
+    return Value(value=rank_correlation(true, seen.expected))
 
 
-def visits_error(pair: Pair) -> Value:
+def visits_error(facts: Facts) -> Value:
     """Sum over zones of |expected - true| visitors, divided by all true visitors.
 
     low, high: what the bounds of each zone allow.
     """
-    true = people_in_zones(pair.original, pair.zones).expected
-    seen = people_in_zones(pair.release, pair.zones)
+    true, seen = facts.visitors
     outside = np.maximum(0, np.maximum(seen.minimum - true, true - seen.maximum))
     farthest = np.maximum(np.abs(seen.minimum - true), np.abs(seen.maximum - true))
     total = float(true.sum())
@@ -81,13 +66,9 @@ def visits_error(pair: Pair) -> Value:
     )
 
 
-def range_error(pair: Pair) -> Value:
-    """Mean over 200 range queries of |expected - true| / true people.
-
-    Each query is a square and an interval around a random raw sample, of a random 5 to 25 % of the data's
-    extent, on cells and slots.
-    """
-    true, seen = _queries(pair)
+def range_error(facts: Facts) -> Value:
+    """Mean of |expected - true| / true people over the 200 range queries of ``queries.ask``."""
+    true, seen = facts.range_counts
     value = np.array(
         [abs(estimate.expected - count) / count for count, estimate in zip(true, seen, strict=True)]
     )
@@ -98,9 +79,9 @@ def range_error(pair: Pair) -> Value:
     return Value(value=float(value.mean()), low=float(low.mean()), high=float(high.mean()))
 
 
-def range_bounded(pair: Pair) -> Value:
+def range_bounded(facts: Facts) -> Value:
     """Share of the same queries whose minimum and maximum hold the truth; suppression may break it."""
-    true, seen = _queries(pair)
+    true, seen = facts.range_counts
     return Value(value=float(np.mean([e.minimum <= c <= e.maximum for c, e in zip(true, seen, strict=True)])))
 
 
@@ -118,40 +99,3 @@ def rank_correlation(a: Floats, b: Floats) -> float:
 def _mean_ranks(values: Floats) -> Floats:
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(count) - (count - 1) / 2)[place], dtype=np.float64)
-
-
-def _visitors(pair: Pair) -> tuple[Floats, Floats]:
-    return people_in_zones(pair.original, pair.zones).expected, people_in_zones(
-        pair.release, pair.zones
-    ).expected
-
-
-def _queries(pair: Pair) -> tuple[list[float], list[Estimate]]:
-    """The true answers, none of them 0 as each region holds a sample, and the release's."""
-    if pair not in _ANSWERS:
-        _ANSWERS[pair] = _asked(pair)
-    return _ANSWERS[pair]
-
-
-def _asked(pair: Pair) -> tuple[list[float], list[Estimate]]:
-    rng = np.random.default_rng(_QUERY_SEED)
-    original, grid = pair.original, pair.original.snapped_grid()
-    side = max(int(np.ptp(original.x)), int(np.ptp(original.y)), 1)
-    duration = max(int(np.ptp(original.t)), 1)
-    regions = []
-    for row in rng.integers(0, original.n_samples, _QUERIES):
-        half, span = (max(1, int(extent * rng.uniform(0.05, 0.25) / 2)) for extent in (side, duration))
-        t, x, y = int(original.t[row]), int(original.x[row]), int(original.y[row])
-        regions.append(
-            Region(
-                x_min_m=(x - half) * grid.cell_m,
-                x_max_m=(x + half + 1) * grid.cell_m,
-                y_min_m=(y - half) * grid.cell_m,
-                y_max_m=(y + half + 1) * grid.cell_m,
-                t_start_s=(t - span) * grid.slot_s,
-                t_end_s=(t + span + 1) * grid.slot_s,
-            )
-        )
-    return [people_in(original, region).expected for region in regions], [
-        people_in(pair.release, region) for region in regions
-    ]

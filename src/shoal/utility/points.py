@@ -1,11 +1,11 @@
-"""What a release of points is still good for (swap-reach-locations.txt, Sec. 3.2 and 7.1.4).
+"""What a release of points is still good for: space distortion, removals and range queries.
 
-Space distortion, removals, range queries.
+The definitions are those of swap-reach-locations.txt, Sec. 3.2 and 7.1.4.
 """
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,33 +13,26 @@ import numpy.typing as npt
 from shoal.errors import MisuseError
 from shoal.kernels.range_queries import Lines, Queries, count_near, distances_in_time
 from shoal.model.linked import records_of
-from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Trajectories
+from shoal.model.release import Linkage, Points, Release
+from shoal.model.trajectories import Integers, Trajectories
 from shoal.runtime.run import Run
-from shoal.utility.measuring import Measurement, Scale, Value
 
 Floats = npt.NDArray[np.float64]
 _QUERIES_PER_PART = 500
-_SCALES: Final = {
-    "total-distortion": Scale(
-        words="distance of raw samples from their own person's record, all together", unit="m", better="lower"
-    ),
-    "mean-distortion": Scale(words="the same on average", unit="m", better="lower"),
-    "times-defined": Scale(
-        words="raw samples at whose time their person's record has a place", unit="share", better="higher"
-    ),
-    "removed-trajectories": Scale(words="people without a record", unit="share", better="lower"),
-    "removed-locations": Scale(
-        words="points fewer than raw samples (below zero: more)", unit="share", better="lower"
-    ),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
 class PointUtility:
-    """total_distortion_m: TotalSD. defined: raw points at whose time their record has a place.
+    """What a release of points still tells of raw points.
 
-    removed_*: shares of all.
+    Parameters
+    ----------
+    total_distortion_m, mean_distortion_m
+        Distance of raw points from their own person's record at their time (TotalSD), together and on average.
+    defined
+        Raw points at whose time their record has a place.
+    removed_trajectories, removed_locations
+        Shares of all records and of all points; below 0 where there are more points than before.
     """
 
     total_distortion_m: float
@@ -52,35 +45,53 @@ class PointUtility:
         """All figures by name."""
         return asdict(self)
 
-    def measurements(self, n_samples: int) -> tuple[Measurement, ...]:
-        """The same with words, units and directions.
-
-        n_samples: of the raw data, of which ``defined`` becomes a share.
-        """
-        shares = (self.defined / n_samples, self.removed_trajectories, self.removed_locations)
-        found = (self.total_distortion_m, self.mean_distortion_m, *shares)
-        return tuple(
-            Measurement(name=name, metric=_SCALES[name], found=Value(value=v))
-            for name, v in zip(_SCALES, found, strict=True)
-        )
-
 
 def measure_points(
     original: Trajectories, release: Release, linkage: Linkage, *, omega_m: float = 0.0
 ) -> PointUtility:
-    """Space distortion and removals.
+    """Space distortion and removals, for points as they were given.
 
-    omega_m: what a raw point counts at whose time its record has no place (Omega of Def. 3).
+    A record is a function of time between its first and its last point, straight between two points.
 
-    A record is a function of time between its first and its last point, as in Sec. 4.1. Raises MisuseError
-    for a linkage that does not fit.
+    Parameters
+    ----------
+    original
+        The raw data, as given.
+    release
+        A release of points.
+    linkage
+        Who became which record.
+    omega_m
+        What a raw point counts, in meters, at whose time its record has no place (Omega of Def. 3).
+
+    Returns
+    -------
+    PointUtility
+        Total and mean distance, and what was removed.
+
+    Raises
+    ------
+    MisuseError
+        For a linkage that does not fit, or an omega below 0.
+
+    References
+    ----------
+    swap-reach-locations.txt, Def. 3, Sec. 4.1 and 7.1.4.
     """
+    return space_distortion(original, release, records_of(original, release, linkage), omega_m=omega_m)
+
+
+def space_distortion(
+    original: Trajectories, release: Release, records: Integers, *, omega_m: float = 0.0
+) -> PointUtility:
+    """The same, where the record of each subject is known: int64 [n], -1 = none."""
     if not (np.isfinite(omega_m) and omega_m >= 0):
         raise MisuseError(
             f"omega = {omega_m} m must be finite and not negative; 0 counts only what is still there"
         )
     away = np.full(original.n_samples, np.nan)
-    distances_in_time(lines_of(original), lines_of(release), records_of(original, release, linkage), away)
+    lines = lines_of(original.offsets, original), lines_of(release.offsets, release.points)
+    distances_in_time(*lines, records, away)
     defined = ~np.isnan(away)
     total = float(away[defined].sum())
     return PointUtility(
@@ -95,10 +106,10 @@ def measure_points(
 def calibrated_threshold(
     distortion_at: Callable[[float], float], wished: float, least: float, most: float, *, steps: int = 16
 ) -> float:
-    """The space threshold in [least, most] whose TotalSD comes nearest to the wished one (Sec. 7.1.3), by halving the ratio of the bounds.
+    """The space threshold in [least, most] whose TotalSD comes nearest to the wished one (Sec. 7.1.3).
 
-    distortion_at: TotalSD of the release made with a threshold, rising with it but for the chance in a shuffle. Raises MisuseError for
-    bounds that are not 0 < least < most.
+    It is found by halving the ratio of the bounds. distortion_at: TotalSD of the release made with a threshold,
+    which rises with it but for the chance in a shuffle. Raises MisuseError unless 0 < least < most.
     """
     if not 0 < least < most:
         raise MisuseError(
@@ -116,9 +127,9 @@ def calibrated_threshold(
 
 @dataclass(frozen=True, kw_only=True)
 class RangeDistortion:
-    """sid, aid: mean relative difference of counts; 0 / 0 counts as 0.
+    """What range queries lose: sid and aid are mean relative differences of counts, where 0 / 0 counts as 0.
 
-    asked: queries; empty: those that nothing satisfies in either.
+    asked: how many queries there were; empty: those that nothing satisfies in either.
     """
 
     sid: float
@@ -130,12 +141,10 @@ class RangeDistortion:
 def draw_queries(
     original: Trajectories, count: int, longest_s: float, widest_m: float, rng: np.random.Generator
 ) -> Queries:
-    """Queries as in Sec. 7.1.4.
+    """Random queries: around a random trajectory, within up to ``widest_m``, for up to ``longest_s`` (Sec. 7.1.4).
 
-    Around a random trajectory with a random radius up to ``widest_m``, in an interval up to ``longest_s``.
-
-    The paper does not say where the interval lies; here it begins at a random moment of the trajectory that
-    is the region and ends with it at the latest, because a region that does not exist then asks nothing.
+    The paper does not say where the interval lies. Here it begins at a random moment of the trajectory that
+    is the region and ends with it at the latest, because a region that does not exist asks nothing.
     """
     if count < 1 or not (longest_s >= 0 and widest_m >= 0):
         raise MisuseError(
@@ -151,12 +160,12 @@ def draw_queries(
 
 
 def range_distortion(
-    original: Trajectories, release: Release | Trajectories, queries: Queries, run: Run | None = None
+    original: Trajectories, release: Release, queries: Queries, run: Run | None = None
 ) -> RangeDistortion:
     """SID and AID of a release for these queries, whose regions are trajectories of the original."""
-    run, regions = run or Run(), lines_of(original)
+    run, regions = run or Run(), lines_of(original.offsets, original)
     counts = []
-    for source in (regions, lines_of(release)):
+    for source in (regions, lines_of(release.offsets, release.points)):
         sometime, always = np.zeros((2, len(queries.region)), dtype=np.int64)
         parts = range(0, len(queries.region), _QUERIES_PER_PART)
         for _ in run.map(
@@ -173,10 +182,9 @@ def range_distortion(
     )
 
 
-def lines_of(points: Trajectories | Release) -> Lines:
-    """The arrays of raw or published points."""
-    held = points if isinstance(points, Trajectories) else points.points
-    return Lines(points.offsets, held.t, held.x, held.y)
+def lines_of(offsets: Integers, points: Trajectories | Points) -> Lines:
+    """The arrays of raw or published points, as kernels take them."""
+    return Lines(offsets, points.t, points.x, points.y)
 
 
 def _asking(

@@ -2,26 +2,27 @@
 
 import numpy as np
 
-from shoal.utility.measuring import Pair, Value
+from shoal.utility.facts import Facts
+from shoal.utility.measuring import Value
 
 
-def covered(pair: Pair) -> Value:
+def covered(facts: Facts) -> Value:
     """Share of all raw samples that a box of their own subject's record covers."""
-    return Value(value=pair.accuracy.raw.n_samples / pair.original.n_samples)
+    return Value(value=facts.accuracy.raw.n_samples / facts.original.n_samples)
 
 
-def untouched(pair: Pair) -> Value:
+def untouched(facts: Facts) -> Value:
     """Share of all raw samples whose box is their own cell and slot."""
-    raw = pair.accuracy.raw
+    raw = facts.accuracy.raw
     kept = int(raw.count[(raw.space_cells == 2) & (raw.time_slots == 1)].sum())
-    return Value(value=kept / pair.original.n_samples)
+    return Value(value=kept / facts.original.n_samples)
 
 
-def created(pair: Pair) -> Value:
+def created(facts: Facts) -> Value:
     """Share of all published boxes that hold no raw sample of their own subject."""
     empty = 0
-    for subject, boxes in pair.linked():
-        t, x, y = pair.original.samples_of(subject)
+    for subject, boxes in facts.linked():
+        t, x, y = facts.original.samples_of(subject)
         first, end = np.searchsorted(t, boxes.t_start), np.searchsorted(t, boxes.t_end)
         for i in range(len(boxes)):
             own = slice(int(first[i]), int(end[i]))
@@ -32,29 +33,29 @@ def created(pair: Pair) -> Value:
                 & (y[own] < boxes.y_max[i])
             )
             empty += not inside.any()
-    return Value(value=empty / pair.release.n_samples)
+    return Value(value=empty / facts.release.n_samples)
 
 
-def people_suppressed(pair: Pair) -> Value:
+def people_suppressed(facts: Facts) -> Value:
     """Share of all subjects who have no record."""
-    return Value(value=float(np.mean(pair.records < 0)))
+    return Value(value=float(np.mean(facts.records < 0)))
 
 
-def extent_space(pair: Pair) -> Value:
+def extent_space(facts: Facts) -> Value:
     """Median dx + dy over the covered raw samples, meters."""
-    return Value(value=pair.accuracy.raw.median_space_m)
+    return Value(value=facts.accuracy.raw.median_space_m)
 
 
-def extent_time(pair: Pair) -> Value:
+def extent_time(facts: Facts) -> Value:
     """Median duration over the covered raw samples, seconds."""
-    return Value(value=pair.accuracy.raw.median_time_s)
+    return Value(value=facts.accuracy.raw.median_time_s)
 
 
-def within(pair: Pair) -> Value:
+def within(facts: Facts) -> Value:
     """Share of all raw samples whose box is within 2 km (dx + dy) and 2 h."""
-    raw = pair.accuracy.raw
+    raw = facts.accuracy.raw
     return Value(
-        value=raw.share_within(space_m=2000, time_s=7200) * raw.n_samples / pair.original.n_samples
+        value=raw.share_within(space_m=2000, time_s=7200) * raw.n_samples / facts.original.n_samples
         if raw.n_samples
         else 0.0
     )

@@ -1,18 +1,13 @@
-"""Who vanished: where and at what hour of the day the raw samples lie that a release does not hold, and how many people were there."""
+"""Who vanished: where and at what hour of the day the raw samples lie that a release does not hold."""
 
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.errors import MisuseError
 from shoal.measures.query import Zones
-from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
-from shoal.utility.accuracy import extents_of_samples
-
-Flags = npt.NDArray[np.bool_]
+from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.utility.facts import Facts, Flags
 
 ACROSS: Final = 8
 _HOUR_S: Final = 3600.0
@@ -20,7 +15,7 @@ _HOUR_S: Final = 3600.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Presence:
-    """Of each place or hour: raw samples there, how many of them are not published, people there, and those who lost one there."""
+    """Of each place or hour: raw samples there, those not published, people there, and those who lost a sample."""
 
     samples: Integers
     lost: Integers
@@ -30,9 +25,10 @@ class Presence:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Vanished:
-    """by_zone: [zones], in the order of ``zones``.
+    """What was lost by place and by hour.
 
-    By_hour: [24], hours of the day in UTC, by the start of a sample's slot.
+    by_zone: [zones], in the order of ``zones``. by_hour: [24], hours of the day in UTC, by the start of a
+    sample's slot.
     """
 
     zones: Zones
@@ -40,62 +36,18 @@ class Vanished:
     by_hour: Presence
 
 
-def measure_vanished(
-    original: Trajectories, release: Release, linkage: Linkage, *, across: int = ACROSS
-) -> Vanished:
-    """The raw samples that no box of their own subject's record covers, by square zone and by hour of the day.
+def vanished_of(facts: Facts, *, across: int = ACROSS) -> Vanished | None:
+    """The raw samples that the release does not hold, by square zone and by hour of the day.
 
-    across: zones on the longer side of the data, each of whole cells. Raises MisuseError when the parts do not belong together.
+    across: zones on the longer side of the data, each of whole cells. None where the linkage cannot tell which
+    samples were lost; raises MisuseError when it tells of other data or another release.
     """
-    lost = extents_of_samples(original, release, linkage)[1] < 0
-    return _by_place_and_hour(original, (original.t, original.x, original.y), original, lost, across)
-
-
-def measure_vanished_points(
-    original: Trajectories,
-    snapped: Trajectories,
-    release: Release,
-    linkage: Linkage,
-    *,
-    across: int = ACROSS,
-) -> Vanished | None:
-    """The raw samples that no published point stands for, in the same zones and hours.
-
-    None where the linkage does not know them.
-
-    snapped: the original on the grid of the zones. Swapping tells them in its trace, too, so that they are
-    known from files; which samples NWA and W4M kept is known only while they run. Raises MisuseError when the
-    linkage tells of other data or another release.
-    """
-    rows = linkage.stands_for
-    if rows is None and linkage.trace is not None:
-        rows = linkage.trace.time_from
-    if rows is None:
+    lost = facts.lost
+    if lost is None:
         return None
-    kept = rows[rows >= 0]
-    lost = np.ones(original.n_samples, dtype=np.bool_)
-    if len(rows) == release.n_samples and kept.max(initial=0) < original.n_samples:
-        lost[kept] = False
-    if np.count_nonzero(lost) != release.losses.samples_suppressed:
-        raise MisuseError(
-            "the linkage tells of other lost samples than the release counts; use the linkage that was made "
-            "with this release"
-        )
+    original, snapped = facts.original, facts.on_grid.original
     grid = snapped.snapped_grid()
-    steps = ((original.t, grid.slot_s), (original.x, grid.cell_m), (original.y, grid.cell_m))
-    t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
-    return _by_place_and_hour(original, (t, x, y), snapped, lost, across)
-
-
-def _by_place_and_hour(
-    original: Trajectories,
-    samples: tuple[Integers, Integers, Integers],
-    snapped: Trajectories,
-    lost: Flags,
-    across: int,
-) -> Vanished:
-    """samples: slot and cell of every sample of the original, on the grid of ``snapped``."""
-    grid, (t, x, y) = snapped.snapped_grid(), samples
+    t, x, y = cells_and_slots(original, grid)
     longer = max(int(np.ptp(x)), int(np.ptp(y))) + 1
     zones = Zones.over(snapped, max(1, -(-longer // across)) * grid.cell_m)
     east, north = (
@@ -108,6 +60,15 @@ def _by_place_and_hour(
         by_zone=_presence(original, lost, north * (len(zones.x_m) - 1) + east, len(zones)),
         by_hour=_presence(original, lost, hour, 24),
     )
+
+
+def cells_and_slots(original: Trajectories, grid: Grid) -> tuple[Integers, Integers, Integers]:
+    """(t, x, y) of every sample on this grid, for points as given; snapped samples are there already."""
+    if original.grid is not None:
+        return original.t, original.x, original.y
+    steps = ((original.t, grid.slot_s), (original.x, grid.cell_m), (original.y, grid.cell_m))
+    t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
+    return t, x, y
 
 
 def _presence(original: Trajectories, lost: Flags, where: Integers, n: int) -> Presence:

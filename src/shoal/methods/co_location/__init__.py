@@ -1,1 +1,1 @@
-"""NWA and W4M: people moved into one cylinder. The comparators that move points."""
+"""NWA and W4M, the comparators that move points: people are moved into one cylinder."""

@@ -1,4 +1,4 @@
-"""What NWA and W4M share: greedy clusters with a limit of trash, the cylinder into which a cluster is moved, and what is published."""
+"""What NWA and W4M share: greedy clusters with a limit of trash, the cylinder of a cluster, the release."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,19 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.kernels.clusters import cluster_within
-from shoal.methods.points_assembly import assemble_points
+from shoal.methods.assembly import assemble_points
+from shoal.methods.parameters import SHARE_BELOW_1, parameter
+from shoal.methods.techniques import microaggregation
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Floats, Integers, Trajectories
 from shoal.runtime.randomness import Randomness
 
+K_OF_CLUSTERS: Final = "the fewest people who are moved into one cylinder"
+MOVED_TOWARD_THE_MIDDLE: Final = microaggregation("samples are moved toward the middle of a crowd")
+
 _GROWTH: Final = 1.5
-# of a coordinate, by which the cylinder is kept smaller, so that no distance is rounded up beyond delta
+# of a coordinate, by which the cylinder is smaller, so that rounding takes no distance beyond delta
 _ROUNDINGS: Final = 8
 
 
@@ -23,10 +28,8 @@ _ROUNDINGS: Final = 8
 class Cluster:
     """People who become co-located.
 
-    members: int64 [n], subjects; t: float64 [s], the times that all of them are published at.
-
-    x, y: float64 [n, s] where they are; source: int64 [n, s], the raw sample that each point stands for, -1 =
-    created.
+    members: int64 [n], subjects; t: float64 [s], the times that all of them are published at; x, y: float64
+    [n, s], where they are; source: int64 [n, s], the raw sample that each point stands for, -1 = created.
     """
 
     members: Integers
@@ -36,23 +39,34 @@ class Cluster:
     source: Integers
 
 
-def check_settings(k: int, trash: float) -> None:
-    """Raises MisuseError when the share of people that may be left out is none."""
-    if not 0 <= trash < 1:
-        raise MisuseError(
-            f"trash = {trash} must be a share of at least 0 and below 1; 0.1 lets a tenth of the people be "
-            "left out"
-        )
-    if k < 2:
-        raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
+def delta_parameter() -> float:
+    """The diameter of the cylinder."""
+    return parameter(
+        default=1_000.0,
+        unit="m",
+        zero=True,
+        help="How near the others of a crowd are; 0m: in one place.",
+        meaning="diameter of the cylinder into which a crowd is moved",
+    )
+
+
+def trash_parameter() -> float:
+    """The limit of trash."""
+    return parameter(
+        default=0.1,
+        unit="share",
+        bound=SHARE_BELOW_1,
+        help="Share of the people that may be left out.",
+        meaning="the share of people that may be left out as too unlike others",
+    )
 
 
 def greedy_clusters(distances: Floats, k: int, trash: float) -> Integers:
     """The pivot of everybody's cluster, -1 = trash: at most the share ``trash`` of the people.
 
     distances: [n, n] with n >= k. The largest radius begins at half the median distance to the (k - 1)-th
-    nearest other, and grows by half until few enough are left over (Abul, Bonchi and Nanni 2008; the figures
-    are ours).
+    nearest other, and grows by half until few enough people are left over (Abul, Bonchi and Nanni 2008; the
+    figures are ours).
     """
     nearest = np.partition(distances, k - 1, axis=1)[:, k - 1]
     positive = distances[distances > 0]
@@ -65,7 +79,7 @@ def greedy_clusters(distances: Floats, k: int, trash: float) -> Integers:
 
 
 def root_mean_square_distances(points: Floats) -> Floats:
-    """[n, n] distances between rows of ``points`` [n, s, d]: the root of the mean over s of the squared distance in d dimensions."""
+    """[n, n] distances between rows of ``points`` [n, s, d]: the root of the mean squared distance over s."""
     n, steps, _ = points.shape
     flat = (points - points.reshape(-1, points.shape[2]).mean(axis=0)).reshape(n, -1)
     own = np.einsum("ij,ij->i", flat, flat)
@@ -74,8 +88,18 @@ def root_mean_square_distances(points: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(np.minimum(squared, squared.T), 0) / steps))
 
 
+def places_at(t: Floats, samples: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats]:
+    """Where somebody with these samples (t, x, y) is at the times t, on straight lines between samples.
+
+    Of several places at one time the first counts.
+    """
+    own_t, x, y = samples
+    moments, first = np.unique(own_t, return_index=True)
+    return np.interp(t, moments, x[first]), np.interp(t, moments, y[first])
+
+
 def into_cylinder(x: Floats, y: Floats, delta_m: float) -> tuple[Floats, Floats]:
-    """The points of a cluster [n, s], each moved to within delta_m / 2 of the middle of all n at its time by the shortest way."""
+    """The points of a cluster [n, s], each moved the shortest way to within delta_m / 2 of the middle."""
     middle_x, middle_y = x.mean(axis=0), y.mean(axis=0)
     rounding = np.spacing(max(np.abs(x).max(), np.abs(y).max(), 1.0))
     radius = max(delta_m / 2 - _ROUNDINGS * float(rounding), 0.0)
@@ -99,7 +123,7 @@ def publish_clusters(
 ) -> tuple[Release, Linkage]:
     """The release of everybody in a cluster, moved into its cylinder; others are suppressed.
 
-    Raises NothingLeftError without a cluster.
+    Raises NothingLeftError when there is no cluster.
     """
     moved = [into_cylinder(cluster.x, cluster.y, claim.delta_m) for cluster in clusters]
     sizes = [len(cluster.t) for cluster in clusters for _ in cluster.members]

@@ -1,10 +1,7 @@
-"""Never Walk Alone: people of one time span, moved into cylinders of at least k (Abul, Bonchi and Nanni 2008.
-
-Semantics 3.9).
-"""
+"""Never Walk Alone: people of one time span, moved into cylinders of k (Abul, Bonchi and Nanni 2008)."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any, ClassVar
 
@@ -12,13 +9,19 @@ import numpy as np
 
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.methods.co_location.clusters import (
+    K_OF_CLUSTERS,
+    MOVED_TOWARD_THE_MIDDLE,
     Cluster,
-    check_settings,
+    delta_parameter,
     greedy_clusters,
     need_people,
+    places_at,
     publish_clusters,
     root_mean_square_distances,
+    trash_parameter,
 )
+from shoal.methods.method import About
+from shoal.methods.parameters import ABOVE_0, k_parameter, parameter, require_declared, stated
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Floats, Integers, Trajectories
@@ -29,29 +32,69 @@ from shoal.units import show_s
 
 @dataclass(frozen=True, kw_only=True)
 class Nwa:
-    """(k, delta)-anonymity: whoever is published has k - 1 others within delta_m, the same ones all along.
+    """(k, delta)-anonymity: every published person has the same k - 1 others within ``delta_m`` all along.
 
-    k: smallest cluster. delta_m: diameter of the cylinder; 0 gives everybody of a cluster the same average
-    trajectory. pi_s: trajectories begin and end at multiples of pi_s only, what lies before and after is cut
-    off; people with the same begin and end form a class, and a class below k is left out. step_s: the clock
-    of a class, on which everybody is read by linear interpolation; pi_s is a multiple. trash: the share of a
-    class that may be left out of clusters.
+    People with the same begin and end form a class; a class below k is left out. Everybody of a class is read
+    on one clock by linear interpolation, clustered, and moved into the cylinder of the cluster.
+
+    Parameters
+    ----------
+    k
+        Smallest cluster.
+    delta_m
+        Diameter of the cylinder in meters. 0 gives everybody in a cluster the same average trajectory.
+    pi_s
+        Trajectories begin and end only at multiples of this many seconds; what lies before and after is cut
+        off.
+    step_s
+        Step of the clock of a class, in seconds. ``pi_s`` is a multiple.
+    trash
+        The share of a class that clusters may leave out.
+
+    References
+    ----------
+    Abul, Bonchi and Nanni 2008, "Never Walk Alone"; swap-reach-locations.txt, Sec. 7.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> calls = shoal.read(shoal.synthesize(60, 1, 1, layout="city"), snap=False)
+    >>> method = shoal.Nwa(k=2, delta_m=2000, pi_s=4 * 3600)
+    >>> release, linkage = method.anonymize(calls, shoal.Randomness.from_system())
+    >>> shoal.verify(calls, release, linkage).holds
+    True
     """
 
-    takes_points: ClassVar[bool] = True
+    about: ClassVar[About] = About(
+        name="nwa",
+        title="Never Walk Alone",
+        techniques=(MOVED_TOWARD_THE_MIDDLE,),
+        claim=KDeltaAnonymity,
+        publishes="points",
+        page="nwa-w4m",
+    )
 
-    k: int = 2
-    delta_m: float = 1_000.0
-    pi_s: float = 3_600.0
-    step_s: float = 600.0
-    trash: float = 0.1
+    k: int = k_parameter(meaning=K_OF_CLUSTERS)
+    delta_m: float = delta_parameter()
+    pi_s: float = parameter(
+        default=3_600.0,
+        unit="s",
+        bound=ABOVE_0,
+        help="Records begin and end at multiples of this only.",
+        meaning="records begin and end at multiples of this, so that people have time spans in common",
+    )
+    step_s: float = parameter(
+        default=600.0,
+        unit="s",
+        bound=ABOVE_0,
+        help="Everybody is published at multiples of this.",
+        meaning="the clock at which everybody is published, on straight lines between raw samples",
+    )
+    trash: float = trash_parameter()
 
     def __post_init__(self) -> None:
-        check_settings(self.k, self.trash)
         self.claim()
-        for name, value in (("pi", self.pi_s), ("step", self.step_s)):
-            if not (np.isfinite(value) and value > 0):
-                raise MisuseError(f"{name} = {value} s must be finite and greater than 0, for example 1 h")
+        require_declared(self)
         if self.pi_s % self.step_s:
             valid = [
                 show_s(self.step_s * count)
@@ -69,32 +112,36 @@ class Nwa:
 
     def parameters(self) -> dict[str, Any]:
         """All parameters, as a manifest holds them."""
-        return asdict(self)
+        return stated(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
         """The release and who became which record.
 
-        Raises MisuseError with fewer than k people or with snapped samples, NothingLeftError when every class
+        Raises MisuseError with fewer than k people or for snapped samples, NothingLeftError when every class
         is smaller than k.
         """
         clusters = list(self.clusters(original, run or Run()))
         if not clusters:
             raise NothingLeftError(
                 f"no {self.k} people begin and end at the same multiples of {show_s(self.pi_s)}, so "
-                "everybody would be left out; "
-                "choose a longer --pi (or a shorter one, if people are there for less than it) or a smaller "
-                "--k"
+                "everybody would be left out; choose a longer --pi (or a shorter one, if people are there "
+                "for less than it) or a smaller --k"
             )
         return publish_clusters(
-            original, clusters, claim=self.claim(), method="nwa", parameters=self.parameters(), rng=rng
+            original,
+            clusters,
+            claim=self.claim(),
+            method=self.about.name,
+            parameters=self.parameters(),
+            rng=rng,
         )
 
     def classes(self, original: Trajectories) -> dict[tuple[int, int], list[int]]:
-        """The subjects with the same begin and end, in multiples of pi_s.
+        """The subjects by their begin and end, in multiples of pi_s.
 
-        Those who end before they begin are in none.
+        Whoever has no multiple of pi_s within the own time span is in no class.
         """
         spans: dict[tuple[int, int], list[int]] = {}
         for subject, (t, _, _) in enumerate(original):
@@ -133,16 +180,16 @@ class Nwa:
 
 
 def _read_at(original: Trajectories, members: Integers, t: Floats) -> tuple[Floats, Floats, Integers]:
-    """Everybody's place [n, s] at the times t, on straight lines between samples, and the raw sample of that very time or -1.
+    """Everybody's place [n, s] at the times t, on straight lines between samples.
 
-    Of several places at one moment the first counts.
+    Also the raw sample of that very time, or -1. Of several places at one time the first counts.
     """
     x, y = np.empty((2, len(members), len(t)))
     source = np.empty((len(members), len(t)), dtype=np.int64)
     for row, member in enumerate(members.tolist()):
-        own_t, own_x, own_y = original.samples_of(member)
-        times, first = np.unique(own_t, return_index=True)
-        x[row], y[row] = np.interp(t, times, own_x[first]), np.interp(t, times, own_y[first])
+        samples = original.samples_of(member)
+        x[row], y[row] = places_at(t, samples)
+        times, first = np.unique(samples[0], return_index=True)
         at = np.minimum(np.searchsorted(times, t), len(times) - 1)
         source[row] = np.where(times[at] == t, original.offsets[member] + first[at], -1)
     return x, y, source

@@ -1,7 +1,10 @@
-"""Wait For Me: clusters of similar trajectories, edited onto one time line and moved into cylinders (Abul, Bonchi and Nanni 2010)."""
+"""Wait For Me: similar trajectories, edited onto one time line and moved into cylinders.
+
+Abul, Bonchi and Nanni 2010.
+"""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
@@ -9,12 +12,25 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.kernels.edit import align, edit_distances
 from shoal.methods.co_location.clusters import (
+    K_OF_CLUSTERS,
+    MOVED_TOWARD_THE_MIDDLE,
     Cluster,
-    check_settings,
+    delta_parameter,
     greedy_clusters,
     need_people,
+    places_at,
     publish_clusters,
     root_mean_square_distances,
+    trash_parameter,
+)
+from shoal.methods.method import About
+from shoal.methods.parameters import (
+    ABOVE_0,
+    at_least,
+    k_parameter,
+    parameter,
+    require_declared,
+    stated,
 )
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Release
@@ -32,35 +48,76 @@ _FRACTIONS: Final = 256  # of a trajectory's life at which LST compares places a
 class W4m:
     """(k, delta)-anonymity of trajectories that begin, end and are sampled at different times.
 
-    k: smallest cluster. delta_m: diameter of the cylinder. distance: what is similar: "lst", everybody's
-    whole life at constant speed between samples, compared at equal fractions of it; "edr", the number of
-    edits. Whatever the distance, a member becomes the pivot of its cluster in time by an optimal script of
-    edits: samples that match or are replaced move, others are created or deleted. speed_m_s: a second too
-    early or too late counts as so many meters; two samples match within delta_m on each axis and within
-    delta_m / speed_m_s in time. trash: the share of people that may be left out. chunk: people of one
-    neighborhood that are clustered on their own (W4M-LC), 0 = all at once.
+    Whatever the distance, an optimal script of edits makes every member of a cluster like the pivot in time:
+    samples that match or are replaced move, others are created or deleted.
+
+    Parameters
+    ----------
+    k
+        Smallest cluster.
+    delta_m
+        Diameter of the cylinder in meters. 0 puts everybody in a cluster in one place.
+    distance
+        What counts as similar. "lst": everybody's whole life at constant speed between samples, compared at
+        equal fractions of it. "edr": the number of edits.
+    speed_m_s
+        How many meters a second too early or too late counts as. Two samples match within ``delta_m`` on each
+        axis and within ``delta_m / speed_m_s`` in time.
+    trash
+        The share of the people that clusters may leave out.
+    chunk
+        People of one neighborhood that are clustered on their own (W4M-LC). 0 = all at once.
+
+    References
+    ----------
+    Abul, Bonchi and Nanni 2010, "Anonymization of moving objects databases by clustering and perturbation".
+
+    Examples
+    --------
+    >>> import shoal
+    >>> calls = shoal.read(shoal.synthesize(60, 1, 1, layout="city"), snap=False)
+    >>> method = shoal.W4m(k=3, delta_m=2000)
+    >>> release, linkage = method.anonymize(calls, shoal.Randomness.from_system())
+    >>> shoal.verify(calls, release, linkage).holds
+    True
     """
 
-    takes_points: ClassVar[bool] = True
+    about: ClassVar[About] = About(
+        name="w4m",
+        title="Wait For Me",
+        techniques=(MOVED_TOWARD_THE_MIDDLE,),
+        claim=KDeltaAnonymity,
+        publishes="points",
+        page="nwa-w4m",
+    )
 
-    k: int = 2
-    delta_m: float = 1_000.0
-    distance: Distance = "lst"
-    speed_m_s: float = 1.0
-    trash: float = 0.1
-    chunk: int = 1000
+    k: int = k_parameter(meaning=K_OF_CLUSTERS)
+    delta_m: float = delta_parameter()
+    distance: Distance = parameter(
+        default="lst",
+        choices=DISTANCE,
+        help="Which trajectories count as similar.",
+        meaning="which trajectories count as similar: lives at equal fractions (lst), or few edits (edr)",
+    )
+    speed_m_s: float = parameter(
+        default=1.0,
+        unit="m/s",
+        bound=ABOVE_0,
+        help="A second off counts as so many meters off.",
+        meaning="how many meters a second too early or too late counts as, when trajectories are compared",
+    )
+    trash: float = trash_parameter()
+    chunk: int = parameter(
+        default=1000,
+        unit="people",
+        bound=at_least(0),
+        help="People clustered at once, 0 = all together.",
+        meaning="people of one neighborhood who are clustered on their own; 0 = all together",
+    )
 
     def __post_init__(self) -> None:
-        check_settings(self.k, self.trash)
         self.claim()
-        if self.distance not in DISTANCE:
-            raise MisuseError(
-                f"distance = '{self.distance}' is not known; choose one of {', '.join(DISTANCE)}"
-            )
-        if not (np.isfinite(self.speed_m_s) and self.speed_m_s > 0):
-            raise MisuseError(
-                f"speed_m_s = {self.speed_m_s} must be finite and greater than 0, for example 1"
-            )
+        require_declared(self)
         if self.chunk and self.chunk < 2 * self.k:
             raise MisuseError(
                 f"chunk = {self.chunk} leaves no choice among {self.k} people; choose at least "
@@ -73,18 +130,23 @@ class W4m:
 
     def parameters(self) -> dict[str, Any]:
         """All parameters, as a manifest holds them."""
-        return asdict(self)
+        return stated(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
         """The release and who became which record.
 
-        Raises MisuseError with fewer than k people or with snapped samples.
+        Raises MisuseError with fewer than k people or for snapped samples.
         """
         clusters = self.clusters(original, run or Run())
         return publish_clusters(
-            original, clusters, claim=self.claim(), method="w4m", parameters=self.parameters(), rng=rng
+            original,
+            clusters,
+            claim=self.claim(),
+            method=self.about.name,
+            parameters=self.parameters(),
+            rng=rng,
         )
 
     def clusters(self, original: Trajectories, run: Run) -> list[Cluster]:
@@ -107,20 +169,21 @@ class W4m:
         return list(run.map(lambda group: self._edit(original, *group), groups, label="editing"))
 
     def distances(self, people: Trajectories, run: Run) -> Floats:
-        """[n, n] how unlike people are: meters by LST, edits by EDR."""
+        """[n, n] how much people differ: meters by LST, edits by EDR."""
         if self.distance == "lst":
             return root_mean_square_distances(_lives(people, self.speed_m_s))
         counts = np.zeros((people.n_subjects, people.n_subjects), dtype=np.int64)
         columns = (people.t, people.x, people.y, people.offsets)
         for _ in run.map(
-            lambda i: edit_distances(*columns, i, self.delta_m, self._reach_s, counts[i]),
+            lambda i: edit_distances(*columns, i, self.delta_m, self._match_s, counts[i]),
             range(people.n_subjects),
         ):
             pass
         return np.asarray(counts + counts.T, dtype=np.float64)
 
     @property
-    def _reach_s(self) -> float:
+    def _match_s(self) -> float:
+        """Seconds within which two samples may match."""
         return self.delta_m / self.speed_m_s
 
     def _edit(self, original: Trajectories, pivot: int, members: Integers) -> Cluster:
@@ -131,28 +194,25 @@ class W4m:
         source = np.empty((len(members), len(times)), dtype=np.int64)
         for row, member in enumerate(members.tolist()):
             own_t, own_x, own_y = original.samples_of(member)
-            taken = align(own_t, own_x, own_y, times, at_x, at_y, self.delta_m, self._reach_s, self.speed_m_s)
-            moments, start = np.unique(own_t, return_index=True)
-            x[row] = np.where(taken >= 0, own_x[taken], np.interp(times, moments, own_x[start]))
-            y[row] = np.where(taken >= 0, own_y[taken], np.interp(times, moments, own_y[start]))
+            taken = align(own_t, own_x, own_y, times, at_x, at_y, self.delta_m, self._match_s, self.speed_m_s)
+            on_lines_x, on_lines_y = places_at(times, (own_t, own_x, own_y))
+            x[row] = np.where(taken >= 0, own_x[taken], on_lines_x)
+            y[row] = np.where(taken >= 0, own_y[taken], on_lines_y)
             source[row] = np.where(taken >= 0, original.offsets[member] + taken, -1)
         return Cluster(members=members, t=times, x=x, y=y, source=source)
 
 
 def _lives(people: Trajectories, speed_m_s: float) -> Floats:
-    """[n, 256, 3]: x, y and time (in meters) of everybody at equal fractions of the own life, at constant speed between samples."""
+    """[n, 256, 3]: x, y and time in meters of everybody at equal fractions of their own lives."""
     lives = np.empty((people.n_subjects, _FRACTIONS, 3))
-    for row, (t, x, y) in enumerate(people):
-        moments, first = np.unique(t, return_index=True)
-        at = np.linspace(moments[0], moments[-1], _FRACTIONS)
-        lives[row] = np.stack(
-            [np.interp(at, moments, x[first]), np.interp(at, moments, y[first]), speed_m_s * at], axis=1
-        )
+    for row, samples in enumerate(people):
+        at = np.linspace(samples[0].min(), samples[0].max(), _FRACTIONS)
+        lives[row] = np.stack([*places_at(at, samples), speed_m_s * at], axis=1)
     return lives
 
 
 def _neighborhoods(original: Trajectories, people: Integers, most: int) -> Iterator[Integers]:
-    """Parts of at most ``most`` people, ascending, by halving at the median of their middles along the longer side."""
+    """Parts of at most ``most`` people, ascending, by halving at the median middle along the longer side."""
     middles = np.stack(
         [
             np.add.reduceat(column, original.offsets[:-1]) / original.lengths

@@ -1,10 +1,12 @@
-"""Which two crowds are closest, without looking at every pair: bands of a growing threshold (docs/bounds.md).
+"""Which two classes are closest, without looking at every pair: bands of a growing threshold.
 
-In each band everybody's nearest below the threshold are found, and crowds are matched in order of effort. A
-list holds a limited number; it knows all pairs of its owner up to its last entry. So that nothing is missed,
-the end of a full list stands in the queue like a pair: when it comes up while its owner is still there, the
-search is done again among the living. A crowd stands in the slot of its first member, which makes slots the
-canonical order that settles ties (semantics 1.4).
+docs/bounds.md says why nothing is missed.
+
+Each band finds everybody's nearest below the threshold, and classes are matched in order of effort. A list
+holds a limited number and knows all pairs of its owner up to its last entry. So that nothing is missed, the
+end of a full list stands in the queue like a pair: when it comes up while its owner is still there, the
+living are searched again. A class stands in the slot of its first member, so slots are the canonical order
+that settles ties.
 """
 
 from heapq import heapify, heappop, heappush
@@ -18,7 +20,7 @@ from shoal.kernels.patches import MOST_PATCHES, Outline, outline_slot, outline_s
 from shoal.kernels.stretch import Integers, Samples
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, samples_of_boxes
-from shoal.methods.assembly import Crowd
+from shoal.methods.assembly import EquivalenceClass
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
@@ -38,25 +40,21 @@ Entry = tuple[float, int, int, int, int, int]
 
 
 class BandedPairs:
-    """The closest pairs among all crowds that are still to be merged, one slot each."""
+    """The closest pairs among all classes that are still to be merged, one slot each."""
 
     def __init__(self, original: Trajectories, caps: Caps, run: Run) -> None:
         self._original, self._run = original, run
         self._near = NearPairs(original, caps, run)
         self._living = np.ones(original.n_subjects, dtype=np.bool_)
-        self._age = [
-            0
-        ] * original.n_subjects  # goes up when a crowd leaves its slot, which makes entries about it void
+        # goes up when a class leaves its slot, which makes entries about it void
+        self._age = [0] * original.n_subjects
         self._queue: list[Entry] = []
         self._largest = 2 * float(self._near.scale.half)
         self._threshold = self._largest * _FIRST_BAND / _GROWTH
         self._merged: _MergedCrowds | None = None
 
     def closest(self) -> tuple[int, int] | None:
-        """The two slots with the least effort, the smallest of equals, to be retired next.
-
-        None when fewer than two crowds are left.
-        """
+        """The two slots with the least effort, the smallest of equals, to be retired next; None below two."""
         while np.count_nonzero(self._living) > 1:
             while self._queue:
                 _, a, b, kind, first, second = heappop(self._queue)
@@ -71,24 +69,21 @@ class BandedPairs:
 
     @property
     def tally(self) -> Integers:
-        """[2] pairs of single people whose evaluation has begun, and those brought to an end.
-
-        Repeats count again.
-        """
+        """[2] pairs of single people whose evaluation has begun, and has ended; repeats count again."""
         return self._near.tally
 
     def retire(self, a: int, b: int) -> None:
-        """Take two crowds out."""
+        """Take two classes out."""
         for slot in (a, b):
             self._living[slot] = False
             self._age[slot] += 1
 
-    def enter(self, slot: int, crowd: Crowd) -> None:
-        """Put a merged crowd into an empty slot and look for those near it."""
+    def enter(self, slot: int, merged: EquivalenceClass) -> None:
+        """Put a merged class into an empty slot and look for those near it."""
         if self._merged is None:
             self._merged = _MergedCrowds(self._original, self._near, self._run.threads)
         self._living[slot] = True
-        self._merged.store(slot, crowd)
+        self._merged.store(slot, merged)
         self._search_crowds(np.array([slot]))
 
     def _search(self) -> None:
@@ -143,7 +138,7 @@ class BandedPairs:
 
 
 class _MergedCrowds:
-    """The boxes of all crowds, where those of merged ones are put behind those of single people."""
+    """The boxes of all classes; those of merged ones stand behind those of single people."""
 
     def __init__(self, original: Trajectories, near: NearPairs, threads: int) -> None:
         n = original.n_subjects
@@ -184,9 +179,9 @@ class _MergedCrowds:
             for _ in range(threads)
         ]
 
-    def store(self, slot: int, crowd: Crowd) -> None:
-        """Append the crowd's boxes behind those already held."""
-        samples = samples_of_boxes(crowd.boxes)
+    def store(self, slot: int, merged: EquivalenceClass) -> None:
+        """Append the class's boxes behind those already held."""
+        samples = samples_of_boxes(merged.boxes)
         crowds, stop = self.crowds, self._used + len(samples.t_start)
         if stop > len(crowds.boxes.t_start):
             self.crowds = crowds = crowds._replace(
@@ -194,7 +189,7 @@ class _MergedCrowds:
             )
         for column, own in zip(crowds.boxes, samples, strict=True):
             column[self._used : stop] = own
-        crowds.starts[slot], crowds.stops[slot], crowds.sizes[slot] = self._used, stop, len(crowd.members)
+        crowds.starts[slot], crowds.stops[slot], crowds.sizes[slot] = self._used, stop, len(merged.members)
         outline_slot(samples, self._near.people.hours, self._far, crowds.outline, slot)
         self._most_boxes = max(self._most_boxes, len(samples.t_start))
         self._used = stop

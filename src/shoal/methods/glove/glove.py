@@ -1,9 +1,6 @@
-"""GLOVE: merge the two most similar fingerprints until every crowd holds k people (glove.txt, Alg. 1.
+"""GLOVE: merge the two most similar fingerprints until every class holds k people (glove.txt, Alg. 1)."""
 
-Semantics 1).
-"""
-
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
@@ -11,12 +8,22 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.kernels.stretch import Scale, box_effort
 from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S, Caps, samples_of_boxes
-from shoal.methods.assembly import Crowd, assemble
+from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import merge_greedily
 from shoal.methods.glove.merging import merge
 from shoal.methods.glove.reshaping import GENERALIZE, Generalize, split_at_overlaps, unite_overlaps
 from shoal.methods.k_merge import merge_members
+from shoal.methods.method import About
+from shoal.methods.parameters import (
+    ABOVE_0,
+    Bound,
+    k_parameter,
+    parameter,
+    require_declared,
+    stated,
+)
+from shoal.methods.techniques import local_generalization
 from shoal.model.claims import KAnonymity
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -25,45 +32,103 @@ from shoal.runtime.run import Run
 
 Leftover = Literal["merge", "suppress"]
 LEFTOVER: Final[tuple[str, ...]] = get_args(Leftover)
+ABOVE_NOTHING: Final = Bound(
+    lambda extent: extent > 0, "would drop every sample; choose a value above 0, or None to keep all"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Glove:
     """Full-length k-anonymity by specialized generalization.
 
-    k: smallest crowd. suppress_space_m, suppress_time_s: boxes with a larger extent (dx + dy; duration) are
-    dropped after each merge and once more from the finished record (Sec. 7.1); None keeps all. generalize:
-    the reading of reshaping. leftover: what becomes of the last crowd below k. space_cap_m, time_cap_s:
-    stretches that count as total loss (Sec. 4.1).
+    Whoever knows any part of a person's movement, even all of it, finds at least k records that fit equally
+    well.
+
+    Parameters
+    ----------
+    k
+        Smallest equivalence class.
+    suppress_space_m, suppress_time_s
+        Boxes with a larger extent (dx + dy in meters; duration in seconds) are dropped after each merge and
+        once more from the finished record (Sec. 7.1). None keeps all.
+    generalize
+        What becomes of boxes that overlap in time: "k-merge" chooses classes as GLOVE does and generalizes
+        their raw samples at least cost; the others are readings of the paper's reshaping (Sec. 6.2).
+    leftover
+        What becomes of the last class below k: "merge" joins it to the closest finished one, "suppress"
+        leaves it out.
+    space_cap_m, time_cap_s
+        Stretches in meters and seconds that count as total loss (Sec. 4.1).
+
+    References
+    ----------
+    glove.txt, Alg. 1 and Sec. 6; for "k-merge" kte-anonymity.txt, Alg. 1.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> calls = shoal.read(shoal.synthesize(60, 1, 1))
+    >>> release, linkage = shoal.Glove(k=3).anonymize(calls, shoal.Randomness.from_system())
+    >>> shoal.verify(calls, release, linkage).holds
+    True
     """
 
-    takes_points: ClassVar[bool] = False
-    k: int = 2
-    suppress_space_m: float | None = None
-    suppress_time_s: float | None = None
-    generalize: Generalize = "k-merge"
-    leftover: Leftover = "merge"
-    space_cap_m: float = SPACE_CAP_M
-    time_cap_s: float = TIME_CAP_S
+    about: ClassVar[About] = About(
+        name="glove",
+        title="GLOVE",
+        techniques=(local_generalization("the samples of a crowd become areas and intervals"),),
+        claim=KAnonymity,
+        publishes="boxes",
+        page="glove",
+    )
+
+    k: int = k_parameter(meaning="the fewest records that fit one person")
+    suppress_space_m: float | None = parameter(
+        default=None,
+        unit="m",
+        bound=ABOVE_NOTHING,
+        unset="keep all",
+        help="Drop boxes wider than this (dx + dy).",
+        meaning="boxes wider than this (dx + dy) are left out",
+    )
+    suppress_time_s: float | None = parameter(
+        default=None,
+        unit="s",
+        bound=ABOVE_NOTHING,
+        unset="keep all",
+        help="Drop boxes longer than this.",
+        meaning="boxes longer than this are left out",
+    )
+    generalize: Generalize = parameter(
+        default="k-merge",
+        choices=GENERALIZE,
+        help="What becomes of boxes that overlap in time.",
+        meaning="how the samples of a crowd become boxes that do not overlap in time",
+    )
+    leftover: Leftover = parameter(
+        default="merge",
+        choices=LEFTOVER,
+        help="What becomes of a last crowd below k.",
+        meaning="what happens to the last people, too few for a crowd of their own",
+    )
+    space_cap_m: float = parameter(
+        default=SPACE_CAP_M,
+        unit="m",
+        bound=ABOVE_0,
+        help="Stretch in space that counts as total loss.",
+        meaning="a merge that stretches a place by this much or more counts as a total loss of position",
+    )
+    time_cap_s: float = parameter(
+        default=TIME_CAP_S,
+        unit="s",
+        bound=ABOVE_0,
+        help="Stretch in time that counts as total loss.",
+        meaning="a merge that stretches a time by this much or more counts as a total loss of time",
+    )
 
     def __post_init__(self) -> None:
         self.claim()
-        Caps(space_cap_m=self.space_cap_m, time_cap_s=self.time_cap_s)
-        for name, value, known in (
-            ("generalize", self.generalize, GENERALIZE),
-            ("leftover", self.leftover, LEFTOVER),
-        ):
-            if value not in known:
-                raise MisuseError(f"{name} = '{value}' is not known; choose one of {', '.join(known)}")
-        for name, threshold in (
-            ("suppress_space_m", self.suppress_space_m),
-            ("suppress_time_s", self.suppress_time_s),
-        ):
-            if threshold is not None and not threshold > 0:
-                raise MisuseError(
-                    f"{name} = {threshold} would drop every sample; choose a value above 0, or None to keep "
-                    "all"
-                )
+        require_declared(self)
 
     def claim(self) -> KAnonymity:
         """k-anonymity; truthful and disjoint in time as the reading of reshaping allows."""
@@ -78,17 +143,22 @@ class Glove:
 
         Raises MisuseError with fewer than k people, NothingLeftError when suppression takes everybody.
         """
-        crowds = self.crowds(original, run or Run())
+        classes = self.classes(original, run or Run())
         return assemble(
-            original, crowds, claim=self.claim(), method="glove", parameters=self.parameters(), rng=rng
+            original,
+            classes,
+            claim=self.claim(),
+            method=self.about.name,
+            parameters=self.parameters(),
+            rng=rng,
         )
 
     def parameters(self) -> dict[str, Any]:
         """All parameters, as a manifest holds them."""
-        return asdict(self)
+        return stated(self)
 
-    def crowds(self, original: Trajectories, run: Run) -> list[Crowd]:
-        """The crowds of at least k people with what is published for each of them."""
+    def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
+        """The classes of at least k people, each with what is published for its members."""
         grid = original.snapped_grid()
         if original.n_subjects < self.k:
             raise MisuseError(
@@ -98,10 +168,12 @@ class Glove:
         caps = Caps(space_cap_m=self.space_cap_m, time_cap_s=self.time_cap_s)
         scale = caps.scale_on(grid)
 
-        def join(first: Crowd, second: Crowd) -> Crowd:
+        def join(first: EquivalenceClass, second: EquivalenceClass) -> EquivalenceClass:
             members = np.sort(np.concatenate([first.members, second.members]))
             if self.generalize == "k-merge" and len(members) >= self.k:
-                return Crowd(members=members, boxes=self._kept(merge_members(original, members)[0], grid))
+                return EquivalenceClass(
+                    members=members, boxes=self._kept(merge_members(original, members)[0], grid)
+                )
             merged = merge(first, second, scale)
             boxes = self._kept(merged.boxes, grid)
             return replace(
@@ -110,7 +182,7 @@ class Glove:
             )
 
         singles = [
-            Crowd(members=np.array([i]), boxes=Boxes.of_samples(*original.samples_of(i)))
+            EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*original.samples_of(i)))
             for i in range(original.n_subjects)
         ]
         outcome = merge_greedily(singles, BandedPairs(original, caps, run), self.k, join, run)
@@ -118,23 +190,23 @@ class Glove:
         if self.leftover == "merge" and finished:
             for short in outcome.short:
                 place = _closest(short, finished, scale)
-                first, second = sorted((finished[place], short), key=lambda crowd: int(crowd.members[0]))
+                first, second = sorted((finished[place], short), key=lambda each: int(each.members[0]))
                 grown = join(first, second)
                 if len(self._published(grown, original).boxes):
                     finished[place] = grown
-        published = [self._published(crowd, original) for crowd in finished]
-        return [crowd for crowd in published if len(crowd.boxes)]
+        published = [self._published(each, original) for each in finished]
+        return [each for each in published if len(each.boxes)]
 
-    def _published(self, crowd: Crowd, original: Trajectories) -> Crowd:
-        """A finished crowd with what is published of it, by the reading of reshaping."""
+    def _published(self, finished: EquivalenceClass, original: Trajectories) -> EquivalenceClass:
+        """A finished class with what is published of it, by the reading of reshaping."""
         match self.generalize:
             case "none" | "k-merge":
-                boxes = crowd.boxes
+                boxes = finished.boxes
             case "overlap-split":
-                boxes = split_at_overlaps(crowd.boxes)
+                boxes = split_at_overlaps(finished.boxes)
             case _:
-                boxes = unite_overlaps(crowd.boxes)
-        return replace(crowd, boxes=self._kept(boxes, original.snapped_grid()))
+                boxes = unite_overlaps(finished.boxes)
+        return replace(finished, boxes=self._kept(boxes, original.snapped_grid()))
 
     def _kept(self, boxes: Boxes, grid: Grid) -> Boxes:
         """The boxes whose extents do not exceed the suppression thresholds."""
@@ -150,11 +222,8 @@ class Glove:
         return boxes.take(kept)
 
 
-def _closest(short: Crowd, finished: list[Crowd], scale: Scale) -> int:
-    """Position of the finished crowd with the least effort from the short one.
-
-    The one with the first member of equals.
-    """
+def _closest(short: EquivalenceClass, finished: list[EquivalenceClass], scale: Scale) -> int:
+    """Position of the finished class with the least effort from the short one; the first of equals."""
     own = samples_of_boxes(short.boxes)
     return min(
         range(len(finished)),

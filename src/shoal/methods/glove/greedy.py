@@ -1,55 +1,51 @@
-"""The greedy loop: merge the two closest crowds until none below k is left (glove.txt, Alg. 1.
-
-Semantics 1.4).
-"""
+"""The greedy loop: merge the two closest classes until at most one below k is left (glove.txt, Alg. 1)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from shoal.methods.assembly import Crowd
+from shoal.methods.assembly import EquivalenceClass
 from shoal.runtime.run import Run
 
 
 class ClosestPairs(Protocol):
-    """Knows which two unfinished crowds are closest. A crowd's slot is the position of its first member."""
+    """Knows which two unfinished classes are closest; a class's slot is the position of its first member."""
 
     def closest(self) -> tuple[int, int] | None:
-        """The two slots with the least effort, the smallest (a, b) of equals.
-
-        None when fewer than two are left.
-        """
+        """The two slots with the least effort, the smallest (a, b) of equals; None below two."""
 
     def retire(self, a: int, b: int) -> None:
-        """Take two crowds out."""
+        """Take two classes out."""
 
-    def enter(self, slot: int, crowd: Crowd) -> None:
-        """Put a merged crowd, still below k, into its slot."""
+    def enter(self, slot: int, merged: EquivalenceClass) -> None:
+        """Put a merged class, still below k, into its slot."""
 
 
 @dataclass(frozen=True, eq=False)
 class Merging:
-    """The outcome.
+    """The outcome of the greedy loop.
 
-    sequence: the merged slots in order; finished: crowds of at least k; short: the crowd left below k, if
-    any.
-
-    discarded: crowds that lost every sample to suppression.
+    sequence: the merged slots in order; finished: classes of at least k; discarded: classes that lost every
+    sample to suppression; short: the class left below k, if any.
     """
 
     sequence: list[tuple[int, int]] = field(default_factory=list)
-    finished: list[Crowd] = field(default_factory=list)
-    discarded: list[Crowd] = field(default_factory=list)
-    short: list[Crowd] = field(default_factory=list)
+    finished: list[EquivalenceClass] = field(default_factory=list)
+    discarded: list[EquivalenceClass] = field(default_factory=list)
+    short: list[EquivalenceClass] = field(default_factory=list)
 
 
 def merge_greedily(
-    singles: Sequence[Crowd], pairs: ClosestPairs, k: int, join: Callable[[Crowd, Crowd], Crowd], run: Run
+    singles: Sequence[EquivalenceClass],
+    pairs: ClosestPairs,
+    k: int,
+    join: Callable[[EquivalenceClass, EquivalenceClass], EquivalenceClass],
+    run: Run,
 ) -> Merging:
-    """Merge until at most one crowd has fewer than k members.
+    """Merge until at most one class has fewer than k members.
 
-    singles: one crowd per subject, in canonical order. join: the merge of two crowds, which may leave no box
-    at all.
+    singles: a class of one for each subject, in canonical order. join: the merge of two classes, which may
+    leave no box at all.
     """
     outcome = Merging()
     unfinished = dict(enumerate(singles))
@@ -59,14 +55,14 @@ def merge_greedily(
         a, b = pair
         outcome.sequence.append(pair)
         pairs.retire(a, b)
-        crowd = join(unfinished.pop(a), unfinished.pop(b))
-        if not len(crowd.boxes):
-            outcome.discarded.append(crowd)
-        elif len(crowd.members) >= k:
-            outcome.finished.append(crowd)
+        merged = join(unfinished.pop(a), unfinished.pop(b))
+        if not len(merged.boxes):
+            outcome.discarded.append(merged)
+        elif len(merged.members) >= k:
+            outcome.finished.append(merged)
         else:
-            unfinished[a] = crowd
-            pairs.enter(a, crowd)
+            unfinished[a] = merged
+            pairs.enter(a, merged)
         run.progress(label, len(singles) - len(unfinished), len(singles))
     outcome.short.extend(unfinished.values())
     run.progress(label, len(singles), len(singles))

@@ -1,20 +1,20 @@
-"""Two crowds become one: the two-stage merge of their samples (glove.txt, Sec. 6.2; semantics 1.5)."""
+"""Two classes become one: the two-stage merge of their samples (glove.txt, Sec. 6.2)."""
 
 import numpy as np
 
 from shoal.kernels.stretch import Integers, Samples, Scale, box_sum, nearest_boxes
 from shoal.measures.stretch import samples_of_boxes
-from shoal.methods.assembly import Crowd
+from shoal.methods.assembly import EquivalenceClass
 from shoal.model.release import Boxes
 
 
-def merge(first: Crowd, second: Crowd, scale: Scale) -> Crowd:
-    """The crowd of all members of both, each of its boxes the hull of at least one box of each.
+def merge(first: EquivalenceClass, second: EquivalenceClass, scale: Scale) -> EquivalenceClass:
+    """The class of all members of both, each of its boxes the hull of at least one box of each.
 
-    first stands before second in canonical order. Stage one: every box of the longer goes to its
-    least-stretch box of the shorter. Stage two: each box of the shorter that nobody chose goes to the
-    least-stretch result of stage one, as these were when stage one ended. The first of equals is chosen in
-    canonical order of boxes.
+    ``first`` stands before ``second`` in canonical order. Stage one: every box of the longer goes to the box
+    of the shorter that stretches it least. Stage two: each box of the shorter that none chose goes to the
+    result of stage one, as stage one left it, that stretches it least. Of equals, the first box in canonical
+    order is chosen.
     """
     longer, shorter = (second, first) if _second_is_longer(first, second, scale) else (first, second)
     n_long, n_short = len(longer.members), len(shorter.members)
@@ -30,14 +30,11 @@ def merge(first: Crowd, second: Crowd, scale: Scale) -> Crowd:
             samples_of_boxes(left_over), n_short, samples_of_boxes(results), n_long + n_short, scale
         )
         results = _hulls(left_over, target, results).sorted()
-    return Crowd(members=np.sort(np.concatenate([first.members, second.members])), boxes=results)
+    return EquivalenceClass(members=np.sort(np.concatenate([first.members, second.members])), boxes=results)
 
 
-def _second_is_longer(first: Crowd, second: Crowd, scale: Scale) -> bool:
-    """Whether the second is "the longer".
-
-    By boxes, then by the direction with the larger effort, then the first.
-    """
+def _second_is_longer(first: EquivalenceClass, second: EquivalenceClass, scale: Scale) -> bool:
+    """Whether the second has more boxes or, with equally many, the larger effort toward the other."""
     if len(first.boxes) != len(second.boxes):
         return len(second.boxes) > len(first.boxes)
     a, b = samples_of_boxes(first.boxes), samples_of_boxes(second.boxes)
@@ -46,6 +43,7 @@ def _second_is_longer(first: Crowd, second: Crowd, scale: Scale) -> bool:
 
 
 def _boxes(samples: Samples, rows: slice | Integers) -> Boxes:
+    """These rows of a kernel's samples as boxes."""
     return Boxes(**{name: column[rows] for name, column in samples._asdict().items() if name != "reach"})
 
 

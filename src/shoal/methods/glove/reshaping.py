@@ -1,6 +1,6 @@
-"""Readings of the paper's reshaping.
+"""Readings of the paper's reshaping: what becomes of boxes of one record that overlap in time.
 
-What becomes of boxes of one record that overlap in time (glove.txt, Sec. 6.2; semantics 1.6).
+glove.txt, Sec. 6.2.
 """
 
 from typing import Final, Literal, get_args
@@ -14,10 +14,7 @@ GENERALIZE: Final[tuple[Generalize, ...]] = get_args(Generalize)
 
 
 def unite_overlaps(boxes: Boxes) -> Boxes:
-    """Boxes that overlap in time, transitively, replaced by the hull of their union.
-
-    Touching is not overlapping.
-    """
+    """Boxes that overlap in time, transitively, replaced by their hull; touching is not overlapping."""
     ordered = boxes.sorted()
     if not len(ordered):
         return ordered
@@ -35,8 +32,8 @@ def unite_overlaps(boxes: Boxes) -> Boxes:
 def split_at_overlaps(boxes: Boxes) -> Boxes:
     """Time cut wherever a box begins or ends; each piece covers the area of all boxes that span it.
 
-    A piece may hold no raw sample of a member, so this reading is not truthful. Neighboring pieces of one
-    area become one.
+    A piece may hold no raw sample of a member, so this reading is not truthful. Neighboring pieces with the
+    same area become one.
     """
     ordered = boxes.sorted()
     cuts = np.unique(np.concatenate([ordered.t_start, ordered.t_end]))

@@ -1,1 +1,1 @@
-"""kte-hide (kte-anonymity.txt): other people hide somebody in every epoch."""
+"""kte-hide (kte-anonymity.txt): other people hide each person in every epoch."""

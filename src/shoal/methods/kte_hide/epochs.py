@@ -1,7 +1,4 @@
-"""Time cut into epochs, and what each subject did in each of them: a piece (kte-anonymity.txt, Sec. III-E.
-
-Semantics 2.3).
-"""
+"""Time cut into epochs, and what each subject did in each: a piece (kte-anonymity.txt, Sec. III-E)."""
 
 from dataclasses import dataclass
 
@@ -13,9 +10,10 @@ from shoal.model.trajectories import Integers, Trajectories
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Epochs:
-    """count epochs in windows of ``width``; piece p is what subject[p] did in epoch[p], ordered by both.
+    """``count`` epochs in windows of ``width`` epochs.
 
-    by_epoch: pieces in the order of epochs, those of epoch e from starts[e] to starts[e + 1].
+    Piece p is what subject[p] did in epoch[p], ordered by both. by_epoch: pieces in the order of epochs,
+    those of epoch e from starts[e] to starts[e + 1].
     """
 
     count: int
@@ -33,11 +31,11 @@ class Epochs:
 
     @property
     def n_windows(self) -> int:
-        """Windows, one beginning at every epoch that has enough epochs after it."""
+        """How many windows there are; one begins at every epoch with enough epochs after it."""
         return self.count - self.width + 1
 
     def pieces_in(self, window: int) -> tuple[Integers, Integers]:
-        """The subjects with samples in a window [n], ascending, and their pieces there [n, width], -1 where they are silent."""
+        """Subjects with samples in a window [n], ascending, and their pieces [n, width], -1 where silent."""
         inside = self.by_epoch[self.starts[window] : self.starts[window + self.width]]
         subjects, row = np.unique(self.subject[inside], return_inverse=True)
         table = np.full((len(subjects), self.width), -1, dtype=np.int64)
@@ -46,10 +44,7 @@ class Epochs:
 
 
 def cut_into_epochs(original: Trajectories, epoch_slots: int, width: int) -> Epochs:
-    """Epochs of ``epoch_slots`` from the first slot on.
-
-    Data that is no longer than one window is a single epoch (semantics 2.8).
-    """
+    """Epochs of ``epoch_slots`` from the first slot on; data no longer than one window is a single epoch."""
     slot = original.t - original.t.min()
     if int(slot.max()) < epoch_slots * width:
         epoch_slots, width = int(slot.max()) + 1, 1

@@ -1,11 +1,13 @@
-"""Which subjects hide each subject in each window, with suppression settled on the way (kte-anonymity.txt, Alg. 2; semantics 2.5-2.7).
+"""Which subjects hide each subject in each window, with suppression settled on the way.
 
-Windows are taken in the order of time. Where somebody finds no hider, the subject's samples of one epoch, or of all epochs of the
-window, become unpublished, and every window that holds a changed epoch is done again: so nobody is left covering, or covered by, a
-record that is not published. Each step unpublishes something, so it ends.
+kte-anonymity.txt, Alg. 2.
+
+Windows are taken in the order of time. If a subject finds no hider, its samples of one epoch, or of all
+epochs of the window, become unpublished, and every window that holds a changed epoch is done again. So nobody
+covers, or is covered by, a record that is not published. Each step unpublishes something, so the walk ends.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -20,7 +22,7 @@ from shoal.runtime.checkpoint import Arrays
 from shoal.runtime.run import Run
 
 UNPUBLISHED = 0
-WINDOWS_A_PART: Final = 48  # kept at once: seconds of work among many people
+WINDOWS_A_PART: Final = 48  # kept at once: seconds of work with many people
 _LARGEST_NEIGHBORHOOD = 512
 _NODES_AT_ONCE = 8
 _LABEL: Final = "choosing hiders"
@@ -42,16 +44,17 @@ class Window:
 class Search:
     """Where hiders are looked for.
 
-    neighborhood: people at first; space_weight: slots that one cell of a pair's hull counts besides.
+    neighborhood: how many people at first; space_weight: how many more slots one cell of a pair's hull counts
+    as.
     """
 
     neighborhood: int
     space_weight: int
 
 
-@dataclass
+@dataclass(eq=False)
 class _Node:
-    """A neighborhood: rows of one window that may hide each other, and the larger one that it was cut from."""
+    """A neighborhood: rows of one window that may hide each other, and the larger one it was cut from."""
 
     rows: Integers
     parent: "_Node | None"
@@ -85,10 +88,7 @@ class _Memory:
 
 @dataclass(eq=False, repr=False)
 class _Walk:
-    """How far the windows are done.
-
-    Whatever follows depends on this state alone, so it may be left and taken up again.
-    """
+    """How far the windows are done. What follows depends on this state alone, so a run can be continued."""
 
     epochs: Epochs
     states: Integers
@@ -98,7 +98,7 @@ class _Walk:
     done: list[Window] = field(default_factory=list)
 
     def advance(self, goal: int, run: Run) -> Arrays:
-        """Go on until ``goal`` windows are done; returns what has changed since, as ``repeat`` takes it."""
+        """Continue until ``goal`` windows are done; returns the change, as ``repeat`` takes it."""
         before = self.states.copy()
         kept = len(self.done)
         while len(self.done) < goal:
@@ -122,7 +122,7 @@ class _Walk:
         }
 
     def repeat(self, change: Arrays) -> None:
-        """Come to where an earlier ``advance`` has come from here."""
+        """Make the change that an earlier ``advance`` made from here."""
         self._back_to(int(change["kept"]))
         self.states[change["unpublished"]] = UNPUBLISHED
         for hiders in (
@@ -143,10 +143,8 @@ class _Walk:
 def choose_hiders(epochs: Epochs, states: Integers, k: int, search: Search, run: Run) -> list[Window]:
     """The hiders of every published subject in every window.
 
-    states: int64 [pieces], changed in place: UNPUBLISHED where suppressed.
-
-    Only subjects with the same states in all epochs of a window may hide each other there. Finished windows
-    are kept by the run.
+    states: int64 [pieces], changed in place: UNPUBLISHED where suppressed. Only subjects with the same states
+    in all epochs of a window may hide each other there. The run keeps finished windows.
     """
     n_subjects = int(epochs.subject.max()) + 1
     memory = _Memory(np.full((n_subjects, 8), NOBODY, dtype=np.int64), np.zeros(n_subjects, dtype=np.int64))
@@ -191,29 +189,29 @@ def _assign(
             solve, [waiting[i : i + _NODES_AT_ONCE] for i in range(0, len(waiting), _NODES_AT_ONCE)]
         ):
             pass
-        larger: dict[int, _Node] = {}
+        larger: dict[_Node, None] = {}  # in the order in which they were found
         for node in waiting:
             if node.missing and node.parent is not None and len(node.parent.rows) <= _LARGEST_NEIGHBORHOOD:
-                larger[id(node.parent)] = node.parent
+                larger[node.parent] = None
         for node in waiting:
             hiders[node.rows] = np.where(node.hiders == NOBODY, NOBODY, node.rows[node.hiders])
-        waiting = [node for node in larger.values() if not _lies_in_another(node, larger)]
+        waiting = [node for node in larger if not _lies_in_another(node, larger)]
     return Window(subjects, table, hiders), pattern, np.flatnonzero((hiders == NOBODY).any(axis=1))
 
 
 def _published_in(epochs: Epochs, states: Integers, at: int) -> tuple[Integers, Integers, Integers]:
-    """Who is published in a window [n], with which pieces [n, width], -1 elsewhere, and their states there [n, width]."""
+    """Who is published in a window [n], with which pieces, -1 elsewhere, and which states [n, width] each."""
     subjects, table = epochs.pieces_in(at)
     pattern = np.where(table >= 0, states[table], UNPUBLISHED)
     shown = (pattern != UNPUBLISHED).any(axis=1)
     return subjects[shown], np.where(pattern != UNPUBLISHED, table, -1)[shown], pattern[shown]
 
 
-def _lies_in_another(node: _Node, others: dict[int, _Node]) -> bool:
-    """Whether a larger neighborhood is solved at the same time, whose answer for these rows would be torn apart by this one's."""
+def _lies_in_another(node: _Node, others: Collection[_Node]) -> bool:
+    """Whether a larger neighborhood, solved at the same time, holds this one and would be torn apart."""
     while node.parent is not None:
         node = node.parent
-        if id(node) in others:
+        if node in others:
             return True
     return False
 
@@ -228,10 +226,7 @@ def _sets(pattern: Integers) -> Iterator[Integers]:
 
 
 def _mean_places(epochs: Epochs, table: Integers) -> Integers:
-    """Where each subject of a window is on average, [n, 2] in cells.
-
-    The middle of the first samples of its pieces.
-    """
+    """Where each subject of a window is, [n, 2] in cells: the middle of its pieces' first samples."""
     shown = table >= 0
     first = epochs.pieces.first[np.where(shown, table, 0)]
     number = np.maximum(shown.sum(axis=1), 1)
@@ -271,12 +266,10 @@ def _halves(rows: Integers, places: Integers) -> tuple[Integers, Integers]:
 def _unpublish(
     epochs: Epochs, states: Integers, at: int, table: Integers, pattern: Integers, failed: Integers, k: int
 ) -> int:
-    """Suppress the failed rows in the epochs that cost fewest samples.
+    """Suppress failed rows in the epochs that cost fewest samples; returns the earliest changed epoch.
 
-    Returns the earliest epoch that has changed.
-
-    One epoch is enough where that leaves a subject among at least k - 1 others who are there already;
-    otherwise all of the window. Of equal costs the latest epoch, which no window before this one holds.
+    One epoch is enough if the subject is then among at least k - 1 others who are there already; otherwise it
+    takes the whole window. Of equal costs the latest epoch is chosen, which no earlier window holds.
     """
     kept = np.ones(len(pattern), dtype=np.bool_)
     kept[failed] = False

@@ -1,19 +1,31 @@
-"""kte-hide: changing hiding sets, so that whoever follows somebody for tau learns at most epsilon more (kte-anonymity.txt, Alg. 2)."""
+"""kte-hide: hiding sets that change, so that following somebody for tau teaches at most epsilon more.
+
+kte-anonymity.txt, Alg. 2.
+"""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite
 from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.hiding import generalize_pieces
-from shoal.methods.assembly import Crowd, assemble
+from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.kte_hide.epochs import Epochs, cut_into_epochs
 from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders
 from shoal.methods.kte_hide.spectral import spectral_states
+from shoal.methods.method import About
+from shoal.methods.parameters import (
+    AT_LEAST_0,
+    at_least,
+    k_parameter,
+    parameter,
+    require_declared,
+    stated,
+)
+from shoal.methods.techniques import local_generalization
 from shoal.model.claims import KteAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Integers, Trajectories
@@ -31,37 +43,95 @@ _PIECES_AT_ONCE: Final = 4096
 class KteHide:
     """k^(tau,epsilon)-anonymity by hiding sets that change at every epoch.
 
-    k: records that fit whatever an attacker has seen in tau_s seconds, a multiple of epsilon_s, the length of
-    an epoch. Windows of tau + epsilon begin at every epoch; in each, k - 1 others with samples in the same
-    epochs hide each subject, with hiding "clusters" only such as share its spectral clusters in all of them
-    (Alg. 2), with "neighbors" any; the cheapest ones in a neighborhood of up to ``neighborhood`` people at
-    first, and none of them twice. space_weight_s: the cost of a pair is that of k-merge, and besides the
-    sides of their hull (dx + dy) as if they lasted so long; 0 is the paper's cost. Data no longer than one
-    window is a single epoch: the special case of k-anonymity.
+    Windows of tau + epsilon begin at every epoch. In each window k - 1 others with samples in the same epochs
+    hide each subject: the cheapest ones nearby, and none of them twice. Data no longer than one window is a
+    single epoch, which is the special case of k-anonymity.
+
+    Parameters
+    ----------
+    k
+        Records that fit whatever an attacker has seen in ``tau_s`` seconds.
+    tau_s
+        How long an attacker may have followed somebody, in seconds. A multiple of ``epsilon_s``.
+    epsilon_s
+        Length of an epoch in seconds, after which others hide a subject. A multiple of the data's slot.
+    hiding
+        "clusters": only subjects that share the spectral clusters of all epochs of a window may hide each
+        other (Alg. 2); "neighbors": any.
+    neighborhood
+        People among whom hiders are looked for at first.
+    space_weight_s
+        A pair costs what k-merge costs, and besides the sides of its hull (dx + dy) as if they lasted so many
+        seconds. 0 is the paper's cost.
+
+    References
+    ----------
+    kte-anonymity.txt, Sec. III and Alg. 2.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> people = shoal.read(shoal.synthesize(200, 1, seed=1))
+    >>> method = shoal.KteHide(k=2, tau_s=1800, epsilon_s=1800)
+    >>> release, linkage = method.anonymize(people, shoal.Randomness.from_system())
+    >>> shoal.verify(people, release, linkage).holds
+    True
     """
 
-    takes_points: ClassVar[bool] = False
-    k: int = 2
-    tau_s: float = 1800.0
-    epsilon_s: float = 1800.0
-    hiding: Hiding = "neighbors"
-    neighborhood: int = 64
-    space_weight_s: float = 4 * 3600.0
+    about: ClassVar[About] = About(
+        name="kte-hide",
+        title="kte-hide",
+        techniques=(
+            local_generalization("samples become areas and intervals that hold others' samples, too"),
+        ),
+        claim=KteAnonymity,
+        publishes="boxes",
+        page="kte-hide",
+    )
+
+    k: int = k_parameter(meaning="the fewest records that fit one person")
+    tau_s: float = parameter(
+        default=1800.0,
+        unit="s",
+        help="How long an attacker may have followed somebody.",
+        meaning="how long an attacker may have followed somebody without a gap",
+    )
+    epsilon_s: float = parameter(
+        default=1800.0,
+        unit="s",
+        help="How much more may be learned; tau is a multiple.",
+        meaning="the length of an epoch, after which other people hide somebody",
+    )
+    hiding: Hiding = parameter(
+        default="neighbors",
+        choices=HIDING,
+        help="Among whom hiders are chosen.",
+        meaning="whether those who hide each other must share the clusters of all epochs, or are any "
+        "neighbors",
+    )
+    neighborhood: int = parameter(
+        default=64,
+        unit="people",
+        bound=at_least(4),
+        help="People among whom hiders are looked for at first.",
+        meaning="people in one area among whom those who hide each other are looked for at first",
+    )
+    space_weight_s: float = parameter(
+        default=4 * 3600.0,
+        unit="s",
+        bound=AT_LEAST_0,
+        help="Wide pairs cost as if they lasted this much longer.",
+        meaning="a pair of people whose places lie far apart costs as if it lasted this much longer",
+    )
 
     def __post_init__(self) -> None:
         self.claim()
-        if self.hiding not in HIDING:
-            raise MisuseError(f"hiding = '{self.hiding}' is not known; choose one of {', '.join(HIDING)}")
         if self.neighborhood < 2 * self.k:
             raise MisuseError(
                 f"neighborhood = {self.neighborhood} leaves no choice among {self.k} people; choose at "
                 f"least {2 * self.k}"
             )
-
-        if not (isfinite(self.space_weight_s) and self.space_weight_s >= 0):
-            raise MisuseError(
-                f"space_weight_s = {self.space_weight_s} must be finite and at least 0, for example 14400"
-            )
+        require_declared(self)
 
     def claim(self) -> KteAnonymity:
         """k^(tau,epsilon)-anonymity."""
@@ -69,14 +139,14 @@ class KteHide:
 
     def parameters(self) -> dict[str, Any]:
         """All parameters, as a manifest holds them."""
-        return asdict(self)
+        return stated(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
         """The release and who became which record.
 
-        Raises MisuseError with fewer than k people or when epsilon is no multiple of the slot,
+        Raises MisuseError with fewer than k people or when epsilon is not a multiple of the slot,
         NothingLeftError when nobody can be hidden.
         """
         run = run or Run()
@@ -87,18 +157,24 @@ class KteHide:
         )
         search = Search(self.neighborhood, round(self.space_weight_s / original.snapped_grid().slot_s))
         windows = choose_hiders(epochs, states, self.k, search, run)
-        crowds = list(generalize(epochs, states, windows, run))
-        if not crowds:
+        classes = list(generalize(epochs, states, windows, run))
+        if not classes:
             raise NothingLeftError(
-                f"nobody can be hidden among {self.k}: in no {show_s(self.tau_s + self.epsilon_s)} are "
-                "there enough people with samples in "
-                "the same epochs; choose a longer epsilon, a smaller k, or add people"
+                f"nobody can be hidden among {self.k}: in no {show_s(self.tau_s + self.epsilon_s)} are there "
+                "enough people with samples in the same epochs; choose a longer epsilon, a smaller k, or add "
+                "people"
             )
         return assemble(
-            original, crowds, claim=self.claim(), method="kte-hide", parameters=self.parameters(), rng=rng
+            original,
+            classes,
+            claim=self.claim(),
+            method=self.about.name,
+            parameters=self.parameters(),
+            rng=rng,
         )
 
     def _epochs(self, original: Trajectories) -> Epochs:
+        """The data cut into epochs of epsilon; raises MisuseError where that cannot be."""
         grid = original.snapped_grid()
         if original.n_subjects < self.k:
             raise MisuseError(
@@ -115,10 +191,12 @@ class KteHide:
         return cut_into_epochs(original, int(slots), round(self.tau_s / self.epsilon_s) + 1)
 
 
-def generalize(epochs: Epochs, states: Integers, windows: list[Window], run: Run) -> Iterator[Crowd]:
-    """Each published subject with its boxes.
+def generalize(
+    epochs: Epochs, states: Integers, windows: list[Window], run: Run
+) -> Iterator[EquivalenceClass]:
+    """Each published subject, in a class of one, with its boxes.
 
-    Per epoch, the k-merge of its own piece with those of all that hide it there.
+    In each epoch these are the k-merge of its own piece with the pieces of all that hide it there.
     """
     chosen = np.flatnonzero(states != UNPUBLISHED)
     if not len(chosen):
@@ -148,11 +226,11 @@ def generalize(epochs: Epochs, states: Integers, windows: list[Window], run: Run
         people.tolist(), first.tolist(), [*first[1:].tolist(), len(boxes)], strict=True
     ):
         own = Boxes(**dict(zip(BOX_COLUMNS, boxes[start:stop].T, strict=True)))
-        yield Crowd(members=np.array([subject]), boxes=own)
+        yield EquivalenceClass(members=np.array([subject]), boxes=own)
 
 
 def _pairs(windows: list[Window]) -> tuple[Integers, Integers]:
-    """Pieces, and for each of them one that is merged into it, over all windows."""
+    """Pairs of a piece and another one that is merged into it, over all windows."""
     hosts, guests = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for window in windows:
         shown = window.table >= 0

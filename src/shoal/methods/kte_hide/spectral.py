@@ -1,11 +1,11 @@
-"""The paper's way to cheap hiding sets.
+"""The paper's way to cheap hiding sets: clusters of each epoch's subjects by their k-merge costs.
 
-Clusters of each epoch's subjects by their k-merge costs (kte-anonymity.txt, Alg. 2, lines 2-5).
+kte-anonymity.txt, Alg. 2, lines 2-5.
 
-The paper leaves the number of clusters open. Here it follows from the data: a cluster is made so large that,
-were everybody to stay in one cluster, twice as many of it as hide one person are active in all epochs of a
-window. Costs are computed, and clusters sought, within blocks of neighbors of at most a few hundred people,
-so that no matrix grows with the square of the data.
+The paper leaves the number of clusters open. Here it follows from the data: if everybody stayed in one
+cluster, twice as many of its people as hide one person would be active in all epochs of a window. Costs and
+clusters are computed within blocks of at most a few hundred neighbors, so that no matrix grows with the
+square of the data.
 """
 
 import math
@@ -27,10 +27,7 @@ _LABEL: Final = "clustering epochs"
 
 
 def cluster_size(epochs: Epochs, k: int) -> int:
-    """How many people a cluster should hold.
-
-    2 (1 + w (k - 1)) over the share that is active in an epoch and in all others of a window.
-    """
+    """How many people a cluster should hold: 2 (1 + w (k - 1)) over the share active all through a window."""
     follows = (np.diff(epochs.subject) == 0) & (np.diff(epochs.epoch) == 1)
     stays = max(float(follows.mean()), 0.05) if len(follows) else 1.0
     return math.ceil(2 * (1 + epochs.width * (k - 1)) / stays ** (epochs.width - 1))
@@ -39,7 +36,7 @@ def cluster_size(epochs: Epochs, k: int) -> int:
 def spectral_states(epochs: Epochs, k: int, run: Run) -> Integers:
     """int64 [pieces]: the cluster of each piece, counted from 1 anew in every epoch.
 
-    Raises MissingExtraError without scikit-learn.
+    Raises MissingExtraError if scikit-learn is not installed.
     """
     try:
         from sklearn.cluster import spectral_clustering

@@ -1,1 +1,1 @@
-"""SwapLocations and ReachLocations (swap-reach-locations.txt): points that change hands."""
+"""SwapLocations and ReachLocations (swap-reach-locations.txt): points change hands."""

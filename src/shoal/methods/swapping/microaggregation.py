@@ -1,10 +1,8 @@
-"""Trajectories in groups of k by distance.
-
-MDAV with medoids, and the simple greedy clustering of Sec. 7.1.1 (semantics 3.4).
+"""Trajectories in groups of k by distance: MDAV with medoids, and the simple greedy clustering of Sec. 7.1.1.
 
 A distance between trajectories has no centroid, so the middle of what is left is its medoid: the trajectory
-with the least sum of distances. Both ways leave up to k - 1 trajectories over, which join the groups that
-they add least to. Ties go to the first position.
+with the least sum of distances. Both ways leave up to k - 1 trajectories over, which join the groups to which
+they add least. Ties go to the first position.
 """
 
 from typing import Final, Literal, get_args
@@ -38,13 +36,15 @@ def distances_within(distances: Floats, groups: list[Integers]) -> float:
 
 
 def _greedy(distances: Floats, k: int, left: npt.NDArray[np.bool_]) -> list[Integers]:
-    """The closest two that are left, then one by one whoever adds the least distance, until the group is full; ``left`` loses them."""
+    """The closest two that are left, then whoever adds the least distance, until the group is full.
+
+    ``left`` loses them.
+    """
     apart = distances.copy()
     np.fill_diagonal(apart, np.inf)
     nearest = np.argmin(apart, axis=1)
-    least = apart[
-        np.arange(len(apart)), nearest
-    ]  # to the nearest that was left when it was looked up: never too large
+    # to the nearest that was left when it was looked up, so never too large
+    least = apart[np.arange(len(apart)), nearest]
     groups = []
     for _ in range(np.count_nonzero(left) // k):
         first = int(np.argmin(least))
@@ -64,7 +64,10 @@ def _greedy(distances: Floats, k: int, left: npt.NDArray[np.bool_]) -> list[Inte
 
 
 def _mdav(distances: Floats, k: int, left: npt.NDArray[np.bool_]) -> list[Integers]:
-    """The trajectory farthest from the medoid with its k - 1 nearest, then the one farthest from it with its own; ``left`` loses them."""
+    """The trajectory farthest from the medoid with its k - 1 nearest, then the one farthest from that.
+
+    ``left`` loses them.
+    """
     groups: list[Integers] = []
     to_all = distances.sum(axis=0)
     extreme: int | None = None

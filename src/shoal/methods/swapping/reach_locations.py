@@ -1,22 +1,20 @@
-"""ReachLocations: places change hands along a street graph, times stay (swap-reach-locations.txt, Alg. 4.
+"""ReachLocations: places change hands along a street graph, times stay (swap-reach-locations.txt, Alg. 4)."""
 
-Semantics 3.6).
-"""
-
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.kernels.reach import REMOVED, SWAPPED, Cache, Locations, Room, State, trade_places
-from shoal.methods.points_assembly import assemble_points
+from shoal.methods.method import About
+from shoal.methods.parameters import ABOVE_0, k_parameter, parameter, require_declared, stated
+from shoal.methods.swapping.exchanged import Exchange, publish_exchange
 from shoal.methods.swapping.street_places import heap, place_points, roads_of
-from shoal.methods.swapping.swap_locations import people_at, points_of, with_reasons
+from shoal.methods.techniques import permutation
 from shoal.model.claims import LocationPrivacy
 from shoal.model.release import Linkage, Release
 from shoal.model.streets import StreetGraph
-from shoal.model.trace import Trace
 from shoal.model.trajectories import Integers, Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -29,31 +27,81 @@ _PART: Final = 20
 
 @dataclass(frozen=True, kw_only=True)
 class ReachLocations:
-    """Location k-diversity in the sense of Def. 9.
+    """Location k-diversity in the sense of Def. 9, by trading places along a street graph.
 
-    Every published place is a true place, every time a true time of its record's subject.
+    Every published place is a true place, and every time is a true time of its record's subject.
 
-    k: points in a swap set. time_threshold_s: R^t. space_threshold_m: R^s, the longest path along the streets
-    between points of a set and from those to the neighbors of who takes them. both_sides: also for the other
-    one's neighbors, not only for the leader's, which is all that the paper checks. most_off_street_m: points
-    farther from every street are left out and counted. streets: the graph.
+    Parameters
+    ----------
+    k
+        Points in a swap set.
+    time_threshold_s
+        How far apart in seconds the points of a set may be (R^t).
+    space_threshold_m
+        The longest path along the streets, in meters, between points of a set, and from those to the
+        neighboring points of whoever takes them (R^s).
+    both_sides
+        Whether the new place must be within ``space_threshold_m`` of the neighboring points of both who
+        trade. False: of the leader's only, which is all that the paper checks.
+    most_off_street_m
+        Points farther than this many meters from every street are left out and counted.
+    streets
+        The street graph. Required to anonymize.
+
+    References
+    ----------
+    swap-reach-locations.txt, Def. 8 and 9, Alg. 4.
     """
 
-    takes_points: ClassVar[bool] = True
-    k: int = 2
-    time_threshold_s: float = 100.0
-    space_threshold_m: float = 5_000.0
-    both_sides: bool = True
-    most_off_street_m: float = 100.0
-    streets: StreetGraph | None = None
+    about: ClassVar[About] = About(
+        name="reach-locations",
+        title="ReachLocations",
+        techniques=(permutation("places are exchanged between people who could reach them"),),
+        claim=LocationPrivacy,
+        publishes="points",
+        page="reach-locations",
+    )
+
+    k: int = k_parameter(meaning="how many people's points a place is exchanged among")
+    time_threshold_s: float = parameter(
+        default=100.0,
+        unit="s",
+        help="How far apart swapped points may be.",
+        meaning="how far in time a point may be from the one that leads its swap set",
+    )
+    space_threshold_m: float = parameter(
+        default=5_000.0,
+        unit="m",
+        help="How far apart swapped points may be along the streets.",
+        meaning="the longest path along the streets between places that are exchanged, and from a new place "
+        "to its neighboring points",
+    )
+    both_sides: bool = parameter(
+        default=True,
+        option="reach",
+        spelled={"both": True, "leader": False},
+        help="Whose neighboring points must stay within reach: of both who trade places, or of the leading "
+        "one.",
+        meaning="whether both who trade places stay within reach of their neighboring points, or the leading "
+        "one alone",
+    )
+    most_off_street_m: float = parameter(
+        default=100.0,
+        unit="m",
+        bound=ABOVE_0,
+        help="Points farther from every street are left out.",
+        meaning="points farther from every street were left out",
+    )
+    streets: StreetGraph | None = parameter(
+        default=None,
+        street_graph=True,
+        help="Street graph.",
+        meaning="the street graph that paths were measured on",
+    )
 
     def __post_init__(self) -> None:
         self.claim()
-        if not (np.isfinite(self.most_off_street_m) and self.most_off_street_m > 0):
-            raise MisuseError(
-                f"the largest distance from a street {self.most_off_street_m} m must be finite and greater "
-                "than 0, for example 100 m"
-            )
+        require_declared(self)
 
     def claim(self) -> LocationPrivacy:
         """Location 1/k-privacy."""
@@ -67,16 +115,12 @@ class ReachLocations:
 
     def parameters(self) -> dict[str, Any]:
         """All parameters, as a manifest holds them; of the streets only how many there are."""
-        names = ("k", "time_threshold_s", "space_threshold_m", "both_sides", "most_off_street_m")
-        return {
-            **{name: getattr(self, name) for name in names},
-            "streets": None if self.streets is None else self.streets.summary(),
-        }
+        return stated(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
-        """The release and, with its trace, who became which record: the trajectory whose times it keeps.
+        """The release, and who became which record (the one with the trajectory's times), with its trace.
 
         Raises MisuseError without streets or with fewer than k trajectories, NothingLeftError when nothing is
         swapped.
@@ -106,22 +150,17 @@ class ReachLocations:
             run or Run(),
         )
         published = np.flatnonzero(state.status == SWAPPED)
-        subjects, counts = np.unique(owner[published], return_counts=True)
-        release, linkage, rows = assemble_points(
-            original,
-            subjects,
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            points_of(original, published, state.place[published]),
-            claim=self.claim(),
-            method="reach-locations",
-            parameters=self.parameters(),
-            stands_for=published,
-            rng=rng,
+        swap_set = np.full(original.n_samples, -1, dtype=np.int64)
+        swap_set[leaders] = np.arange(len(leaders))
+        swap_set[state.place[leaders]] = np.arange(len(leaders))
+        exchange = Exchange(
+            record_of=owner[published],
+            time_from=published,
+            place_from=state.place[published],
+            swap_set=swap_set,
+            set_offsets=self.k * np.arange(len(leaders) + 1, dtype=np.int64),
+            set_rows=np.column_stack([leaders, members]).ravel(),
         )
-        set_of = np.full(original.n_samples, -1, dtype=np.int64)
-        set_of[leaders] = np.arange(len(leaders))
-        partners = state.place[leaders]
-        set_of[partners] = np.arange(len(leaders))
         off = int(np.count_nonzero(np.bincount(owner[on_street], minlength=original.n_subjects) == 0))
         away = placed.away[on_street]
         facts = {
@@ -130,18 +169,17 @@ class ReachLocations:
             "largest_off_street_m": float(away.max(initial=0.0)),
             "components_of_streets": streets.summary()["components"],
         }
-        times = published[rows]
-        trace = Trace(
-            time_from=times,
-            place_from=state.place[times],
-            swap_set=set_of[times],
-            set_offsets=self.k * np.arange(len(leaders) + 1, dtype=np.int64),
-            set_rows=np.column_stack([leaders, members]).ravel(),
-            place_of=people_at(original, state.place[times]),
+        return publish_exchange(
+            original,
+            exchange,
+            claim=self.claim(),
+            method=self.about.name,
+            parameters=self.parameters(),
             facts=facts,
+            left_out={OFF_STREETS: off},
+            rng=rng,
             streets=self.streets,
         )
-        return with_reasons(release, {OFF_STREETS: off}), replace(linkage, trace=trace)
 
     def _trade(
         self,
@@ -154,7 +192,7 @@ class ReachLocations:
     ) -> tuple[Integers, Integers]:
         """Alg. 4 over all trajectories in random order: leaders [s] and members [s, k - 1] of the sets.
 
-        ``state`` holds the exchanges.
+        ``state`` receives the exchanges.
         """
         roads, m, n = roads_of(streets), original.n_samples, streets.n_nodes
         slots = int(np.clip(_CACHE_BYTES // (8 * n), _FEWEST_ROWS, max(n, _FEWEST_ROWS)))

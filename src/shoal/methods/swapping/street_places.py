@@ -14,8 +14,8 @@ _PIECES_PER_CELL = 2.0
 class Placed:
     """Where points lie on the graph.
 
-    edge: int64 [m], -1 = farther from every edge than allowed. along: [m] meters from its end u. away: [m]
-    meters off it.
+    edge: int64 [m], -1 = farther from every edge than allowed; along: [m], meters along it from its end u;
+    away: [m], meters off it.
     """
 
     edge: Integers
@@ -26,7 +26,7 @@ class Placed:
 def place_points(streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> Placed:
     """The nearest point on an edge, not only the nearest node, for each of [m] points.
 
-    Streets: on the plane of the points.
+    streets: on the plane of the points.
     """
     inner = np.ones(len(streets.shape_x) - 1, dtype=np.bool_)
     inner[streets.shape_offsets[1:-1] - 1] = False

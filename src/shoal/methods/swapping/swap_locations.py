@@ -1,54 +1,104 @@
-"""SwapLocations: cluster trajectories, and shuffle whole triples in each cluster (swap-reach-locations.txt, Alg. 2 and 3)."""
+"""SwapLocations: cluster trajectories, and shuffle whole triples in each cluster.
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+swap-reach-locations.txt, Alg. 2 and 3.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.kernels.swap_sets import form_swap_sets
 from shoal.measures.trajectory_distance import PATHS, Paths, trajectory_distances
-from shoal.methods.points_assembly import assemble_points
+from shoal.methods.method import About
+from shoal.methods.parameters import k_parameter, parameter, require_declared, stated
+from shoal.methods.swapping.exchanged import Exchange, publish_exchange
 from shoal.methods.swapping.microaggregation import CLUSTERING, Clustering, distances_within, microaggregate
+from shoal.methods.techniques import permutation
 from shoal.model.claims import TrajectoryPrivacy
-from shoal.model.release import Linkage, Points, Release
-from shoal.model.trace import Trace
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Integers, Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
-NO_DURATION = "fewer than two different times"
-APART = "no overlap in time with the largest group"
-NOTHING_SWAPPED = "no point found a swap set"
+NO_DURATION: Final = "fewer than two different times"
+APART: Final = "no overlap in time with the largest group"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SwapLocations:
-    """Trajectory k-anonymity in the sense of Def. 7 by permutation.
+    """Trajectory k-anonymity in the sense of Def. 7, by permutation.
 
-    Every published triple is somebody's true triple.
+    Every published triple (time and place) is somebody's true triple, under another person's record.
 
-    k: trajectories in a cluster. time_threshold_s, space_threshold_m: R^t and R^s, how far a triple may be
-    from the one that leads its swap set. clustering: see ``microaggregate``. paths: where distances are
-    shortest paths, see ``trajectory_distances``.
+    Parameters
+    ----------
+    k
+        Smallest cluster of trajectories.
+    time_threshold_s, space_threshold_m
+        How far a triple may be, in seconds and in meters, from the one that leads its swap set (R^t and R^s).
+    clustering
+        How trajectories form clusters: "greedy" (Sec. 7.1.1) or "mdav" with medoids.
+    paths
+        Where a distance is a shortest path through other trajectories: "disjoint", between those that do not
+        overlap in time, or "all".
+
+    References
+    ----------
+    swap-reach-locations.txt, Def. 6, 7 and 12, Alg. 2 and 3.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> calls = shoal.read(shoal.synthesize(60, 1, 1, layout="city"), snap=False)
+    >>> method = shoal.SwapLocations(k=3, time_threshold_s=3600)
+    >>> release, linkage = method.anonymize(calls, shoal.Randomness.from_system())
+    >>> shoal.verify(calls, release, linkage).holds
+    True
     """
 
-    takes_points: ClassVar[bool] = True
-    k: int = 2
-    time_threshold_s: float = 100.0
-    space_threshold_m: float = 1_000_000.0
-    clustering: Clustering = "greedy"
-    paths: Paths = "disjoint"
+    about: ClassVar[About] = About(
+        name="swap-locations",
+        title="SwapLocations",
+        techniques=(permutation("samples are exchanged between people"),),
+        claim=TrajectoryPrivacy,
+        publishes="points",
+        page="swap-locations",
+    )
+
+    k: int = k_parameter(meaning="the fewest people in a cluster, who exchange their points among each other")
+    time_threshold_s: float = parameter(
+        default=100.0,
+        unit="s",
+        help="How far apart swapped points may be.",
+        meaning="how far in time a point may be from the one that leads its swap set",
+    )
+    space_threshold_m: float = parameter(
+        default=1_000_000.0,
+        unit="m",
+        help="How far apart swapped points may be.",
+        meaning="how far in space a point may be from the one that leads its swap set",
+    )
+    clustering: Clustering = parameter(
+        default="greedy",
+        choices=CLUSTERING,
+        help="How trajectories are brought together in groups of k.",
+        meaning="how trajectories were brought together in groups of k",
+    )
+    paths: Paths = parameter(
+        default="disjoint",
+        choices=PATHS[1:],
+        option="distance-paths",
+        help="Where a shortest path stands in for a distance: between trajectories that never meet in time, "
+        "or all.",
+        meaning="between which trajectories the distance is a shortest path through others",
+    )
 
     def __post_init__(self) -> None:
         self.claim()
-        for name, value, known in (
-            ("clustering", self.clustering, CLUSTERING),
-            ("paths", self.paths, PATHS[1:]),
-        ):
-            if value not in known:
-                raise MisuseError(f"{name} = '{value}' is not known; choose one of {', '.join(known)}")
+        require_declared(self)
 
     def claim(self) -> TrajectoryPrivacy:
         """Trajectory 1/k-privacy."""
@@ -58,30 +108,30 @@ class SwapLocations:
 
     def parameters(self) -> dict[str, Any]:
         """All parameters, as a manifest holds them."""
-        return asdict(self)
+        return stated(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
-        """The release and, with its trace, who became which record: the trajectory whose place it took.
+        """The release, and who became which record (the one whose place a trajectory took), with its trace.
 
-        Raises MisuseError when the largest group of trajectories that overlap has fewer than k,
+        Raises MisuseError when fewer than k trajectories overlap, directly or through others,
         NothingLeftError when nothing is swapped.
         """
-        clusters, why, facts = self.clusters(original, run or Run())
-        return self.swap(original, clusters, why, facts, rng)
+        clusters, left_out, facts = self.clusters(original, run or Run())
+        return self.swap(original, clusters, left_out, facts, rng)
 
     def clusters(
         self, original: Trajectories, run: Run
     ) -> tuple[list[Integers], dict[str, int], dict[str, float]]:
-        """Clusters (positions of trajectories), how many trajectories are in none by reason, and figures of the clustering."""
+        """Clusters of positions, how many trajectories are in none by reason, and figures."""
         original.points_as_given()
         kept = run.kept("clusters", lambda: self._clustered(original, run))
         clusters = np.split(kept["members"], np.cumsum(kept["sizes"])[:-1])
-        lost = {NO_DURATION: int(kept["left_out"][0]), APART: int(kept["left_out"][1])}
+        left_out = {NO_DURATION: int(kept["left_out"][0]), APART: int(kept["left_out"][1])}
         return (
             clusters,
-            lost,
+            left_out,
             {
                 "clusters": len(clusters),
                 "components": int(kept["left_out"][2]),
@@ -94,10 +144,9 @@ class SwapLocations:
         kept = found.kept
         if len(kept) < self.k:
             raise MisuseError(
-                f"k = {self.k} needs {self.k} trajectories that overlap in time, if only through others; "
-                "the largest group here has "
-                f"{len(kept)} of {original.n_subjects} ({found.not_comparable} have fewer than two "
-                "different times); choose a smaller k"
+                f"k = {self.k} needs {self.k} trajectories that overlap in time, if only through others; the "
+                f"largest group here has {len(kept)} of {original.n_subjects} ({found.not_comparable} have "
+                "fewer than two different times); choose a smaller k"
             )
         distances = found.matrix if len(kept) == original.n_subjects else found.matrix[np.ix_(kept, kept)]
         groups = microaggregate(distances, self.k, self.clustering)
@@ -112,18 +161,18 @@ class SwapLocations:
         self,
         original: Trajectories,
         clusters: Sequence[Integers],
-        lost: dict[str, int],
-        facts: dict[str, float],
+        left_out: Mapping[str, int],
+        facts: Mapping[str, float],
         rng: Randomness,
     ) -> tuple[Release, Linkage]:
-        """Alg. 3 in each cluster: a random member leads and the others are asked in random order.
+        """Alg. 3 in each cluster: a random member leads, the others are asked in random order.
 
-        Sets are shuffled, self included.
+        Every set is shuffled uniformly, so that a triple may also stay where it was.
         """
-        used, owner_after = (
-            np.zeros(original.n_samples, dtype=np.bool_),
-            np.full(original.n_samples, -1, dtype=np.int64),
-        )
+        used = np.zeros(original.n_samples, dtype=np.bool_)
+        owner_after = np.full(
+            original.n_samples, -1, dtype=np.int64
+        )  # whose each triple is now, -1 = removed
         sets_of: list[Integers] = []
         for cluster in clusters:
             members = cluster[rng.permutation(len(cluster))]
@@ -142,71 +191,27 @@ class SwapLocations:
             rows = rows[:n]
             owner_after[rows] = members[rng.permutations(n, len(members))]
             sets_of.append(rows)
-        return self._release(original, sets_of, owner_after, lost, facts, rng)
-
-    def _release(
-        self,
-        original: Trajectories,
-        sets_of: Sequence[Integers],
-        owner_after: Integers,
-        lost: dict[str, int],
-        facts: dict[str, float],
-        rng: Randomness,
-    ) -> tuple[Release, Linkage]:
-        """The triples under the trajectories they came to.
-
-        owner_after: [m] whose each triple is now, -1 = removed.
-        """
         published = np.flatnonzero(owner_after >= 0)
         by_record = published[np.argsort(owner_after[published], kind="stable")]
-        members, counts = np.unique(owner_after[by_record], return_counts=True)
-        release, linkage, rows = assemble_points(
-            original,
-            members,
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            points_of(original, by_record, by_record),
-            claim=self.claim(),
-            method="swap-locations",
-            parameters=self.parameters(),
-            stands_for=by_record,
-            rng=rng,
-        )
-        set_of = np.full(original.n_samples, -1, dtype=np.int64)
         sizes = np.concatenate([np.full(len(rows), rows.shape[1]) for rows in sets_of])
         set_rows = np.concatenate([rows.ravel() for rows in sets_of])
-        set_of[set_rows] = np.repeat(np.arange(len(sizes)), sizes)
-        origin = by_record[rows]
-        trace = Trace(
-            time_from=origin,
-            place_from=origin,
-            swap_set=set_of[origin],
+        swap_set = np.full(original.n_samples, -1, dtype=np.int64)
+        swap_set[set_rows] = np.repeat(np.arange(len(sizes)), sizes)
+        exchange = Exchange(
+            record_of=owner_after[by_record],
+            time_from=by_record,
+            place_from=by_record,
+            swap_set=swap_set,
             set_offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             set_rows=set_rows,
-            place_of=people_at(original, origin),
-            facts=facts,
         )
-        return with_reasons(release, lost), replace(linkage, trace=trace)
-
-
-def people_at(original: Trajectories, rows: Integers) -> tuple[str, ...]:
-    """The subject of each of these raw samples."""
-    return tuple(
-        original.ids[i] for i in (np.searchsorted(original.offsets, rows, side="right") - 1).tolist()
-    )
-
-
-def points_of(original: Trajectories, time_from: Integers, place_from: Integers) -> Points:
-    """Points with the times of some raw samples and the places of others."""
-    degrees = (
-        {}
-        if original.lat is None or original.lon is None
-        else {"lat": original.lat[place_from], "lon": original.lon[place_from]}
-    )
-    return Points(t=original.t[time_from], x=original.x[place_from], y=original.y[place_from], **degrees)
-
-
-def with_reasons(release: Release, lost: dict[str, int]) -> Release:
-    """The release with its suppressed subjects by reason; those not told of had no swapped point left."""
-    rest = release.losses.subjects_suppressed - sum(lost.values())
-    reasons = {reason: count for reason, count in {**lost, NOTHING_SWAPPED: rest}.items() if count}
-    return replace(release, losses=replace(release.losses, subjects_by_reason=reasons))
+        return publish_exchange(
+            original,
+            exchange,
+            claim=self.claim(),
+            method=self.about.name,
+            parameters=self.parameters(),
+            facts=facts,
+            left_out=left_out,
+            rng=rng,
+        )

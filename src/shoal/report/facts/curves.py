@@ -1,7 +1,4 @@
-"""Distributions reduced to what a public page may hold.
-
-A few hundred steps, none of them the value of one person.
-"""
+"""Distributions reduced to what a public page may hold: a few hundred steps, none the value of one person."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -31,10 +28,8 @@ class Curve:
 def curve_of_people(values: Floats) -> Curve:
     """The distribution of one value per person, each point the mean of at least ten neighbors in order.
 
-    Nan is left out.
-
-    Neither the least nor the greatest value is shown, as they belong to one person. Empty for fewer than
-    twenty people.
+    Neither the least nor the greatest value is shown, as each belongs to one person. Nan is left out. Empty
+    for fewer than twenty people.
     """
     known = np.sort(values[np.isfinite(values)])
     blocks = min(STEPS, len(known) // LEAST_PEOPLE)
@@ -46,10 +41,7 @@ def curve_of_people(values: Floats) -> Curve:
 
 
 def curve_of_extents(extents: Extents, *, spatial: bool) -> Curve:
-    """The distribution of dx + dy in meters, or of durations in seconds, over samples, in 200 quantiles.
-
-    Empty of no samples.
-    """
+    """The distribution of dx + dy in meters, or of durations in seconds, in 200 quantiles; empty of no samples."""
     if not extents.n_samples:
         return Curve()
     shares = np.arange(1, STEPS + 1) / STEPS
@@ -58,7 +50,7 @@ def curve_of_extents(extents: Extents, *, spatial: bool) -> Curve:
 
 
 def quantile_of_people(values: Floats, share: float) -> float | None:
-    """A quantile over people, None when fewer than ten people lie on either side of it and it would show one of them."""
+    """A quantile over people; None when fewer than ten lie on either side, as it would show one of them."""
     known = values[np.isfinite(values)]
     if len(known) * min(share, 1 - share) < LEAST_PEOPLE:
         return None

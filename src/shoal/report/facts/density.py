@@ -1,7 +1,4 @@
-"""The map of a release without a map.
-
-How many boxes are expected at each place, each spread evenly over its area.
-"""
+"""The density on the map of a record: how many boxes are expected at each place, each spread over its area."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +11,7 @@ from shoal.model.release import Boxes
 Floats = npt.NDArray[np.float64]
 
 PIXELS: Final = 150
-_OUTLINES: Final = 80
+_MOST_EXAMPLES: Final = 80
 _FAR_OUT: Final = 3.0
 
 
@@ -31,10 +28,7 @@ class Window:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Density:
-    """expected: [rows, columns], boxes expected in each pixel.
-
-    share_outside: of all boxes, what lies outside the window.
-    """
+    """expected: [rows, columns], boxes expected in each pixel. share_outside: of all boxes, outside the window."""
 
     window: Window
     expected: Floats
@@ -55,8 +49,10 @@ def density_in(window: Window, expected: Floats, n_boxes: int) -> Density:
 
 
 def window_around(boxes: Boxes, pixels: int = PIXELS) -> Window:
-    """All boxes, or where a few lie far out the part that holds the middle 98 in 100 of them and some room."""
-    lows, highs = zip(_reach(boxes.x_min, boxes.x_max), _reach(boxes.y_min, boxes.y_max), strict=True)
+    """All boxes; where a few lie far out, the part that holds the middle 98 in 100 and some room around them."""
+    lows, highs = zip(
+        _shown_range(boxes.x_min, boxes.x_max), _shown_range(boxes.y_min, boxes.y_max), strict=True
+    )
     side = max(1.0, max(high - low for low, high in zip(lows, highs, strict=True)) / (pixels - 2))
     columns, rows = (int(np.ceil((high - low) / side)) + 2 for low, high in zip(lows, highs, strict=True))
     middle = [(low + high) / 2 for low, high in zip(lows, highs, strict=True)]
@@ -68,8 +64,8 @@ def window_around(boxes: Boxes, pixels: int = PIXELS) -> Window:
 def expected_density(boxes: Boxes, window: Window) -> Floats:
     """float64 [rows, columns]: the sum over boxes of the share of each box's area that lies in the pixel.
 
-    Each box is written as 4 x 4 changes at its edges and all are summed up once, so the cost does not depend
-    on the boxes' areas.
+    Each box is written as 4 x 4 changes at its edges, and all changes are summed up once. So the cost does not
+    depend on the areas of the boxes.
     """
     at_x, by_x = _changes(boxes.x_min, boxes.x_max, window.x, window.side, window.columns)
     at_y, by_y = _changes(boxes.y_min, boxes.y_max, window.y, window.side, window.rows)
@@ -91,11 +87,11 @@ def some_boxes(boxes: Boxes) -> Boxes:
         np.column_stack([boxes.x_min, boxes.y_min, boxes.x_max, boxes.y_max]), axis=0, return_index=True
     )[1]
     size = (boxes.x_max - boxes.x_min)[areas] * (boxes.y_max - boxes.y_min)[areas]
-    chosen = np.unique(np.linspace(0, len(areas) - 1, min(_OUTLINES, len(areas))).astype(np.int64))
+    chosen = np.unique(np.linspace(0, len(areas) - 1, min(_MOST_EXAMPLES, len(areas))).astype(np.int64))
     return boxes.take(areas[np.argsort(size, kind="stable")[chosen]])
 
 
-def _reach(low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> tuple[float, float]:
+def _shown_range(low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> tuple[float, float]:
     """The range to show along one axis, in cells."""
     middle = (low + high) / 2
     near, far = np.quantile(middle, [0.01, 0.99])
@@ -108,11 +104,10 @@ def _reach(low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> tuple[flo
 def _changes(
     low: npt.NDArray[np.int64], high: npt.NDArray[np.int64], start: float, side: float, pixels: int
 ) -> tuple[tuple[npt.NDArray[np.int64], ...], tuple[Floats, ...]]:
-    """Along one axis, where and by how much the share of a box in a pixel differs from the pixel before it.
+    """Where and by how much, along one axis, the share of a box in a pixel differs from the pixel before it.
 
-    [4] arrays each.
-
-    A box has a first pixel, a last one, and equal shares between; parts outside the pixels are cut off.
+    Both are four arrays: a box has a first pixel, a last one, and equal shares between. Parts outside the
+    pixels are cut off.
     """
     length = (high - low) / side
     from_, to = np.clip((low - start) / side, 0, pixels), np.clip((high - start) / side, 0, pixels)

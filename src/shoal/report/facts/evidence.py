@@ -2,61 +2,75 @@
 
 The rule: a public figure can be computed from the release folder alone, or speaks of at least ten people.
 Where few people may stand behind a figure (by area, by hour), it is a share in steps of 5 %, so that no count
-of single people comes back by subtraction. Counts behind the steps are for the private page.
+of single people comes back by subtraction. The counts behind the steps are for the private page.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from shoal.attacks.questions import TRIES, Answer, Assessment, assess_release
-from shoal.model.linked import records_of
-from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE, Floats
-from shoal.runtime.run import Run
-from shoal.utility import Measurement, measure
-from shoal.utility.points import measure_points
-from shoal.utility.vanished import Presence, Vanished, measure_vanished, measure_vanished_points
+from shoal.report.facts.release import ReleaseFacts, release_facts
+from shoal.utility import METRICS, Facts, Measurement, measured
+from shoal.utility.vanished import Presence, Vanished, vanished_of
 
-UTILITY: Final = ("od-similarity", "range-error", "range-bounded", "trip-length-error", "time-profile-error")
-UTILITY_OF_POINTS: Final = (
-    "samples-covered",
-    "samples-created",
-    "visits-correlation",
-    "visits-error",
-    "gyration-error",
-    *UTILITY,
-)
 STEPS: Final = 20  # of a share, so 5 % each
 _PLACES_SHOWN: Final = 8
-_DAY_S: Final = 86_400.0
-_WORDS_OF_POINTS: Final = {  # a published point is a single cell and slot
-    "samples-covered": "raw samples whose cell and slot their own person's record has",
-    "samples-created": "published cells and slots without a sample of their record's person",
-    "range-bounded": "range queries answered exactly",
-}
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
-    """assessment: the three questions, None when they were not asked.
+    """Everything that a record measures: facts of the release, the three questions, utility, and who vanished.
 
-    utility: only what speaks of at least ten people.
+    Each part is computed once, when it is first asked for.
 
-    vanished: None of points whose linkage does not know which raw samples they stand for.
+    Parameters
+    ----------
+    facts
+        The facts of the release.
+    tries
+        Victims of each attack; 0 = no attack is played.
     """
 
-    assessment: Assessment | None
-    utility: tuple[Measurement, ...]
-    vanished: Vanished | None
+    def __init__(self, facts: Facts, *, tries: int = TRIES) -> None:
+        self.facts = facts
+        self._tries = tries
+
+    @cached_property
+    def release_facts(self) -> ReleaseFacts:
+        """The numbers of the release and its original."""
+        return release_facts(self.facts)
+
+    @cached_property
+    def assessment(self) -> Assessment | None:
+        """The three questions, None when no attack is played."""
+        facts = self.facts
+        if not self._tries:
+            return None
+        return assess_release(facts.original, facts.release, facts.linkage, tries=self._tries, run=facts.run)
+
+    @cached_property
+    def utility(self) -> tuple[Measurement, ...]:
+        """The metrics of a record of this payload, as far as they speak of at least ten people."""
+        kind = self.facts.release.kind
+        names = [name for name, metric in METRICS.items() if kind in metric.in_record_of]
+        return tuple(one for one in measured(self.facts, names) if self._people_behind(one) >= LEAST_PEOPLE)
+
+    @cached_property
+    def vanished(self) -> Vanished | None:
+        """Where and when raw samples were lost; None of points whose linkage cannot tell which they are."""
+        return vanished_of(self.facts)
+
+    def _people_behind(self, one: Measurement) -> int:
+        facts = self.facts if one.metric.as_given else self.facts.on_grid
+        return facts.n_published if one.metric.people_behind is None else one.metric.people_behind(facts)
 
 
 @dataclass(frozen=True, kw_only=True)
 class VanishedPlace:
-    """A zone: its middle in meters of the plane, the share of raw samples lost there in steps of 5 %, and the counts behind it."""
+    """A zone: its middle in meters of the plane, the share of raw samples lost in steps of 5 %, and the counts."""
 
     east_m: float
     north_m: float
@@ -67,76 +81,13 @@ class VanishedPlace:
     losers: int
 
 
-def gather_evidence(
-    original: Trajectories,
-    release: Release,
-    linkage: Linkage,
-    *,
-    tries: int = TRIES,
-    run: Run | None = None,
-) -> Evidence:
-    """Everything that the record measures. tries: victims for each attack, 0 = none is played.
-
-    original: as given for a release of points, which is put on a grid of 100 m and 60 s where cells and slots
-    count. Raises InputError when the parts do not belong together.
-    """
-    assessment = assess_release(original, release, linkage, tries=tries, run=run) if tries else None
-    if release.kind == "boxes":
-        shown = _of_enough(measure(original, release, linkage, UTILITY), original, release, linkage)
-        return Evidence(
-            assessment=assessment, utility=shown, vanished=measure_vanished(original, release, linkage)
-        )
-    snapped = original.snapped_to(Grid())
-    return Evidence(
-        assessment=assessment,
-        utility=_of_enough(
-            _utility_of_points(original, snapped, release, linkage), snapped, release, linkage
-        ),
-        vanished=measure_vanished_points(original, snapped, release, linkage),
-    )
-
-
-def _utility_of_points(
-    original: Trajectories, snapped: Trajectories, release: Release, linkage: Linkage
-) -> list[Measurement]:
-    """Of points as given, and of the same points on a grid, where what is said of boxes is said of cells and slots."""
-    on_grid = measure(snapped, release.as_boxes(snapped.snapped_grid()), linkage, UTILITY_OF_POINTS)
-    reworded = [
-        replace(one, metric=replace(one.metric, words=_WORDS_OF_POINTS.get(one.name, one.metric.words)))
-        for one in on_grid
-    ]
-    return [*measure_points(original, release, linkage).measurements(original.n_samples), *reworded]
-
-
-def _of_enough(
-    found: Sequence[Measurement], snapped: Trajectories, release: Release, linkage: Linkage
-) -> tuple[Measurement, ...]:
-    """Those that speak of at least ten people who are in the release.
-
-    Trips of so many who make some, a median over people of twenty.
-    """
-    people = snapped.keep(np.flatnonzero(records_of(snapped, release, linkage) >= 0))
-    person = np.repeat(np.arange(people.n_subjects), people.lengths)
-    day = np.floor(people.t * people.snapped_grid().slot_s / _DAY_S)
-    moves, same_day = np.diff(person) == 0, np.diff(day) == 0
-    behind = {
-        "od-similarity": len(np.unique(person[1:][moves & same_day])),
-        "trip-length-error": len(np.unique(person[1:][moves])),
-        "gyration-error": people.n_subjects // 2,
-    }
-    return tuple(one for one in found if behind.get(one.name, people.n_subjects) >= LEAST_PEOPLE)
-
-
 def may_be_shown(answer: Answer) -> bool:
     """Whether a rate speaks of at least ten people."""
     return min(answer.release.tries, answer.raw.tries) >= LEAST_PEOPLE
 
 
 def shown_shares(presence: Presence) -> Floats:
-    """The share of raw samples lost in each place or hour, in steps of 5 %.
-
-    Nan where fewer than ten people were.
-    """
+    """The share of raw samples lost in each place or hour, in steps of 5 %; nan where fewer than ten people were."""
     shares = np.full(len(presence.samples), np.nan)
     enough = presence.people >= LEAST_PEOPLE
     shares[enough] = np.rint(STEPS * presence.lost[enough] / presence.samples[enough]) / STEPS
@@ -149,10 +100,7 @@ def hidden_places(vanished: Vanished) -> int:
 
 
 def places_that_lost_most(vanished: Vanished) -> list[VanishedPlace]:
-    """Up to eight zones with at least ten people, those with the greatest shares first.
-
-    None where the share rounds to nothing.
-    """
+    """Up to eight zones with at least ten people, those with the greatest shares first, none that rounds to 0."""
     shares, zones, presence = shown_shares(vanished.by_zone), vanished.zones, vanished.by_zone
     order = [z for z in np.argsort(-shares, kind="stable").tolist() if shares[z] > 0][:_PLACES_SHOWN]
     columns = len(zones.x_m) - 1

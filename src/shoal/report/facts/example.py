@@ -1,35 +1,32 @@
-"""One crowd before and after, for the holder of the raw data only: never part of a page that is published."""
+"""One crowd before and after, for the holder of the raw data alone: never part of a page that is published."""
 
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from shoal.model.linked import records_of
-from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.release import Boxes
+from shoal.model.trajectories import Integers
 from shoal.report.facts.release import crowds_of
+from shoal.utility import Facts
 
 _MOST_BOXES: Final = 60
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Example:
-    """members: (t, x, y) in slots and cells of each member, numbered only.
-
-    boxes: what is published for every one of them.
-    """
+    """One crowd: (t, x, y) in slots and cells of each member, who have no names, and the boxes they share."""
 
     members: tuple[tuple[Integers, Integers, Integers], ...]
     boxes: Boxes
 
 
-def typical_crowd(original: Trajectories, release: Release, linkage: Linkage) -> Example | None:
+def typical_crowd(facts: Facts) -> Example | None:
     """Of the crowds of the commonest size the one with the middle number of boxes, up to sixty.
 
     None when nobody can be linked.
     """
-    records = records_of(original, release, linkage)
+    original, release, records = facts.original, facts.release, facts.records
     linked = np.flatnonzero(records >= 0)
     if not len(linked):
         return None

@@ -1,4 +1,4 @@
-"""What a k would cost and who the tail is, from the k-gap and the data, as numbers."""
+"""What hiding at each k would cost and who the tail is, from the k-gap and the data, as numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,12 +36,10 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class ExposureFacts:
-    """Everything the page of an assessment shows.
+    """Everything that the page of an assessment shows.
 
-    tail_*: of the 5 % with the largest gap at the smallest k, none of fewer than 200.
-
-    time_shares, tail_weights: of the smallest k. mostly_time: share of the people for whom time costs more
-    than place.
+    tail_*: of the 5 % with the largest gap at the smallest k, none of fewer than 200 people. time_shares,
+    tail_weights: of the smallest k. mostly_time: share of the people for whom time costs more than place.
     """
 
     subjects: int
@@ -66,7 +64,7 @@ def exposure_facts(original: Trajectories, gaps: Sequence[KGap]) -> ExposureFact
         raise MisuseError("there is no k-gap to show; assess at least one k, for example k = 2")
     first = min(gaps, key=lambda gap: gap.k)
     shares = np.divide(first.time, first.gap, out=np.full(len(first.gap), np.nan), where=first.gap > 0)
-    facts = tuple(gap_facts(original, gap) for gap in sorted(gaps, key=lambda gap: gap.k))
+    facts = tuple(gap_facts(original.n_subjects, gap) for gap in sorted(gaps, key=lambda gap: gap.k))
     tail = tail_of(first)
     return ExposureFacts(
         subjects=original.n_subjects,
@@ -97,10 +95,7 @@ def tail_of(gap: KGap) -> npt.NDArray[np.bool_]:
 
 
 def compare_tail(original: Trajectories, gap: KGap, tail: npt.NDArray[np.bool_]) -> tuple[Comparison, ...]:
-    """The tail against everybody.
-
-    Activity, reach, distance to others in place and time, and unusual hours.
-    """
+    """The tail against everybody: activity, radius of gyration, distance to others, and unusual hours."""
     rows = [
         (
             "samples",
@@ -113,7 +108,7 @@ def compare_tail(original: Trajectories, gap: KGap, tail: npt.NDArray[np.bool_])
         (
             "reach",
             "spread of a person's places around their middle",
-            reach_m(original),
+            gyration_m(original),
             meters,
             "they move further",
             "they move less far",
@@ -160,8 +155,8 @@ def compare_tail(original: Trajectories, gap: KGap, tail: npt.NDArray[np.bool_])
     return tuple(comparisons)
 
 
-def reach_m(original: Trajectories) -> Floats:
-    """float64 [n], meters: root mean square distance of each subject's samples from their mean place (radius of gyration)."""
+def gyration_m(original: Trajectories) -> Floats:
+    """float64 [n], meters: radius of gyration, the root mean square distance of samples from their mean place."""
     starts = original.offsets[:-1]
     variance = np.zeros(original.n_subjects)
     for axis in (original.x, original.y):
@@ -173,9 +168,9 @@ def reach_m(original: Trajectories) -> Floats:
 
 
 def share_in_quiet_hours(original: Trajectories) -> Floats:
-    """float64 [n]: the share of each subject's samples in the eight hours of the day that have the fewest samples of all subjects.
+    """float64 [n]: the share of each subject's samples in the eight hours of the day with the fewest samples.
 
-    Which hours those are comes from the data, so that no time zone need be known.
+    The data itself tells which hours those are, so that no time zone need be known.
     """
     hour = (original.t * original.snapped_grid().slot_s // 3600 % 24).astype(np.int64)
     quiet = np.argsort(np.bincount(hour, minlength=24), kind="stable")[:_QUIET_HOURS]

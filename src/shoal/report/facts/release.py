@@ -1,10 +1,7 @@
-"""The numbers of a release report, computed before anything is drawn.
-
-Aggregates only: nothing here belongs to one subject.
-"""
+"""The numbers of a record, computed before anything is drawn: aggregates only, nothing of a single person."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -14,12 +11,14 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap
-from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.claims import KAnonymity, KteAnonymity, PayloadKind
+from shoal.model.release import Boxes, Release
+from shoal.model.trajectories import Grid, Integers
 from shoal.report.facts.curves import Curve, curve_of_people, quantile_of_people
 from shoal.report.facts.density import Density, density_map, some_boxes
 from shoal.report.words.numbers import meters, percent, seconds
-from shoal.utility.accuracy import Accuracy, Extents, measure_accuracy
+from shoal.utility import Facts
+from shoal.utility.accuracy import Accuracy, Extents
 
 _DAY_S: Final = 86_400.0
 _A_DATE_S: Final = 315_532_800  # 1980; smaller times are steps counted from zero, not dates
@@ -39,9 +38,8 @@ class Span:
 class GapFacts:
     """One k-gap in a few numbers.
 
-    cost_space_m, cost_time_s: mean stretch per sample of the tenth of people around the median gap.
-
-    hidden: people whose gap is 0. upper: what 95 in 100 people stay below, None for fewer than 200 people.
+    cost_space_m, cost_time_s: mean stretch per sample of the tenth of people around the median gap. hidden:
+    people whose gap is 0. upper: what 95 in 100 people stay below, None for fewer than 200 people.
     """
 
     k: int
@@ -56,39 +54,52 @@ class GapFacts:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ReleaseFacts:
-    """What the page of a release says of release and raw data. crowds: number of crowds by their size.
+class BoxFacts:
+    """What a record says of boxes alone.
 
     median_samples: of a person, None for fewer than twenty people. samples_per_day: of a person, on average
-    over the days of the data.
+    over the days of the data. crowds: how many there are of each size; none where the claim speaks of no
+    equal records.
     """
 
-    subjects: int
-    samples: int
     median_samples: float | None
     samples_per_day: float
-    rows_read: int
     accuracy: Accuracy
     crowds: Mapping[int, int]
-    span: Span
-    density: Density
-    outlines: Boxes
-    gaps: tuple[GapFacts, ...]
-
-    @property
-    def width_m(self) -> float:
-        """Of the map, from west to east."""
-        return self.density.window.columns * self.density.window.side * self.accuracy.published.grid.cell_m
-
-    @property
-    def height_m(self) -> float:
-        """Of the map, from south to north."""
-        return self.density.window.rows * self.density.window.side * self.accuracy.published.grid.cell_m
 
     @property
     def n_crowds(self) -> int:
         """How many crowds there are."""
         return sum(self.crowds.values())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReleaseFacts:
+    """What a record says of release and raw data.
+
+    grid: of the map and of the k-gaps. example_boxes: those whose rectangles are drawn on the map. boxes: what
+    is said of boxes alone, None of points.
+    """
+
+    subjects: int
+    samples: int
+    rows_read: int
+    grid: Grid
+    span: Span
+    density: Density
+    example_boxes: Boxes
+    gaps: tuple[GapFacts, ...]
+    boxes: BoxFacts | None
+
+    @property
+    def width_m(self) -> float:
+        """Of the map, from west to east."""
+        return self.density.window.columns * self.density.window.side * self.grid.cell_m
+
+    @property
+    def height_m(self) -> float:
+        """Of the map, from south to north."""
+        return self.density.window.rows * self.density.window.side * self.grid.cell_m
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,30 +144,58 @@ def accuracy_rows(accuracy: Accuracy) -> list[AccuracyRow]:
     ]
 
 
-def release_facts(
-    original: Trajectories, release: Release, linkage: Linkage, gaps: Sequence[KGap]
-) -> ReleaseFacts:
-    """The numbers of a release and its original; raises MisuseError when they do not belong together."""
-    crowd_of = crowds_of(release)
-    sizes = Counter(np.bincount(crowd_of).tolist())
+def release_facts(facts: Facts) -> ReleaseFacts:
+    """The numbers of a release and its original; raises MisuseError when a k-gap is of other people."""
+    on_grid = facts.on_grid
+    boxes, grid = on_grid.release.boxes, on_grid.release.snapped_grid()
+    boxes_alone, example_boxes = _OF_PAYLOAD[facts.release.kind](facts)
     return ReleaseFacts(
-        subjects=original.n_subjects,
-        samples=original.n_samples,
-        median_samples=quantile_of_people(original.lengths.astype(np.float64), 0.5),
-        samples_per_day=original.n_samples / original.n_subjects / days_of(original),
-        rows_read=original.intake.rows_read,
-        accuracy=measure_accuracy(original, release, linkage),
-        crowds=dict(sorted(sizes.items())),
-        span=span_of(release.boxes.t_start, release.boxes.t_end, release.snapped_grid().slot_s),
-        density=density_map(release.boxes),
-        outlines=some_boxes(release.boxes),
-        gaps=tuple(gap_facts(original, gap) for gap in gaps),
+        subjects=facts.original.n_subjects,
+        samples=facts.original.n_samples,
+        rows_read=facts.original.intake.rows_read,
+        grid=grid,
+        span=span_of(boxes.t_start, boxes.t_end, grid.slot_s),
+        density=density_map(boxes),
+        example_boxes=example_boxes,
+        gaps=tuple(gap_facts(facts.original.n_subjects, gap) for gap in facts.gaps),
+        boxes=boxes_alone,
     )
 
 
-def days_of(original: Trajectories) -> int:
-    """How many UTC days lie between the first and the last sample, both counted."""
-    return days_between(int(original.t.min()), int(original.t.max()), original.snapped_grid().slot_s)
+def _of_boxes(facts: Facts) -> tuple[BoxFacts | None, Boxes]:
+    original, release = facts.original, facts.release
+    days = days_between(int(original.t.min()), int(original.t.max()), original.snapped_grid().slot_s)
+    alone = BoxFacts(
+        median_samples=quantile_of_people(original.lengths.astype(np.float64), 0.5),
+        samples_per_day=original.n_samples / original.n_subjects / days,
+        accuracy=facts.accuracy,
+        crowds=_CROWDS_OF[release.claim.type](release),
+    )
+    return alone, some_boxes(release.boxes)
+
+
+def _of_points(_facts: Facts) -> tuple[BoxFacts | None, Boxes]:
+    return None, Boxes.concatenate([])
+
+
+def _crowds_by_size(release: Release) -> dict[int, int]:
+    """How many crowds there are of each size, by rising size."""
+    return dict(sorted(Counter(np.bincount(crowds_of(release)).tolist()).items()))
+
+
+def _no_crowds(_release: Release) -> dict[int, int]:
+    """Who hides whom changes from interval to interval, so that no crowd has a size."""
+    return {}
+
+
+_OF_PAYLOAD: Final[Mapping[PayloadKind, Callable[[Facts], tuple[BoxFacts | None, Boxes]]]] = {
+    "boxes": _of_boxes,
+    "points": _of_points,
+}
+_CROWDS_OF: Final[Mapping[str, Callable[[Release], dict[int, int]]]] = {  # every claim about boxes
+    KAnonymity.type: _crowds_by_size,
+    KteAnonymity.type: _no_crowds,
+}
 
 
 def days_between(first_slot: int, last_slot: int, slot_s: float) -> int:
@@ -184,12 +223,11 @@ def span_of(first_slots: Integers, end_slots: Integers, slot_s: float) -> Span:
     return Span(seconds=end_s - first_s, first_day=days[0], last_day=days[1])
 
 
-def gap_facts(original: Trajectories, gap: KGap) -> GapFacts:
-    """One k-gap in a few numbers; raises MisuseError when it is of other people."""
-    if len(gap.gap) != original.n_subjects:
+def gap_facts(n_people: int, gap: KGap) -> GapFacts:
+    """One k-gap in a few numbers; raises MisuseError when it is not of so many people."""
+    if len(gap.gap) != n_people:
         raise MisuseError(
-            f"the k-gap is of {len(gap.gap)} people and the data of {original.n_subjects}; compute it from "
-            "the same data"
+            f"the k-gap is of {len(gap.gap)} people and the data of {n_people}; compute it from the same data"
         )
     near = _around_the_median(gap)
     return GapFacts(

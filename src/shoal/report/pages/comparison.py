@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shoal.report.figures import _figure, _line, _marker
-from shoal.report.pages.release import page
+from shoal.report.figures.style import line_style, marker_style, new_figure
+from shoal.report.pages.frame import page
 from shoal.report.words.numbers import percent, show
 from shoal.utility.frontier import Better, Point, frontier
 
@@ -79,14 +79,14 @@ def comparison_page(
 
 def frontier_figure(points: Sequence[Point], better: Better, y_title: str) -> "Figure":
     """Measured risk with its interval against utility, one mark for each release, and the line of those that no other beats."""
-    figure = _figure("measured risk (less is better)", f"{y_title} ({better} is better)")
+    figure = new_figure("measured risk (less is better)", f"{y_title} ({better} is better)")
     best = frontier(points, better)
     figure.add_scatter(
         x=[point.risk for point in best],
         y=[point.utility for point in best],
         mode="lines",
         name="best trade-offs",
-        line=_line(0),
+        line=line_style(0),
         hoverinfo="skip",
     )
     for number, method in enumerate(sorted({point.method for point in points}), start=1):
@@ -100,7 +100,7 @@ def frontier_figure(points: Sequence[Point], better: Better, y_title: str) -> "F
                 "thickness": 1,
             },
             mode="markers",
-            marker=_marker(number),
+            marker=marker_style(number),
             name=method,
             text=[point.label for point in own],
             hovertemplate="%{text}<br>risk %{x:.2%}, utility %{y:.4g}<extra></extra>",

@@ -6,8 +6,8 @@ The paper's Fig. 6, 8 and 9 for the user's own data.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shoal.report.figures import _figure, _line
-from shoal.report.pages.release import page
+from shoal.report.figures.style import line_style, new_figure
+from shoal.report.pages.frame import page
 from shoal.units import show_s
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def granularity_page(found: Mapping[str, Any]) -> str:
 
 def _against_tau(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit: float) -> "Figure":
     """Mean, median and quartiles over the raw samples, one place for each tau (Fig. 6)."""
-    figure = _figure("tau = epsilon", title)
+    figure = new_figure("tau = epsilon", title)
     for number, (part, words) in enumerate(_SPREADS):
         y = [None if one[name][part] is None else round(one[name][part] / unit, 4) for one in settings]
         figure.add_scatter(
@@ -45,7 +45,7 @@ def _against_tau(settings: Sequence[Mapping[str, Any]], name: str, title: str, u
             y=y,
             mode="lines+markers",
             name=words,
-            line=_line(number),
+            line=line_style(number),
             hovertemplate="%{x}: %{y:.3g}",
         )
     figure.update_xaxes(type="category")
@@ -55,12 +55,12 @@ def _against_tau(settings: Sequence[Mapping[str, Any]], name: str, title: str, u
 
 def _suppressed(settings: Sequence[Mapping[str, Any]]) -> "Figure":
     """The share of raw samples that is suppressed (Fig. 8)."""
-    figure = _figure("tau = epsilon", "samples suppressed")
+    figure = new_figure("tau = epsilon", "samples suppressed")
     figure.add_scatter(
         x=_taus(settings),
         y=[one["suppressed"] for one in settings],
         mode="lines+markers",
-        line=_line(0),
+        line=line_style(0),
         name="suppressed",
     )
     figure.update_xaxes(type="category")
@@ -71,7 +71,7 @@ def _suppressed(settings: Sequence[Mapping[str, Any]]) -> "Figure":
 
 def _by_hour(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit: float) -> "Figure":
     """One line for each tau over the hours of the day (Fig. 9)."""
-    figure = _figure("hour of the day, UTC", title)
+    figure = new_figure("hour of the day, UTC", title)
     for number, one in enumerate(settings):
         y = [None if hour[name] is None else round(hour[name] / unit, 6) for hour in one["by_hour"]]
         hours = [hour["hour"] for hour in one["by_hour"]]
@@ -80,7 +80,7 @@ def _by_hour(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit:
             y=y,
             mode="lines",
             name=show_s(one["tau_s"]),
-            line=_line(number),
+            line=line_style(number),
             hovertemplate="%{x} h: %{y:.3g}",
         )
     figure.update_xaxes(range=[-0.5, 23.5], tickvals=[0, 6, 12, 18, 23])

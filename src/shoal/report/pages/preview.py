@@ -13,8 +13,8 @@ from shoal.collect.device.profile import ELSEWHERE, Applied, Profile
 from shoal.collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal.collect.roles.consent import OPEN, promise
 from shoal.errors import MisuseError
-from shoal.report.figures import COLORS, _figure
-from shoal.report.pages.release import page
+from shoal.report.figures.style import COLORS, new_figure
+from shoal.report.pages.frame import page
 from shoal.units import show_m, show_s
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def rule_rows(profile: Profile, applied: Applied) -> list[RuleRow]:
 
 def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> "Figure":
     """Circles that would be sent, her own points, those left out, and the places of rules, in km around the middle of them all."""
-    figure = _figure("east, km", "north, km")
+    figure = new_figure("east, km", "north, km")
     middle = (
         statistics.median(p.lat_deg for p in applied.original),
         statistics.median(p.lon_deg for p in applied.original),

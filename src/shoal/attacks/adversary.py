@@ -1,0 +1,117 @@
+"""What the table of attacks says of one attack, and how the words of its knowledge are read."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shoal.attacks.rate import Rate
+from shoal.errors import MisuseError
+from shoal.model.claims import Claim, PayloadKind
+from shoal.model.release import Release
+from shoal.units import duration_s
+
+QuestionName = Literal["single out", "link", "infer"]
+Uses = Literal["release alone", "raw data", "own record"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adversary:
+    """One row of the table of attacks: everything that the project knows about an attack.
+
+    Parameters
+    ----------
+    name
+        What its knowledge begins with: ``points`` of ``points:4``.
+    form
+        How its knowledge is written, for help texts: ``points:P``.
+    example
+        A knowledge of this kind that can be evaluated: ``points:4``.
+    words
+        What the adversary knows, for help texts.
+    source
+        Where the attack is from.
+    uses
+        What the adversary has besides the release: nothing (``release alone``), facts about people that are
+        drawn from raw data (``raw data``), or the knowledge which record is a person's (``own record``).
+    answers
+        For each rate that the attack measures, by its name, the question of data protection that it answers.
+    evaluate
+        Measures the rates: a function of the evaluation, the numbers that ``parameters`` read, and ``rng``
+        (keyword). It raises MisuseError when the data does not allow the attack.
+    parameters
+        Readers of the words after the name, one each; ``optional`` says how many at the end may be left out.
+    payloads
+        Which releases it is evaluated on. An attack that takes boxes meets points, raw and published, as the
+        cells and slots that hold them; one that takes points alone meets them as given.
+    default
+        What stands after the name when nothing is asked for: a tuple of settings, one run each.
+    record
+        The same for the record of a release. ``{claim.tau_s}`` and the like are filled in from the claim.
+    claims
+        The claims that this attack tests; on other releases it is left out of ``default`` and ``record``.
+        None = every claim.
+    same_knowledge_as
+        The attack on boxes whose adversary knows as much. Comparisons judge a release of points by whoever of
+        the two wins more: moved points are in other cells, which hides nobody from this one.
+    """
+
+    name: str
+    form: str
+    example: str
+    words: str
+    source: str
+    uses: Uses
+    answers: Mapping[str, QuestionName]
+    evaluate: Callable[..., list[Rate]]
+    parameters: tuple[Callable[[str], Any], ...] = ()
+    optional: int = 0
+    payloads: tuple[PayloadKind, ...] = ("boxes", "points")
+    default: tuple[str, ...] = ()
+    record: tuple[str, ...] = ()
+    claims: tuple[type[Claim], ...] | None = None
+    same_knowledge_as: str | None = None
+
+    @property
+    def takes_boxes(self) -> bool:
+        """Whether it meets everything as boxes; otherwise it meets points as given."""
+        return "boxes" in self.payloads
+
+    def suits(self, release: Release | None) -> bool:
+        """Whether it belongs to what is evaluated on this release (None = raw data alone) by default."""
+        if release is None:
+            return self.takes_boxes and self.claims is None
+        return release.kind in self.payloads and (self.claims is None or type(release.claim) in self.claims)
+
+    def texts(self, settings: tuple[str, ...], release: Release | None = None) -> tuple[str, ...]:
+        """These settings as they are written after ``--knowledge``."""
+        claim = None if release is None else release.claim
+        filled = [setting.format(claim=claim) for setting in settings]
+        return tuple(f"{self.name}:{setting}" if setting else self.name for setting in filled)
+
+    def read(self, words: list[str]) -> tuple[Any, ...]:
+        """The numbers that these words name; raises MisuseError, with an example, when they name none."""
+        most = len(self.parameters)
+        if not most - self.optional <= len(words) <= most:
+            raise MisuseError(
+                f"{':'.join([self.name, *words])} is not a knowledge; write for example {self.example}"
+            )
+        try:
+            return tuple(read(word) for read, word in zip(self.parameters, words, strict=False))
+        except MisuseError as error:
+            raise MisuseError(f"{error}; write for example {self.example}") from error
+
+
+def count(most: int) -> Callable[[str], int]:
+    """A reader of a whole number from 1 to ``most``."""
+
+    def read(word: str) -> int:
+        if not word.isdecimal() or not 1 <= int(word) <= most:
+            raise MisuseError(f"'{word}' is not a number from 1 to {most}")
+        return int(word)
+
+    return read
+
+
+def offset_s(word: str) -> float:
+    """Seconds of a duration that may carry a sign: ``+8h``."""
+    return (-1 if word.startswith("-") else 1) * duration_s(word.lstrip("+-"))

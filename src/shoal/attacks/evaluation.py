@@ -1,0 +1,134 @@
+"""One evaluation: who is looked for, among which records, with whose knowledge."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from shoal.attacks.adversary import Adversary
+from shoal.attacks.rate import TargetName
+from shoal.attacks.target import BoxTarget, PointTarget
+from shoal.attacks.victims import Victims
+from shoal.model.release import Release
+from shoal.model.trajectories import Floats, Grid, Integers, Trajectories
+from shoal.runtime.run import Run
+
+Target = TypeVar("Target", BoxTarget, PointTarget)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evaluation(Generic[Target]):
+    """One adversary's task on one target.
+
+    Parameters
+    ----------
+    known
+        The raw data that knowledge comes from: snapped for boxes, as given for points.
+    target
+        The records to search in.
+    victims
+        int64 [v]: positions of subjects in ``known``.
+    own
+        int64 [v]: the record of each victim in ``target``. A person of the control group has none; a record
+        drawn at random stands in, so that the rate shows what luck alone gives.
+    label
+        ``raw``, ``release`` or ``control``.
+    start
+        When the raw data begins: a slot of ``known`` if it is snapped, otherwise seconds.
+    run
+        Progress and threads.
+    """
+
+    known: Trajectories
+    target: Target
+    victims: Integers
+    own: Integers
+    label: TargetName
+    start: float
+    run: Run
+
+    @property
+    def guess(self) -> float:
+        """The chance to name the right record without knowing anything."""
+        return 1 / self.target.n_records
+
+    def draw_rows(self, victim: int, most: int, rng: np.random.Generator) -> Integers:
+        """Rows of ``known``: ``most`` different random samples of a victim, all of those who have fewer."""
+        length = int(self.known.lengths[victim])
+        return np.asarray(
+            self.known.offsets[victim] + rng.choice(length, size=min(most, length), replace=False)
+        )
+
+    def draw_samples(self, most: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+        """(offsets [v + 1], samples [m, 3] of t, x, y): ``most`` random samples of each victim."""
+        rows: list[Integers] = [self.draw_rows(victim, most, rng) for victim in self.victims.tolist()]
+        offsets = np.cumsum([0, *(len(own) for own in rows)], dtype=np.int64)
+        taken = np.concatenate(rows)
+        return offsets, np.column_stack([self.known.t[taken], self.known.x[taken], self.known.y[taken]])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evaluations:
+    """The same victims on every target, for adversaries of boxes and for those of points as given.
+
+    original: raw data on the release's grid, or as given. release: None = raw data alone.
+    """
+
+    original: Trajectories
+    release: Release | None
+    victims: Sequence[Victims]
+    run: Run
+
+    def of(self, adversary: Adversary) -> Sequence[Evaluation[Any]]:
+        """Those in the form that an adversary takes."""
+        return self.on_boxes if adversary.takes_boxes else self.on_points
+
+    @cached_property
+    def on_boxes(self) -> list[Evaluation[BoxTarget]]:
+        """Everything in slots and cells, of 100 m and 60 s where the release holds points.
+
+        Raises MisuseError for raw points as given that come without a release.
+        """
+        given = self.original
+        snapped = given if self.release is None or given.grid is not None else given.snapped_to(Grid())
+        grid = snapped.snapped_grid()
+        raw = BoxTarget.of_trajectories(snapped)
+        published = raw if self.release is None else BoxTarget.of_release(self.release.as_boxes(grid))
+
+        def known_of(people: Trajectories) -> Trajectories:
+            if people is given:
+                return snapped
+            return people.snapped_to(grid) if people.grid is None else people
+
+        return self._on(raw, published, known_of)
+
+    @cached_property
+    def on_points(self) -> list[Evaluation[PointTarget]]:
+        """Everything as given; raises MisuseError for boxes."""
+        raw = PointTarget.of_trajectories(self.original)
+        published = raw if self.release is None else PointTarget.of_release(self.release)
+        return self._on(raw, published, lambda people: people)
+
+    def _on(
+        self, raw: Target, published: Target, known_of: Callable[[Trajectories], Trajectories]
+    ) -> list[Evaluation[Target]]:
+        return [
+            Evaluation(
+                known=known_of(group.known),
+                target=raw if group.label == "raw" else published,
+                victims=group.subjects,
+                own=group.own,
+                label=group.label,
+                start=float(known_of(self.original).t.min()),
+                run=self.run,
+            )
+            for group in self.victims
+        ]
+
+
+def expected_hits(scores: Floats, own: int) -> float:
+    """The chance to name ``own`` by taking one of the records with the highest score at random."""
+    best = scores == scores.max()
+    return float(best[own]) / int(np.count_nonzero(best))

@@ -1,0 +1,116 @@
+"""Knowledge as people write it, such as ``points:4``: how it is read, and what is evaluated by default."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.attacks.adversary import Adversary
+from shoal.attacks.evaluation import Evaluation
+from shoal.attacks.rate import Rate
+from shoal.attacks.table import ATTACKS
+from shoal.errors import MisuseError
+from shoal.model.release import Release
+
+THOROUGH_FROM: Final = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knowledge:
+    """An adversary with the numbers that say how much it knows.
+
+    text: as it was written. values: what the adversary's parameters read.
+    """
+
+    text: str
+    adversary: Adversary
+    values: tuple[Any, ...]
+
+    def rates_on(self, evaluation: Evaluation[Any], rng: np.random.Generator) -> list[Rate]:
+        """What the adversary attains; raises MisuseError when the data does not allow the attack."""
+        rates = self.adversary.evaluate(evaluation, *self.values, rng=rng)
+        unknown = [rate.name for rate in rates if rate.name not in self.adversary.answers]
+        if unknown:
+            raise LookupError(
+                f"'{unknown[0]}' answers no question; add it to the row of {self.adversary.name}"
+            )
+        return rates
+
+
+def parse_knowledge(text: str) -> Knowledge:
+    """The knowledge that ``points:4`` and the like name; raises MisuseError, with all forms, for others."""
+    name, *words = text.split(":")
+    if name not in ATTACKS:
+        raise MisuseError(
+            f"'{text}' is not a knowledge that shoal can play; choose from {', '.join(_all_forms())}"
+        )
+    return Knowledge(text=text, adversary=ATTACKS[name], values=ATTACKS[name].read(words))
+
+
+def require_boxes(texts: Sequence[str]) -> None:
+    """Raises MisuseError for knowledge that takes points alone, and so cannot be asked of every release."""
+    suited = [row for row in ATTACKS.values() if row.takes_boxes]
+    for text in texts:
+        if text.partition(":")[0] not in {row.name for row in suited}:
+            raise MisuseError(
+                f"'{text}' is not a knowledge that shoal can play; choose from "
+                f"{', '.join(row.form for row in suited)}"
+            )
+
+
+def forms_in_words() -> str:
+    """Every form of knowledge with what it says, for a help text."""
+    rows = sorted(ATTACKS.values(), key=lambda row: not row.takes_boxes)
+    return "; ".join(f"{row.form} ({'' if row.takes_boxes else 'points only: '}{row.words})" for row in rows)
+
+
+def default_knowledge(release: Release | None) -> tuple[str, ...]:
+    """What is evaluated when nothing is asked for, in the order of the table, attacks on points alone first.
+
+    Parameters
+    ----------
+    release
+        None = raw data alone.
+
+    Examples
+    --------
+    >>> default_knowledge(None)[:3]
+    ('points:1', 'points:2', 'points:4')
+    """
+    rows = sorted(ATTACKS.values(), key=lambda row: row.takes_boxes)
+    return tuple(text for row in rows if row.suits(release) for text in row.texts(row.default, release))
+
+
+def record_knowledge(release: Release, tries: int) -> tuple[str, ...]:
+    """What the record of a release asks: a selection, or from 1,000 tries on also everything by default.
+
+    What is known of people comes first, then what is known of a record, then what tests this claim alone.
+    """
+    rows = [row for row in ATTACKS.values() if row.suits(release)]
+    rows.sort(key=lambda row: (row.claims is not None, row.uses == "own record"))
+    asked = tuple(text for row in rows for text in row.texts(row.record, release))
+    return tuple(dict.fromkeys([*default_knowledge(release), *asked])) if tries >= THOROUGH_FROM else asked
+
+
+def also_on_points(text: str) -> tuple[str, ...]:
+    """What else an adversary with this knowledge can do with it against a release of points."""
+    name, _, setting = text.partition(":")
+    rows = [row for row in ATTACKS.values() if row.same_knowledge_as == name]
+    return tuple(one for row in rows for one in row.texts((setting,)))
+
+
+def rates_alike(text: str, name: str) -> tuple[str, ...]:
+    """The rate of this name and those that answer the same question with the same knowledge of points."""
+    row = parse_knowledge(text).adversary
+    if name not in row.answers:
+        return (name,)
+    others = [other for other in ATTACKS.values() if other.same_knowledge_as == row.name]
+    return (
+        name,
+        *(rate for other in others for rate, asked in other.answers.items() if asked == row.answers[name]),
+    )
+
+
+def _all_forms() -> list[str]:
+    return [row.form if row.takes_boxes else f"{row.form} (points)" for row in ATTACKS.values()]

@@ -1,0 +1,138 @@
+"""The dress of every drawing, and maps of places on a plane.
+
+Plotly is loaded when something is drawn. Colors are those of Okabe and Ito, told apart by people who see
+colors differently.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import MisuseError
+from shoal.model.frames import seconds_and_meters
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from shoal.model.release import Release
+    from shoal.model.trajectories import Trajectories
+
+Column = npt.NDArray[Any]
+Line = list[float | None]  # coordinates with None between parts that are not joined
+
+COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+INK: Final = "#1b2733"
+FAINT: Final = "#dfe4ea"
+AT_MOST: Final = 20_000  # rows that a browser still moves smoothly
+
+_KM: Final = 1000.0
+
+
+def map_of_trajectories(data: "Trajectories", at_most: int) -> "Figure":
+    """The path of every subject; see ``Trajectories.plot``."""
+    _, x_m, y_m = seconds_and_meters(data)
+    return _paths(x_m, y_m, data.offsets, data.crs, at_most, "subjects", "samples")
+
+
+def map_of_release(release: "Release", at_most: int) -> "Figure":
+    """Every box, or the path of every record of points; see ``Release.plot``."""
+    if not release.payload.on_grid:
+        points = release.points
+        return _paths(points.x, points.y, release.offsets, release.crs, at_most, "records", "points")
+    rows, note = _drawn(release.offsets, at_most, "records", "boxes")
+    boxes, km = release.boxes.take(rows), release.snapped_grid().cell_m / _KM
+    x, y = rectangles(boxes.x_min * km, boxes.y_min * km, boxes.x_max * km, boxes.y_max * km)
+    return _map(x, y, release.crs, note, mode="lines", fill="toself", fillcolor="rgba(0,114,178,0.04)")
+
+
+def blank(x_title: str, y_title: str) -> "Figure":
+    """An empty figure. It needs no dragging to be read, so that a finger scrolls the page."""
+    from plotly.graph_objects import Figure
+
+    axis: dict[str, Any] = {
+        "gridcolor": FAINT,
+        "linecolor": "#8a96a3",
+        "showline": True,
+        "zeroline": False,
+        "ticks": "outside",
+        "tickcolor": "#8a96a3",
+        "ticklen": 4,
+        "fixedrange": True,
+        "automargin": True,
+    }
+    figure = Figure()
+    figure.update_layout(
+        template="none",
+        font={"family": FONT, "size": 13, "color": INK},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        margin={"l": 56, "r": 24, "t": 34, "b": 48},
+        legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "xanchor": "left"},
+        xaxis={**axis, "title": {"text": x_title, "standoff": 8, "font": {"size": 13}}},
+        yaxis={**axis, "title": {"text": y_title, "standoff": 6, "font": {"size": 13}}},
+        dragmode=False,
+        hoverlabel={"font": {"family": FONT}},
+    )
+    return figure
+
+
+def rectangles(x_min: Column, y_min: Column, x_max: Column, y_max: Column) -> tuple[Line, Line]:
+    """Closed rectangles as one line, broken between them; all in kilometers."""
+    return (
+        _broken(np.column_stack([x_min, x_max, x_max, x_min, x_min])),
+        _broken(np.column_stack([y_min, y_min, y_max, y_max, y_min])),
+    )
+
+
+def rounded(values: Column) -> list[float]:
+    """Kilometers to a tenth of a meter, which keeps a page small."""
+    return [round(value, 4) for value in values.tolist()]
+
+
+def _broken(lines: Iterable[Column]) -> Line:
+    """The numbers of all lines in a row, with None after each line."""
+    return [value for line in lines for value in (*rounded(line), None)]
+
+
+def _paths(
+    x_m: Column, y_m: Column, offsets: Column, crs: str | None, at_most: int, owners: str, rows: str
+) -> "Figure":
+    """One path for each owner of rows, all in one line that is broken between them."""
+    chosen, note = _drawn(offsets, at_most, owners, rows)
+    owner = np.searchsorted(offsets, chosen, side="right")
+    cuts = np.flatnonzero(np.diff(owner)) + 1
+    x, y = (_broken(np.split(column[chosen] / _KM, cuts)) for column in (x_m, y_m))
+    return _map(x, y, crs, note, mode="lines+markers", marker={"size": 3, "color": COLORS[0]})
+
+
+def _drawn(offsets: Column, at_most: int, owners: str, rows: str) -> tuple[Column, str]:
+    """Which rows are drawn, those of whole owners evenly spread over all, and what is said of the others."""
+    if at_most < 1:
+        raise MisuseError(f"at_most = {at_most} draws nothing; choose at least 1, for example {AT_MOST}")
+    lengths, n_rows = np.diff(offsets), int(offsets[-1])
+    if n_rows <= at_most:
+        return np.arange(n_rows), ""
+    step = -(-n_rows // at_most)
+    while step < len(lengths) and lengths[::step].sum() > at_most:
+        step *= 2
+    kept = np.arange(0, len(lengths), step)
+    chosen = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in kept])[:at_most]
+    return chosen, (
+        f"drawn: {len(kept):,} of {len(lengths):,} {owners} with {len(chosen):,} of {n_rows:,} {rows}"
+    )
+
+
+def _map(x: Line, y: Line, crs: str | None, note: str, **trace: Any) -> "Figure":
+    """A map to scale with one trace, and the note above it."""
+    plane = "km (projected)" if crs is not None else "km (local)"
+    figure = blank(f"east, {plane}", f"north, {plane}")
+    line = {"color": COLORS[0], "width": 1}
+    figure.add_scatter(x=x, y=y, line=line, opacity=0.6, hoverinfo="skip", showlegend=False, **trace)
+    figure.update_xaxes(tickformat=",~r", nticks=6)
+    figure.update_yaxes(scaleanchor="x", tickformat=",~r", nticks=6)
+    if note:
+        figure.update_layout(title={"text": note, "font": {"size": 13}})
+    return figure

@@ -1,0 +1,90 @@
+"""What every publication does alike: refuse targets, fill a release folder, check it, write what is secret beside it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from shoal.errors import ClaimError, OutputError
+from shoal.model.release import Linkage, Release
+from shoal.model.trace import TRACE_FILE
+from shoal.model.verdicts import Verdict
+from shoal.release_folder.folder import (
+    MANIFEST_FILE,
+    RELEASE_FILE,
+    REPORT_FILE,
+    Manifest,
+    check_linkage_path,
+    manifest_of,
+    staged_linkage,
+    staged_trace,
+    write_manifest,
+)
+from shoal.release_folder.statement import Statement
+from shoal.release_folder.tables import require_places_on_earth
+from shoal.runtime.staging import staged_file
+
+
+def require_free(output: Path, *secrets: Path | None) -> None:
+    """Raise OutputError unless every secret file can be written: outside ``output``, new, no two under one name."""
+    files = [path for path in secrets if path is not None]
+    for path in files:
+        check_linkage_path(path, output)
+    if len({path.resolve() for path in files}) < len(files):
+        raise OutputError(
+            f"{files[0]} is named for two different files, and one would replace the other; choose another name"
+        )
+
+
+def fill_release_folder(
+    staging: Path,
+    release: Release,
+    verdict: Verdict,
+    *,
+    write: Callable[[Path], None],
+    page: Callable[[], str],
+    check: Callable[[], Verdict],
+    statement: Statement,
+) -> Manifest:
+    """Write table, manifest and report into a staged folder, and check what was written.
+
+    write: writes the table of the release. page, check: called when the table, and when everything, is there.
+    Raises ClaimError when the check finds anything, InputError when places lie off the plane.
+    """
+    write(staging / RELEASE_FILE)
+    require_places_on_earth(staging / RELEASE_FILE)
+    manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
+    write_manifest(manifest, staging / MANIFEST_FILE)
+    (staging / REPORT_FILE).write_text(page(), encoding="utf-8")
+    require_holds(check())
+    return manifest
+
+
+@contextmanager
+def staged_secrets(
+    output: Path, release: Release, linkage: Linkage, linkage_file: Path | None
+) -> Iterator[None]:
+    """Write the linkage, and the trace of swapped points, when asked; they get their names when the block succeeds."""
+    with ExitStack() as beside:
+        if linkage_file is not None:
+            beside.enter_context(staged_linkage(linkage, linkage_file, output))
+            if linkage.trace is not None:
+                trace_file = linkage_file.with_name(TRACE_FILE)
+                beside.enter_context(staged_trace(linkage.trace, release, trace_file))
+        yield
+
+
+def write_page(page: str, path: Path) -> None:
+    """Write a page, complete or not at all."""
+    with staged_file(path, lambda file: file.write(page.encode()), mode=0o666):
+        pass
+
+
+def require_holds(verdict: Verdict) -> None:
+    """Raise ClaimError, with every kind of finding and one example, unless the verdict holds."""
+    if verdict.holds:
+        return
+    kinds = ", ".join(f"{kind} ({count})" for kind, count in verdict.to_json()["findings_by_kind"].items())
+    raise ClaimError(
+        f"the release does not keep its promise and was not written: {kinds}; for example: "
+        f"{verdict.findings[0].message}"
+    )

@@ -1,0 +1,81 @@
+"""TABLES, the one table of payload kinds: the columns of each in the file, and how it is written and read."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal.errors import InputError, MisuseError
+from shoal.model.claims import PayloadKind
+from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Payload, Release
+from shoal.model.trajectories import Grid, Integers
+from shoal.release_folder.box_table import boxes_in, write_boxes
+from shoal.release_folder.point_table import points_as_written, write_points
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A row of TABLES.
+
+    columns: those that every table of this kind has, and by which the rows of a record ascend. write: a
+    release as GeoParquet. read: the payload in the file's row order, from a table, the manifest's grid and the
+    name of the file for messages.
+    """
+
+    columns: tuple[str, ...]
+    write: Callable[[Release, Path], None]
+    read: Callable[[pa.Table, Grid | None, str], Payload]
+
+
+def _boxes(table: pa.Table, grid: Grid | None, where: str) -> Payload:
+    if grid is None:
+        raise MisuseError("boxes are counted in cells and slots; give the manifest's grid")
+    return boxes_in(table, grid, where)
+
+
+def _points(table: pa.Table, _grid: Grid | None, where: str) -> Payload:
+    return points_as_written(table, where)
+
+
+TABLES: Final[Mapping[PayloadKind, Table]] = {
+    "boxes": Table(columns=BOX_COLUMNS, write=write_boxes, read=_boxes),
+    "points": Table(columns=POINT_COLUMNS, write=write_points, read=_points),
+}
+
+
+def write_table(release: Release, path: Path) -> None:
+    """Write the payload of a release as GeoParquet."""
+    TABLES[release.kind].write(release, path)
+
+
+def records_in(
+    table: pa.Table, kind: PayloadKind, grid: Grid | None, where: str
+) -> tuple[tuple[str, ...], Integers, Payload]:
+    """(pseudonyms, offsets [n + 1], payload): records in the order in which they first appear, rows ascending.
+
+    Coordinates of boxes are rounded to the grid; the check of a folder says where they are not on it. Raises
+    InputError when a column is missing or holds what no column may hold.
+    """
+    payload = TABLES[kind].read(table, grid, where)
+    names = table["trajectory_id"].combine_chunks().cast(pa.string()).dictionary_encode()
+    if isinstance(names, pa.ChunkedArray):  # more text than one array holds
+        names = names.combine_chunks()
+    record, ids = names.indices.to_numpy(), tuple(names.dictionary.to_pylist())
+    keys = [getattr(payload, name) for name in reversed(TABLES[kind].columns)]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(record, minlength=len(ids)))]).astype(np.int64)
+    return ids, offsets, payload.take(np.lexsort((*keys, record)))
+
+
+def require_places_on_earth(path: Path) -> None:
+    """Raise InputError for a written table that reaches where its plane has no place on the earth."""
+    geo = (pq.read_schema(path).metadata or {}).get(b"geo")
+    if geo is not None and not np.isfinite(json.loads(geo)["columns"]["geometry"]["bbox"]).all():
+        raise InputError(
+            "the release reaches beyond the edge of the plane: the data spans too much of the earth; publish "
+            "each region by itself"
+        )

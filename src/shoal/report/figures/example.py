@@ -1,0 +1,90 @@
+"""One crowd before and after, for the private page: where its members were and when, and what is published."""
+
+from typing import TYPE_CHECKING
+
+from shoal.model.trajectories import Grid
+from shoal.report.facts.example import Example
+from shoal.report.figures.maps import rectangles
+from shoal.report.figures.style import COLORS, marker_style, new_figure, short_list
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def example_in_space(example: Example, grid: Grid) -> "Figure":
+    """Each member's raw cells against the published boxes."""
+    km = grid.cell_m / 1000
+    figure = new_figure("east, km", "north, km")
+    x, y = rectangles(example.boxes, km)
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        fill="toself",
+        fillcolor="rgba(90,100,110,0.10)",
+        line={"color": "#5a646e", "width": 1},
+        name="published",
+    )
+    for number, (_, cells_x, cells_y) in enumerate(example.members):
+        figure.add_scatter(
+            x=short_list((cells_x + 0.5) * km),
+            y=short_list((cells_y + 0.5) * km),
+            mode="markers",
+            marker=marker_style(number),
+            name=f"member {number + 1}",
+        )
+    figure.update_xaxes(tickformat=",~r", nticks=6)
+    figure.update_yaxes(scaleanchor="x", tickformat=",~r", nticks=6)
+    return figure
+
+
+def example_in_time(example: Example, grid: Grid) -> "Figure":
+    """A row per member with the times of the raw samples, under the published intervals, in hours after the first."""
+    figure = new_figure("hours after the first sample", "")
+    start = min([int(t[0]) for t, _, _ in example.members] + example.boxes.t_start.tolist()[:1])
+    hours = grid.slot_s / 3600
+    top = len(example.members)
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for begin, end in zip(example.boxes.t_start.tolist(), example.boxes.t_end.tolist(), strict=True):
+        x += [
+            (begin - start) * hours,
+            (end - start) * hours,
+            (end - start) * hours,
+            (begin - start) * hours,
+            (begin - start) * hours,
+            None,
+        ]
+        y += [-0.45, -0.45, top - 0.55, top - 0.55, -0.45, None]
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        fill="toself",
+        fillcolor="rgba(90,100,110,0.10)",
+        line={"color": "#5a646e", "width": 0.6},
+        name="published",
+    )
+    for number, (t, _, _) in enumerate(example.members):
+        row = top - 1 - number
+        marker = {
+            "color": COLORS[number % len(COLORS)],
+            "size": 11,
+            "symbol": "line-ns",
+            "line": {"color": COLORS[number % len(COLORS)], "width": 2},
+        }
+        figure.add_scatter(
+            x=short_list((t - start + 0.5) * hours),
+            y=[row] * len(t),
+            mode="markers",
+            marker=marker,
+            name=f"member {number + 1}",
+        )
+    figure.update_yaxes(
+        tickvals=list(range(top)),
+        ticktext=[f"member {top - row}" for row in range(top)],
+        range=[-0.7, top - 0.3],
+        showgrid=False,
+    )
+    figure.update_layout(showlegend=False, margin={"t": 12})
+    return figure

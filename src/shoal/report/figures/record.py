@@ -1,0 +1,135 @@
+"""The figures of a record: one table of names and what each draws, which the templates place by name.
+
+To add a figure: a function and a row here, and a line in the template that places it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from shoal.model.release import Release
+from shoal.report.facts.evidence import shown_shares
+from shoal.report.facts.example import Example
+from shoal.report.facts.release import ReleaseFacts
+from shoal.report.figures import curves, maps
+from shoal.report.figures import example as crowd
+from shoal.report.figures.style import COLORS, new_figure, share_axis
+from shoal.utility.vanished import Vanished
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_MOST_BARS_LABELED: Final = 16
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Shown:
+    """What the figures of a record are drawn from.
+
+    vanished: None where it is not known or was not looked at. example: None on a public page.
+    """
+
+    release: Release
+    facts: ReleaseFacts
+    vanished: Vanished | None
+    example: Example | None
+
+
+def drawings_of(shown: Shown) -> "dict[str, Figure]":
+    """Every figure that this record has, by name."""
+    drawn = {name: draw(shown) for name, draw in FIGURES.items()}
+    return {name: figure for name, figure in drawn.items() if figure is not None}
+
+
+def _extents_in_space(shown: Shown) -> "Figure | None":
+    boxes = shown.facts.boxes
+    return None if boxes is None else curves.extents(boxes.accuracy, spatial=True)
+
+
+def _extents_in_time(shown: Shown) -> "Figure | None":
+    boxes = shown.facts.boxes
+    return None if boxes is None else curves.extents(boxes.accuracy, spatial=False)
+
+
+def _map(shown: Shown) -> "Figure":
+    facts = shown.facts
+    projected = shown.release.crs is not None
+    return maps.release_map(facts.density, facts.example_boxes, facts.grid, projected=projected)
+
+
+def _crowd_sizes(shown: Shown) -> "Figure | None":
+    """How many crowds there are of each size."""
+    boxes = shown.facts.boxes
+    if boxes is None or not boxes.crowds:
+        return None
+    figure = new_figure("people in a crowd", "number of crowds")
+    sizes, numbers = list(boxes.crowds), list(boxes.crowds.values())
+    figure.add_bar(
+        x=sizes,
+        y=numbers,
+        marker_color=COLORS[0],
+        width=0.7,
+        hovertemplate="%{y:,} crowds of %{x}<extra></extra>",
+    )
+    low, high = max(0.0, min(sizes) - 2.5), max(sizes) + 2.5
+    figure.update_xaxes(
+        range=[low, high], tickformat="d", dtick=1 if high - low <= _MOST_BARS_LABELED else None
+    )
+    figure.update_yaxes(rangemode="tozero", tickformat=",d")
+    figure.update_layout(showlegend=False, margin={"t": 12})
+    return figure
+
+
+def _k_gap(shown: Shown) -> "Figure | None":
+    gaps = shown.facts.gaps
+    return curves.gap_cdfs(gaps) if any(gap.curve.value for gap in gaps) else None
+
+
+def _vanished_by_place(shown: Shown) -> "Figure | None":
+    return None if shown.vanished is None else maps.vanished_by_place(shown.vanished)
+
+
+def _vanished_by_hour(shown: Shown) -> "Figure | None":
+    """The share of raw samples lost in each hour of the day (UTC), in steps of 5 %; no bar below ten people."""
+    if shown.vanished is None:
+        return None
+    figure = new_figure("hour of the day (UTC)", "share of raw samples lost")
+    shares = [
+        None if np.isnan(share) else round(share, 2)
+        for share in shown_shares(shown.vanished.by_hour).tolist()
+    ]
+    figure.add_bar(
+        x=list(range(24)),
+        y=shares,
+        marker_color=COLORS[1],
+        hovertemplate="%{x} to %{x}:59: about %{y:.0%}<extra></extra>",
+    )
+    figure.update_xaxes(range=[-0.6, 23.6], tickvals=[0, 6, 12, 18, 23])
+    share_axis(figure)
+    figure.update_layout(showlegend=False, margin={"t": 12})
+    return figure
+
+
+def _example_in_space(shown: Shown) -> "Figure | None":
+    example = shown.example
+    return None if example is None else crowd.example_in_space(example, shown.facts.grid)
+
+
+def _example_in_time(shown: Shown) -> "Figure | None":
+    example = shown.example
+    return None if example is None else crowd.example_in_time(example, shown.facts.grid)
+
+
+FIGURES: Final[Mapping[str, "Callable[[Shown], Figure | None]"]] = {
+    "spatial-accuracy": _extents_in_space,
+    "temporal-accuracy": _extents_in_time,
+    "map": _map,
+    "crowd-sizes": _crowd_sizes,
+    "k-gap": _k_gap,
+    "vanished-place": _vanished_by_place,
+    "vanished-hour": _vanished_by_hour,
+    "example-space": _example_in_space,
+    "example-time": _example_in_time,
+}

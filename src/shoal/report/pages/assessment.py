@@ -1,0 +1,42 @@
+"""The page of an assessment: the k-gap for each k, its parts, its tail, and what they mean in plain words."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shoal.measures.k_gap import KGap
+from shoal.model.trajectories import Trajectories
+from shoal.report.facts.exposure import exposure_facts
+from shoal.report.figures.curves import cdfs, gap_cdfs
+from shoal.report.pages.frame import page
+from shoal.report.words.exposure import exposure_in_words
+from shoal.report.words.numbers import rows_by_reason
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def assessment_report(original: Trajectories, gaps: Sequence[KGap]) -> str:
+    """The page of an assessment; raises MisuseError without a k-gap, or with one of other people."""
+    facts, intake = exposure_facts(original, gaps), original.intake
+    drawings: dict[str, Figure] = {}
+    if any(gap.curve.value for gap in facts.gaps):
+        drawings["k-gap"] = gap_cdfs(facts.gaps)
+    if facts.time_shares.value:
+        drawings["time-share"] = cdfs(
+            [(f"k = {facts.gaps[0].k}", facts.time_shares)],
+            "share of time in the effort",
+            "share of people",
+            unit_range=True,
+        )
+    if any(curve.value for _, curve in facts.tail_weights):
+        drawings["tail-weight"] = cdfs(facts.tail_weights, "tail weight index", "share of people")
+    return page(
+        "assessment.html.j2",
+        drawings,
+        facts=facts,
+        grid=original.snapped_grid(),
+        intake=intake,
+        dropped=rows_by_reason(intake.dropped, intake.rows_read),
+        repaired=rows_by_reason(intake.repaired, intake.rows_read),
+        sentences=exposure_in_words(facts),
+    )

@@ -1,0 +1,170 @@
+"""The facts of a release: what raw data, release and linkage tell together, each computed once, when asked for.
+
+Whoever makes a publication makes one ``Facts`` and hands it on; every metric, figure and page asks it by name.
+The verifier does not: it derives everything again for itself.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import MisuseError
+from shoal.measures.k_gap import KGap, k_gaps
+from shoal.measures.query import Estimate, Estimates, Floats, Zones, people_in_zones
+from shoal.model.claims import PayloadKind
+from shoal.model.linked import records_that_belong
+from shoal.model.release import Boxes, Linkage, Release
+from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.runtime.run import Run
+from shoal.utility import queries
+from shoal.utility.accuracy import Accuracy, accuracy_of, covering_extents_of
+from shoal.utility.points import PointUtility, space_distortion
+
+Flags = npt.NDArray[np.bool_]
+
+KS: Final = (2, 5)
+_ZONES_ACROSS: Final = 16
+
+
+class Facts:
+    """Raw data and a release of it; what several readers need is computed once and kept.
+
+    Parameters
+    ----------
+    original
+        The raw data: on the release's grid for boxes, as given for points.
+    release
+        What is published.
+    linkage
+        Who became which record.
+    run
+        Where progress is reported and how many threads may work.
+    gaps
+        The k-gaps, where they are known already; otherwise they are computed when first asked for.
+
+    Raises
+    ------
+    InputError
+        When the three do not belong together.
+    """
+
+    def __init__(
+        self,
+        original: Trajectories,
+        release: Release,
+        linkage: Linkage,
+        *,
+        run: Run | None = None,
+        gaps: Sequence[KGap] | None = None,
+    ) -> None:
+        self.original, self.release, self.linkage = original, release, linkage
+        self.run = run or Run()
+        self.records: Integers = records_that_belong(original, release, linkage)
+        if gaps is not None:
+            self.gaps = tuple(gaps)
+
+    @cached_property
+    def on_grid(self) -> "Facts":
+        """The facts of the same release on cells and slots: of 100 m and 60 s where it holds points as given."""
+        if self.release.payload.on_grid:
+            return self
+        snapped = self.original.snapped_to(Grid())
+        return Facts(snapped, self.release.as_boxes(snapped.snapped_grid()), self.linkage, run=self.run)
+
+    @cached_property
+    def gaps(self) -> tuple[KGap, ...]:
+        """The k-gaps of the raw data at k = 2, 5 and the claim's k, as far as there are so many people."""
+        ks = sorted({*KS, self.release.claim.k})
+        raw = self.on_grid.original
+        return tuple(k_gaps(raw, [k for k in ks if k <= raw.n_subjects], run=self.run))
+
+    @cached_property
+    def extents(self) -> tuple[Integers, Integers]:
+        """([m] cells, [m] slots): extents of the box of its own record that covers each raw sample; -1 = none."""
+        return covering_extents_of(self.original, self.release, self.records)
+
+    @cached_property
+    def accuracy(self) -> Accuracy:
+        """What the boxes leave of place and time."""
+        return accuracy_of(self.release, *self.extents)
+
+    @cached_property
+    def lost(self) -> Flags | None:
+        """[m] booleans: the raw samples that the release does not hold; None where the linkage cannot tell them.
+
+        Of boxes: those that no box of their own person's record covers. Of points: those that no published
+        point stands for. Raises MisuseError when the linkage tells of another number than the release.
+        """
+        return _LOST[self.release.kind](self)
+
+    @cached_property
+    def distortion(self) -> PointUtility:
+        """How far raw samples lie from their own person's published line. Of points alone."""
+        return space_distortion(self.original, self.release, self.records)
+
+    @cached_property
+    def zones(self) -> Zones:
+        """Square zones over the raw data, about 16 on its longer side, at least one cell wide and of whole cells."""
+        x, y, cell_m = self.original.x, self.original.y, self.original.snapped_grid().cell_m
+        side_cells = max(int(x.max() - x.min()) + 1, int(y.max() - y.min()) + 1)
+        return Zones.over(self.original, max(1, -(-side_cells // _ZONES_ACROSS)) * cell_m)
+
+    @cached_property
+    def visitors(self) -> tuple[Floats, Estimates]:
+        """[zones] people seen in each zone, in the raw data and as the release lets it be estimated."""
+        return people_in_zones(self.original, self.zones).expected, people_in_zones(self.release, self.zones)
+
+    @cached_property
+    def range_counts(self) -> tuple[list[float], list[Estimate]]:
+        """People in 200 random areas and intervals, in the raw data and as the release lets it be estimated."""
+        return queries.ask(self.original, self.release)
+
+    @cached_property
+    def n_published(self) -> int:
+        """How many people have a record."""
+        return int(np.count_nonzero(self.records >= 0))
+
+    @cached_property
+    def published_people(self) -> Trajectories:
+        """The raw data of those who have a record."""
+        return self.original.keep(np.flatnonzero(self.records >= 0))
+
+    def linked(self) -> list[tuple[int, Boxes]]:
+        """(subject, boxes of the record) of everybody who is in the release."""
+        return [
+            (subject, self.release.record(record))
+            for subject, record in enumerate(self.records.tolist())
+            if record >= 0
+        ]
+
+
+def _not_covered(facts: Facts) -> Flags | None:
+    return facts.extents[1] < 0
+
+
+def _without_a_point(facts: Facts) -> Flags | None:
+    """Swapping tells them in its trace, so that files suffice; other methods know them only while they run."""
+    rows = facts.linkage.stands_for
+    if rows is None and facts.linkage.trace is not None:
+        rows = facts.linkage.trace.time_from
+    if rows is None:
+        return None
+    kept = rows[rows >= 0]
+    lost = np.ones(facts.original.n_samples, dtype=np.bool_)
+    if len(rows) == facts.release.n_samples and kept.max(initial=0) < facts.original.n_samples:
+        lost[kept] = False
+    if np.count_nonzero(lost) != facts.release.losses.samples_suppressed:
+        raise MisuseError(
+            "the linkage tells of other lost samples than the release counts; use the linkage that was made "
+            "with this release"
+        )
+    return lost
+
+
+_LOST: Final[Mapping[PayloadKind, Callable[[Facts], Flags | None]]] = {
+    "boxes": _not_covered,
+    "points": _without_a_point,
+}

@@ -1,0 +1,120 @@
+"""Adding a thing touches as few files as CONTRIBUTING.md says, and then the thing is everywhere.
+
+Toys are added to a copy of the source by the steps of that page; shoal is then run from the copy.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from package_copies import Addition, Copy
+from toy_additions import ATTACK, FIGURE, FORMAT, METHOD_OF_BOXES, METHOD_OF_POINTS, METRIC
+
+STUDY = """
+knowledge = ["toy:2"]
+tries = 20
+hold_out = 0.2
+seed = 1
+
+[budget]
+attack = "toy-linkage"
+knowledge = "toy:1"
+at_most = 0.9
+utility = "toy-published"
+
+[[runs]]
+method = "toy-boxes"
+k = [2, 3]
+left_out = 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("addition", "new", "changed"),
+    [
+        (METHOD_OF_BOXES, 1, 1),
+        (METHOD_OF_POINTS, 3, 3),
+        (ATTACK, 1, 1),
+        (METRIC, 1, 1),
+        (FORMAT, 1, 1),
+        (FIGURE, 0, 2),
+    ],
+    ids=["method of boxes", "method of points, new claim", "attack", "metric", "format", "figure"],
+)
+def test_an_addition_touches_few_files(addition: Addition, new: int, changed: int) -> None:
+    assert addition.files == (new, changed)
+
+
+def test_a_format_is_read(tmp_path: Path) -> None:
+    copy = Copy.with_added(tmp_path, FORMAT)
+    (tmp_path / "calls.toy").write_text("amy|1700000000|45.1|5.1\nbob|1700000060|45.2|5.2\n")
+    assert copy.json("inspect", "calls.toy")["subjects"] == 2
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "calls.toy").rename(tmp_path / "folder" / "calls.toy")
+    assert copy.json("inspect", "folder")["samples"] == 2
+
+
+def test_a_method_an_attack_a_metric_and_a_figure_are_everywhere(tmp_path: Path) -> None:
+    copy = Copy.with_added(tmp_path, METHOD_OF_BOXES, ATTACK, METRIC, FIGURE)
+    copy.run("synthesize", "calls.parquet", "--subjects", "30", "--days", "2")
+
+    help_text = copy.run("anonymize", "--help")
+    assert "toy-boxes" in help_text
+    assert "Leave out so many toy people. [default: 0]" in help_text
+    made = ("--method", "toy-boxes", "--k", "3", "--left-out", "2", "--linkage", "links.parquet")
+    manifest = copy.json("anonymize", "calls.parquet", *made, "--output", "release")
+    assert manifest["parameters"] == {"k": 3, "left_out": 2}
+    assert manifest["losses"]["subjects_suppressed"] == 2
+    against = ("calls.parquet", "release", "--linkage", "links.parquet")
+    assert copy.json("verify", *against)["holds"]
+
+    assert "toy:N" in copy.run("attack", "--help")
+    rates = {(rate["name"], rate["target"]) for rate in copy.json("attack", *against)["attacks"]}
+    assert {("toy-linkage", "raw"), ("toy-linkage", "release"), ("linkage", "release")} <= rates
+    values = {each["name"]: each["value"] for each in copy.json("measure", *against)["measurements"]}
+    assert values["toy-published"] == 28
+
+    record = copy.text("release/report.html")
+    for shown in (
+        "One Toy Box",
+        "all samples become one toy box",
+        "so many toy people were left out",
+        "names one of the longest records",
+        "people with a record",
+        "A toy figure",
+    ):
+        assert shown in record
+
+    (tmp_path / "study.toml").write_text(STUDY)
+    compared = copy.json("compare", "calls.parquet", "--config", "study.toml", "--output", "compared")
+    assert {release["method"] for release in compared["releases"]} == {"toy-boxes"}
+    assert compared["failed"] == {}
+    assert [point["utility"] for point in compared["points"]] == [22.0, 22.0]
+
+
+def test_a_method_of_points_with_its_claim_is_everywhere(tmp_path: Path) -> None:
+    copy = Copy.with_added(tmp_path, METHOD_OF_POINTS)
+    copy.run("synthesize", "calls.parquet", "--subjects", "30", "--days", "2")
+    made = ("--method", "toy-points", "--most-points", "4", "--linkage", "links.parquet")
+    manifest = copy.json("anonymize", "calls.parquet", *made, "--output", "release")
+    assert manifest["claim"] == {"type": "short-records", "k": 2, "most_points": 4}
+    against = ("calls.parquet", "release", "--linkage", "links.parquet")
+    assert copy.json("verify", *against)["holds"]
+    assert copy.json("attack", *against, "--knowledge", "points:2")["attacks"]
+    assert copy.json("measure", *against)["measurements"]
+    record = copy.text("release/report.html")
+    for shown in (
+        "toy shortness, 4 points",
+        "No toy record has more than 4 points.",
+        "A toy protects nobody.",
+        "A toy sample vanished when it came late.",
+        "none but a toy",
+        "First Toy Points",
+        "toy points stay where they are",
+        "so many toy points of everybody were published",
+    ):
+        assert shown in record
+
+    claimed = copy.text("release/manifest.json").replace('"most_points": 4', '"most_points": 3')
+    (tmp_path / "release" / "manifest.json").write_text(claimed)
+    assert "toy-record-too-long" in copy.run("verify", *against, "--json", "--quiet", code=1)

@@ -1,0 +1,130 @@
+"""Additions to the package as data, and copies of it to which they are added and that can be run."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import shoal
+
+SOURCE = Path(shoal.__file__).parent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A row added to a table: a tuple, a list, a dictionary or a union of types at the top of a file."""
+
+    table: str
+    text: str
+    imports: tuple[str, ...] = ()
+
+    def added_to(self, code: str) -> str:
+        tree = ast.parse(code)
+        table = next(
+            node.value
+            for node in tree.body
+            if isinstance(node, ast.Assign | ast.AnnAssign) and self._is_it(node) and node.value is not None
+        )
+        first_import = next(node for node in tree.body if isinstance(node, ast.ImportFrom))
+        lines = code.splitlines(keepends=True)
+        at, column = table.lineno - 1, table.col_offset
+        if isinstance(table, ast.BinOp):
+            text = f"{self.text} | "
+        else:
+            assert isinstance(table, ast.Tuple | ast.List | ast.Dict), f"{self.table} is no literal table"
+            column, text = column + 1, f"{self.text}, "
+        lines[at] = lines[at][:column] + text + lines[at][column:]
+        lines[first_import.lineno - 1 : first_import.lineno - 1] = [f"{line}\n" for line in self.imports]
+        return "".join(lines)
+
+    def _is_it(self, node: ast.stmt) -> bool:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        return any(isinstance(target, ast.Name) and target.id == self.table for target in targets)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line added below another one, which stands in its file once."""
+
+    below: str
+    text: str
+
+    def added_to(self, code: str) -> str:
+        assert code.count(self.below) == 1, f"'{self.below}' stands {code.count(self.below)} times"
+        return code.replace(self.below, self.below + self.text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Addition:
+    """What somebody does who adds a thing.
+
+    new: files by their place in the package. changed: what is added to files that exist.
+    """
+
+    new: Mapping[str, str] = field(default_factory=dict)
+    changed: Mapping[str, tuple[Row | Line, ...]] = field(default_factory=dict)
+
+    @property
+    def files(self) -> tuple[int, int]:
+        """How many files are new, and how many others are touched."""
+        return len(self.new), len(self.changed)
+
+    def apply(self, package: Path) -> None:
+        """Make the addition in a copy of the package."""
+        for place, text in self.new.items():
+            assert not (package / place).exists(), f"{place} is no new file"
+            (package / place).write_text(dedent(text).lstrip())
+        for place, changes in self.changed.items():
+            code = (package / place).read_text()
+            for change in changes:
+                code = change.added_to(code)
+            (package / place).write_text(code)
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the package with something added. Compiled kernels come along, so that it starts quickly."""
+
+    folder: Path
+
+    @classmethod
+    def with_added(cls, folder: Path, *additions: Addition, source: Path = SOURCE) -> "Copy":
+        shutil.copytree(source, folder / "src" / "shoal", copy_function=_copied)
+        for addition in additions:
+            addition.apply(folder / "src" / "shoal")
+        return cls(folder)
+
+    def run(self, *words: str, code: int = 0) -> str:
+        """What a command prints; it must end with this exit code."""
+        outcome = subprocess.run(
+            [sys.executable, "-m", "shoal", *words],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(self.folder / "src"), "COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert outcome.returncode == code, outcome.stderr
+        return outcome.stdout
+
+    def json(self, *words: str) -> Any:
+        """What a command prints as JSON."""
+        return json.loads(self.run(*words, "--json", "--quiet"))
+
+    def text(self, place: str) -> str:
+        """A file that a command wrote."""
+        return (self.folder / place).read_text()
+
+
+def _copied(source: str, target: str) -> None:
+    """Copy a file unless it is gone: other tests compile kernels, whose files come and go."""
+    with suppress(FileNotFoundError):
+        shutil.copy2(source, target)

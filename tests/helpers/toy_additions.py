@@ -1,0 +1,410 @@
+"""Toys to add to a copy of the package, by the steps of CONTRIBUTING.md."""
+
+from package_copies import Addition, Line, Row
+
+FORMAT = Addition(
+    new={
+        "io/toy_files.py": '''
+            """Toy files: one sample a line, as who|seconds|latitude|longitude."""
+
+            from collections.abc import Iterator, Sequence
+            from pathlib import Path
+
+            import pyarrow as pa
+
+            from shoal.io.tables import Table
+
+            COLUMNS = ("uid", "t", "lat", "lon")
+
+
+            def open_table(path: Path) -> Table:
+                """The samples of one file."""
+
+                def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+                    rows = [line.split("|") for line in path.read_text().splitlines()]
+                    held = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
+                    yield 1.0, pa.record_batch({name: pa.array(held[name], pa.string()) for name in columns})
+
+                return Table(name=path.name, columns=COLUMNS, batches=batches)
+        '''
+    },
+    changed={
+        "io/sources.py": (
+            Row(
+                table="FORMATS",
+                text='".toy": toy_files.open_table',
+                imports=("from shoal.io import toy_files",),
+            ),
+        )
+    },
+)
+
+METRIC = Addition(
+    new={
+        "utility/toy.py": '''
+            """A toy metric."""
+
+            from shoal.utility.facts import Facts
+            from shoal.utility.measuring import Value
+
+
+            def people_published(facts: Facts) -> Value:
+                """How many people have a record."""
+                return Value(value=float(facts.n_published))
+        '''
+    },
+    changed={
+        "utility/metrics.py": (
+            Row(
+                table="METRICS",
+                text=(
+                    '"toy-published": Metric(question="people with a record", unit="1", better="higher", '
+                    'source="a toy", function=toy.people_published, in_record_of=("boxes",))'
+                ),
+                imports=("from shoal.utility import toy",),
+            ),
+        )
+    },
+)
+
+ATTACK = Addition(
+    new={
+        "attacks/toy.py": '''
+            """A toy adversary, who always names the longest record."""
+
+            from typing import Any
+
+            import numpy as np
+
+            from shoal.attacks.evaluation import Evaluation
+            from shoal.attacks.rate import Rate
+
+
+            def attack_longest(
+                evaluation: Evaluation[Any], places: int, *, rng: np.random.Generator
+            ) -> list[Rate]:
+                """One of the longest records is right."""
+                del rng
+                longest = np.argsort(-np.diff(evaluation.target.offsets), kind="stable")[:places]
+                return [
+                    Rate.of(
+                        np.isin(evaluation.own, longest) / places,
+                        name="toy-linkage",
+                        knowledge=f"one of {places}",
+                        attacker="Someone who knows nothing and names one of the longest records.",
+                        target=evaluation.label,
+                        baseline=evaluation.guess,
+                    )
+                ]
+        '''
+    },
+    changed={
+        "attacks/table.py": (
+            Row(
+                table="_ROWS",
+                text=(
+                    'Adversary(name="toy", form="toy:N", example="toy:3", words="nothing at all, N = 1..3", '
+                    'source="a toy", uses="release alone", answers={"toy-linkage": "link"}, '
+                    'evaluate=attack_longest, parameters=(count(3),), default=("3",), record=("3",))'
+                ),
+                imports=("from shoal.attacks.toy import attack_longest",),
+            ),
+        )
+    },
+)
+
+METHOD_OF_BOXES = Addition(
+    new={
+        "methods/toy_boxes.py": '''
+            """A toy: everybody in one class, with one box around them all."""
+
+            from dataclasses import dataclass
+            from typing import Any, ClassVar
+
+            import numpy as np
+
+            from shoal.methods.assembly import EquivalenceClass, assemble
+            from shoal.methods.method import About
+            from shoal.methods.parameters import at_least, k_parameter, parameter, require_declared, stated
+            from shoal.methods.techniques import local_generalization
+            from shoal.model.claims import KAnonymity
+            from shoal.model.release import Boxes, Linkage, Release
+            from shoal.model.trajectories import Trajectories
+            from shoal.runtime.randomness import Randomness
+            from shoal.runtime.run import Run
+
+
+            @dataclass(frozen=True, kw_only=True)
+            class ToyBoxes:
+                """One box for all."""
+
+                about: ClassVar[About] = About(
+                    name="toy-boxes",
+                    title="One Toy Box",
+                    techniques=(local_generalization("all samples become one toy box"),),
+                    claim=KAnonymity,
+                    publishes="boxes",
+                    page="toy-boxes",
+                )
+
+                k: int = k_parameter(meaning="the fewest records that are equal")
+                left_out: int = parameter(
+                    default=0,
+                    unit="people",
+                    bound=at_least(0),
+                    help="Leave out so many toy people.",
+                    meaning="so many toy people were left out",
+                )
+
+                def __post_init__(self) -> None:
+                    self.claim()
+                    require_declared(self)
+
+                def claim(self) -> KAnonymity:
+                    """All records are equal."""
+                    return KAnonymity(k=self.k)
+
+                def parameters(self) -> dict[str, Any]:
+                    """All parameters, as a manifest holds them."""
+                    return stated(self)
+
+                def anonymize(
+                    self, original: Trajectories, rng: Randomness, run: Run | None = None
+                ) -> tuple[Release, Linkage]:
+                    """The release and who became which record."""
+                    members = np.arange(self.left_out, original.n_subjects)
+                    t, x, y = (np.concatenate(part) for part in zip(*original.keep(members), strict=True))
+                    ends = {
+                        name: np.array([value])
+                        for name, value in (
+                            ("t_start", t.min()), ("t_end", t.max() + 1),
+                            ("x_min", x.min()), ("x_max", x.max() + 1),
+                            ("y_min", y.min()), ("y_max", y.max() + 1),
+                        )
+                    }
+                    return assemble(
+                        original,
+                        [EquivalenceClass(members=members, boxes=Boxes(**ends))],
+                        claim=self.claim(),
+                        method=self.about.name,
+                        parameters=self.parameters(),
+                        rng=rng,
+                    )
+        '''
+    },
+    changed={
+        "methods/__init__.py": (
+            Row(
+                table="_ROWS",
+                text="ToyBoxes",
+                imports=("from shoal.methods.toy_boxes import ToyBoxes",),
+            ),
+        )
+    },
+)
+
+METHOD_OF_POINTS = Addition(
+    new={
+        "model/claims/short_records.py": '''
+            """A toy claim: no record is long."""
+
+            from dataclasses import dataclass
+            from typing import ClassVar
+
+            from shoal.model.claims.common import PayloadKind, require_class
+
+
+            @dataclass(frozen=True, kw_only=True)
+            class ShortRecords:
+                """No record has more than most_points points."""
+
+                type: ClassVar[str] = "short-records"
+                payload: ClassVar[PayloadKind] = "points"
+                in_classes: ClassVar[bool] = False
+                privacy_model: ClassVar[str] = "none but a toy"
+                vanished: ClassVar[str] = "A toy sample vanished when it came late."
+                truthful: ClassVar[bool] = True
+                disjoint_in_time: ClassVar[bool] = False
+                k: int
+                most_points: int
+
+                def __post_init__(self) -> None:
+                    require_class(self.k)
+
+                @property
+                def name(self) -> str:
+                    """The property and its numbers."""
+                    return f"toy shortness, {self.most_points} points"
+
+                @property
+                def promise(self) -> str:
+                    """What is promised, in a sentence."""
+                    return f"No toy record has more than {self.most_points} points."
+
+                @property
+                def limits(self) -> tuple[str, ...]:
+                    """What the claim does not promise."""
+                    return ("A toy protects nobody.",)
+        ''',
+        "verification/points/short_records.py": '''
+            """The check of the toy claim."""
+
+            import numpy as np
+
+            from shoal.model.claims import ShortRecords
+            from shoal.model.release import Linkage, Release
+            from shoal.model.trajectories import Trajectories
+            from shoal.model.verdicts import Finding, Verdict
+            from shoal.runtime.run import Run
+
+
+            def check_short_records(
+                claim: ShortRecords, original: Trajectories, release: Release, linkage: Linkage | None, run: Run
+            ) -> Verdict:
+                """No record is longer than claimed."""
+                long = np.flatnonzero(np.diff(release.offsets) > claim.most_points)
+                findings = [
+                    Finding("toy-record-too-long", "a record is too long", release.trajectory_ids[record])
+                    for record in long.tolist()
+                ]
+                return Verdict.of(findings, checked=release.n_records)
+        ''',
+        "methods/toy_points.py": '''
+            """A toy: the first points of everybody."""
+
+            from dataclasses import dataclass
+            from typing import Any, ClassVar
+
+            import numpy as np
+
+            from shoal.methods.assembly import assemble_points
+            from shoal.methods.method import About
+            from shoal.methods.parameters import at_least, k_parameter, parameter, require_declared, stated
+            from shoal.methods.techniques import permutation
+            from shoal.model.claims import ShortRecords
+            from shoal.model.release import Linkage, Points, Release
+            from shoal.model.trajectories import Trajectories
+            from shoal.runtime.randomness import Randomness
+            from shoal.runtime.run import Run
+
+
+            @dataclass(frozen=True, kw_only=True)
+            class ToyPoints:
+                """The first points of everybody."""
+
+                about: ClassVar[About] = About(
+                    name="toy-points",
+                    title="First Toy Points",
+                    techniques=(permutation("toy points stay where they are"),),
+                    claim=ShortRecords,
+                    publishes="points",
+                    page="toy-points",
+                )
+
+                k: int = k_parameter(meaning="nothing, in a toy")
+                most_points: int = parameter(
+                    default=5,
+                    unit="records",
+                    bound=at_least(1),
+                    help="Publish so many toy points of everybody.",
+                    meaning="so many toy points of everybody were published",
+                )
+
+                def __post_init__(self) -> None:
+                    self.claim()
+                    require_declared(self)
+
+                def claim(self) -> ShortRecords:
+                    """No record is long."""
+                    return ShortRecords(k=self.k, most_points=self.most_points)
+
+                def parameters(self) -> dict[str, Any]:
+                    """All parameters, as a manifest holds them."""
+                    return stated(self)
+
+                def anonymize(
+                    self, original: Trajectories, rng: Randomness, run: Run | None = None
+                ) -> tuple[Release, Linkage]:
+                    """The release and who became which record."""
+                    original.points_as_given()
+                    lengths = np.minimum(original.lengths, self.most_points)
+                    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+                    given = zip(original.offsets, lengths, strict=False)
+                    rows = np.concatenate([begin + np.arange(length) for begin, length in given])
+                    points = Points(
+                        t=original.t, x=original.x, y=original.y, lat=original.lat, lon=original.lon
+                    )
+                    release, linkage, _ = assemble_points(
+                        original,
+                        np.arange(original.n_subjects),
+                        offsets,
+                        points.take(rows),
+                        claim=self.claim(),
+                        method=self.about.name,
+                        parameters=self.parameters(),
+                        stands_for=rows,
+                        rng=rng,
+                    )
+                    return release, linkage
+        ''',
+    },
+    changed={
+        "model/claims/__init__.py": (
+            Row(
+                table="Claim",
+                text="ShortRecords",
+                imports=("from shoal.model.claims.short_records import ShortRecords",),
+            ),
+        ),
+        "verification/checks.py": (
+            Row(
+                table="CHECKS",
+                text=(
+                    "ShortRecords: Check(verdict=check_short_records, streamed=None, "
+                    'candidates=Candidates(fitting=None, why_none="toys stand for nobody"))'
+                ),
+                imports=(
+                    "from shoal.model.claims import ShortRecords",
+                    "from shoal.verification.composition.candidates import Candidates",
+                    "from shoal.verification.points.short_records import check_short_records",
+                ),
+            ),
+        ),
+        "methods/__init__.py": (
+            Row(
+                table="_ROWS",
+                text="ToyPoints",
+                imports=("from shoal.methods.toy_points import ToyPoints",),
+            ),
+        ),
+    },
+)
+
+FIGURE = Addition(
+    changed={
+        "report/figures/record.py": (
+            Row(
+                table="FIGURES",
+                text='"toy": _toy',
+            ),
+            Line(
+                below="""    return {name: figure for name, figure in drawn.items() if figure is not None}
+""",
+                text='''
+
+def _toy(shown: Shown) -> "Figure":
+    """A toy."""
+    figure = new_figure("toys", "people")
+    figure.add_bar(x=[1], y=[2])
+    return figure
+''',
+            ),
+        ),
+        "report/templates/record.html.j2": (
+            Line(
+                below="{% block accuracy %}{% endblock %}\n",
+                text='{% call plot(drawings, "toy", "A toy figure") %}Toys.{% endcall %}\n',
+            ),
+        ),
+    },
+)

@@ -1,0 +1,22 @@
+"""Examples in docstrings run as they stand, and print what they say."""
+
+import doctest
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src"
+MODULES = [
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted(SOURCE.rglob("*.py"))
+    if ">>> " in path.read_text()
+]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_in_docstrings_run(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testmod(import_module(module), optionflags=doctest.ELLIPSIS)
+    assert result.attempted > 0, "an example stands where doctest does not look for it"
+    assert result.failed == 0

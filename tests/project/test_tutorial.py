@@ -1,0 +1,32 @@
+"""The tutorial runs block by block and prints what it shows; the notebook is the same."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from notebook import NOTEBOOK, PAGE, notebook, steps
+
+
+def test_every_block_runs_and_prints_what_the_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = steps(PAGE.read_text(encoding="utf-8"))
+    assert len(blocks) >= 8
+    names: dict[str, object] = {}
+    printed = []
+    for number, (code, _) in enumerate(blocks):
+        exec(compile(code, f"tutorial.md:{number}", "exec"), names)
+        printed.append(capsys.readouterr().out)
+    assert printed == [shown for _, shown in blocks]
+    assert (tmp_path / "release" / "report.html").exists()
+
+
+def test_the_notebook_is_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    stored = NOTEBOOK.read_text(encoding="utf-8")
+    assert stored == notebook(page), "make it again: ./dev python docs/site/notebook.py"
+    cells = json.loads(stored)["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert code == [block.rstrip("\n") for block, _ in steps(page)]
