@@ -1,19 +1,23 @@
-"""Computation and bytes of each member in one mix run with the pinned 3072-bit group, letters sealed for each other member."""
+"""Computation and bytes of each member in one mix run with the pinned 3072-bit group and sealed letters."""
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from nacl.bindings import crypto_sign_seed_keypair
 
+from collect_costs import mix_messages
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.group import FFDHE3072
 from shoal.collect.crypto.sealing import Correspondence
 from shoal.collect.matching.records import RECORD_BYTES
-from shoal.collect.mix.member import Broadcast, Event, Member, Opened
-from shoal.collect.mix.messages import Session
-from shoal.collect.simulation.costs import mix_messages
+from shoal.collect.mix.member import Broadcast, Member, Opened, Output
+from shoal.collect.mix.session import Session
 
 
 def run(n: int, n_records: int, *, proven: bool) -> dict[str, object]:
@@ -40,7 +44,7 @@ def run(n: int, n_records: int, *, proven: bool) -> dict[str, object]:
     cpu_s, sent_bytes, messages, outcomes = [0.0] * n, [0] * n, [0] * n, [False] * n
     waiting: list[tuple[int, bytes]] = []
 
-    def took(place: int, events: Sequence[Event]) -> None:
+    def took(place: int, events: Sequence[Output]) -> None:
         for event in events:
             if isinstance(event, Broadcast):
                 for other in range(n):

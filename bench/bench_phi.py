@@ -1,6 +1,7 @@
-"""Time of phi queries at 242,582 stored pairs (two-point releases of 182 contributors in one city over five years).
+"""Time of phi queries at 242,582 stored pairs, from 182 contributors in one city over five years.
 
-With --postgres the same in a PostgreSQL that is started for it, with ten times as many pairs and contributors.
+With --postgres the same in a PostgreSQL that is started for it, with ten times as many pairs and
+contributors.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.matching.counting import CAP
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import Release, encode_points
-from shoal.collect.matching.similarity import Likeness
+from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore, _box, _for_postgres
 
@@ -159,14 +160,15 @@ def measure(
             "cpu_s_to_store": round(time.process_time() - began_cpu, 1),
         }
         for theta_m, theta_min in ((1_000.0, 60.0), (5_000.0, 180.0)):
-            likeness, people = Likeness(theta_m=theta_m, theta_min=theta_min), 0
+            thresholds, people = Thresholds(theta_m=theta_m, theta_min=theta_min), 0
             wall: list[float] = []
             before_s = backend_cpu_s(store)
             cpu: list[float] = []
             for _ in range(n_queries):
                 asked = releases[chance.below(len(releases))]
                 began, began_cpu = time.perf_counter(), time.process_time()
-                people += store.count(asked.points, likeness, 1, without=asked.contributor, enough=CAP).capped
+                counted = store.count(asked.points, thresholds, 1, without=asked.contributor, enough=CAP)
+                people += min(counted.people, CAP)
                 wall.append(1000 * (time.perf_counter() - began))
                 cpu.append(1000 * (time.process_time() - began_cpu))
             results[f"theta {theta_m / 1000:g} km {theta_min:g} min"] = {

@@ -22,15 +22,16 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 from fastapi import FastAPI
 
 from bench_phi import CONTRIBUTORS, city, fill, started_postgres
-from service_town import PLACES, device_for, identity_of, journey_for, seed
+from collect_costs import paper_messages
+from service_town import PLACES, device_for, identity_of, own_round_for, seed
 from shoal.collect.crypto.chance import Chance
-from shoal.collect.device.http_client import Server, travel
+from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.matching.records import Query, encode_query
-from shoal.collect.roles.wire import Terms, authorization
-from shoal.collect.server.http import bound
+from shoal.collect.roles.requests import authorization
+from shoal.collect.roles.terms import Terms
 from shoal.collect.server.http_authority import ClaimBook, authority_application
 from shoal.collect.server.http_collector import collector_application
-from shoal.collect.simulation.costs import paper_messages
+from shoal.collect.server.serving import bound
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.migrations import AUTHORITY
 from shoal.collect.storage.phi import PhiStore
@@ -141,14 +142,14 @@ def groups(url: str, n_groups: int, terms: Terms) -> dict[str, object]:
     """Whole rounds of several groups at once: CPU of server and members, requests and bytes of each."""
     members = n_groups * terms.group_size
     children, collector, authority = start(url, terms, members)
-    journeys = [journey_for(device_for(i, KEY, book()), 0, terms=terms) for i in range(members)]
+    own_rounds = [own_round_for(device_for(i, KEY, book()), 0, terms=terms) for i in range(members)]
     threads = []
     before, began, before_own = cpu_of(children[0]), time.perf_counter(), time.process_time()
-    for journey in journeys:
-        servers = {"collector": Server(collector), "authority": Server(authority)}
+    for own_round in own_rounds:
+        servers = {"collector": RemoteServer(collector), "authority": RemoteServer(authority)}
         options = {"poll_s": 0.5, "patience_s": 600.0}
         threads.append(
-            threading.Thread(target=travel, args=(journey, servers, nothing, nothing), kwargs=options)
+            threading.Thread(target=run_round, args=(own_round, servers, nothing, nothing), kwargs=options)
         )
         threads[-1].start()
     for thread in threads:
@@ -164,14 +165,16 @@ def groups(url: str, n_groups: int, terms: Terms) -> dict[str, object]:
         "groups": n_groups,
         "members_of_each": n,
         "records_of_each_member": terms.n_real + terms.n_fake,
-        "endings": sorted({journey.ending.kind for journey in journeys if journey.ending is not None}),
+        "endings": sorted(
+            {own_round.ending.kind for own_round in own_rounds if own_round.ending is not None}
+        ),
         "wall_s": round(took_s, 1),
         "server_cpu_s_a_group": round(server_s / n_groups, 2),
         "cpu_s_a_member": round(own_s / members, 2),
-        "requests_without_polls_a_member": round(sum(one.messages for one in journeys) / members, 1),
-        "requests_a_member": round(sum(one.requests for one in journeys) / members, 1),
+        "requests_without_polls_a_member": round(sum(one.messages for one in own_rounds) / members, 1),
+        "requests_a_member": round(sum(one.requests for one in own_rounds) / members, 1),
         "messages_of_the_paper": [paper_messages(n, place) for place in range(n)],
-        "bytes_out_a_member": round(sum(one.bytes_out for one in journeys) / members),
+        "bytes_out_a_member": round(sum(one.bytes_out for one in own_rounds) / members),
     }
 
 

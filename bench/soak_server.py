@@ -23,9 +23,10 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.sealing import Correspondence
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import Release, encode_release
-from shoal.collect.roles.wire import authorization, bundles
-from shoal.collect.server.http import bound
+from shoal.collect.roles.requests import authorization
+from shoal.collect.roles.wire import bundles
 from shoal.collect.server.http_collector import collector_application
+from shoal.collect.server.serving import bound
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore
 
@@ -41,7 +42,7 @@ def channel(group: int) -> bytes:
 
 
 def prepare(url: str, groups: int) -> None:
-    """A round whose groups of three are drawn, without the lots."""
+    """A round whose groups of three are drawn, without a lottery."""
     with Database(url) as database, database.transaction():
         row = (bytes(32), TERMS.model_dump_json(), time.time() + 1e6)
         database.change(

@@ -30,8 +30,10 @@ from shoal.measures.k_gap import tail_weight_index as tail_weight_index
 from shoal.measures.stretch import Caps as Caps
 from shoal.measures.stretch import fingerprint_stretch as fingerprint_stretch
 from shoal.measures.stretch import sample_stretch as sample_stretch
+from shoal.measures.trajectory_distance import TrajectoryDistances as TrajectoryDistances
 from shoal.measures.trajectory_distance import trajectory_distances as trajectory_distances
 from shoal.methods import METHODS as METHODS
+from shoal.methods import Method as Method
 from shoal.methods.co_location.nwa import Nwa as Nwa
 from shoal.methods.co_location.w4m import W4m as W4m
 from shoal.methods.glove.glove import Glove as Glove
@@ -58,12 +60,16 @@ from shoal.model.verdicts import Verdict as Verdict
 from shoal.publishing.publish import Publication as Publication
 from shoal.publishing.publish import assess as assess
 from shoal.publishing.publish import publish as publish
+from shoal.release_folder.folder import read_any_release as read_any_release
 from shoal.release_folder.folder import read_linkage as read_linkage
 from shoal.release_folder.folder import read_release as read_release
+from shoal.release_folder.statement import Statement as Statement
+from shoal.release_folder.statement import read_statement as read_statement
 from shoal.runtime.randomness import Randomness as Randomness
 from shoal.runtime.run import Run as Run
 from shoal.synthetic import synthesize as synthesize
 from shoal.utility import measure as measure
+from shoal.utility.measuring import Measured as Measured
 from shoal.utility.measuring import Measurement as Measurement
 from shoal.verification import verify as verify
 from shoal.verification import verify_folder as verify_folder

@@ -20,18 +20,20 @@ from service_town import (
     WAY,
     Town,
     identity_of,
-    journey_for,
+    own_round_for,
     running,
     seed,
     volunteers,
 )
 from shoal.collect.device.disk import Kept, StateFolder
-from shoal.collect.device.http_client import Server
+from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import decode_releases, encode_points
-from shoal.collect.matching.similarity import Likeness
+from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.roles.consent import bootstrapping, date_of
-from shoal.collect.roles.wire import DAY_S, Call, Reply, Terms, split_records
+from shoal.collect.roles.requests import Call, Reply
+from shoal.collect.roles.terms import Terms
+from shoal.collect.roles.wire import DAY_S, split_records
 from shoal.collect.server.http_collector import collector_application
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.migrations import MIGRATIONS
@@ -56,36 +58,36 @@ def test_records_of_nobody_have_no_owner_count_in_no_crowd_and_go(database: Data
     ]
     assert database.rows("SELECT COUNT(*) FROM contributor") == [(0,)], "no tag is kept"
     assert not any(call.to == "authority" for _, call, _ in town.calls), "there is nothing to claim"
-    assert not any(one.device.sent for one in town.journeys.values()), (
+    assert not any(one.device.sent for one in town.own_rounds.values()), (
         "and nothing to take off her own counts later"
     )
     bodies = {call.body for _, call, _ in town.calls if call.target.endswith("/releases")}
     shown = {one.contributor for body in bodies for one in decode_releases(split_records(body))[0]}
     own = {
         hashlib.blake2b(b"contributor", digest_size=16, key=one.device.device_key).digest()
-        for one in town.journeys.values()
+        for one in town.own_rounds.values()
     }
     assert (len(shown), shown & own) == (3, set()), "not even the collector sees a tag that comes again"
-    noted = json.loads(StateFolder(tmp_path).note(Kept(town.journeys[0].device), endings[0]).read_text())
+    noted = json.loads(StateFolder(tmp_path).note(Kept(town.own_rounds[0].device), endings[0]).read_text())
     assert noted["bootstrap"] == {"until": date_of(TODAY + 3), "records": 3}
     assert (noted["k"], noted["identifier"], len(noted["released"]["points"])) == (0, None, 3)
-    assert town.post.gauges(town.now_s) == {"releases": 0, "bootstrap_records": 3}
+    assert town.mailbox.gauges(town.now_s) == {"releases": 0, "bootstrap_records": 3}
 
     for (
         number,
-        journey,
-    ) in town.journeys.items():  # the next day everybody asks for a crowd of one, and there is none
-        town.journeys[number] = journey_for(journey.device, 1, name="next day", terms=FILLING)
+        own_round,
+    ) in town.own_rounds.items():  # the next day everybody asks for a crowd of one, and there is none
+        town.own_rounds[number] = own_round_for(own_round.device, 1, name="next day", terms=FILLING)
     town.now_s += DAY_S
     endings = town.run()
     assert {one.kind for one in endings.values()} == {"nothing-left"}, endings
     assert {phi for one in endings.values() for phi in one.checked.values()} == {0}
-    assert town.post.n_records == 3
+    assert town.n_records == 3
 
     town.now_s += 2 * DAY_S
     town.rounds.open_round(town.now_s)
     assert database.rows("SELECT (SELECT COUNT(*) FROM record), (SELECT COUNT(*) FROM place)") == [(0, 0)]
-    assert town.post.gauges(town.now_s) == {"releases": 0, "bootstrap_records": 0}
+    assert town.mailbox.gauges(town.now_s) == {"releases": 0, "bootstrap_records": 0}
 
 
 def test_after_the_phase_people_count_and_volunteers_make_a_crowd(database: Database) -> None:
@@ -93,8 +95,8 @@ def test_after_the_phase_people_count_and_volunteers_make_a_crowd(database: Data
     town.run()
     ordinary, town.now_s = FILLING.model_copy(update={"bootstrap_until": None}), town.now_s + 3 * DAY_S
     for day, k in enumerate((0, 2)):
-        for number, journey in town.journeys.items():
-            town.journeys[number] = journey_for(journey.device, k, name=day, terms=ordinary)
+        for number, own_round in town.own_rounds.items():
+            town.own_rounds[number] = own_round_for(own_round.device, k, name=day, terms=ordinary)
         endings = town.run()
         assert {one.kind for one in endings.values()} == {"shared"}, endings
         assert all(one.identifier and one.bootstrap_until is None for one in endings.values())
@@ -102,7 +104,7 @@ def test_after_the_phase_people_count_and_volunteers_make_a_crowd(database: Data
     assert {phi for one in endings.values() for phi in one.checked.values()} == {2}, (
         "two others, and nobody twice"
     )
-    assert town.post.gauges(town.now_s) == {"releases": 6, "bootstrap_records": 0}
+    assert town.mailbox.gauges(town.now_s) == {"releases": 6, "bootstrap_records": 0}
 
 
 def test_only_what_is_over_goes_and_counts_stay_as_brute_force_has_them(database: Database) -> None:
@@ -117,7 +119,7 @@ def test_only_what_is_over_goes_and_counts_stay_as_brute_force_has_them(database
         left = sum(5 + number > day for number in range(12) if number % 3)
         before = store.n_bootstrap
         assert store.expire(day) == before - left
-        count = store.count(pair, Likeness(), 1)
+        count = store.count(pair, Thresholds(), 1)
         assert (count.people, count.bootstrap, store.n_bootstrap, store.n_records) == (
             4,
             left,
@@ -138,7 +140,7 @@ def test_no_phase_is_joined_unseen(database: Database) -> None:
             town.step(number)
     town.now_s += 3 * DAY_S
     endings = town.run()
-    assert (endings[2].kind, "consented" in endings[2].message) == ("failed", True)
+    assert (endings[2].kind, "you accepted" in endings[2].message) == ("failed", True)
     assert {endings[number].kind for number in (0, 1)} == {"alone"}
     assert database.rows("SELECT COUNT(*) FROM record") == [(0,)]
     assert [
@@ -158,7 +160,7 @@ def test_what_comes_after_the_last_day_of_the_phase_is_not_kept(database: Databa
     def wait(_: int, call: Call) -> Call | None:
         if not call.target.endswith("/releases"):
             return call
-        if all(journey.phase == "mixed" for journey in town.journeys.values()):
+        if all(own_round.phase == "mixed" for own_round in town.own_rounds.values()):
             town.now_s = max(town.now_s, midnight_s)
         return call if town.now_s >= midnight_s else None
 
@@ -166,7 +168,7 @@ def test_what_comes_after_the_last_day_of_the_phase_is_not_kept(database: Databa
     endings = town.run()
     assert {one.kind for one in endings.values()} == {"failed"}
     assert all("bootstrapping phase is over" in one.message for one in endings.values())
-    assert town.post.n_records == 0
+    assert town.n_records == 0
 
 
 def test_a_collector_that_does_not_say_that_it_keeps_a_record_is_noticed() -> None:
@@ -222,7 +224,7 @@ def test_the_switch_is_seen_in_about_and_in_metrics_and_ends_by_itself(database:
         quiet=True,
     )
     with running(app) as url:
-        server = Server(url)
+        server = RemoteServer(url)
         for day, until, n in ((0, TODAY + 3, 1), (2, TODAY + 3, 1), (3, None, 0)):
             clock[0] = START_S + day * DAY_S
             said = server.about()

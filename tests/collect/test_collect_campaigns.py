@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from collect_campaigns import BadWires, cheat, fuzz, parsers, people, schedule, whole_round
+from collect_campaigns import BadNetwork, cheat, fuzz, parsers, people, schedule, whole_round
 from mix_runs import seed
 from shoal.collect.crypto.chance import Chance
-from shoal.collect.roles.collection import form_groups
-from shoal.collect.roles.network import SERVER
+from shoal.collect.simulation.in_process import form_groups
+from shoal.collect.simulation.network import SERVER
 
 
 def test_every_cheater_is_caught_over_wires_that_reorder() -> None:
@@ -22,12 +22,12 @@ def test_runs_over_bad_wires_end_and_blame_nobody_honest() -> None:
 
 
 def test_a_testimony_that_overtakes_a_vote_puts_nobody_in_the_wrong() -> None:
-    """Runs in which a confession arrived before its author's vote, and an audit without that vote named nobody, or the wrong ones."""
+    """A confession came before its author's vote; an audit without that vote named the wrong ones or nobody."""
     assert {cheat(number) for number in (11, 20)} == {"caught, culprit right"}
 
 
 def test_whoever_lacks_a_message_calls_no_stop_groundless() -> None:
-    """A run in which one member lost an honest hop, could not check the bad hop after it, and took the NO-GO over that for a lie."""
+    """A member lost an honest hop, could not check the bad hop after it, and took the NO-GO for a lie."""
     assert schedule(22) == "ended without blame for the honest"
 
 
@@ -36,7 +36,7 @@ def test_whole_rounds_over_bad_wires_end_and_count_nobody_twice(number: int) -> 
     assert not whole_round(number)[:4].isupper()
 
 
-class Unheard(BadWires):
+class Unheard(BadNetwork):
     """Some never reach the server.
 
     In which attempt, and whether with a commitment or a reveal, is said by number.

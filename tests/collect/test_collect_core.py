@@ -1,8 +1,9 @@
-"""The parts of the user-centric protocol against the paper's own answers, against brute force, and against bad input."""
+"""The parts of the protocol against the paper's own answers, brute force, and bad input."""
 
 import itertools
 import math
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, get_args
 
 import gmpy2
@@ -11,6 +12,8 @@ from gmpy2 import mpz
 from hypothesis import given
 from hypothesis import strategies as st
 
+import collect_costs as costs
+from collect_oracles import contains
 from mix_runs import SMALL, seed
 from shoal.collect.crypto import elgamal, envelope
 from shoal.collect.crypto.chance import Chance
@@ -20,7 +23,6 @@ from shoal.collect.matching.cylinders import (
     Blur,
     Cylinder,
     Point,
-    contains,
     cylinder_as_printed,
     cylinder_for,
     distance_m,
@@ -33,13 +35,12 @@ from shoal.collect.matching.records import (
     encode_query,
     encode_release,
 )
-from shoal.collect.matching.similarity import Likeness, occurrences, occurs, similar
+from shoal.collect.matching.similarity import Thresholds, occurrences, occurs, similar
 from shoal.collect.matching.subtrajectories import Prior, count, extract, fake_trajectory
 from shoal.collect.matching.trimming import Trimming, needed, smallest_hitting_set, trim
-from shoal.collect.matching.utility import average_utility, reaches, utility
+from shoal.collect.matching.utility import utility, utility_of
 from shoal.collect.mix.grouping import Lottery, commitment, divide
 from shoal.collect.roles.authority import Authority, claim, receipt
-from shoal.collect.simulation import costs
 from shoal.errors import MisuseError
 
 seeds = st.integers(0, 10**6).map(lambda number: seed("test", number))
@@ -77,7 +78,7 @@ def test_a_hand_worked_run_modulo_23(monkeypatch: pytest.MonkeyPatch) -> None:
     assert elgamal.encrypt(toy, mpz(9), mpz(13), Chance(bytes(32))) == elgamal.Ciphertext(mpz(16), mpz(18))
     once = elgamal.strip(toy, mpz(3), elgamal.Ciphertext(mpz(16), mpz(18)))
     assert once == elgamal.Ciphertext(mpz(16), mpz(9))
-    masked = elgamal.remask(toy, mpz(12), once, Chance(bytes(32)))
+    masked = elgamal.remask_with(toy, mpz(12), once, toy.draw_secret(Chance(bytes(32))))
     assert masked == elgamal.Ciphertext(mpz(12), mpz(4))
     assert elgamal.strip(toy, mpz(5), masked).c2 == elgamal.strip(toy, mpz(5), once).c2 == 13
 
@@ -110,9 +111,8 @@ def test_all_must_strip_and_remasking_changes_everything_but_the_text(start: byt
         assert ciphertext.c2 != plain
         ciphertext = elgamal.strip(SMALL, secret, ciphertext)
         if place < n - 1:
-            fresh = elgamal.remask(
-                SMALL, elgamal.combined_key(SMALL, shares[place + 1 :]), ciphertext, chance
-            )
+            rest = elgamal.combined_key(SMALL, shares[place + 1 :])
+            fresh = elgamal.remask_with(SMALL, rest, ciphertext, SMALL.draw_secret(chance))
             assert fresh.c1 != ciphertext.c1
             assert fresh.c2 != ciphertext.c2
             ciphertext = fresh
@@ -145,10 +145,8 @@ def test_exponentiations_are_as_many_as_counted(monkeypatch: pytest.MonkeyPatch)
         done.clear()
         lists = [elgamal.strip(SMALL, secret, one) for one in lists]
         if place < n - 1:
-            lists = [
-                elgamal.remask(SMALL, elgamal.combined_key(SMALL, shares[place + 1 :]), one, chance)
-                for one in lists
-            ]
+            rest = elgamal.combined_key(SMALL, shares[place + 1 :])
+            lists = [elgamal.remask_with(SMALL, rest, one, SMALL.draw_secret(chance)) for one in lists]
         per_member[place] += done
     assert [counter["powers"] for counter in per_member] == [
         costs.exponentiations(n, s, place) for place in range(n)
@@ -168,22 +166,22 @@ def test_proofs_hold_and_any_change_breaks_them() -> None:
     secret = SMALL.draw_secret(chance)
     share = SMALL.power(SMALL.g, secret)
     proof = elgamal.prove_key(SMALL, secret, share, b"session", chance)
-    elgamal.check_key(SMALL, share, proof, b"session")
+    elgamal.require_key_proof(SMALL, share, proof, b"session")
     for bad_share, context in ((share, b"other"), (SMALL.times(share, SMALL.g), b"session")):
         with pytest.raises(PeerError, match="bad-proof"):
-            elgamal.check_key(SMALL, bad_share, proof, context)
+            elgamal.require_key_proof(SMALL, bad_share, proof, context)
     before = [elgamal.encrypt(SMALL, share, SMALL.encode(bytes((i,)) * 8, 8), chance) for i in range(5)]
     after = [elgamal.strip(SMALL, secret, one).c2 for one in before]
     stripped = elgamal.prove_strip(SMALL, secret, share, before, after, b"s", chance)
-    elgamal.check_strip(SMALL, share, before, after, stripped, b"s")
+    elgamal.require_strip_proof(SMALL, share, before, after, stripped, b"s")
     swapped = [after[1], after[0], *after[2:]]
     shifted = [SMALL.times(after[0], SMALL.g), SMALL.over(after[1], SMALL.g), *after[2:]]
     for wrong in (swapped, shifted):
         with pytest.raises(PeerError, match="bad-proof"):
-            elgamal.check_strip(SMALL, share, before, wrong, stripped, b"s")
+            elgamal.require_strip_proof(SMALL, share, before, wrong, stripped, b"s")
         forged = elgamal.prove_strip(SMALL, secret, share, before, wrong, b"s", chance)
         with pytest.raises(PeerError, match="bad-proof"):
-            elgamal.check_strip(SMALL, share, before, wrong, forged, b"s")
+            elgamal.require_strip_proof(SMALL, share, before, wrong, forged, b"s")
 
 
 def test_envelopes_need_every_key() -> None:
@@ -199,12 +197,12 @@ def test_envelopes_need_every_key() -> None:
         with pytest.raises(PeerError, match="bad-record"):
             envelope.unseal(sealed, secret, context)
     proof = envelope.prove(secrets[0], points[0], b"s", chance)
-    envelope.check_proof(points[0], proof, b"s")
+    envelope.require_proof(points[0], proof, b"s")
     for bad in (proof[:32] + bytes(32), proof[:-1] + bytes((proof[-1] ^ 1,))):
         with pytest.raises(PeerError):
-            envelope.check_proof(points[0], bad, b"s")
+            envelope.require_proof(points[0], bad, b"s")
     with pytest.raises(PeerError, match="bad-element"):
-        envelope.check_point(bytes(32))
+        envelope.require_point(bytes(32))
 
 
 # cylinders
@@ -265,12 +263,12 @@ def test_a_circle_smaller_than_its_cell_is_refused() -> None:
 
 def test_identical_intervals_are_similar_but_not_as_printed() -> None:
     one = Cylinder(100, 10, 0, 0, 100)
-    assert similar(one, one, Likeness(theta_min=60))
-    assert not similar(one, one, Likeness(theta_min=60, literal=True))
-    assert similar(one, Cylinder(170, 5, 0, 0, 1), Likeness(theta_min=60))
-    assert not similar(one, Cylinder(171, 5, 0, 0, 1), Likeness(theta_min=60))
+    assert similar(one, one, Thresholds(theta_min=60))
+    assert not similar(one, one, Thresholds(theta_min=60, literal=True))
+    assert similar(one, Cylinder(170, 5, 0, 0, 1), Thresholds(theta_min=60))
+    assert not similar(one, Cylinder(171, 5, 0, 0, 1), Thresholds(theta_min=60))
     east, west = Cylinder(0, 9, 0, 179_999_000, 100), Cylinder(0, 9, 0, -179_999_000, 100)
-    assert similar(east, west, Likeness(theta_m=50, theta_min=0))  # 222 m across the antimeridian
+    assert similar(east, west, Thresholds(theta_m=50, theta_min=0))  # 222 m across the antimeridian
 
 
 @given(st.lists(st.lists(st.integers(0, 6), max_size=4, unique=True).map(sorted), min_size=1, max_size=4))
@@ -320,6 +318,23 @@ def test_records_out_of_range_or_with_bytes_behind_are_refused() -> None:
             decode_query(bad)
     with pytest.raises(PeerError, match="out-of-range"):
         decode_query(good[:20] + b"\x7f\xff\xff\xff" + good[24:])
+
+
+def test_our_own_misuse_is_no_fault_of_a_peer() -> None:
+    """What we make out of range ourselves is a MisuseError; only what comes from outside is a PeerError."""
+    pair = (Cylinder(5, 5, 1, 1, 1), Cylinder(9, 5, 1, 1, 1))
+    wrong: list[Callable[[], object]] = [
+        lambda: Cylinder(5, 5, 91_000_000, 1, 1),
+        lambda: Cylinder(2**32, 5, 1, 1, 1),
+        lambda: Query(bytes(16), pair[:1]),
+        lambda: Query(bytes(15), pair),
+        lambda: Release(bytes(16), bytes(16), bytes(31), pair),
+        lambda: Release(bytes(16), bytes(16), bytes(32), ()),
+        lambda: cylinder_for(Point(0.0, 0.0, 2**32 - 1), Blur(radius_m=500, gap_min=30), bytes(32), 0),
+    ]
+    for make in wrong:
+        with pytest.raises(MisuseError):
+            make()
 
 
 # extraction, trimming, utility
@@ -400,9 +415,7 @@ def test_the_two_utilities_of_the_paper() -> None:
     assert round(utility([0.1, 0.3, 0.2], [29 / 60, 28 / 60, 29 / 60], 5), 2) == 0.94
     assert utility([], [], 5) == 0.0
     points = [Cylinder(0, 60, 0, 0, 1000)]
-    assert reaches(points, 1, 0.27)
-    assert not reaches(points, 1, 0.28)
-    assert average_utility([(points, 1), ([], 3)]) == pytest.approx((1 - math.exp(-1 / math.pi)) / 2)
+    assert utility_of(points, 1) == pytest.approx(1 - math.exp(-1 / math.pi))
 
 
 def test_fakes_pass_for_real_and_canaries_are_where_nobody_is() -> None:
@@ -434,21 +447,21 @@ def test_groups_are_of_n_or_one_more_and_nobody_chose_them() -> None:
 
 def test_lots_need_everybody_and_start_again_at_most_twice() -> None:
     people = tuple(seed("person", i) for i in range(4))
-    lots = Lottery(b"round", people)
+    lottery = Lottery(b"round", people)
     for one in people:
-        lots.commit(one, commitment(lots.roster, one, seed("secret", one)))
+        lottery.commit(one, commitment(lottery.roster, one, seed("secret", one)))
     with pytest.raises(PeerError, match="duplicate"):
-        lots.commit(people[0], bytes(32))
+        lottery.commit(people[0], bytes(32))
     with pytest.raises(PeerError, match="bad-commitment"):
-        lots.reveal(people[0], seed("another"))
+        lottery.reveal(people[0], seed("another"))
     with pytest.raises(PeerError, match="unknown-member"):
-        lots.commit(b"stranger", bytes(32))
+        lottery.commit(b"stranger", bytes(32))
     for one in people[:3]:
-        lots.reveal(one, seed("secret", one))
-    assert lots.seed is None
-    again = lots.without_silent()
+        lottery.reveal(one, seed("secret", one))
+    assert lottery.seed is None
+    again = lottery.without_silent()
     assert again.identities == people[:3]
-    assert again.roster != lots.roster
+    assert again.roster != lottery.roster
     with pytest.raises(PeerError, match="too-late"):
         again.without_silent().without_silent()
 

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from collect_oracles import claim_key
 from service_town import PLACES, TERMS, identity_of, seed
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder
-from shoal.collect.matching.similarity import Likeness
+from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.server.http_collector import collector_application
 from shoal.collect.storage.database import Database, UnavailableError
 from shoal.collect.storage.migrations import AUTHORITY, MIGRATIONS
@@ -40,17 +41,17 @@ def test_postgres_counts_as_brute_force_does(
     postgres_store: PhiStore, stored: list[tuple[int, list[Cylinder]]], queries: list[list[Cylinder]]
 ) -> None:
     releases = [release(i, who, own) for i, (who, own) in enumerate(stored)]
-    likeness = Likeness(theta_m=333.3, theta_min=7)
+    thresholds = Thresholds(theta_m=333.3, theta_min=7)
     postgres_store.database.change("TRUNCATE record, place, contributor")
     postgres_store.add_all(releases, day=3)
     for query in queries:
         for without in (None, (1).to_bytes(16)):
-            count = postgres_store.count(query, likeness, 4, without=without)
-            assert (count.people, count.occurrences) == naive_count(releases, query, likeness, without)
+            count = postgres_store.count(query, thresholds, 4, without=without)
+            assert (count.people, count.occurrences) == naive_count(releases, query, thresholds, without)
             for enough in (1, 2, 3):
-                some = postgres_store.count(query, likeness, 4, without=without, enough=enough)
+                some = postgres_store.count(query, thresholds, 4, without=without, enough=enough)
                 assert min(some.people, enough) == min(count.people, enough)
-        assert postgres_store.count(query, likeness, 3).people == 0
+        assert postgres_store.count(query, thresholds, 3).people == 0
 
 
 @pytest.fixture(scope="module")
@@ -66,12 +67,12 @@ def test_releases_are_stored_once_whole_or_not_at_all(database: Database) -> Non
     assert database.rows("SELECT day FROM record WHERE name = ?", (release(1, 1, pair).name,)) == [(4,)]
     with pytest.raises(PeerError, match="name of another"):
         store.add_all([release(5, 1, pair), release(1, 2, pair[:1])], 0)
-    assert (store.n_records, store.count(pair, Likeness(), 5).people) == (1, 1)
+    assert (store.n_records, store.count(pair, Thresholds(), 5).people) == (1, 1)
     store.add_bootstrap(release(2, 2, pair), day=0, until_day=5)
-    count = store.count(pair, Likeness(), 5)
+    count = store.count(pair, Thresholds(), 5)
     assert (count.people, count.bootstrap, count.occurrences) == (1, 1, 2)
     assert (store.expire(4), store.expire(5), store.n_records) == (0, 1, 1)
-    assert store.claim_key(identifier) == bytes(32)
+    assert claim_key(store, identifier) == bytes(32)
     assert database.rows("SELECT COUNT(*) FROM place") == [(2,)]
 
 
@@ -109,7 +110,7 @@ def test_the_first_schema_is_brought_up_to_date_with_what_it_holds(tmp_path: Pat
     with PhiStore(file) as store:
         assert store.n_records == 1
         assert store.database.rows("SELECT COUNT(*) FROM ticket") == [(0,)]
-        assert store.count([Cylinder(10, 5, 0, 0, 10)], Likeness(), 1).people == 1
+        assert store.count([Cylinder(10, 5, 0, 0, 10)], Thresholds(), 1).people == 1
 
 
 def test_a_collector_that_lost_its_key_does_not_go_on_under_another(database_url: str) -> None:

@@ -13,20 +13,26 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
+from typing import get_args
 from urllib.parse import urlsplit
 
 import pytest
 
 from service_town import PLACES, TERMS, identity_of, running, seed
-from shoal.collect.device.http_client import Server
-from shoal.collect.faults import PeerError
+from shoal.collect.device.http_client import RemoteServer
+from shoal.collect.faults import STATUS, PeerError
+from shoal.collect.faults import Kind as FaultKind
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import Query, encode_query
 from shoal.collect.roles.participant_round import Device
-from shoal.collect.roles.wire import BODY_BYTES, Call, authorization, check_reply, read_terms, unpack
-from shoal.collect.server.http import bound
+from shoal.collect.roles.requests import Call, authorization, require_reply_signature
+from shoal.collect.roles.terms import read_terms
+from shoal.collect.roles.wire import BODY_BYTES, unpack
+from shoal.collect.server.http import new_application
 from shoal.collect.server.http_authority import ClaimBook, authority_application
 from shoal.collect.server.http_collector import collector_application
+from shoal.collect.server.serving import bound
+from shoal.collect.server.watch import Watch
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.migrations import AUTHORITY
 from shoal.errors import InputError, MisuseError
@@ -36,12 +42,12 @@ MEMBER = seed("sign", 0)
 
 
 class Site:
-    """A collector at an address, with one group of three whose lots are drawn."""
+    """A collector at an address, with one group of three, already drawn."""
 
     def __init__(self, url: str, database: Database) -> None:
         self.url, self.database = url, database
         self.server, self.book = (
-            Server(url),
+            RemoteServer(url),
             ClaimBook(Database(None, AUTHORITY), seed("authority"), frozenset()),
         )
         self.group = seed("group")
@@ -123,6 +129,28 @@ def test_every_refusal_has_a_name(site: Site) -> None:
         assert (status, json.loads(content)["error"]) == (401, "bad-signature")
     assert json.loads(site.raw("GET", "/nothing")[1])["error"] == "bad-frame"
     assert site.raw("DELETE", "/v1/letters")[0] == 405
+
+
+def test_a_status_comes_from_the_name_of_a_fault_and_not_from_its_words() -> None:
+    assert set(STATUS) == set(get_args(FaultKind))
+    app = new_application("faults", Watch(dict, quiet=True))
+    faults: dict[str, PeerError] = {
+        "words": PeerError("bad-length", "a list of more than 5 entries"),
+        "body": PeerError("body-too-long", "a body beyond its limit"),
+    }
+
+    @app.get("/{which}")
+    def fail(which: str) -> None:
+        raise faults[which]
+
+    with running(app) as url:
+        server = RemoteServer(url)
+        replies = [server._exchange("GET", f"/{which}", b"", {})[0] for which in faults]
+        server.close()
+    assert [(one.status, json.loads(one.body)["error"]) for one in replies] == [
+        (400, "bad-length"),
+        (413, "bad-length"),
+    ]
 
 
 def test_a_signed_request_cannot_be_used_for_anything_else(site: Site) -> None:
@@ -224,7 +252,7 @@ def test_a_fault_of_our_own_is_named_and_says_no_more(
     def broken(*_: object) -> None:
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr("shoal.collect.server.mailbox.Post.fetch", broken)
+    monkeypatch.setattr("shoal.collect.server.mailbox.Mailbox.fetch", broken)
     assert site.signed("GET", "/v1/letters?after=0") == (500, "internal")
     logged = capfd.readouterr().err
     assert '"fault": "RuntimeError"' in logged
@@ -235,7 +263,7 @@ def test_a_fault_of_our_own_is_named_and_says_no_more(
 def test_replies_are_signed_for_their_question(site: Site) -> None:
     status, body, headers = site.raw("GET", "/v1/about")
     assert status == 200
-    check_reply(identity_of(KEY), "/v1/about", body, headers["shoal-signature"])
+    require_reply_signature(identity_of(KEY), "/v1/about", body, headers["shoal-signature"])
     for key, target, content, signed in (
         (seed("x"), "/v1/about", body, headers["shoal-signature"]),
         (identity_of(KEY), "/v1/rounds", body, headers["shoal-signature"]),
@@ -244,7 +272,7 @@ def test_replies_are_signed_for_their_question(site: Site) -> None:
         (identity_of(KEY), "/v1/about", body, "no hexadecimal"),
     ):
         with pytest.raises(PeerError, match="bad-signature"):
-            check_reply(key, target, content, signed)
+            require_reply_signature(key, target, content, signed)
     device = Device("user", MEMBER, bytes(32), identity_of(KEY), bytes(32), bytes(32))
     ask = Call(
         "POST",
@@ -275,9 +303,9 @@ def test_terms_and_mailbags_that_make_no_sense_are_refused() -> None:
     ):
         with pytest.raises(PeerError, match="out-of-range"):
             read_terms(terms)
-    for mailbag in (b"x", bytes(12), bytes(11) + b"\x05" + b"abcd"):
+    for batch in (b"x", bytes(12), bytes(11) + b"\x05" + b"abcd"):
         with pytest.raises(PeerError, match="bad-length"):
-            unpack(mailbag)
+            unpack(batch)
     assert unpack(bytes(7) + b"\x09" + bytes(3) + b"\x02" + b"ab") == [(9, b"ab")]
 
 
@@ -299,11 +327,11 @@ def test_tls_by_configuration(tmp_path: Path) -> None:
         thread.start()
         try:
             assert url.startswith("https://")
-            trusting = Server(url, cert)
+            trusting = RemoteServer(url, cert)
             assert "signing_key" in trusting.about()
             trusting.close()
             with pytest.raises(InputError, match="does not answer"):
-                Server(url).about()
+                RemoteServer(url).about()
         finally:
             server.should_exit = True
             thread.join()
@@ -312,9 +340,9 @@ def test_tls_by_configuration(tmp_path: Path) -> None:
 
 def test_addresses_that_lead_nowhere_are_named(site: Site) -> None:
     for url in ("collect.example.org", "ftp://x", "http://", "http://x/path?query"):
-        with pytest.raises(MisuseError, match="no address of a server"):
-            Server(url)
+        with pytest.raises(MisuseError, match="not an address of a server"):
+            RemoteServer(url)
     with pytest.raises(InputError, match="does not answer"):
-        Server("http://127.0.0.1:1").about()
+        RemoteServer("http://127.0.0.1:1").about()
     with pytest.raises(InputError, match="nothing can listen"):
         bound(authority_application(site.book), "127.0.0.1", urlsplit(site.url).port or 0)

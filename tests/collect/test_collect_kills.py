@@ -1,4 +1,4 @@
-"""A writer that is killed at any moment loses no release that it has acknowledged, and leaves none half-written."""
+"""A writer that is killed loses no release that it has acknowledged, and leaves none half-written."""
 
 import random
 import signal

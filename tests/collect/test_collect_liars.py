@@ -1,6 +1,8 @@
-"""What a lying collector, a hostile member or somebody on the line tries against a device, beyond wrong answers."""
+"""What a lying collector, a hostile member or somebody on the line tries against a device."""
 
 import hashlib
+import os
+import pickle
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -25,34 +27,27 @@ from service_town import (
     Town,
     device_for,
     identity_of,
-    journey_for,
     kinds,
+    own_round_for,
     running,
     seed,
     volunteers,
 )
 from shoal.collect.crypto.chance import Chance
-from shoal.collect.device.disk import Kept, StateFolder
-from shoal.collect.device.http_client import Server, travel
+from shoal.collect.crypto.signatures import require_signature, signature
+from shoal.collect.device.disk import Kept, OldStateError, StateFolder
+from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.device.participation import Plan, connect
 from shoal.collect.device.profile import Profile, apply
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import cylinder_for
-from shoal.collect.roles.authority import check_signature, signature
 from shoal.collect.roles.consent import OPEN
-from shoal.collect.roles.lottery import Lots
-from shoal.collect.roles.wire import (
-    DAY_S,
-    Call,
-    PublicPlaces,
-    Reply,
-    bundles,
-    read_json,
-    read_terms,
-    unbundle,
-)
-from shoal.collect.server.http import bound
+from shoal.collect.roles.lottery import LotteryPart
+from shoal.collect.roles.requests import Call, Reply, read_json
+from shoal.collect.roles.terms import PublicPlaces, read_terms
+from shoal.collect.roles.wire import DAY_S, bundles, unbundle
 from shoal.collect.server.http_collector import collector_application
+from shoal.collect.server.serving import bound
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.migrations import AUTHORITY
 from shoal.collect.storage.phi import PhiStore
@@ -72,7 +67,7 @@ def test_a_reply_that_is_no_error_must_be_signed_whatever_its_status(
 ) -> None:
     """Somebody on the line answers in the collector's place."""
     device = device_for(0, seed("server"), Town(Database(), 3).book)
-    server = Server("http://127.0.0.1:1")
+    server = RemoteServer("http://127.0.0.1:1")
     monkeypatch.setattr(server, "_exchange", lambda *_: (Reply(status, b'{"stored": true}'), None))
     with pytest.raises(PeerError, match="bad-signature"):
         server.send(Call("POST", "/v1/groups/x/releases"), device, START_S)
@@ -82,12 +77,14 @@ def test_a_reply_that_is_no_error_must_be_signed_whatever_its_status(
     ("status", "body"), [(404, b"<html>no such page"), (429, b""), (408, b"{}"), (503, b"busy")]
 )
 def test_the_word_of_a_proxy_ends_no_round(status: int, body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    journey = Town(Database(), 3).journeys[0]
-    server = Server("http://127.0.0.1:1")
+    own_round = Town(Database(), 3).own_rounds[0]
+    server = RemoteServer("http://127.0.0.1:1")
     monkeypatch.setattr(server, "_exchange", lambda *_: (Reply(status, body), None))
     with pytest.raises(InputError, match="goes on from here"):
-        travel(journey, {"collector": server}, lambda: None, lambda _: None, poll_s=0.01, patience_s=0.15)
-    assert journey.ending is None
+        run_round(
+            own_round, {"collector": server}, lambda: None, lambda _: None, poll_s=0.01, patience_s=0.15
+        )
+    assert own_round.ending is None
 
 
 def test_a_signature_has_one_length_and_a_key_too() -> None:
@@ -102,10 +99,10 @@ def test_a_signature_has_one_length_and_a_key_too() -> None:
         signed + hashlib.blake2b(b"reply", digest_size=32, person=b"shoal purpose").digest() + b"first part"
     )
     with pytest.raises(PeerError, match="bad-signature"):
-        check_signature(identity_of(seed("signer")), b"receipt", inner, moved)
+        require_signature(identity_of(seed("signer")), b"receipt", inner, moved)
     for key in (b"", b"x" * 31, identity_of(seed("signer")) + b"x"):
         with pytest.raises(PeerError, match="bad-signature"):
-            check_signature(key, b"receipt", inner, signature(seed("signer"), b"receipt", inner))
+            require_signature(key, b"receipt", inner, signature(seed("signer"), b"receipt", inner))
 
 
 def test_a_release_that_others_stored_counts_as_hers_though_she_never_heard_of_it(database: Database) -> None:
@@ -115,10 +112,10 @@ def test_a_release_that_others_stored_counts_as_hers_though_she_never_heard_of_i
     town.tamper = lambda number, call: None if number == 1 and call.target.endswith("/releases") else call
     endings = town.run(most_s=3_000)
     assert {endings[i].kind for i in (0, 2)} == {"shared"}
-    assert town.post.n_records == 6, "hers, too"
+    assert town.n_records == 6, "hers, too"
     town.tamper = lambda _, call: call
-    for number, journey in town.journeys.items():
-        town.journeys[number] = journey_for(journey.device, 5, name="again")
+    for number, own_round in town.own_rounds.items():
+        town.own_rounds[number] = own_round_for(own_round.device, 5, name="again")
     town.now_s += DAY_S
     endings = town.run()
     assert {phi for one in endings.values() for phi in one.checked.values()} == {5}, (
@@ -153,7 +150,7 @@ def test_answers_from_the_state_of_another_day_are_refused(database: Database, d
     endings = town.run()
     assert kinds(endings) == {"failed"}
     assert any("another day" in one.message for one in endings.values())
-    assert town.post.n_records == 3, "the volunteers' alone"
+    assert town.n_records == 3, "the volunteers' alone"
 
 
 def view_of(
@@ -174,37 +171,37 @@ def view_of(
 def test_a_collector_cannot_draw_the_lots_until_it_likes_them() -> None:
     """It sees every secret first: each further start would be a further try at the groups."""
     people, name = [seed("sign", i) for i in range(5)], bytes(32)
-    lots = Lots(people[0], TERMS, Chance(seed("x")))
-    lots.told(view_of(name, "joining", 0, []))
+    lottery = LotteryPart(people[0], TERMS, Chance(seed("x")))
+    lottery.take_view(view_of(name, "joining", 0, []))
     for restarts in (0, 1, 2):
-        assert lots.told(view_of(name, "committing", restarts, people[: 5 - restarts])), (
+        assert lottery.take_view(view_of(name, "committing", restarts, people[: 5 - restarts])), (
             "two restarts are allowed"
         )
     with pytest.raises(PeerError, match="bad-answer"):
-        lots.told(view_of(name, "committing", 3, people[:3]))
+        lottery.take_view(view_of(name, "committing", 3, people[:3]))
 
 
 def test_a_frozen_roster_takes_nobody_in() -> None:
     people, name = [seed("sign", i) for i in range(5)], bytes(32)
     for later in ([*people[:3], people[4]], people, people[1:]):
-        lots = Lots(people[0], TERMS, Chance(seed("x")))
-        lots.told(view_of(name, "joining", 0, []))
-        lots.told(view_of(name, "committing", 0, people[:4]))
+        lottery = LotteryPart(people[0], TERMS, Chance(seed("x")))
+        lottery.take_view(view_of(name, "joining", 0, []))
+        lottery.take_view(view_of(name, "committing", 0, people[:4]))
         if people[0] not in later:
-            assert lots.told(view_of(name, "committing", 1, later)) == [], (
+            assert lottery.take_view(view_of(name, "committing", 1, later)) == [], (
                 "she was left out herself, and looks for the next round"
             )
             continue
         with pytest.raises(PeerError, match="bad-answer"):
-            lots.told(view_of(name, "committing", 1, later))
+            lottery.take_view(view_of(name, "committing", 1, later))
 
 
 @pytest.mark.parametrize("restarts", [-1, 256, float("inf"), float("nan"), None, "x"])
 def test_numbers_that_are_none_are_refused_by_name(restarts: object) -> None:
-    lots = Lots(seed("sign", 0), TERMS, Chance(seed("x")))
-    lots.told(view_of(bytes(32), "joining", 0, []))
+    lottery = LotteryPart(seed("sign", 0), TERMS, Chance(seed("x")))
+    lottery.take_view(view_of(bytes(32), "joining", 0, []))
     with pytest.raises(PeerError):
-        lots.told(view_of(bytes(32), "committing", restarts, [seed("sign", 0)]))
+        lottery.take_view(view_of(bytes(32), "committing", restarts, [seed("sign", 0)]))
 
 
 @pytest.mark.parametrize("body", [b"[]", b'{"stored": true, "receipts": 3}'])
@@ -268,7 +265,7 @@ def test_fakes_are_as_new_as_real_trips_however_long_a_server_runs() -> None:
             quiet=True,
         )
         with running(app) as url:
-            server = Server(url)
+            server = RemoteServer(url)
             assert PublicPlaces.model_validate(server.about()["places"]) == later
             server.close()
 
@@ -297,7 +294,7 @@ def test_an_identity_that_nobody_can_write_to_is_refused_at_the_roster(database:
             crypto_core_ed25519_scalar_add(nonce, crypto_core_ed25519_scalar_mul(asked, secret))
         )
         try:
-            check_signature(bad, b"join", TERMS.joined_by(name), signed)
+            require_signature(bad, b"join", TERMS.joined_by(name), signed)
             break
         except PeerError:
             continue
@@ -312,9 +309,9 @@ def test_no_letter_is_longer_than_the_terms_can_need(database: Database) -> None
     town, first, letter = with_a_letter(database)
     longest = town.terms.letter_bytes
     assert len(letter) < longest < 250_000
-    assert town.post.send(first, bundles([letter.ljust(longest, b"x")])[0], town.now_s) == 1
+    assert town.mailbox.send(first, bundles([letter.ljust(longest, b"x")])[0], town.now_s) == 1
     with pytest.raises(PeerError, match="bad-length"):
-        town.post.send(
+        town.mailbox.send(
             first, bundles([letter[:43] + bytes((9,)) + letter[44:].ljust(longest, b"x")])[0], town.now_s
         )
     town.run()
@@ -328,16 +325,16 @@ def with_a_letter(database: Database) -> tuple[Town, bytes, bytes]:
     """A town whose group is drawn, one of its members, and the first letter that she is about to send."""
     town = Town(database, 3)
     while not any(
-        one.waiting_calls and one.waiting_calls[0].target == "/v1/letters" for one in town.journeys.values()
+        one.waiting_calls and one.waiting_calls[0].target == "/v1/letters" for one in town.own_rounds.values()
     ):
-        for number in town.journeys:
+        for number in town.own_rounds:
             town.step(number)
-    journey = next(
+    own_round = next(
         one
-        for one in town.journeys.values()
+        for one in town.own_rounds.values()
         if one.waiting_calls and one.waiting_calls[0].target == "/v1/letters"
     )
-    return town, journey.device.identity, unbundle(journey.waiting_calls[0].body)[0]
+    return town, own_round.device.identity, unbundle(own_round.waiting_calls[0].body)[0]
 
 
 def test_a_mailbag_is_never_longer_than_its_receiver_reads(
@@ -349,10 +346,10 @@ def test_a_mailbag_is_never_longer_than_its_receiver_reads(
     """
     town, first, letter = with_a_letter(database)
     again = letter[:43] + bytes((1,)) + letter[44:]
-    monkeypatch.setattr("shoal.collect.server.mailbox.MAILBAG_BYTES", 2 * len(letter))
-    assert town.post.send(first, bundles([letter, again])[0], town.now_s) == 2
+    monkeypatch.setattr("shoal.collect.server.mailbox.BATCH_BYTES", 2 * len(letter))
+    assert town.mailbox.send(first, bundles([letter, again])[0], town.now_s) == 2
     owner = bytes(database.rows("SELECT owner FROM letter")[0][0])
-    assert len(town.post.fetch(owner, 0)) <= 2 * len(letter)
+    assert len(town.mailbox.fetch(owner, 0)) <= 2 * len(letter)
 
 
 def test_the_day_that_circles_depend_on_is_her_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -365,7 +362,7 @@ def test_the_day_that_circles_depend_on_is_her_own(tmp_path: Path, monkeypatch: 
         "terms": TERMS.model_dump(),
     }
     facts = {**said, "places": PLACES.model_dump(), **book.facts}
-    monkeypatch.setattr(Server, "about", lambda _: facts)
+    monkeypatch.setattr(RemoteServer, "about", lambda _: facts)
     there = connect(
         StateFolder(tmp_path),
         "http://127.0.0.1:1",
@@ -391,10 +388,10 @@ def test_she_is_told_what_the_collector_calls_shared(tmp_path: Path) -> None:
     """With theta at 5,000 km everything is shared by everybody, whatever her k."""
     profile = Profile.model_validate({"k": 3, "blur": {"radius": "500m", "gap": "30min"}})
     terms = TERMS.model_copy(update={"theta_m": 5e6, "theta_min": 9000.0, "group_size": 5})
-    member = journey_for(device_for(0, seed("server"), Town(Database(), 3).book), 3).member
+    member = own_round_for(device_for(0, seed("server"), Town(Database(), 3).book), 3).member
     readable = tuple(
         one.url
-        for one in map(Server, ("http://a.example", "http://127.0.0.1:1", "https://b.example"))
+        for one in map(RemoteServer, ("http://a.example", "http://127.0.0.1:1", "https://b.example"))
         if one.readable
     )
     plan = Plan(profile, apply(profile, member.points), member, (), 3, terms, readable)
@@ -416,8 +413,8 @@ def test_she_is_told_what_the_collector_calls_shared(tmp_path: Path) -> None:
     "url", ["http://127.0.0.1:abc", "http://[::1", "http://127.0.0.1:99999", "http://exa mple\n"]
 )
 def test_addresses_that_are_none_are_refused_in_words(url: str) -> None:
-    with pytest.raises(MisuseError, match="no address of a server"):
-        Server(url)
+    with pytest.raises(MisuseError, match="not an address of a server"):
+        RemoteServer(url)
 
 
 @pytest.mark.parametrize(
@@ -427,9 +424,9 @@ def test_addresses_that_are_none_are_refused_in_words(url: str) -> None:
 def test_whoever_describes_herself_as_no_server_is_told_so(
     body: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = Server("http://127.0.0.1:1")
+    server = RemoteServer("http://127.0.0.1:1")
     monkeypatch.setattr(server, "_exchange", lambda *_: (Reply(200, body), None))
-    with pytest.raises(InputError, match="no server of shoal"):
+    with pytest.raises(InputError, match="not a server of shoal"):
         server.about()
 
 
@@ -456,13 +453,41 @@ def test_what_cannot_be_read_or_kept_is_told_in_words(tmp_path: Path) -> None:
     )
     for name in ("cert", "key"):
         (tmp_path / name).write_text("no PEM")
-    with pytest.raises(InputError, match="no certificate and key"):
+    with pytest.raises(InputError, match="not a certificate and its key"):
         bound(FastAPI(), "127.0.0.1", 0, tmp_path / "cert", tmp_path / "key")
+
+
+def test_a_state_of_an_earlier_version_is_not_opened_and_says_what_to_do(tmp_path: Path) -> None:
+    """The state names modules that have moved; a bare pickle is what earlier versions wrote."""
+    folder = StateFolder(tmp_path)
+    kept = Kept(device_for(0, seed("server"), Town(Database(), 3).book))
+    (tmp_path / "state.bin").write_bytes(pickle.dumps(kept))
+    with pytest.raises(OldStateError, match=r"earlier version of shoal wrote .*another --state"):
+        folder.load()
+    folder.keep(kept)
+    assert folder.load() == kept
+
+
+class Hostile:
+    """Runs a command when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
+        return os.system, ("exit 1",)
+
+
+def test_a_state_that_somebody_has_changed_runs_nothing(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path)
+    folder.keep(Kept(device_for(0, seed("server"), Town(Database(), 3).book)))
+    header, state = (tmp_path / "state.bin").read_bytes().split(b"\n", 1)
+    for content in (pickle.dumps(Hostile()), state[:-9], b"", pickle.dumps(7)):
+        (tmp_path / "state.bin").write_bytes(header + b"\n" + content)
+        with pytest.raises(InputError, match="another --state"):
+            folder.load()
 
 
 def test_a_head_that_does_not_come_closes_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a thousand connections that say nothing, or a byte a minute, shut everybody out."""
-    monkeypatch.setattr("shoal.collect.server.http._HEAD_LIMIT_S", 0.4)
+    monkeypatch.setattr("shoal.collect.server.serving._HEAD_LIMIT_S", 0.4)
     with running(FastAPI(openapi_url=None)) as url:
         port = int(url.rsplit(":", 1)[1])
         for said in (b"", b"GET / HTTP/1.1\r\nHo", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /"):

@@ -18,8 +18,9 @@ from mix_runs import (
 )
 from shoal.collect.crypto.group import FFDHE3072
 from shoal.collect.faults import PeerError
-from shoal.collect.mix.member import Aborted, Broadcast, Event, Member, Opened
-from shoal.collect.mix.messages import Kind, Session, Vote, open_frame, sign
+from shoal.collect.mix.member import Aborted, Broadcast, Member, Opened, Output
+from shoal.collect.mix.messages import Vote
+from shoal.collect.mix.session import Kind, Session, open_frame, sign
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6])
@@ -174,8 +175,8 @@ def test_a_member_is_rebuilt_from_her_seed_and_what_she_received() -> None:
         real = members[place].receive
 
         def logged(
-            frame: bytes, now_s: float, real: Callable[..., list[Event]] = real, log: list[bytes] = log
-        ) -> list[Event]:
+            frame: bytes, now_s: float, real: Callable[..., list[Output]] = real, log: list[bytes] = log
+        ) -> list[Output]:
             log.append(frame)
             return real(frame, now_s)
 

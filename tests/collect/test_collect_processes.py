@@ -1,4 +1,4 @@
-"""Four real devices, a collector and an authority complete a round over HTTP, with SQLite and with PostgreSQL, and through kills."""
+"""Real devices and servers complete a round over HTTP, with SQLite and PostgreSQL, and through kills."""
 
 import subprocess
 import time
@@ -9,7 +9,7 @@ from service_processes import Site, command, finish
 from service_town import volunteers
 from shoal.collect.device.disk import StateFolder
 from shoal.collect.matching.cylinders import Point
-from shoal.collect.matching.similarity import Likeness
+from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.roles.wire import DAY_S
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore
@@ -35,9 +35,13 @@ def check_everything(site: Site, least: int) -> None:
         for number, k in enumerate(site.ks):
             kept = StateFolder(site.state(number)).load()
             assert kept is not None
-            assert kept.journey is None
+            assert kept.own_round is None
             n += check_round(
-                database, site.noted(number), kept.device.device_key, k, Likeness(theta_m=1000, theta_min=60)
+                database,
+                site.noted(number),
+                kept.device.device_key,
+                k,
+                Thresholds(theta_m=1000, theta_min=60),
             )
     assert n >= least, f"{n} checked sub-trajectories are whole in {len(site.ks)} releases"
 
@@ -105,11 +109,11 @@ def test_what_a_person_does_wrong_is_said_in_words(tmp_path: Path) -> None:
     for arguments, message in (
         (
             ["server", "--database", url, "--places", str(places), "--key", str(tmp_path / "k")],
-            "holds no places",
+            "does not hold places",
         ),
         (
             ["server", "--database", url, "--places", "none.csv", "--key", str(tmp_path / "k")],
-            "holds no places",
+            "does not hold places",
         ),
         (["authority", "--database", url, "--key", str(tmp_path / "k")], "--collector-key"),
         (["join", *nowhere, *files], "does not answer"),

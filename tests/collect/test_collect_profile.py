@@ -1,4 +1,4 @@
-"""A person's profile: read with errors that say where, applied as an obvious loop does, and shown on a page that asks nobody."""
+"""A person's profile: read with errors that say where, applied as by an obvious loop, shown on a page."""
 
 import random
 import re
@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from browser import visit
+from collect_oracles import contains
 from mix_runs import seed
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.device.profile import Applied, Profile, apply, likeliest_place, read_profile
-from shoal.collect.matching.cylinders import Blur, Point, contains, cylinder_for, distance_m
+from shoal.collect.matching.cylinders import Blur, Point, cylinder_for, distance_m
 from shoal.collect.matching.subtrajectories import Prior, fake_trajectory
-from shoal.collect.roles.collection import Participant, blur
 from shoal.collect.roles.consent import OPEN
+from shoal.collect.roles.participant import Participant, blur
 from shoal.errors import InputError, MisuseError
 from shoal.report.pages.preview import preview_page
 
@@ -94,7 +95,7 @@ def test_a_profile_is_read_in_units(tmp_path: Path) -> None:
         (("k = 3", "k = 16"), "k: input should be less than 16"),
         (("k = 3", "k = -1"), "k: "),
         (("k = 3", 'k = "many"'), "k: "),
-        (("k = 3", "k = 3\nkk = 4"), "kk: is no setting of a profile"),
+        (("k = 3", "k = 3\nkk = 4"), "kk: is not a setting of a profile"),
         (
             ('"verified-only"', '"gentle"'),
             "trimming: input should be 'strict', 'hitting-set' or 'verified-only'",
@@ -115,7 +116,7 @@ def test_a_profile_is_read_in_units(tmp_path: Path) -> None:
         (('kind = "hospital"', 'kind = "hopsital"'), "has no rule; add [kinds.hopsital]"),
         (
             ("[kinds.home]", "[kinds.hme]"),
-            "no place is of the kind 'hme', and only home and work are found by themselves",
+            "no place is of the kind 'hme', and only home and work are found automatically",
         ),
         (("[kinds.work]\nradius", "[kinds.work]\nwithin"), "kinds.work says nothing"),
         (
@@ -123,8 +124,8 @@ def test_a_profile_is_read_in_units(tmp_path: Path) -> None:
             "the place 'my sister': points that are dropped have no radius or gap",
         ),
         (('radius = "3 km"\ngap = "2h"', ""), "nothing is said for the place 'my sister'"),
-        (('"my sister"', '"Saint-Antoine"'), "'Saint-Antoine' is the name of something else, too"),
-        (('"my sister"', '"home"'), "'home' is the name of something else, too"),
+        (('"my sister"', '"Saint-Antoine"'), "'Saint-Antoine' also names something else"),
+        (('"my sister"', '"home"'), "'home' also names something else"),
         (("[blur]", "[blur"), "is not valid TOML"),
     ],
 )

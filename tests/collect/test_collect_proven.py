@@ -10,22 +10,24 @@ from pydantic import ValidationError
 
 from mix_runs import Tag
 from service_processes import command
-from service_town import TERMS, Town, identity_of, journey_for, seed
+from service_town import TERMS, Town, identity_of, own_round_for, seed
 from shoal.collect.mix.member import Member
-from shoal.collect.mix.messages import Hop, Session
+from shoal.collect.mix.messages import Hop
+from shoal.collect.mix.session import Session
 from shoal.collect.roles import group_session as mixing
-from shoal.collect.roles.wire import Call, Reply, Terms
+from shoal.collect.roles.requests import Call, Reply
+from shoal.collect.roles.terms import Terms
 from shoal.collect.storage.database import Database
 
 PROVEN = TERMS.model_copy(update={"n_real": 1, "proven_shuffle": True})
 
 
 def build_with(cheater: type[Member], cheaters: list[int], sessions: list[Session]) -> Callable[..., Member]:
-    """What a circle makes its members with: everybody is honest but those at these places."""
+    """What a session makes its members with: everybody is honest but those at these places."""
 
     def build(session: Session, me: int, *rest: object) -> Member:
         sessions.append(session)
-        # as the circle gives them
+        # as the session gives them
         return (cheater if me in cheaters else Member)(session, me, *rest)  # type: ignore[arg-type]
 
     return build
@@ -38,7 +40,7 @@ def test_a_whole_round_with_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
         town = Town(database, 3, terms=PROVEN)
         endings = town.run()
         assert {one.kind for one in endings.values()} == {"shared"}, endings
-        assert town.post.n_records == 3
+        assert town.n_records == 3
     assert len(sessions) == 6, "two mixes of three"
     assert all(one.proven for one in sessions)
 
@@ -61,11 +63,11 @@ def test_whoever_does_not_prove_her_shuffle_is_named_before_anybody_goes_on(
         town = Town(database, 3, terms=PROVEN)
         endings = town.run()
         assert {one.kind for one in endings.values()} == {"failed"}, endings
-        order = [one.crowd.me for one in (town.journeys[i]._circle for i in range(3)) if one is not None]
+        order = [one.group.me for one in (town.own_rounds[i]._session for i in range(3)) if one is not None]
         for number, place in enumerate(order):
             if place != 0:
                 assert endings[number].message.endswith("a bad hop message; proven against member 0")
-        assert town.post.n_records == 0
+        assert town.n_records == 0
     assert len(sessions) == 3, "the second mix was never begun"
 
 
@@ -86,8 +88,8 @@ def test_a_collector_that_shows_members_different_terms_makes_nobody_a_culprit()
     with Database() as database:
         town = Town(database, 3)
         other_terms = TERMS.model_copy(update={"proven_shuffle": True})
-        town.journeys[1] = journey_for(
-            town.journeys[1].device, 0, terms=other_terms
+        town.own_rounds[1] = own_round_for(
+            town.own_rounds[1].device, 0, terms=other_terms
         )  # from the first word on she was told of others
         honest = town.answer
 

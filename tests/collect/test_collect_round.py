@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from collect_oracles import claim_key
 from mix_runs import seed
 from shoal.collect.crypto import envelope
 from shoal.collect.crypto.chance import Chance
@@ -22,11 +23,13 @@ from shoal.collect.crypto.group import FFDHE3072
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Blur, Cylinder, Point
 from shoal.collect.matching.records import Query, Release, encode_query
-from shoal.collect.matching.similarity import Likeness
+from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.matching.subtrajectories import Prior
 from shoal.collect.roles.authority import Authority
-from shoal.collect.roles.collection import Outcome, Participant, Rules, run_collection
-from shoal.collect.roles.collector import Collector, agreed, check_answer
+from shoal.collect.roles.collector import Collector, agreed, read_answer
+from shoal.collect.roles.participant import Participant
+from shoal.collect.roles.rules import Rules
+from shoal.collect.simulation.in_process import Outcome, run_collection
 from shoal.collect.storage.phi import PhiStore
 from shoal.errors import InputError, MisuseError
 
@@ -38,7 +41,7 @@ def release(number: int, who: int, points: Sequence[Cylinder]) -> Release:
     return Release(number.to_bytes(16), who.to_bytes(16), bytes(32), tuple(points))
 
 
-def naive_similar(a: Cylinder, b: Cylinder, likeness: Likeness) -> bool:
+def naive_similar(a: Cylinder, b: Cylinder, thresholds: Thresholds) -> bool:
     """By the angle between two vectors, and intervals written out as sets of conditions."""
     vectors = []
     for one in (a, b):
@@ -47,19 +50,19 @@ def naive_similar(a: Cylinder, b: Cylinder, likeness: Likeness) -> bool:
     chord = math.dist(*vectors)
     apart_m = 2 * math.asin(min(1.0, chord / 2)) * 6_371_008.8
     gap = max(a.start_min, b.start_min) - min(a.start_min + a.gap_min, b.start_min + b.gap_min)
-    return apart_m <= a.radius_m + b.radius_m + likeness.theta_m and gap <= likeness.theta_min
+    return apart_m <= a.radius_m + b.radius_m + thresholds.theta_m and gap <= thresholds.theta_min
 
 
 def naive_count(
     stored: Sequence[Release],
     query: Sequence[Cylinder],
-    likeness: Likeness,
+    thresholds: Thresholds,
     without: bytes | None,
     like: Callable[[Cylinder, Cylinder], bool] | None = None,
 ) -> tuple[int, int]:
     """like: the same judgment as naive_similar, remembered."""
     people, total = set(), 0
-    judge = like or (lambda a, b: naive_similar(a, b, likeness))
+    judge = like or (lambda a, b: naive_similar(a, b, thresholds))
     for one in stored:
         found = sum(
             all(judge(a, b) for a, b in zip(query, chosen, strict=True))
@@ -86,14 +89,14 @@ def test_counts_are_those_of_brute_force(
     stored: list[tuple[int, list[Cylinder]]], queries: list[list[Cylinder]]
 ) -> None:
     releases = [release(i, who, own) for i, (who, own) in enumerate(stored)]
-    likeness = Likeness(theta_m=333.3, theta_min=7)
+    thresholds = Thresholds(theta_m=333.3, theta_min=7)
     with PhiStore() as store:
         store.add_all(releases, day=3)
         for query in queries:
             for without in (None, (1).to_bytes(16)):
-                count = store.count(query, likeness, 4, without=without)
-                assert (count.people, count.occurrences) == naive_count(releases, query, likeness, without)
-            assert store.count(query, likeness, 3).people == 0  # not in the snapshot of the day it came
+                count = store.count(query, thresholds, 4, without=without)
+                assert (count.people, count.occurrences) == naive_count(releases, query, thresholds, without)
+            assert store.count(query, thresholds, 3).people == 0  # not in the snapshot of the day it came
 
 
 def test_ten_thousand_random_queries_are_counted_as_by_brute_force() -> None:
@@ -101,7 +104,7 @@ def test_ten_thousand_random_queries_are_counted_as_by_brute_force() -> None:
 
     Points come from a pool, so that the slow way judges each pair once.
     """
-    dice, likeness = random.Random(7), Likeness(theta_m=500.0, theta_min=5)
+    dice, thresholds = random.Random(7), Thresholds(theta_m=500.0, theta_min=5)
     centers = [(90e6, 0.0), (-89.999e6, 120e6), (0.0, 179.999e6), (0.0, -179.999e6), (39.9e6, 116.4e6)]
     pool = []
     for number in range(150):
@@ -111,15 +114,15 @@ def test_ten_thousand_random_queries_are_counted_as_by_brute_force() -> None:
         pool.append(
             Cylinder(1000 + dice.randrange(60), dice.randrange(10), lat_udeg, lon_udeg, dice.randrange(600))
         )
-    like = cache(lambda a, b: naive_similar(a, b, likeness))
+    like = cache(lambda a, b: naive_similar(a, b, thresholds))
     releases = [release(number, dice.randrange(15), sorted(dice.sample(pool, 5))) for number in range(40)]
     shared = 0
     with PhiStore() as store:
         store.add_all(releases, day=3)
         for _ in range(10_000):
             query = sorted(dice.sample(pool, dice.choice([2, 2, 2, 3])))
-            count = store.count(query, likeness, 4)
-            assert (count.people, count.occurrences) == naive_count(releases, query, likeness, None, like)
+            count = store.count(query, thresholds, 4)
+            assert (count.people, count.occurrences) == naive_count(releases, query, thresholds, None, like)
             shared += count.people > 0
     assert shared > 1_000, "most of the agreement is not about nothing"
 
@@ -129,11 +132,11 @@ def test_records_of_nobody_never_count_as_people_and_expire() -> None:
     with PhiStore() as store:
         store.add_bootstrap(release(1, 1, pair), day=0, until_day=5)
         store.add(release(2, 2, pair), day=0)
-        count = store.count(pair, Likeness(), 1)
+        count = store.count(pair, Thresholds(), 1)
         assert (count.people, count.bootstrap, count.occurrences) == (1, 1, 2)
         assert store.expire(4) == 0
         assert store.expire(5) == 1
-        assert (store.count(pair, Likeness(), 9).occurrences, store.n_records) == (1, 1)
+        assert (store.count(pair, Thresholds(), 9).occurrences, store.n_records) == (1, 1)
 
 
 def test_a_release_is_stored_once_and_survives_a_new_start(tmp_path: Path) -> None:
@@ -148,8 +151,8 @@ def test_a_release_is_stored_once_and_survives_a_new_start(tmp_path: Path) -> No
         assert store.n_records == 1
     with PhiStore(file) as store:
         assert store.identifier(one.name) == identifier
-        assert store.claim_key(identifier) == bytes(32)
-        assert store.count(one.points, Likeness(), 1).people == 1
+        assert claim_key(store, identifier) == bytes(32)
+        assert store.count(one.points, Thresholds(), 1).people == 1
     (tmp_path / "text").write_text("no database" * 100)
     with pytest.raises(InputError, match="name another file"):
         PhiStore(tmp_path / "text")
@@ -234,7 +237,10 @@ def test_a_round_in_the_bootstrapping_phase_leaves_records_of_nobody() -> None:
         assert (store.n_records, store.n_bootstrap) == (3, 3)
         assert not any(authority.identifiers_of(one.user) or one.sent for one in volunteers)
         points = outcome.shared["user 0"].released
-        assert (store.count(points, Likeness(), 2).people, store.count(points, Likeness(), 2).bootstrap) == (
+        assert (
+            store.count(points, Thresholds(), 2).people,
+            store.count(points, Thresholds(), 2).bootstrap,
+        ) == (
             0,
             3,
         )
@@ -248,7 +254,7 @@ def test_a_round_in_the_bootstrapping_phase_leaves_records_of_nobody() -> None:
 def test_lying_collectors_are_found() -> None:
     class Liar(Collector):
         def answer(self, submitter: bytes, record: bytes, today: int) -> bytes:
-            from shoal.collect.roles.authority import signature
+            from shoal.collect.crypto.signatures import signature
 
             body = super().answer(submitter, record, today)[:38]
             body = body[:32] + (16).to_bytes(2) + body[34:]
@@ -271,10 +277,10 @@ def test_answers_are_bound_to_their_question_and_limited() -> None:
     with PhiStore() as store:
         collector = Collector(store, seed("collector"), quota=2)
         answer = collector.answer(b"someone", query[0], 7)
-        assert check_answer(collector.public_key, query[0], answer).snapshot == 7
+        assert read_answer(collector.public_key, query[0], answer).snapshot == 7
         for record, damaged in ((query[1], answer), (query[0], answer[:-1] + b"x"), (query[0], answer[:-1])):
             with pytest.raises(PeerError):
-                check_answer(collector.public_key, record, damaged)
+                read_answer(collector.public_key, record, damaged)
         collector.answer(b"someone", query[1], 7)
         with pytest.raises(PeerError, match="too-many"):
             collector.answer(b"someone", query[2], 7)

@@ -17,20 +17,21 @@ from service_town import (
     WAY,
     Town,
     identity_of,
-    journey_for,
     kinds,
+    own_round_for,
     seed,
     through_disk,
     volunteers,
 )
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.sealing import address
+from shoal.collect.crypto.signatures import signature
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import Release, encode_release
-from shoal.collect.roles.authority import signature
-from shoal.collect.roles.wire import BODY_BYTES, DAY_S, Call, Reply, bundles, unbundle
+from shoal.collect.roles.requests import Call, Reply
+from shoal.collect.roles.wire import BODY_BYTES, DAY_S, bundles, unbundle
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore
 
@@ -47,11 +48,11 @@ def test_everybody_shares_though_servers_and_devices_start_anew_before_every_req
     town = Town(database, 3, restart=True)
 
     def anew(number: int) -> None:
-        town.journeys[number] = through_disk(town.journeys[number])
+        town.own_rounds[number] = through_disk(town.own_rounds[number])
 
     endings = town.run(after_step=anew)
     assert kinds(endings) == {"shared"}, endings
-    assert town.post.n_records == 3
+    assert town.n_records == 3
     for number, one in endings.items():
         assert town.book.identifiers_of(f"user {number}") == [one.identifier]
 
@@ -64,7 +65,7 @@ def test_every_request_may_be_lost_after_it_was_carried_out(database: Database) 
     town = Town(database, 3)
     endings = town.run_losing_every_first_reply()
     assert kinds(endings) == {"shared"}, endings
-    assert town.post.n_records == 3
+    assert town.n_records == 3
     assert {one.identifier for one in endings.values()} == {
         row[0] for row in database.rows("SELECT identifier FROM record")
     }
@@ -76,20 +77,20 @@ def test_what_is_stored_had_the_crowd_that_its_owner_asked_for(database: Databas
     terms = TERMS.model_copy(update={"n_real": 6, "n_pieces": 2})
     town = Town(database, 3, terms=terms)
     elsewhere = Point(48.8, 2.3, WAY[-1].t_min + 60)
-    for number, journey in town.journeys.items():
-        town.journeys[number] = journey_for(
-            journey.device, 2 if number < 2 else 3, [*WAY, elsewhere], terms=terms
+    for number, own_round in town.own_rounds.items():
+        town.own_rounds[number] = own_round_for(
+            own_round.device, 2 if number < 2 else 3, [*WAY, elsewhere], terms=terms
         )
     endings = town.run()
     assert [endings[i].kind for i in range(3)] == ["shared", "shared", "nothing-left"], endings
     n = 0
     for number in (0, 1):
         assert len(endings[number].kept) == 3, "where nobody else has been is not released"
-        folder, device = StateFolder(tmp_path / str(number)), town.journeys[number].device
+        folder, device = StateFolder(tmp_path / str(number)), town.own_rounds[number].device
         noted = json.loads(folder.note(Kept(device), endings[number]).read_text())
-        n += check_round(database, noted, device.device_key, 2, terms.rules.likeness)
+        n += check_round(database, noted, device.device_key, 2, terms.rules.thresholds)
         with pytest.raises(AssertionError, match="others share"):
-            check_round(database, noted, device.device_key, 3, terms.rules.likeness)
+            check_round(database, noted, device.device_key, 3, terms.rules.thresholds)
     assert n == 6, "three pairs each"
 
 
@@ -97,8 +98,8 @@ def test_days_later_her_own_release_is_taken_off_her_counts(database: Database) 
     volunteers(PhiStore(database), 3, TODAY - 1)
     town = Town(database, 3)
     assert kinds(town.run()) == {"shared"}
-    for number, journey in town.journeys.items():
-        town.journeys[number] = journey_for(journey.device, 5, name="again")
+    for number, own_round in town.own_rounds.items():
+        town.own_rounds[number] = own_round_for(own_round.device, 5, name="again")
     town.now_s += DAY_S
     endings = town.run()
     assert kinds(endings) == {"shared"}, endings
@@ -107,7 +108,7 @@ def test_days_later_her_own_release_is_taken_off_her_counts(database: Database) 
     )
 
 
-LOTS = ("before committing", "before revealing")
+LOTTERY = ("before committing", "before revealing")
 VANISH: dict[str, Callable[[Call], bool]] = {
     "before committing": lambda call: call.target.endswith("/commits"),
     "before revealing": lambda call: call.target.endswith("/reveals"),
@@ -123,7 +124,7 @@ VANISH: dict[str, Callable[[Call], bool]] = {
 
 @pytest.mark.parametrize("when", VANISH)
 def test_somebody_vanishes(database: Database, when: str) -> None:
-    town = Town(database, 4 if when in LOTS else 3)
+    town = Town(database, 4 if when in LOTTERY else 3)
 
     def vanish(number: int, call: Call) -> Call | None:
         if number == 1 and VANISH[when](call):
@@ -134,16 +135,16 @@ def test_somebody_vanishes(database: Database, when: str) -> None:
     town.tamper = vanish
     endings = town.run()
     assert town.gone == {1}
-    assert set(endings) == set(town.journeys) - {1}, "nobody waits for ever"
-    if when in LOTS:
-        assert kinds(endings) == {"shared"}, "the lots were drawn again without her"
-        assert town.post.n_records == 3
+    assert set(endings) == set(town.own_rounds) - {1}, "nobody waits for ever"
+    if when in LOTTERY:
+        assert kinds(endings) == {"shared"}, "the lottery started again without her"
+        assert town.n_records == 3
     elif when in ("before delivering", "before claiming"):
         assert kinds(endings) == {"shared"}, "more than half of the group is enough"
-        assert town.post.n_records == 3
+        assert town.n_records == 3
     else:
         assert kinds(endings) == {"failed"}, endings
-        assert town.post.n_records == 0, "nothing is stored"
+        assert town.n_records == 0, "nothing is stored"
         assert all("too-late" in one.message for one in endings.values())
     if when == "before asking":  # the next member asked in her place, so that the second mix was begun
         assert (
@@ -172,20 +173,20 @@ def chances(thing: object, seen: set[int]) -> Iterator[Chance]:
 
 def test_when_a_run_is_stopped_nothing_that_is_kept_leads_to_the_inner_key(database: Database) -> None:
     town, _, (first, _, third) = grouped(database)
-    circle = town.journeys[first]._circle
-    assert circle is not None
-    assert circle._mix._inner_chance is not None
-    inner = circle._mix._inner_chance._seed
+    session = town.own_rounds[first]._session
+    assert session is not None
+    assert session._mix._inner_chance is not None
+    inner = session._mix._inner_chance._seed
     assert any(
         inner in Chance(one._seed).take(100_000) or one._seed == inner
-        for one in chances(town.journeys[first], set())
+        for one in chances(town.own_rounds[first], set())
     ), "not yet"
     town.gone.add(third)
     assert kinds(town.run()) == {"failed"}
-    kept = list(chances(through_disk(town.journeys[first]), set()))
+    kept = list(chances(through_disk(town.own_rounds[first]), set()))
     assert kept
     assert not any(inner in Chance(one._seed).take(100_000) or one._seed == inner for one in kept)
-    assert inner not in pickle.dumps(town.journeys[first])
+    assert inner not in pickle.dumps(town.own_rounds[first])
 
 
 def test_answers_that_come_when_all_is_answered_change_nothing(database: Database) -> None:
@@ -193,19 +194,19 @@ def test_answers_that_come_when_all_is_answered_change_nothing(database: Databas
     late: list[tuple[int, Call]] = []
 
     def hold(number: int, call: Call) -> Call | None:
-        journey = town.journeys[number]
+        own_round = town.own_rounds[number]
         if number == 1 and call.target.endswith("/questions") and not late:
             late.append((number, call))
-            journey.waiting_calls.pop(0)  # sent, and its reply is slow
+            own_round.waiting_calls.pop(0)  # sent, and its reply is slow
             return None
         return call
 
     town.tamper = hold
     town.run(most_s=250)
     ((number, call),) = late
-    journey = town.journeys[number]
-    assert journey.phase != "asking", "the next member stood in"
-    assert not journey.replied(call, town.answer(journey.device.identity, call), town.now_s)
+    own_round = town.own_rounds[number]
+    assert own_round.phase != "asking", "the next member stood in"
+    assert not own_round.replied(call, town.answer(own_round.device.identity, call), town.now_s)
     assert kinds(town.run()) == {"shared"}
 
 
@@ -225,18 +226,18 @@ def test_a_member_without_quota_is_stood_in_for(database: Database) -> None:
 def test_who_comes_late_takes_part_in_the_next_round(database: Database) -> None:
     town = Town(database, 6)
     town.rounds._round_size = 3
-    late = {i: town.journeys.pop(i) for i in (3, 4, 5)}
+    late = {i: town.own_rounds.pop(i) for i in (3, 4, 5)}
     first = next(iter(late.values()))
     while town.database.row("SELECT 1 FROM round WHERE phase = 'joining'") or not town.database.row(
         "SELECT 1 FROM round"
     ):
-        for number in town.journeys:
+        for number in town.own_rounds:
             town.step(number)
     refused = town.answer(
         first.device.identity, Call("POST", town.calls[-1][1].target.rsplit("/", 1)[0] + "/roster", bytes(64))
     )
     assert refused.status == 401
-    town.journeys.update(late)
+    town.own_rounds.update(late)
     assert kinds(town.run()) == {"shared"}
     assert [row[0] for row in database.rows("SELECT phase FROM round")] == ["grouped", "grouped"]
 
@@ -308,7 +309,7 @@ def test_a_collector_that_invents_a_crowd_is_found_by_the_canary(database: Datab
     endings = town.run()
     assert kinds(endings) == {"failed"}
     assert any("nobody can have been" in one.message for one in endings.values()), "all fail when one stops"
-    assert town.post.n_records == 0
+    assert town.n_records == 0
 
 
 def grouped(database: Database) -> tuple[Town, bytes, list[int]]:
@@ -316,11 +317,11 @@ def grouped(database: Database) -> tuple[Town, bytes, list[int]]:
     town = Town(database, 3)
     town.run(after_step=lambda _: None, most_s=0.0)
     while not database.row("SELECT 1 FROM ticket WHERE session IS NOT NULL"):
-        for number in town.journeys:
+        for number in town.own_rounds:
             town.step(number)
     rows = database.rows("SELECT session, identity FROM ticket ORDER BY place")
     order = [
-        next(i for i, one in town.journeys.items() if one.device.identity == bytes(row[1])) for row in rows
+        next(i for i, one in town.own_rounds.items() if one.device.identity == bytes(row[1])) for row in rows
     ]
     return town, bytes(rows[0][0]), order
 
@@ -348,15 +349,17 @@ def test_a_round_takes_twenty_requests_of_a_member_and_fifteen_letters_to_each_o
     for number in range(n):
         calls = [call for who, call, _ in town.calls if who == number and not call.poll]
         letters = [letter for call in calls if call.target == "/v1/letters" for letter in unbundle(call.body)]
-        assert (len(calls), len(letters), town.journeys[number].messages) == (20, 15 * (n - 1), 20)
+        assert (len(calls), len(letters), town.own_rounds[number].messages) == (20, 15 * (n - 1), 20)
 
 
 def test_letters_go_only_between_members_and_only_once(database: Database) -> None:
     town, _, (first, second, third) = grouped(database)
-    while not town.journeys[first].waiting_calls or town.journeys[first].next_call().target != "/v1/letters":
+    while (
+        not town.own_rounds[first].waiting_calls or town.own_rounds[first].next_call().target != "/v1/letters"
+    ):
         town.step(first)
-    letter, other = unbundle(town.journeys[first].next_call().body)
-    who = {number: town.journeys[number].device.identity for number in (first, second, third)}
+    letter, other = unbundle(town.own_rounds[first].next_call().body)
+    who = {number: town.own_rounds[number].device.identity for number in (first, second, third)}
     stranger = identity_of(seed("stranger"))
     for identity, changed, kind in (
         (stranger, letter, "not-entitled"),
@@ -370,49 +373,49 @@ def test_letters_go_only_between_members_and_only_once(database: Database) -> No
         (who[first], letter + bytes(1 << 25), "bad-length"),
     ):
         with pytest.raises(PeerError) as refused:
-            town.post.send(identity, framed(other, changed), town.now_s)
+            town.mailbox.send(identity, framed(other, changed), town.now_s)
         assert refused.value.kind == kind
     assert database.rows("SELECT COUNT(*) FROM letter") == [(0,)], "all of a request or nothing"
-    assert town.post.send(who[first], framed(letter), town.now_s) == 1
-    assert town.post.send(who[first], framed(letter, other), town.now_s) == 1, (
+    assert town.mailbox.send(who[first], framed(letter), town.now_s) == 1
+    assert town.mailbox.send(who[first], framed(letter, other), town.now_s) == 1, (
         "of what came in part before the rest is kept"
     )
-    assert not town.post.send(who[first], framed(letter), town.now_s), "a replay has no effect"
+    assert not town.mailbox.send(who[first], framed(letter), town.now_s), "a replay has no effect"
     with pytest.raises(PeerError, match="duplicate"):
-        town.post.send(who[first], framed(letter[:-1] + b"?"), town.now_s)
+        town.mailbox.send(who[first], framed(letter[:-1] + b"?"), town.now_s)
     for body in (b"", bytes(4), framed(letter)[:-1], framed(letter) + b"x", framed(b"")):
         with pytest.raises(PeerError, match="bad-length"):
-            town.post.send(who[first], body, town.now_s)
+            town.mailbox.send(who[first], body, town.now_s)
     receiver = (first, second, third)[letter[39]]
-    mailbag = town.post.fetch(who[receiver], 0)
-    assert letter in mailbag
-    assert town.post.fetch(who[receiver], int.from_bytes(mailbag[:8])) == b""
-    assert not town.post.send(who[first], framed(letter), town.now_s), "not even when it has been fetched"
+    batch = town.mailbox.fetch(who[receiver], 0)
+    assert letter in batch
+    assert town.mailbox.fetch(who[receiver], int.from_bytes(batch[:8])) == b""
+    assert not town.mailbox.send(who[first], framed(letter), town.now_s), "not even when it has been fetched"
     town.now_s += 25 * 3600
     town.rounds.open_round(town.now_s)
     assert database.rows("SELECT COUNT(*) FROM letter") == [(0,)], "letters live for a day"
     with pytest.raises(PeerError, match="wrong-session"):
-        town.post.send(who[first], framed(letter), town.now_s)
+        town.mailbox.send(who[first], framed(letter), town.now_s)
 
 
 def test_releases_need_more_than_half_of_the_group(database: Database) -> None:
     town, session, order = grouped(database)
-    who = [town.journeys[number].device.identity for number in order]
+    who = [town.own_rounds[number].device.identity for number in order]
     releases = [Release(seed(x)[:16], bytes(16), bytes(32), (Cylinder(5, 5, 0, 0, 9),)) for x in "ab"]
     good, bad = (b"".join(encode_release(one, 1, Chance(seed(0)))) for one in releases)
-    assert town.post.deliver(who[0], session, bad, town.now_s)["stored"] is False
-    assert town.post.deliver(who[1], session, good, town.now_s)["stored"] is False
-    assert town.post.n_records == 0
+    assert town.mailbox.deliver(who[0], session, bad, town.now_s)["stored"] is False
+    assert town.mailbox.deliver(who[1], session, good, town.now_s)["stored"] is False
+    assert town.n_records == 0
     with pytest.raises(PeerError, match="duplicate"):
-        town.post.deliver(who[0], session, good, town.now_s)
-    stored = town.post.deliver(who[2], session, good, town.now_s)
-    assert (stored["stored"], town.post.n_records) == (True, 1)
-    later = town.post.deliver(who[1], session, good, town.now_s + 20 * 3600)
+        town.mailbox.deliver(who[0], session, good, town.now_s)
+    stored = town.mailbox.deliver(who[2], session, good, town.now_s)
+    assert (stored["stored"], town.n_records) == (True, 1)
+    later = town.mailbox.deliver(who[1], session, good, town.now_s + 20 * 3600)
     assert later["receipts"] == stored["receipts"], "the same word, and the day on which it was stored"
-    assert town.post.deliver(who[0], session, bad, town.now_s)["stored"] is False
+    assert town.mailbox.deliver(who[0], session, bad, town.now_s)["stored"] is False
     for body, kind in ((good[:-1], "bad-length"), (b"", "bad-length"), (good * 4, "bad-length")):
         with pytest.raises(PeerError) as refused:
-            town.post.deliver(who[1], session, body, town.now_s)
+            town.mailbox.deliver(who[1], session, body, town.now_s)
         assert refused.value.kind == kind
     with pytest.raises(PeerError, match="not-entitled"):
-        town.post.deliver(identity_of(seed("stranger")), session, good, town.now_s)
+        town.mailbox.deliver(identity_of(seed("stranger")), session, good, town.now_s)

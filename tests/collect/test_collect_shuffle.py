@@ -1,4 +1,4 @@
-"""The proof of a shuffle: sound ones pass, every change of list, order, masks or proof is refused, and cheaters are named at their hop."""
+"""Proofs of shuffles: sound ones pass, any change is refused, and cheaters are named at their hop."""
 
 import dataclasses
 import random
@@ -15,14 +15,14 @@ from shoal.collect.crypto.group import Powers
 from shoal.collect.crypto.shuffle_proof import (
     ROUNDS,
     ShuffleProof,
-    check_shuffle,
     largest_proof,
     prove_shuffle,
+    require_shuffle_proof,
 )
 from shoal.collect.faults import PeerError
 from shoal.collect.mix.member import Aborted, Member, Opened
-from shoal.collect.mix.messages import Kind, Session
-from shoal.collect.roles.network import Wires
+from shoal.collect.mix.session import Kind, Session
+from shoal.collect.simulation.network import Network
 from shoal.errors import MisuseError
 
 SECRET = mpz(123_456_789)
@@ -64,8 +64,8 @@ def lists(size: int = 5) -> tuple[list[Ciphertext], list[Ciphertext], list[int],
 def test_a_sound_shuffle_passes_and_asks_both_questions() -> None:
     before, after, order, masks = lists()
     proof = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(bytes(32)))
-    check_shuffle(SMALL, Y, before, after, proof, b"c")
-    seeds = sum(len(way) == 32 for way in proof.ways)
+    require_shuffle_proof(SMALL, Y, before, after, proof, b"c")
+    seeds = sum(len(way) == 32 for way in proof.openings)
     assert 20 < seeds < ROUNDS - 20
     assert len(proof.encode()) <= largest_proof(SMALL, 5)
 
@@ -100,10 +100,10 @@ def test_a_changed_list_is_refused_with_an_honest_or_a_new_proof(name: str) -> N
     honest = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(bytes(32)))
     changed = CHANGES[name](after)
     with pytest.raises(PeerError):
-        check_shuffle(SMALL, Y, before, changed, honest, b"c")
+        require_shuffle_proof(SMALL, Y, before, changed, honest, b"c")
     anew = prove_shuffle(SMALL, Y, before, changed, order, masks, b"c", Chance(seed(1)))
     with pytest.raises(PeerError):
-        check_shuffle(SMALL, Y, before, changed, anew, b"c")
+        require_shuffle_proof(SMALL, Y, before, changed, anew, b"c")
 
 
 def test_a_proof_is_bound_to_its_place_and_no_part_can_change() -> None:
@@ -115,22 +115,22 @@ def test_a_proof_is_bound_to_its_place_and_no_part_can_change() -> None:
         (b"c", before, SMALL.times(Y, SMALL.g)),
     ):
         with pytest.raises(PeerError):
-            check_shuffle(SMALL, key, first, after, proof, context)
+            require_shuffle_proof(SMALL, key, first, after, proof, context)
     for at in range(0, ROUNDS, 9):
-        way, digest = proof.ways[at], proof.digests[at]
+        way, digest = proof.openings[at], proof.digests[at]
         for wrong in (way[:-1] + bytes((way[-1] ^ 1,)), way[:-1], b"", bytes(len(way))):
             with pytest.raises(PeerError):
-                check_shuffle(
+                require_shuffle_proof(
                     SMALL,
                     Y,
                     before,
                     after,
-                    ShuffleProof(proof.digests, (*proof.ways[:at], wrong, *proof.ways[at + 1 :])),
+                    ShuffleProof(proof.digests, (*proof.openings[:at], wrong, *proof.openings[at + 1 :])),
                     b"c",
                 )
         digests = (*proof.digests[:at], digest[:-1] + bytes((digest[-1] ^ 1,)), *proof.digests[at + 1 :])
         with pytest.raises(PeerError):
-            check_shuffle(SMALL, Y, before, after, ShuffleProof(digests, proof.ways), b"c")
+            require_shuffle_proof(SMALL, Y, before, after, ShuffleProof(digests, proof.openings), b"c")
 
 
 def proven(n: int) -> Session:
@@ -140,7 +140,7 @@ def proven(n: int) -> Session:
 def test_a_proven_run_opens_the_same_records() -> None:
     session = proven(3)
     members = build(session)
-    outcomes = Wires(LIMIT_S).run(members)
+    outcomes = Network(LIMIT_S).run(members)
     expected = tuple(sorted(record for me in range(3) for record in records_of(session, me)))
     assert [one.records for one in outcomes if isinstance(one, Opened)] == [expected] * 3
 
@@ -149,7 +149,7 @@ def test_a_proven_run_opens_the_same_records() -> None:
 @pytest.mark.parametrize("place", [0, 1])
 def test_cheaters_are_stopped_at_their_own_hop(kind: type[Member], place: int) -> None:
     members = build(proven(3), {place: kind})
-    outcomes = Wires(LIMIT_S).run(members)
+    outcomes = Network(LIMIT_S).run(members)
     for me in set(range(3)) - {place}:
         outcome = outcomes[me]
         assert isinstance(outcome, Aborted)

@@ -1,4 +1,4 @@
-"""The simulation: its counts against the protocol's own and brute force, its command, and what it says about the cryptography."""
+"""The simulation: its counts against the protocol's own and brute force, and its command."""
 
 import itertools
 import json
@@ -14,7 +14,7 @@ from mix_runs import seed
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import Release
-from shoal.collect.matching.similarity import Likeness
+from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.simulation.experiment import Setting, Trips, _Stored, simulate, trips_of
 from shoal.collect.storage.phi import PhiStore
 from shoal.errors import MisuseError
@@ -54,7 +54,7 @@ records = st.lists(cylinders, min_size=2, max_size=4).map(sorted)
 def test_counts_in_memory_are_those_of_the_database(
     people: list[list[list[Cylinder]]], asked: list[Cylinder], literal: bool, by_people: bool
 ) -> None:
-    setting = Setting(likeness=Likeness(theta_m=333.3, theta_min=7, literal=literal), by_people=by_people)
+    setting = Setting(thresholds=Thresholds(theta_m=333.3, theta_min=7, literal=literal), by_people=by_people)
     pairs = list(itertools.combinations(range(len(asked)), 2))
     stored = _Stored()
     with PhiStore() as store:
@@ -68,18 +68,18 @@ def test_counts_in_memory_are_those_of_the_database(
                 0,
             )
         without = bytes(16) if by_people else None
-        counts = [store.count([asked[i], asked[j]], setting.likeness, 1, without=without) for i, j in pairs]
+        counts = [store.count([asked[i], asked[j]], setting.thresholds, 1, without=without) for i, j in pairs]
     assert stored.counts(0, [(asked, pairs)], setting, Run(threads=1)) == [
         [one.people if by_people else one.occurrences for one in counts]
     ]
 
 
 def test_whoever_is_alone_submits_nothing_and_twins_everything() -> None:
-    likeness = Likeness(theta_m=1000, theta_min=60)
+    thresholds = Thresholds(theta_m=1000, theta_min=60)
     for number in range(12):
         result = simulate(
             towns(9, 3),
-            Setting(bootstrap=2, likeness=likeness, by_people=True, k=1, reading="others"),
+            Setting(bootstrap=2, thresholds=thresholds, by_people=True, k=1, reading="others"),
             Chance(seed(number)),
         )
         assert (result.people, result.asked) == (7, 21)
@@ -92,7 +92,7 @@ def test_whoever_is_alone_submits_nothing_and_twins_everything() -> None:
         )
     nobody = simulate(
         towns(9, 3),
-        Setting(bootstrap=2, likeness=likeness, by_people=True, k=3, reading="others"),
+        Setting(bootstrap=2, thresholds=thresholds, by_people=True, k=3, reading="others"),
         Chance(bytes(32)),
     )
     assert nobody.submitted == 0

@@ -1,4 +1,4 @@
-"""Witnesses: whoever answers otherwise than the others is found by everybody, and nobody can make honest collectors look like liars."""
+"""Witnesses: everybody finds a collector that lies, and nobody can make an honest one look like a liar."""
 
 import json
 import time
@@ -10,16 +10,18 @@ from pydantic import ValidationError
 
 from service_processes import Site, finish, free_port
 from service_town import TERMS, WAY, Town, identity_of, running, seed, volunteers
+from shoal.collect.crypto.signatures import signature
 from shoal.collect.device.disk import Kept, StateFolder
-from shoal.collect.device.http_client import Server
+from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.device.participation import _keep_witnesses
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import Query, encode_query
-from shoal.collect.roles.authority import signature
 from shoal.collect.roles.collector import ANSWER_BYTES, Collector
-from shoal.collect.roles.group_session import Circle
-from shoal.collect.roles.wire import DAY_S, SETTLE_S, Call, OtherCollector, Reply, Terms, snapshot_day
+from shoal.collect.roles.group_session import GroupSession
+from shoal.collect.roles.requests import Call, Reply
+from shoal.collect.roles.terms import OtherCollector, Terms
+from shoal.collect.roles.wire import DAY_S, SETTLE_S, snapshot_day
 from shoal.collect.server.http_witness import Witness, witness_application
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore
@@ -51,7 +53,7 @@ def test_a_round_with_two_witnesses(database: Database) -> None:
     assert {phi for one in endings.values() for phi in one.checked.values()} == {4}
     asked = [(call.to, reply.status) for _, call, reply in town.calls if "/questions" in call.target]
     assert sorted(asked) == sorted([(to, 200) for to in ("collector", "witness 1", "witness 2")] * 3)
-    assert town.post.n_records == 4 + 3
+    assert town.n_records == 4 + 3
 
 
 def test_every_reply_may_be_lost_with_witnesses_too(database: Database) -> None:
@@ -61,7 +63,7 @@ def test_every_reply_may_be_lost_with_witnesses_too(database: Database) -> None:
     assert {one.kind for one in endings.values()} == {"shared"}, endings
     asked = [(call.to, reply.status) for _, call, reply in town.calls if "/questions" in call.target]
     assert sorted(asked) == sorted([(to, 200) for to in ("collector", "witness 1", "witness 2")] * 6)
-    assert town.post.n_records == 3
+    assert town.n_records == 3
 
 
 def lie_of(town: Town, liar: str, *, to: int | None = None) -> None:
@@ -71,7 +73,7 @@ def lie_of(town: Town, liar: str, *, to: int | None = None) -> None:
 
     def answer(identity: bytes, call: Call) -> Reply:
         reply = honest(identity, call)
-        victim = to is None or identity == town.journeys[to].device.identity
+        victim = to is None or identity == town.own_rounds[to].device.identity
         if call.to != liar or "/questions" not in call.target or reply.status != 200 or not victim:
             return reply
         parts = [reply.body[at : at + ANSWER_BYTES] for at in range(0, len(reply.body), ANSWER_BYTES)]
@@ -90,33 +92,33 @@ def test_whoever_counts_otherwise_is_found_by_everybody(liar: str, to: int | Non
         endings = town.run()
         assert {one.kind for one in endings.values()} == {"failed"}, endings
         assert all("do not agree over the same state" in one.message for one in endings.values()), endings
-        assert town.post.n_records == 0
+        assert town.n_records == 0
 
 
-def circle_in_a_group(database: Database) -> tuple[Town, Circle, int]:
+def session_in_a_group(database: Database) -> tuple[Town, GroupSession, int]:
     """A member who is asking, and another's number whose slice she has not heard yet."""
     town = Town(database, 3, terms=watched())
     town.tamper = lambda _, call: None if "/questions" in call.target else call
-    while any(journey.phase != "asking" for journey in town.journeys.values()):
-        for number in town.journeys:
+    while any(own_round.phase != "asking" for own_round in town.own_rounds.values()):
+        for number in town.own_rounds:
             town.step(number)
-    circle = town.journeys[0]._circle
-    assert circle is not None
-    number = (circle.crowd.me + 1) % 3
-    assert circle.slice_of(number)
-    return town, circle, number
+    session = town.own_rounds[0]._session
+    assert session is not None
+    number = (session.group.me + 1) % 3
+    assert session.slice_of(number)
+    return town, session, number
 
 
 def test_only_answers_over_the_same_state_prove_a_lie() -> None:
     with Database() as database:
-        town, circle, number = circle_in_a_group(database)
+        town, session, number = session_in_a_group(database)
         store, today = PhiStore(database), snapshot_day(town.now_s)
         volunteers(store, 2, today - 1)
-        records = circle.slice_of(number)
+        records = session.slice_of(number)
 
         def said(who: bytes, day: int) -> bytes:
             return b"".join(
-                Collector(store, who, TERMS.rules.likeness).reply(record, day) for record in records
+                Collector(store, who, TERMS.rules.thresholds).reply(record, day) for record in records
             )
 
         first, witness = town.server_seed, seed("witness", 0)
@@ -131,46 +133,43 @@ def test_only_answers_over_the_same_state_prove_a_lie() -> None:
             said(first, today) + said(witness, today)[:-1],
             b"x",
         ):
-            circle._hear(bytes((number,)) + text)
-            assert not circle.answers
-        circle._hear(bytes((9,)) + said(first, today) + said(witness, today))
-        circle._hear(bytes((number,)) + said(first, today) + said(witness, today))
-        assert len(circle.answers) == len(records)
+            session._hear(bytes((number,)) + text)
+            assert not session.answers
+        session._hear(bytes((9,)) + said(first, today) + said(witness, today))
+        session._hear(bytes((number,)) + said(first, today) + said(witness, today))
+        assert len(session.answers) == len(records)
         forged = said(witness, today)
         volunteers(store, 5, today - 1)  # the first collector's database is changed under it
         assert said(witness, today) != forged
         with pytest.raises(PeerError, match="do not agree"):
-            circle._hear(bytes((number,)) + said(first, today) + forged)
+            session._hear(bytes((number,)) + said(first, today) + forged)
 
 
 def test_a_witness_answers_only_what_the_collector_has_answered(database: Database) -> None:
-    town, circle, _ = circle_in_a_group(database)
-    witness, me, session = (
-        Witness(database, seed("witness", 0)),
-        town.journeys[0].device.identity,
-        circle.crowd.channel,
-    )
-    body, day = b"".join(circle.slice_of(circle.crowd.me)), snapshot_day(town.now_s)
+    town, session, _ = session_in_a_group(database)
+    witness, me = Witness(database, seed("witness", 0)), town.own_rounds[0].device.identity
+    channel = session.group.channel
+    body, day = b"".join(session.slice_of(session.group.me)), snapshot_day(town.now_s)
     with pytest.raises(PeerError, match="ask it first"):
-        witness.ask(me, session, body, day)
-    town.post.ask(me, session, body, town.now_s)
-    assert len(witness.ask(me, session, body, day)) == len(body) // 148 * ANSWER_BYTES
+        witness.ask(me, channel, body, day)
+    town.mailbox.ask(me, channel, body, town.now_s)
+    assert len(witness.ask(me, channel, body, day)) == len(body) // 148 * ANSWER_BYTES
     before = database.rows("SELECT * FROM quota")
-    for identity, channel, asked, snapshot, kind in (
-        (me, session, body, day + 1, "not-entitled"),
-        (me, session, body, day - 1, "not-entitled"),
-        (me, session, body[:148] * 2, day, "not-entitled"),
-        (circle.crowd.identities[circle.crowd.me - 1], session, body, day, "not-entitled"),
-        (identity_of(seed("stranger")), session, body, day, "not-entitled"),
+    for identity, where, asked, snapshot, kind in (
+        (me, channel, body, day + 1, "not-entitled"),
+        (me, channel, body, day - 1, "not-entitled"),
+        (me, channel, body[:148] * 2, day, "not-entitled"),
+        (session.group.identities[session.group.me - 1], channel, body, day, "not-entitled"),
+        (identity_of(seed("stranger")), channel, body, day, "not-entitled"),
         (me, seed("another"), body, day, "wrong-session"),
-        (me, session, body[:-1], day, "bad-length"),
+        (me, channel, body[:-1], day, "bad-length"),
     ):
         with pytest.raises(PeerError) as refused:
-            witness.ask(identity, channel, asked, snapshot)
+            witness.ask(identity, where, asked, snapshot)
         assert refused.value.kind == kind
     assert database.rows("SELECT * FROM quota") == before, "it writes nothing"
     town.rounds.open_round(town.now_s + DAY_S)
-    assert witness.ask(me, session, body, day), "over midnight, too"
+    assert witness.ask(me, channel, body, day), "over midnight, too"
 
 
 def test_a_day_can_be_asked_about_when_it_has_settled() -> None:
@@ -183,12 +182,12 @@ def test_a_day_can_be_asked_about_when_it_has_settled() -> None:
     ]
     pair = (Cylinder(10, 5, 0, 0, 10), Cylinder(30, 5, 0, 0, 10))
     with Database() as database:
-        town, circle, _ = circle_in_a_group(database)
+        town, session, _ = session_in_a_group(database)
         volunteers(PhiStore(database), 1, 19_999, [Point(0.0, 0.0, 10.0), Point(0.0, 0.0, 30.0)])
-        me, body = town.journeys[0].device.identity, encode_query(Query(bytes(16), pair))
+        me, body = town.own_rounds[0].device.identity, encode_query(Query(bytes(16), pair))
         counts = {}
         for late_s in (-1.0, 1.0, SETTLE_S):
-            reply = town.post.ask(me, circle.crowd.channel, body, midnight_s + late_s)
+            reply = town.mailbox.ask(me, session.group.channel, body, midnight_s + late_s)
             counts[late_s] = (int.from_bytes(reply[32:34]), int.from_bytes(reply[34:38]))
     assert counts == {-1.0: (0, 19_999), 1.0: (0, 19_999), SETTLE_S: (1, 20_000)}
 
@@ -196,7 +195,7 @@ def test_a_day_can_be_asked_about_when_it_has_settled() -> None:
 def test_a_witness_that_was_named_cannot_be_left_out(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path)
     with Database() as database:
-        kept = Kept(Town(database, 1).journeys[0].device)
+        kept = Kept(Town(database, 1).own_rounds[0].device)
     _keep_witnesses(folder, kept, watched(1))
     _keep_witnesses(folder, kept, watched(2))
     read = folder.load()
@@ -219,20 +218,20 @@ def test_terms_name_each_witness_once() -> None:
 
 def test_a_witness_over_http_signs_and_refuses_by_name() -> None:
     with Database() as database:
-        town, circle, _ = circle_in_a_group(database)
+        town, session, _ = session_in_a_group(database)
         device, body, day = (
-            town.journeys[0].device,
-            b"".join(circle.slice_of(circle.crowd.me)),
+            town.own_rounds[0].device,
+            b"".join(session.slice_of(session.group.me)),
             snapshot_day(town.now_s),
         )
-        town.post.ask(device.identity, circle.crowd.channel, body, town.now_s)
-        key, target = seed("witness", 0), f"/v1/groups/{circle.crowd.channel.hex()}/questions"
+        town.mailbox.ask(device.identity, session.group.channel, body, town.now_s)
+        key, target = seed("witness", 0), f"/v1/groups/{session.group.channel.hex()}/questions"
         with running(witness_application(database, key, quiet=True)) as url:
-            server = Server(url, key=identity_of(key))
+            server = RemoteServer(url, key=identity_of(key))
             assert server.about()["server_key"] == identity_of(key).hex()
             good = Call("POST", f"{target}?snapshot={day}", body, to="witness 1")
             assert server.send(good, device, time.time()).body == Witness(database, key).ask(
-                device.identity, circle.crowd.channel, body, day
+                device.identity, session.group.channel, body, day
             )
             for wrong, kind in (
                 (f"?snapshot={day + 1}", "not-entitled"),
@@ -247,7 +246,7 @@ def test_a_witness_over_http_signs_and_refuses_by_name() -> None:
             for absent in ("/v1/rounds", "/v1/letters?after=0"):
                 assert server.send(Call("GET", absent, to="witness 1"), device, time.time()).status == 404
             server.close()
-            impostor = Server(url, key=identity_of(seed("another")))
+            impostor = RemoteServer(url, key=identity_of(seed("another")))
             with pytest.raises(PeerError, match="bad-signature"):
                 impostor.send(Call("GET", "/v1/about", to="witness 1"), device, time.time())
             impostor.close()
@@ -278,7 +277,7 @@ def test_four_devices_and_a_witness(database_url: str, tmp_path: Path) -> None:
         assert said == f"witness at {url}, key {identity_of(secret).hex()}"
         devices = [site.join(number) for number in range(4)]
         assert all(one.startswith("shared:") for one in finish(devices))
-        server = Server(url)
+        server = RemoteServer(url)
         metrics = server._exchange("GET", "/metrics", b"", {})[0].body.decode()
         server.close()
         assert 'shoal_requests_total{route="/v1/groups/{name}/questions",status="200"} 4' in metrics

@@ -117,10 +117,10 @@ def may_assert(function: Function) -> bool:
     return any(isinstance(node, ast.Assert) or called(node) in CONTEXTS for node in ast.walk(function))
 
 
-def written_out(tree: ast.Module) -> frozenset[str]:
-    """Names that a file binds, once and at its top, to something it writes out that is not empty."""
-    found: set[str] = set()
-    for node in tree.body:
+def written_out(body: Iterable[ast.stmt], known: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Names that a file or a function binds at its top to something that it writes out, and that is not empty."""
+    found = set(known)
+    for node in body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             if Reader(frozenset(), frozenset(found)).is_full(node.value):
@@ -134,7 +134,11 @@ def asserting_names(trees: Iterable[ast.Module]) -> frozenset[str]:
     A name counts when every function that has it does.
     """
     known: frozenset[str] = frozenset()
-    named = [(function, written_out(tree)) for tree in trees for function in functions_in(tree)]
+    named = [
+        (function, written_out(function.body, written_out(tree.body)))
+        for tree in trees
+        for function in functions_in(tree)
+    ]
     while True:
         verdicts = [(one.name, Reader(known, written).asserts(one.body)) for one, written in named]
         grown = frozenset(name for name, _ in verdicts) - {name for name, asserts in verdicts if not asserts}
@@ -152,7 +156,7 @@ def unguarded(trees: dict[str, ast.Module]) -> list[str]:
         for function in functions_in(tree)
         if function.name.startswith("test_")
         and may_assert(function)
-        and not Reader(asserting, written_out(tree)).asserts(function.body)
+        and not Reader(asserting, written_out(function.body, written_out(tree.body))).asserts(function.body)
     ]
 
 
@@ -177,6 +181,7 @@ GUARDED = {
     "a range": "for x in range(3): assert x",
     "as long as what is written out": "for x, y in zip([1], found(), strict=True): assert x",
     "written at the top": "for x, y in enumerate(TOP.items()): assert x",
+    "written in the test": "own = [*found(), 1]\nfor x in own: assert x",
     "both sides": "if found():\n    assert a\nelse:\n    assert b",
     "within a context": "with opened():\n    assert a",
     "by a helper": "helper(found())",
@@ -191,6 +196,7 @@ UNGUARDED = {
     "an if": "if found(): assert x",
     "an else": "if found():\n    pass\nelse:\n    assert x",
     "an empty list": "for x in []: assert x",
+    "an empty list of its own": "own = []\nfor x in own: assert x",
     "an empty range": "for x in range(0): assert x",
     "as long as the shortest": "for x, y in zip([1], found()): assert x",
     "within a function": "def inner():\n    assert x",

@@ -4,13 +4,15 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args, get_type_hints
 
+import pyarrow
 import pytest
 
 import shoal
 from shoal import errors
-from shoal.model.claims import CLAIMS
 
 SOURCE = Path(shoal.__file__).parent
 LAZY = ("click", "jinja2", "numba", "numpy", "pandas", "plotly", "pyarrow", "pydantic", "pyproj", "rich")
@@ -54,17 +56,57 @@ def test_importing_shoal_loads_no_library() -> None:
     )
 
 
-def test_all_claims_and_all_errors_are_public() -> None:
-    claims = {claim.__name__ for claim in CLAIMS.values()}
+def test_all_errors_are_public() -> None:
     tree = {
         name
         for name, each in vars(errors).items()
         if inspect.isclass(each) and issubclass(each, errors.ShoalError)
     }
-    assert len(claims) >= 5
     assert len(tree) >= 8
-    assert claims | tree <= set(shoal.__all__)
+    assert tree <= set(shoal.__all__)
     assert all(issubclass(getattr(shoal, name), shoal.ShoalError) for name in tree)
+
+
+@pytest.mark.parametrize(
+    ("table", "names"),
+    [
+        (
+            shoal.CLAIMS,
+            {"KAnonymity", "KDeltaAnonymity", "KteAnonymity", "LocationPrivacy", "TrajectoryPrivacy"},
+        ),
+        (
+            shoal.METHODS,
+            {"Glove", "KteHide", "Nwa", "ReachLocations", "StaticGeneralization", "SwapLocations", "W4m"},
+        ),
+    ],
+    ids=["claims", "methods"],
+)
+def test_the_published_ones_of_a_table_are_public(table: dict[str, type], names: set[str]) -> None:
+    """Others of a table, such as toys, are at hand through it: ``shoal.METHODS["toy"]``."""
+    assert names <= {each.__name__ for each in table.values()}
+    assert names <= set(shoal.__all__)
+
+
+def classes_in(annotation: object) -> Iterator[type]:
+    """Every class that an annotation names."""
+    if isinstance(annotation, type):
+        yield annotation
+    for part in get_args(annotation):
+        yield from classes_in(part)
+
+
+def test_what_a_public_function_takes_or_gives_is_public() -> None:
+    functions = [each for name in shoal.__all__ if inspect.isfunction(each := getattr(shoal, name))]
+    assert len(functions) > 15
+    named = {
+        (function.__name__, each.__name__)
+        for function in functions
+        for annotation in get_type_hints(function, localns={"pa": pyarrow}).values()
+        for each in classes_in(annotation)
+        if each.__module__.startswith("shoal.")
+    }
+    assert ("publish", "Method") in named
+    assert [pair for pair in sorted(named) if pair[1] not in shoal.__all__] == []
 
 
 def test_no_package_is_named_after_a_public_name() -> None:

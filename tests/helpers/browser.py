@@ -103,9 +103,12 @@ def visit(
 _CLASHES: Final = """
 [...document.querySelectorAll('.plot')].flatMap(plot => {
   const frame = plot.getBoundingClientRect();
-  const texts = [...plot.querySelectorAll('.xtick text, .ytick text, .xtitle, .ytitle, .legendtext, .cbtitle text, .annotation-text')];
-  const boxes = texts.map(text => [text.textContent, text.getBoundingClientRect()]).filter(([, box]) => box.width > 0);
-  const beyond = p => p.left < frame.left - 1 || p.right > frame.right + 1 || p.top < frame.top - 1 || p.bottom > frame.bottom + 1;
+  const labels = '.xtick text, .ytick text, .xtitle, .ytitle, .legendtext, .cbtitle text, .annotation-text';
+  const texts = [...plot.querySelectorAll(labels)];
+  const boxes = texts.map(text => [text.textContent, text.getBoundingClientRect()])
+    .filter(([, box]) => box.width > 0);
+  const beyond = p => p.left < frame.left - 1 || p.right > frame.right + 1
+    || p.top < frame.top - 1 || p.bottom > frame.bottom + 1;
   const cut = boxes.filter(([, p]) => beyond(p));
   const upon = boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) =>
     p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 1 && q.top < p.bottom - 1

@@ -17,6 +17,7 @@ from gmpy2 import mpz
 from nacl.bindings import crypto_sign_seed_keypair
 from pydantic import ValidationError
 
+from collect_oracles import claim_key, decode_points
 from mix_runs import LAST_MIXES_NOTHING, LIMIT_S, PROVEN, SMALL, Withhold, build, records_of, seed, session_of
 from shoal.collect.crypto import envelope
 from shoal.collect.crypto.chance import Chance
@@ -28,7 +29,6 @@ from shoal.collect.matching.cylinders import Blur, Cylinder, Point
 from shoal.collect.matching.records import (
     Query,
     Release,
-    decode_points,
     decode_query,
     decode_releases,
     encode_points,
@@ -37,17 +37,20 @@ from shoal.collect.matching.records import (
 )
 from shoal.collect.matching.subtrajectories import Prior
 from shoal.collect.mix.member import Aborted, Member, Opened
-from shoal.collect.mix.messages import Confession, Hop, Key, Kind, Opening, Vote, decode_list, open_frame
+from shoal.collect.mix.messages import Confession, Hop, Key, Opening, Vote, decode_list
+from shoal.collect.mix.session import Kind, open_frame
 from shoal.collect.roles.authority import Authority, claim, receipt
-from shoal.collect.roles.collection import Outcome, Participant, Rules, run_collection
-from shoal.collect.roles.collector import Collector, check_answer
-from shoal.collect.roles.network import Wires
+from shoal.collect.roles.collector import Collector, read_answer
+from shoal.collect.roles.participant import Participant
+from shoal.collect.roles.rules import Rules
 from shoal.collect.roles.wire import bundles, unbundle
+from shoal.collect.simulation.in_process import Outcome, run_collection
+from shoal.collect.simulation.network import Network
 from shoal.collect.storage.phi import PhiStore
 
 
-class BadWires(Wires):
-    """Seeded wires: every message takes its time, so that none keeps its place.
+class BadNetwork(Network):
+    """Seeded network: every message takes its time, so that none keeps its place.
 
     Some are lost, copied, damaged or late.
 
@@ -67,9 +70,9 @@ class BadWires(Wires):
         self.happened: Counter[str] = Counter()
 
     @classmethod
-    def drawn(cls, number: int, worst: float = 0.02) -> "BadWires":
-        """Wires as bad as the number says; many lose nothing."""
-        draw = random.Random(f"wires {number}")
+    def drawn(cls, number: int, worst: float = 0.02) -> "BadNetwork":
+        """Network as bad as the number says; many lose nothing."""
+        draw = random.Random(f"wires {number}")  # names the runs that are on record
         lose, damage, late = (draw.choice((0.0, 0.0, worst / 10, worst)) for _ in range(3))
         return cls(number, lose=lose, copy=0.1, damage=damage, late=late)
 
@@ -113,14 +116,14 @@ def longest_s(n: int) -> float:
 
 
 def cheat(number: int) -> str:
-    """One run with one cheater over good wires; the verdict in a word."""
+    """One run with one cheater over good network; the verdict in a word."""
     draw = random.Random(number)
     n, kind = draw.randint(3, 6), draw.choice([*PROVEN, Withhold])
     place = draw.randrange(n - 1 if kind in LAST_MIXES_NOTHING else n)
     session = session_of(n, 2, name=number)
-    members, wires = build(session, {place: kind}), BadWires(number)
-    wires.tellers[session.identities[place]] = (members[place], session.identities)
-    outcomes = wires.run(members)
+    members, network = build(session, {place: kind}), BadNetwork(number)
+    network.tellers[session.identities[place]] = (members[place], session.identities)
+    outcomes = network.run(members)
     case = f"{kind.__name__} at {place} of {n}, run {number}"
     for me, outcome in enumerate(outcomes):
         if me == place:
@@ -140,22 +143,24 @@ def cheat(number: int) -> str:
 
 
 def schedule(number: int) -> str:
-    """One mix run over bad wires, sometimes with a member who vanishes or cheats; the verdict in a word."""
+    """One mix run over bad network, sometimes with a member who vanishes or cheats; the verdict in a word."""
     draw = random.Random(number)
     n = draw.randint(3, 6)
     session = session_of(n, 1, name=number)
     cheater = {draw.randrange(n): draw.choice(PROVEN)} if draw.random() < 0.3 else {}
     crashed = {draw.randrange(n): draw.randrange(1, 8 * n)} if draw.random() < 0.4 else {}
 
-    def once() -> tuple[BadWires, list[Member], list[Opened | Aborted | None]]:
-        wires, members = BadWires.drawn(number), build(session, cheater)
-        wires.crash_after = {session.identities[place]: after for place, after in crashed.items()}
-        wires.tellers = {session.identities[place]: (members[place], session.identities) for place in cheater}
-        return wires, members, wires.run(members)
+    def once() -> tuple[BadNetwork, list[Member], list[Opened | Aborted | None]]:
+        network, members = BadNetwork.drawn(number), build(session, cheater)
+        network.crash_after = {session.identities[place]: after for place, after in crashed.items()}
+        network.tellers = {
+            session.identities[place]: (members[place], session.identities) for place in cheater
+        }
+        return network, members, network.run(members)
 
-    wires, members, outcomes = once()
-    if wires.now_s > longest_s(n):
-        return f"STUCK until {wires.now_s} s: run {number}"
+    network, members, outcomes = once()
+    if network.now_s > longest_s(n):
+        return f"STUCK until {network.now_s} s: run {number}"
     everything = sorted(record for me in range(n) for record in records_of(session, me))
     honest = set(range(n)) - cheater.keys()
     for me, outcome in enumerate(outcomes):
@@ -170,7 +175,7 @@ def schedule(number: int) -> str:
         if {(Kind.OPEN, me), (Kind.BLAME, me)} <= members[me]._slots.keys():
             return f"GAVE BOTH KEYS: run {number}"
     again = once()[0]
-    if again.trace.digest() != wires.trace.digest():
+    if again.trace.digest() != network.trace.digest():
         return f"ANOTHER TRACE: run {number}"
     return (
         "all opened"
@@ -183,7 +188,7 @@ START: Final = 25_000_000
 
 
 def ffdhe2048() -> Group:
-    """RFC 7919, appendix A.1: large enough for the protocol's records, and twice as fast as the protocol's own."""
+    """RFC 7919, appendix A.1: large enough for the protocol's records, twice as fast as its own group."""
     with gmpy2.context(precision=3000):
         e = int(gmpy2.floor(gmpy2.mul_2exp(gmpy2.exp(gmpy2.mpfr(1)), 1918)))
     return Group(mpz(2**2048 - 2**1984 + (e + 560_316) * 2**64 - 1), mpz(4))
@@ -209,7 +214,7 @@ def people(n: int) -> list[Participant]:
 
 
 def whole_round(number: int) -> str:
-    """Two whole rounds over bad wires, lots, questions, releases and claims included.
+    """Two whole rounds over a bad network: lottery, questions, releases and claims.
 
     The verdict in a word.
     """
@@ -219,21 +224,21 @@ def whole_round(number: int) -> str:
     after = draw.randrange(40)
 
     def once() -> tuple[str, bytes]:
-        everybody, wires = people(n), BadWires.drawn(number, worst=0.005)
+        everybody, network = people(n), BadNetwork.drawn(number, worst=0.005)
         if vanishing is not None:
-            wires.crash_after[everybody[vanishing].identity] = after
+            network.crash_after[everybody[vanishing].identity] = after
         chance = Chance(seed("round", number))
         with PhiStore(draw_bytes=chance.take) as store:
             collector = Collector(store, seed("collector"))
             authority = Authority(envelope.draw_secret(chance), frozenset({collector.public_key}))
             outcomes = [
                 run_collection(
-                    everybody, [collector], authority, PLACES, chance, day=day, rules=RULES, wires=wires
+                    everybody, [collector], authority, PLACES, chance, day=day, rules=RULES, network=network
                 )
                 for day in (1, 2)
             ]
-            verdict = _judge(everybody, outcomes, store, authority, wires)
-        return verdict, wires.trace.digest()
+            verdict = _judge(everybody, outcomes, store, authority, network)
+        return verdict, network.trace.digest()
 
     verdict, trace = once()
     return verdict if number % 8 or once() == (verdict, trace) else f"ANOTHER TRACE: run {number}"
@@ -244,11 +249,11 @@ def _judge(
     outcomes: Sequence[Outcome],
     store: PhiStore,
     authority: Authority,
-    wires: BadWires,
+    network: BadNetwork,
 ) -> str:
     n = len(everybody)
-    if wires.now_s > 2 * 2 * 2 * longest_s(n):  # two rounds of at most two groups with two mixes each
-        return f"STUCK until {wires.now_s} s"
+    if network.now_s > 2 * 2 * 2 * longest_s(n):  # two rounds of at most two groups with two mixes each
+        return f"STUCK until {network.now_s} s"
     if any(found.findings.culprits for outcome in outcomes for found in outcome.failed):
         return "HONEST MEMBER BLAMED"
     named = [
@@ -258,7 +263,7 @@ def _judge(
         if one.identifier is not None
     ]
     claimed = [identifier for one in everybody for identifier in authority.identifiers_of(one.user)]
-    if sorted(named) != sorted(claimed) or any(store.claim_key(identifier) is None for identifier in named):
+    if sorted(named) != sorted(claimed) or any(claim_key(store, identifier) is None for identifier in named):
         return "A RELEASE WITHOUT RECORD OR CLAIM"
     if not len(named) <= store.n_records <= sum(len(one.sent) for one in everybody) <= 2 * n:
         return "A RELEASE IS STORED TWICE"
@@ -266,7 +271,7 @@ def _judge(
         Cylinder(START - 60, 120, 39_900_000, 116_300_000, 500),
         Cylinder(START, 120, 39_950_000, 116_350_000, 500),
     ]
-    if store.count(way, RULES.likeness, 99).people > n:
+    if store.count(way, RULES.thresholds, 99).people > n:
         return "MORE PEOPLE THAN THERE ARE"
     for one in everybody:
         phi = outcomes[1].shared[one.user].phi.values() if one.user in outcomes[1].shared else ()
@@ -275,7 +280,7 @@ def _judge(
     if any(outcome.failed for outcome in outcomes):
         return "a group was stopped, and nothing wrong"
     if any(outcome.restarts or not outcome.shared for outcome in outcomes):
-        return "lots were drawn again, and nothing wrong"
+        return "the lottery started again, and nothing wrong"
     return (
         "everybody in a group shared"
         if all(one.identifier for o in outcomes for one in o.shared.values())
@@ -310,7 +315,7 @@ def parsers() -> dict[str, tuple[Callable[[bytes], Any], bytes]]:
     body: dict[Kind, bytes] = {}
     for cheaters in ({}, {1: PROVEN[0]}):  # a sound run, and one that ends in confessions
         members = build(session, cheaters)
-        Wires(LIMIT_S).run(members)
+        Network(LIMIT_S).run(members)
         frames = {kind: signed.frame for (kind, sender), signed in members[0]._slots.items() if sender == 0}
         body |= {kind: frame[40:-64] for kind, frame in frames.items()}
     pair = (Cylinder(5, 5, 1, 1, 1), Cylinder(9, 5, 1, 1, 1))
@@ -341,7 +346,7 @@ def parsers() -> dict[str, tuple[Callable[[bytes], Any], bytes]]:
         ),
         "claim": (authority.take, claim(given, "alice", owner, authority.public_key, chance)),
         "answer": (
-            lambda data: check_answer(collector.public_key, query, data),
+            lambda data: read_answer(collector.public_key, query, data),
             collector.answer(b"someone", query, 1),
         ),
         "letter": (reader.open, letter),

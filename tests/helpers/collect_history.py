@@ -7,9 +7,10 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from collect_oracles import decode_points
 from shoal.collect.matching.cylinders import Cylinder
-from shoal.collect.matching.records import Release, decode_points
-from shoal.collect.matching.similarity import Likeness
+from shoal.collect.matching.records import Release
+from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.storage.database import Database
 from test_collect_round import naive_count
 
@@ -28,7 +29,7 @@ def stored_before(database: Database, day: int) -> list[Release]:
 
 
 def check_round(
-    database: Database, noted: Mapping[str, Any], device_key: bytes, k: int, likeness: Likeness
+    database: Database, noted: Mapping[str, Any], device_key: bytes, k: int, thresholds: Thresholds
 ) -> int:
     """How many checked sub-trajectories are whole in the stored release.
 
@@ -45,7 +46,7 @@ def check_round(
     for one in noted["checked"]:
         if set(one["places"]) <= set(kept):
             query = [released[kept.index(place)] for place in one["places"]]
-            people, _ = naive_count(history, query, likeness, own)
+            people, _ = naive_count(history, query, thresholds, own)
             assert people >= k, f"{people} others share what was released for k = {k}"
             assert one["people"] == min(people, 16), "the device was told another count"
             n += 1

@@ -1,6 +1,7 @@
-"""Writes tests/vectors anew: only after a change of the wire format that is meant, together with a new version byte.
+"""Writes tests/collect/vectors again.
 
-python tests/make_vectors.py
+Only after an intended change of the wire format, together with a new version byte:
+PYTHONPATH=src python tests/helpers/make_vectors.py
 """
 
 import json
@@ -13,14 +14,17 @@ from mix_runs import SMALL, build, records_of, seed, session_of
 from shoal.collect.crypto import elgamal, envelope
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.sealing import Correspondence
+from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import Query, encode_query
 from shoal.collect.mix.grouping import Lottery, commitment
 from shoal.collect.mix.member import Broadcast, Opened
-from shoal.collect.mix.messages import Hop, Key, Kind, Opening, Session, Vote, decode_list, sign
+from shoal.collect.mix.messages import Hop, Key, Opening, Vote, decode_list
+from shoal.collect.mix.session import Kind, Session, sign
 from shoal.collect.mix.transcript import commitment as shown_commitment
 from shoal.collect.roles.authority import claim, receipt
 from shoal.collect.roles.collector import Collector
+from shoal.collect.roles.requests import authorization
 from shoal.collect.storage.phi import PhiStore
 from vector_cases import FOLDER
 
@@ -244,7 +248,23 @@ def records() -> None:
     bad("questions_beyond_the_quota", "too-many", "quota", good, another, good, quota=2)
 
 
-def claims_and_lots() -> None:
+def requests() -> None:
+    target, signed_s = "/v1/letters", 1_800_000_000.0
+    member, server = seed("identity", 0), verify_key(seed("server"))
+    header = authorization(member, verify_key(member), server, "POST", target, b"body", signed_s)
+    bad(
+        "request_signed_long_ago",
+        "clock-skew",
+        "request",
+        b"body",
+        header=header,
+        audience=server.hex(),
+        target=target,
+        now_s=signed_s + 301,
+    )
+
+
+def claims_and_lotteries() -> None:
     chance = Chance(seed("claims"))
     collector, owner, thief = (seed(name) for name in ("collector", "owner", "thief"))
     keys = {name: bytes(crypto_sign_seed_keypair(name)[0]) for name in (collector, owner, thief)}
@@ -282,8 +302,10 @@ def claims_and_lots() -> None:
     bad("claim_damaged", "bad-record", "claims", alice[:-1] + bytes((alice[-1] ^ 1,)), **common)
     bad("claim_cut", "bad-length", "claims", alice[:100], **common)
     people = tuple(seed("person", i) for i in range(3))
-    lots = Lottery(b"round", people)
-    commits = [["commit", *hexes(one, commitment(lots.roster, one, seed("secret", one)))] for one in people]
+    lottery = Lottery(b"round", people)
+    commits = [
+        ["commit", *hexes(one, commitment(lottery.roster, one, seed("secret", one)))] for one in people
+    ]
     reveal = ["reveal", *hexes(people[0], seed("secret", people[0]))]
     for title, error, steps in (
         ("of_a_stranger", "unknown-member", [["commit", *hexes(b"stranger", bytes(32))]]),
@@ -302,4 +324,5 @@ if __name__ == "__main__":
     bad_mix(*good_mix())
     letters()
     records()
-    claims_and_lots()
+    requests()
+    claims_and_lotteries()

@@ -6,6 +6,7 @@ A small group for speed, a network with seeded schedules, and cheaters at every 
 import hashlib
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from gmpy2 import mpz
@@ -15,9 +16,12 @@ from shoal.collect.crypto import envelope
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.elgamal import Ciphertext, combined_key, encrypt
 from shoal.collect.crypto.group import Group
-from shoal.collect.mix.member import Aborted, Broadcast, Event, Ignored, Member, Opened
-from shoal.collect.mix.messages import Hop, Key, Kind, Opening, Session, Vote, encode_list, sign
+from shoal.collect.mix.member import Aborted, Broadcast, Member, Opened, Output, Unheeded
+from shoal.collect.mix.member_states import TABLE, Action, Event, State
+from shoal.collect.mix.messages import Hop, Key, Opening, Vote, encode_list
+from shoal.collect.mix.session import Kind, Session, sign
 from shoal.collect.mix.transcript import commitment, make_hop, make_input
+from shoal.collect.transitions import Step
 
 # a safe prime of 576 bits: quick, and far too small for anything but tests
 SMALL: Final = Group(
@@ -99,13 +103,13 @@ class Network:
                     self.took(member, member.tick(self.now_s))
         return self.outcomes
 
-    def took(self, member: Member, events: Sequence[Event]) -> None:
+    def took(self, member: Member, events: Sequence[Output]) -> None:
         for event in events:
             if isinstance(event, Broadcast):
                 for other in range(len(self.members)):
                     if other != member.me:
                         self.send(member, other, event.frame)
-            elif isinstance(event, Ignored):
+            elif isinstance(event, Unheeded):
                 self.ignored.append(event.fault.kind)
             else:
                 assert member.me not in self.outcomes, "an outcome is final"
@@ -172,10 +176,9 @@ class WrongSubgroup(_Mixer):
 class TagThenOpen(Tag):
     """Tags, and then gives an inner key instead of what would let her part be replayed."""
 
-    def _confess(self, now_s: float) -> None:
-        opening = Opening(envelope.draw_secret(self._key_chance), self._attestation())
+    def _confess(self) -> None:
+        opening = Opening(envelope.draw_secret(self._key_chance), self._received.attestation())
         self._post(Kind.OPEN, opening.encode())
-        self._enter(Kind.BLAME, now_s)
 
 
 class TagThenSilent(Tag):
@@ -229,7 +232,7 @@ class FalseTranscript(Member):
 
 class WrongInnerKey(Member):
     def _make_opening(self) -> bytes:
-        return Opening(envelope.draw_secret(self._key_chance), self._attestation()).encode()
+        return Opening(envelope.draw_secret(self._key_chance), self._received.attestation()).encode()
 
 
 class Withhold(Member):
@@ -307,17 +310,15 @@ class ConfessWrong(FalseNoGo):
 class ConfessUncalled(Member):
     """Confesses where she should mix, though nobody stopped."""
 
-    def _enter_hop(self, hop: int, now_s: float) -> None:
-        if hop == 0:
-            self._confess(now_s)
-        else:
-            super()._enter_hop(hop, now_s)
+    table = replace(
+        TABLE, rows={**TABLE.rows, (State.INPUTS, Event.SOUND): Step(Action.CONFESS, State.CONFESSIONS)}
+    )
 
 
 PROVEN: Final[tuple[type[Member], ...]] = (
-    Duplicate, Replace, Tag, Drop, WrongSubgroup, FalseStrip, CopyInput, GarbageInput, FalseNoGo, FalseTranscript, WrongInnerKey,
-    BadProof, CancelOthers, Equivocate, EquivocateVote, EquivocateInput, EquivocateKey, AccuseFalsely, ConfessWrong, ConfessUncalled,
-    TagThenOpen,
+    Duplicate, Replace, Tag, Drop, WrongSubgroup, FalseStrip, CopyInput, GarbageInput, FalseNoGo,
+    FalseTranscript, WrongInnerKey, BadProof, CancelOthers, Equivocate, EquivocateVote, EquivocateInput,
+    EquivocateKey, AccuseFalsely, ConfessWrong, ConfessUncalled, TagThenOpen,
 )  # fmt: skip
 LAST_MIXES_NOTHING: Final = (Duplicate, Replace, Tag, TagThenOpen, Drop, WrongSubgroup)
 

@@ -91,15 +91,28 @@ class Addition:
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of the package with something added. Compiled kernels come along, so that it starts quickly."""
+    """A copy of the package with something added.
+
+    Rooms in which nothing changes are links, so that kernels are compiled once for all copies; those of other
+    rooms come along as far as they are compiled.
+    """
 
     folder: Path
 
     @classmethod
     def with_added(cls, folder: Path, *additions: Addition, source: Path = SOURCE) -> "Copy":
-        shutil.copytree(source, folder / "src" / "shoal", copy_function=_copied)
+        package = folder / "src" / "shoal"
+        package.mkdir(parents=True)
+        touched = {Path(place).parts[0] for each in additions for place in (*each.new, *each.changed)}
+        for part in source.iterdir():
+            if part.is_file():
+                shutil.copy2(part, package)
+            elif part.name in touched:
+                shutil.copytree(part, package / part.name, copy_function=_copied)
+            elif part.name != "__pycache__":
+                (package / part.name).symlink_to(part)
         for addition in additions:
-            addition.apply(folder / "src" / "shoal")
+            addition.apply(package)
         return cls(folder)
 
     def run(self, *words: str, code: int = 0) -> str:

@@ -143,7 +143,7 @@ def vanished_of(
 
 
 def gaps_of(original: Trajectories, ks: set[int]) -> dict[str, float]:
-    """The k-gap at each k: its median, who is hidden already, and its parts for the ten people in the middle."""
+    """The k-gap at each k: median, who is hidden already, and its parts for the ten people in the middle."""
     found: dict[str, float] = {}
     for k in ks:
         gap = shoal.k_gap(original, k)

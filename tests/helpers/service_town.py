@@ -20,14 +20,16 @@ from shoal.collect.device.disk import Kept, _OwnTypes
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Blur, Cylinder, Point
 from shoal.collect.matching.records import Release
-from shoal.collect.roles.collection import Participant, blur
-from shoal.collect.roles.participant_round import Device, Ending, Journey
-from shoal.collect.roles.wire import DAY_S, OTHER_STATUS, STATUS, Call, PublicPlaces, Reply, Terms
-from shoal.collect.server.http import bound
+from shoal.collect.roles.participant import Participant, blur
+from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
+from shoal.collect.roles.requests import Call, Reply
+from shoal.collect.roles.terms import PublicPlaces, Terms
+from shoal.collect.roles.wire import DAY_S
 from shoal.collect.server.http_authority import ClaimBook
 from shoal.collect.server.http_witness import Witness
-from shoal.collect.server.mailbox import Post
+from shoal.collect.server.mailbox import Mailbox
 from shoal.collect.server.rounds import Rounds
+from shoal.collect.server.serving import bound
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.migrations import AUTHORITY
 from shoal.collect.storage.phi import PhiStore
@@ -58,9 +60,9 @@ def device_for(number: int, server_seed: bytes, book: ClaimBook) -> Device:
     )
 
 
-def journey_for(
+def own_round_for(
     device: Device, k: int, points: list[Point] = WAY, name: object = 0, terms: Terms = TERMS
-) -> Journey:
+) -> ParticipantRound:
     member = Participant(
         user=device.user,
         signing_seed=device.signing_seed,
@@ -70,18 +72,18 @@ def journey_for(
         k=k,
         sent=device.sent,
     )
-    return Journey(
+    return ParticipantRound(
         device, member, blur(member, 0), terms, PLACES.prior, Chance(seed("journey", device.user, name))
     )
 
 
-def through_disk(journey: Journey) -> Journey:
+def through_disk(own_round: ParticipantRound) -> ParticipantRound:
     """What a device that was killed now would go on with."""
-    kept = _OwnTypes(io.BytesIO(pickle.dumps(Kept(journey.device, journey)))).load()
+    kept = _OwnTypes(io.BytesIO(pickle.dumps(Kept(own_round.device, own_round)))).load()
     assert isinstance(kept, Kept)
-    assert kept.journey is not None
-    assert kept.journey.device is kept.device
-    return kept.journey
+    assert kept.own_round is not None
+    assert kept.own_round.device is kept.device
+    return kept.own_round
 
 
 class Town:
@@ -102,8 +104,8 @@ class Town:
         self.book = ClaimBook(
             Database(None, AUTHORITY), seed("authority"), frozenset({identity_of(self.server_seed)})
         )
-        self.journeys = {
-            i: journey_for(device_for(i, self.server_seed, self.book), k, terms=terms) for i in range(n)
+        self.own_rounds = {
+            i: own_round_for(device_for(i, self.server_seed, self.book), k, terms=terms) for i in range(n)
         }
         self.witnesses = [Witness(database, seed("witness", i)) for i in range(len(terms.witnesses))]
         self.gone: set[int] = set()
@@ -114,7 +116,12 @@ class Town:
 
     def _open(self) -> None:
         self.rounds = Rounds(self.database, self.terms, self._names.take, round_size=self.n, join_s=300)
-        self.post = Post(self.database, self.server_seed, quota=self.quota)
+        self.mailbox = Mailbox(self.database, self.server_seed, quota=self.quota)
+
+    @property
+    def n_records(self) -> int:
+        """How many releases are stored."""
+        return PhiStore(self.database).n_records
 
     def answer(self, identity: bytes, call: Call) -> Reply:
         """What the collector or the authority says."""
@@ -123,8 +130,8 @@ class Town:
         try:
             body = self._answer(identity, call)
         except PeerError as error:
-            said = {"error": error.kind, "message": str(error)}
-            return Reply(STATUS.get(error.kind, OTHER_STATUS), json.dumps(said).encode())
+            said = {"error": error.wire_name, "message": str(error)}
+            return Reply(error.status, json.dumps(said).encode())
         return Reply(200, body if isinstance(body, bytes) else json.dumps(body).encode())
 
     def _answer(self, identity: bytes, call: Call) -> Any:
@@ -139,8 +146,8 @@ class Town:
             return self.rounds.open_round(self.now_s)
         if parts == ["letters"]:
             if call.method == "POST":
-                return {"new": self.post.send(identity, call.body, self.now_s)}
-            return self.post.fetch(identity, int(call.target.split("=")[1]))
+                return {"new": self.mailbox.send(identity, call.body, self.now_s)}
+            return self.mailbox.fetch(identity, int(call.target.split("=")[1]))
         name = bytes.fromhex(parts[1])
         if len(parts) == 2:
             return self.rounds.view(name, self.now_s)
@@ -149,34 +156,34 @@ class Town:
                 parts[2]
             ]
             return take(name, identity, call.body, self.now_s)
-        return (self.post.ask if parts[2] == "questions" else self.post.deliver)(
+        return (self.mailbox.ask if parts[2] == "questions" else self.mailbox.deliver)(
             identity, name, call.body, self.now_s
         )
 
     def step(self, number: int) -> bool:
         """One request of one device; whether anything changed."""
-        journey = self.journeys[number]
-        call = self.tamper(number, journey.next_call())
+        own_round = self.own_rounds[number]
+        call = self.tamper(number, own_round.next_call())
         if call is None:
             return False
-        reply = self.answer(journey.device.identity, call)
+        reply = self.answer(own_round.device.identity, call)
         self.calls.append((number, call, reply))
-        return journey.replied(call, reply, self.now_s)
+        return own_round.replied(call, reply, self.now_s)
 
     def run_losing_every_first_reply(self) -> dict[int, Ending]:
         """The first try of every step is forgotten.
 
         The device is killed after it, goes on from what it kept before, and asks again.
         """
-        kept = {i: through_disk(journey) for i, journey in self.journeys.items()}
+        kept = {i: through_disk(own_round) for i, own_round in self.own_rounds.items()}
         lost = dict.fromkeys(kept, False)
 
         def lose(number: int) -> None:
             lost[number] = not lost[number]
             if lost[number]:
-                self.journeys[number] = through_disk(kept[number])
+                self.own_rounds[number] = through_disk(kept[number])
             else:
-                kept[number] = through_disk(self.journeys[number])
+                kept[number] = through_disk(self.own_rounds[number])
 
         return self.run(after_step=lose)
 
@@ -186,7 +193,7 @@ class Town:
         """Until everybody who is not gone has ended; time passes only when nothing else happens."""
         until_s = self.now_s + most_s
         while self.now_s < until_s:
-            active = [i for i in self.journeys if i not in self.gone and self.journeys[i].ending is None]
+            active = [i for i in self.own_rounds if i not in self.gone and self.own_rounds[i].ending is None]
             if not active:
                 break
             changed = False
@@ -195,7 +202,9 @@ class Town:
                 after_step(number)
             if not changed:
                 self.now_s += 10
-        return {i: journey.ending for i, journey in self.journeys.items() if journey.ending is not None}
+        return {
+            i: own_round.ending for i, own_round in self.own_rounds.items() if own_round.ending is not None
+        }
 
 
 def kinds(endings: dict[int, Ending]) -> set[str]:

@@ -205,8 +205,8 @@ METHOD_OF_BOXES = Addition(
 
 METHOD_OF_POINTS = Addition(
     new={
-        "model/claims/short_records.py": '''
-            """A toy claim: no record is long."""
+        "model/claims/true_points.py": '''
+            """A toy claim: every published point is true."""
 
             from dataclasses import dataclass
             from typing import ClassVar
@@ -215,10 +215,10 @@ METHOD_OF_POINTS = Addition(
 
 
             @dataclass(frozen=True, kw_only=True)
-            class ShortRecords:
-                """No record has more than most_points points."""
+            class TruePoints:
+                """Every published point is a raw point."""
 
-                type: ClassVar[str] = "short-records"
+                type: ClassVar[str] = "true-points"
                 payload: ClassVar[PayloadKind] = "points"
                 in_classes: ClassVar[bool] = False
                 privacy_model: ClassVar[str] = "none but a toy"
@@ -226,7 +226,6 @@ METHOD_OF_POINTS = Addition(
                 truthful: ClassVar[bool] = True
                 disjoint_in_time: ClassVar[bool] = False
                 k: int
-                most_points: int
 
                 def __post_init__(self) -> None:
                     require_class(self.k)
@@ -234,39 +233,36 @@ METHOD_OF_POINTS = Addition(
                 @property
                 def name(self) -> str:
                     """The property and its numbers."""
-                    return f"toy shortness, {self.most_points} points"
+                    return f"toy truth of {self.k}"
 
                 @property
                 def promise(self) -> str:
                     """What is promised, in a sentence."""
-                    return f"No toy record has more than {self.most_points} points."
+                    return "Every toy point is true."
 
                 @property
                 def limits(self) -> tuple[str, ...]:
                     """What the claim does not promise."""
                     return ("A toy protects nobody.",)
         ''',
-        "verification/points/short_records.py": '''
+        "verification/points/true_points.py": '''
             """The check of the toy claim."""
 
-            import numpy as np
-
-            from shoal.model.claims import ShortRecords
+            from shoal.model.claims import TruePoints
             from shoal.model.release import Linkage, Release
             from shoal.model.trajectories import Trajectories
             from shoal.model.verdicts import Finding, Verdict
             from shoal.runtime.run import Run
 
 
-            def check_short_records(
-                claim: ShortRecords, original: Trajectories, release: Release, linkage: Linkage | None, run: Run
+            def check_true_points(
+                claim: TruePoints, original: Trajectories, release: Release, linkage: Linkage | None, run: Run
             ) -> Verdict:
-                """No record is longer than claimed."""
-                long = np.flatnonzero(np.diff(release.offsets) > claim.most_points)
-                findings = [
-                    Finding("toy-record-too-long", "a record is too long", release.trajectory_ids[record])
-                    for record in long.tolist()
-                ]
+                """No point is invented."""
+                raw = set(zip(original.t, original.x, original.y, strict=True))
+                points = release.points
+                invented = set(zip(points.t, points.x, points.y, strict=True)) - raw
+                findings = [Finding("invented-point", f"{len(invented)} toy points")] if invented else []
                 return Verdict.of(findings, checked=release.n_records)
         ''',
         "methods/toy_points.py": '''
@@ -281,7 +277,7 @@ METHOD_OF_POINTS = Addition(
             from shoal.methods.method import About
             from shoal.methods.parameters import at_least, k_parameter, parameter, require_declared, stated
             from shoal.methods.techniques import permutation
-            from shoal.model.claims import ShortRecords
+            from shoal.model.claims import TruePoints
             from shoal.model.release import Linkage, Points, Release
             from shoal.model.trajectories import Trajectories
             from shoal.runtime.randomness import Randomness
@@ -296,7 +292,7 @@ METHOD_OF_POINTS = Addition(
                     name="toy-points",
                     title="First Toy Points",
                     techniques=(permutation("toy points stay where they are"),),
-                    claim=ShortRecords,
+                    claim=TruePoints,
                     publishes="points",
                     page="toy-points",
                 )
@@ -314,9 +310,9 @@ METHOD_OF_POINTS = Addition(
                     self.claim()
                     require_declared(self)
 
-                def claim(self) -> ShortRecords:
-                    """No record is long."""
-                    return ShortRecords(k=self.k, most_points=self.most_points)
+                def claim(self) -> TruePoints:
+                    """Every published point is true."""
+                    return TruePoints(k=self.k)
 
                 def parameters(self) -> dict[str, Any]:
                     """All parameters, as a manifest holds them."""
@@ -326,7 +322,7 @@ METHOD_OF_POINTS = Addition(
                     self, original: Trajectories, rng: Randomness, run: Run | None = None
                 ) -> tuple[Release, Linkage]:
                     """The release and who became which record."""
-                    original.points_as_given()
+                    original.require_points_as_given()
                     lengths = np.minimum(original.lengths, self.most_points)
                     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
                     given = zip(original.offsets, lengths, strict=False)
@@ -352,21 +348,21 @@ METHOD_OF_POINTS = Addition(
         "model/claims/__init__.py": (
             Row(
                 table="Claim",
-                text="ShortRecords",
-                imports=("from shoal.model.claims.short_records import ShortRecords",),
+                text="TruePoints",
+                imports=("from shoal.model.claims.true_points import TruePoints",),
             ),
         ),
         "verification/checks.py": (
             Row(
                 table="CHECKS",
                 text=(
-                    "ShortRecords: Check(verdict=check_short_records, streamed=None, "
+                    "TruePoints: Check(verdict=check_true_points, streamed=None, "
                     'candidates=Candidates(fitting=None, why_none="toys stand for nobody"))'
                 ),
                 imports=(
-                    "from shoal.model.claims import ShortRecords",
+                    "from shoal.model.claims import TruePoints",
                     "from shoal.verification.composition.candidates import Candidates",
-                    "from shoal.verification.points.short_records import check_short_records",
+                    "from shoal.verification.points.true_points import check_true_points",
                 ),
             ),
         ),

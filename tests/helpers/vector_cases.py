@@ -10,17 +10,20 @@ from typing import Any, Final
 
 from gmpy2 import mpz
 
+from collect_oracles import decode_points
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.elgamal import Ciphertext
 from shoal.collect.crypto.group import Group
 from shoal.collect.crypto.sealing import Correspondence
-from shoal.collect.matching.records import decode_points, decode_query
+from shoal.collect.matching.records import decode_query
 from shoal.collect.mix.grouping import Lottery
-from shoal.collect.mix.member import Ignored, Member
-from shoal.collect.mix.messages import Confession, Key, Opening, Session, Vote, decode_list, open_frame
+from shoal.collect.mix.member import Member, Unheeded
+from shoal.collect.mix.messages import Confession, Key, Opening, Vote, decode_list
+from shoal.collect.mix.session import Session, open_frame
 from shoal.collect.mix.transcript import read_hop, read_input, read_key
 from shoal.collect.roles.authority import Authority
-from shoal.collect.roles.collector import Collector, agreed, check_answer
+from shoal.collect.roles.collector import Collector, agreed, read_answer
+from shoal.collect.roles.requests import read_authorization
 from shoal.collect.storage.phi import PhiStore
 
 FOLDER: Final = Path(__file__).parents[1] / "collect" / "vectors"
@@ -65,7 +68,7 @@ def _receive(vector: Vector, session: Vector) -> None:
     if "ticks" in vector:
         member.tick(vector["ticks"])
     events = [event for frame in raw(vector["bytes"]) for event in member.receive(frame, 0.0)]
-    if isinstance(events[-1], Ignored):
+    if isinstance(events[-1], Unheeded):
         raise events[-1].fault
 
 
@@ -94,9 +97,9 @@ def _claims(vector: Vector) -> None:
 
 
 def _lottery(vector: Vector) -> None:
-    lots = Lottery(b"round", tuple(raw(vector["identities"])))
+    lottery = Lottery(b"round", tuple(raw(vector["identities"])))
     for verb, *words in vector["steps"]:
-        lots = getattr(lots, verb)(*raw(words)) or lots
+        lottery = getattr(lottery, verb)(*raw(words)) or lottery
 
 
 def _quota(vector: Vector) -> None:
@@ -108,7 +111,14 @@ def _quota(vector: Vector) -> None:
 
 def _answers(vector: Vector) -> None:
     record, *answers = raw(vector["bytes"])
-    agreed([check_answer(bytes.fromhex(vector["collector"]), record, answer) for answer in answers])
+    agreed([read_answer(bytes.fromhex(vector["collector"]), record, answer) for answer in answers])
+
+
+def _request(vector: Vector) -> None:
+    (body,) = raw(vector["bytes"])
+    read_authorization(
+        vector["header"], bytes.fromhex(vector["audience"]), "POST", vector["target"], body, vector["now_s"]
+    )
 
 
 def judge(vector: Vector) -> None:
@@ -119,6 +129,7 @@ def judge(vector: Vector) -> None:
         "lottery": _lottery,
         "quota": _quota,
         "answers": _answers,
+        "request": _request,
         "query": lambda v: decode_query(*raw(v["bytes"])),
         "points": lambda v: decode_points(*raw(v["bytes"])),
     }

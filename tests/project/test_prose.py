@@ -48,7 +48,7 @@ def test_the_spelling_test_knows_british_words() -> None:
 
 
 FILES = {path for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
-FOLDERS = {path.parent for path in FILES} | {TEMPLATES[0].parent, ROOT / "docs" / "decisions"}
+FOLDERS = {path.parent for path in FILES} | {TEMPLATES[0].parent, ROOT / "docs", ROOT / "docs" / "decisions"}
 
 
 def file_exists(named: str) -> bool:

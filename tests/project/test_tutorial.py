@@ -1,11 +1,13 @@
 """The tutorial runs block by block and prints what it shows; the notebook is the same."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from notebook import NOTEBOOK, PAGE, notebook, steps
+from pictures import FOLDER, PICTURES
 
 
 def test_every_block_runs_and_prints_what_the_page_shows(
@@ -30,3 +32,9 @@ def test_the_notebook_is_the_page() -> None:
     cells = json.loads(stored)["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     assert code == [block.rstrip("\n") for block, _ in steps(page)]
+
+
+def test_the_pictures_are_small_and_all_of_them_are_shown() -> None:
+    shown = re.findall(r"!\[[^\]]+\]\(tutorial/([\w.]+)\)", PAGE.read_text(encoding="utf-8"))
+    assert sorted(shown) == sorted(PICTURES) == sorted(path.name for path in FOLDER.iterdir())
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 200_000

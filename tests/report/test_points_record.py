@@ -1,7 +1,4 @@
-"""The record of a release of points.
-
-Every number marked, and what public functions give for folder, raw data and linkage.
-"""
+"""The record of a release of points: every number is marked, and is what public functions give."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -301,7 +298,7 @@ def test_the_page_says_when_no_attack_was_played_and_hides_rates_of_hardly_anybo
 
 
 def test_what_speaks_of_fewer_than_ten_is_left_out_and_the_rest_is_not() -> None:
-    """24 people with two samples each, of the first six on one day, of the next six on two days, of the others on one."""
+    """24 people with two samples each, on one day but for the second six, who have them on two days."""
     rows = [
         (i, j, f"p{i:02d}", 50.0 + i + 30 * j + (86_400 * j if 6 <= i < 12 else 0))
         for i in range(24)
@@ -478,6 +475,7 @@ def test_what_does_not_belong_together_is_refused() -> None:
         (original.snapped_to(Grid()), release, linkage, MisuseError, "snapped to cells and slots"),
         (original, release.as_boxes(Grid()), linkage, MisuseError, "are as given"),
     ]
+    assert len(cases) == 8
     for raw, published, links, kind, message in cases:
         with pytest.raises(kind, match=message):
             assess_release(raw, published, links, tries=5)

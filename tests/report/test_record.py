@@ -1,5 +1,6 @@
-"""The release record: every number in it is marked, and is what public functions give for folder, raw data and linkage."""
+"""The record of a release of boxes: every number is marked, and is what public functions give."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,10 @@ from shoal.errors import InputError
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import read_manifest
 from shoal.release_folder.statement import Statement, read_statement
+from shoal.report import pages
 from shoal.report.facts.curves import curve_of_extents, curve_of_people
+from shoal.report.figures.record import FIGURES
+from shoal.report.figures.style import new_figure
 from shoal.report.words.claims import claim_in_words, claim_name, model_of
 from shoal.report.words.numbers import exact
 from shoal.report.words.settings import method_name, settings_of
@@ -25,13 +29,13 @@ from shoal.report.words.terms import techniques_of
 from shoal.runtime.randomness import Randomness
 from shoal.utility import METRICS, measure
 from shoal.utility.accuracy import measure_accuracy
-from small_releases import random_people
+from small_releases import random_people, record_of
 
 LAEA = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
 
 
 def with_loners() -> Trajectories:
-    """A crowd around a center and a few people elsewhere, in the order of a file that is not that of their names."""
+    """A crowd around a center and a few people elsewhere, in another order than that of their names."""
     return random_people(80, 14, seed=2, days=3, cells=60, crs=LAEA)
 
 
@@ -302,6 +306,18 @@ def test_every_drawing_is_of_these_numbers(published: tuple[Trajectories, Path])
     assert float(page.facts["map-height"][0]) == pytest.approx(1000 * step_km * len(heat["z"]), rel=1e-3)
     assert int(page.facts["map-outlines"][0]) == sum(value is None for value in drawn["map"][1]["x"])
     assert drawn.keys() == seen | {"map"}
+
+
+def test_a_figure_needs_a_row_and_a_line_in_a_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every figure of the table is placed by a template, and every placed one stands in the table."""
+    templates = "".join(path.read_text() for path in Path(pages.__file__).parents[1].glob("templates/*.j2"))
+    named = set(re.findall(r'call plot\(drawings, "([a-z-]+)"', templates))
+    assert FIGURES.keys() <= named
+    original = random_people(30, 8, seed=1)
+    release, linkage = shoal.Glove(k=2).anonymize(original, Randomness.for_research(1))
+    monkeypatch.setitem(FIGURES, "toy", lambda _shown: new_figure("toy", "toy"))
+    page = Marks(record_of(original, release, linkage, shoal.verify(original, release, linkage), ()))
+    assert "toy" in page.figures
 
 
 def test_the_private_page_adds_counts_and_nothing_unmarked(published: tuple[Trajectories, Path]) -> None:

@@ -1,4 +1,4 @@
-"""The map: no box is lost or counted twice, and each pixel holds what a loop over boxes and pixels puts there."""
+"""The map: no box is lost or counted twice, and each pixel holds what a loop over boxes puts there."""
 
 import numpy as np
 import pytest

@@ -155,6 +155,7 @@ def test_an_untouched_sample_has_both_sides_of_its_cell_and_its_slot() -> None:
         publishable=False,
     )
     accuracy = measure_accuracy(original, release, Linkage(("a",), ("r",)))
+    assert accuracy.samples_suppressed == 0
     for reading in (accuracy.raw, accuracy.published):
         assert (reading.mean_space_m, reading.mean_time_s) == (200.0, 60.0)
         assert (reading.share_position_kept, reading.share_time_kept) == (1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Metrics: perfect on a release that changes nothing, known by hand on small ones, bounded by what boxes allow."""
+"""Metrics: perfect where nothing changes, known by hand on small releases, bounded by what boxes allow."""
 
 import itertools
 from collections import Counter
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import shoal
 from shoal.errors import InputError, MisuseError
 from shoal.measures.query import Zones, time_profile
 from shoal.methods.assembly import EquivalenceClass, assemble
@@ -15,11 +16,13 @@ from shoal.model.claims import KAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
-from shoal.utility import METRICS, OF_EVERY_RELEASE, measure
+from shoal.utility import METRICS, OF_EVERY_RELEASE, Facts, Metric, Value, measure
 from shoal.utility.mobility import gyration_of, trip_lengths
 from shoal.utility.places import rank_correlation
+from shoal.utility.points import measure_points
 from small_data import populations
-from small_releases import naive_release, random_people
+from small_points import crowd
+from small_releases import naive_release, random_people, record_of
 
 PERFECT = {"share higher": 1.0, "1 higher": 1.0, "share lower": 0.0, "m lower": 0.0, "s lower": 0.0}
 
@@ -140,6 +143,7 @@ def test_bounds_of_trips_and_hours_hold_every_world_and_are_reached() -> None:
     for hours in itertools.product((0, 1), (5, 6), (0, 1), (5, 6)):
         shares = Counter(hours)
         errors.append(sum(abs(shares[h] / 4 - Counter([0, 5, 0, 5])[h] / 4) for h in range(24)) / 2)
+    assert len(similarities) == len(errors) == 16
     for name, worlds in {"od-similarity": similarities, "time-profile-error": errors}.items():
         value = found[name]
         assert value.low is not None
@@ -206,7 +210,9 @@ def test_rank_correlation_known_values() -> None:
 
 @given(populations(most=8))
 def test_every_metric_answers_for_any_people(people: Trajectories) -> None:
-    for found in measure(people, *naive_release(people)):
+    measured = measure(people, *naive_release(people))
+    assert len(measured) == len(OF_EVERY_RELEASE)
+    for found in measured:
         assert found.to_json().keys() >= {"name", "value", "unit", "better", "words"}
         value = found.found.value
         if (
@@ -223,9 +229,57 @@ def test_zones_of_data_in_one_cell() -> None:
     assert values(people, *unchanged(people))["visits-error"] == 0
 
 
+def test_a_row_is_all_that_a_metric_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A toy metric of both payloads is measured, printed as JSON and shown in both records."""
+
+    def samples_per_record(facts: Facts) -> Value:
+        return Value(value=facts.release.n_samples / facts.release.n_records)
+
+    toy = Metric(
+        question="samples of a toy record",
+        unit="1",
+        better="higher",
+        source="this test",
+        function=samples_per_record,
+        in_record_of=("boxes", "points"),
+    )
+    monkeypatch.setitem(METRICS, "toy-samples", toy)
+    people = random_people(30, 8, seed=1)
+    walkers = crowd(24)
+    cases = [
+        (people, *naive_release(people)),
+        (walkers, *shoal.SwapLocations(k=3).anonymize(walkers, Randomness.for_research(1))),
+    ]
+    shown = []
+    for original, release, linkage in cases:
+        (found,) = (
+            one
+            for one in measure(original, release, linkage).to_json()["measurements"]
+            if one["name"] == "toy-samples"
+        )
+        assert (found["words"], found["unit"], found["better"]) == (toy.question, "1", "higher")
+        page = record_of(original, release, linkage, shoal.verify(original, release, linkage), ())
+        assert toy.question in page
+        assert 'id="fact-utility-toy-samples"' in page
+        shown.append(release.kind)
+    assert shown == ["boxes", "points"]
+
+
+def test_points_are_measured_as_given_and_on_a_grid() -> None:
+    original = crowd(24)
+    release, linkage = shoal.SwapLocations(k=3).anonymize(original, Randomness.for_research(1))
+    found = measure(original, release, linkage).to_json()
+    on_grid = measure(original.snapped_to(Grid()), release.as_boxes(Grid()), linkage).to_json()
+    assert found["measurements"] == on_grid["measurements"]
+    assert "points" not in on_grid
+    assert found["points"] == measure_points(original, release, linkage).to_json()
+
+
 def test_misuse_is_said() -> None:
     people = random_people(10, 6)
     release, linkage = naive_release(people)
+    with pytest.raises(MisuseError, match="'total-distortion' cannot be asked of boxes; choose from samples"):
+        measure(people, release, linkage, ["total-distortion"])
     with pytest.raises(MisuseError, match="choose from"):
         measure(people, release, linkage, ["beauty"])
     with pytest.raises(InputError, match="misses"):

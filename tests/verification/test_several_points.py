@@ -188,6 +188,7 @@ def test_co_location_is_that_of_every_pair(
     records = [[(float(start + step), x, y) for step, (x, y) in enumerate(walk)] for start, walk in walks]
     _, release = points_only(records, 2, delta_m)
     near = co_located_with(KDeltaAnonymity(k=2, delta_m=delta_m), release)
+    assert release.n_records == len(records) > 0
     for own, a in enumerate(records):
         expected = [
             other

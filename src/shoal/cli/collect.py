@@ -1,6 +1,8 @@
 """The commands of the user-centric protocol; everything heavy is imported inside them."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import click
@@ -9,10 +11,21 @@ from shoal.cli.options import DURATION, LENGTH, input_options, output_options, t
 from shoal.errors import MissingExtraError, MisuseError
 
 _CRYPTO_OFF: Final = (
-    "CRYPTOGRAPHY OFF: questions went straight to what is stored; counts as with it, "
-    "nobody would be protected"
+    "CRYPTOGRAPHY OFF: questions went straight to the store; the counts are the same, but nobody would be "
+    "protected"
 )
 _CRYPTO_ON: Final = "cryptography real: every question and release went through the mix"
+
+
+@contextmanager
+def needs_extra(name: str) -> Iterator[None]:
+    """Turn a library that is not installed into an error that names the extra which brings it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"this command needs {error.name}; install it with: pip install 'shoal[{name}]'"
+        ) from error
 
 
 @click.group()
@@ -22,7 +35,10 @@ def collect() -> None:
 
 @collect.command(epilog="Lengths and durations take units: 1km, 60min.")
 @click.option(
-    "--data", required=True, metavar="FILE", help="Movement data that stands for the participants' devices."
+    "--data",
+    required=True,
+    metavar="FILE",
+    help="Movement data that stands in for the participants' devices.",
 )
 @click.option(
     "--participants",
@@ -43,14 +59,14 @@ def collect() -> None:
     type=click.IntRange(1, 1024),
     default=50,
     show_default=True,
-    help="Asked for each trip; with --crypto real this includes a fifth of fake ones.",
+    help="Questions for each trip; with --crypto real, one in five is fake.",
 )
 @click.option(
     "--bootstrap",
     type=click.IntRange(min=0),
     default=80,
     show_default=True,
-    help="How many share everything first (k = 0).",
+    help="How many people share everything first (k = 0).",
 )
 @click.option(
     "--theta-space",
@@ -79,30 +95,32 @@ def collect() -> None:
 @click.option(
     "--paper",
     is_flag=True,
-    help="All configurations of the paper's tables in its own readings, beside its numbers; as many trips "
-    "and pairs as it has on GeoLife.",
+    help="All configurations of the paper's tables, read as the paper does, beside its numbers; on GeoLife, "
+    "as many "
+    "trips and pairs as it has.",
 )
 @click.option(
     "--reading",
     type=click.Choice(("others", "self-included")),
-    help="Whether k counts others only (phi >= k) or the asker, too (phi >= k - 1).  [default: others, with "
-    "--paper self-included]",
+    help="Whether k counts only others (phi >= k) or also the asker (phi >= k - 1).  [default: others; with "
+    "--paper, "
+    "self-included]",
 )
 @click.option(
-    "--repeat", type=click.IntRange(1, 100), help="Simulations to average.  [default: 1, with --paper 3]"
+    "--repeat", type=click.IntRange(1, 100), help="Simulations to average.  [default: 1; with --paper, 3]"
 )
 @click.option("--literal", is_flag=True, help="Similarity of times as the paper prints it.")
-@click.option("--fold-dates", is_flag=True, help="Only the time of day counts.")
+@click.option("--fold-dates", is_flag=True, help="Compare only times of day, not dates.")
 @click.option(
     "--max-gap",
     "max_gap_s",
     type=DURATION,
-    help="A longer pause ends a trip.  [default: 30min, with --paper 166min]",
+    help="A longer pause ends a trip.  [default: 30min; with --paper, 166min]",
 )
 @click.option(
     "--points",
     type=click.FloatRange(2, 28),
-    help="Points that are kept of a trip, on average.  [default: 6, with --paper 6.47]",
+    help="Points kept of each trip, on average.  [default: 6; with --paper, 6.47]",
 )
 @click.option(
     "--group-size", type=click.IntRange(3, 15), default=4, show_default=True, help="Members of a group."
@@ -122,16 +140,12 @@ def simulate(**options: Any) -> int:
     from shoal.io import read
     from shoal.runtime.run import Run
 
-    try:
+    with needs_extra("collect"):
         from shoal.collect.crypto.chance import Chance
-        from shoal.collect.matching.similarity import Likeness
+        from shoal.collect.matching.similarity import Thresholds
         from shoal.collect.matching.trimming import Reading
-        from shoal.collect.roles.collection import Rules
+        from shoal.collect.roles.rules import Rules
         from shoal.collect.simulation import experiment as simulation
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"shoal collect needs {error.name}; install it with: pip install 'shoal[collect]'"
-        ) from error
 
     as_json, quiet, real = options["as_json"], options["quiet"], options["crypto"] == "real"
     reading = take_reading(options)
@@ -140,8 +154,8 @@ def simulate(**options: Any) -> int:
     if real and (options["paper"] or options["group_size"] > options["participants"] - options["bootstrap"]):
         raise MisuseError(
             f"{options['participants']} participants, {options['bootstrap']} of them bootstrappers: with "
-            "--crypto real at least one "
-            f"group of {options['group_size']} must be left, and --paper needs --crypto off"
+            "--crypto real "
+            f"at least one group of {options['group_size']} must be left, and --paper needs --crypto off"
         )
     configurations = (
         simulation.PAPER
@@ -171,7 +185,7 @@ def simulate(**options: Any) -> int:
         for bootstrap, theta_m, theta_min, k in configurations:
             setting = simulation.Setting(
                 bootstrap=bootstrap,
-                likeness=Likeness(theta_m=theta_m, theta_min=theta_min, literal=literal),
+                thresholds=Thresholds(theta_m=theta_m, theta_min=theta_min, literal=literal),
                 k=k,
                 by_people=by_people,
                 reading=reading_of_k,
@@ -188,7 +202,7 @@ def simulate(**options: Any) -> int:
                         n_real=max(1, options["subtrajectories"] - n_fake),
                         n_fake=n_fake,
                         longest=2,
-                        likeness=setting.likeness,
+                        thresholds=setting.thresholds,
                     )
                     result, facts = simulation.simulate_with_cryptography(people, setting, chance, rules)
                 else:
@@ -230,7 +244,7 @@ def simulate(**options: Any) -> int:
 
 
 def _average(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """The mean of several simulations, and between which values the share submitted lies."""
+    """The mean of several simulations, with the range of the share submitted."""
     if len(results) == 1:
         return results[0]
     mean = {name: sum(one[name] for one in results) / len(results) for name in results[0]}
@@ -239,22 +253,22 @@ def _average(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
-    """For people."""
+    """The document in words."""
     lines = [
         document["note"],
         f"{document['participants']:,} participants, {document['trips']:,} trips, {document['pairs']:,} "
         "pairs; "
-        f"phi counts {document['phi_counts']}, k counts {document['k_counts']}; similar times: "
-        f"{document['similar_times']}; "
-        f"times: {document['times']}; simulations averaged: {document['simulations']}",
+        f"phi counts {document['phi_counts']}, k counts {document['k_counts']}; "
+        f"similar times: {document['similar_times']}; times: {document['times']}; "
+        f"simulations averaged: {document['simulations']}",
     ]
     for row in document["configurations"]:
         low_high = row.get("share_submitted_range")
         between = f" ({low_high[0]:.2%} to {low_high[1]:.2%})" if low_high else ""
         lines.append(
             f"bootstrap {row['bootstrap']}, theta {row['theta_m'] / 1000:g} km / {row['theta_min']:g} min, "
-            f"k = {row['k']}: "
-            f"{row['share_submitted']:.2%}{between} of {row['subtrajectories_asked']:,.0f} submitted; "
+            f"k = {row['k']}: {row['share_submitted']:.2%}{between} of {row['subtrajectories_asked']:,.0f} "
+            "submitted; "
             f"{row['users_with_at_least_one']:.0f} of {row['people']:.0f} people with at least one, "
             f"{row['their_average_share']:.2%} of theirs on average; "
             f"phi = 0 for {row['phi_share_of_zeros']:.2%}, else {row['phi_mean_of_others']:.1f} on average"
@@ -262,14 +276,13 @@ def _lines(document: dict[str, Any]) -> list[str]:
         if "paper" in row:
             said = row["paper"]
             lines.append(
-                f"    the paper: {said['share_submitted']:.2%} submitted; {said['users_with_at_least_one']} "
-                "people; "
-                f"{said['their_average_share']:.2%}"
+                f"    the paper: {said['share_submitted']:.2%} submitted; "
+                f"{said['users_with_at_least_one']} people; {said['their_average_share']:.2%}"
             )
         if "cpu_s_per_member" in row:
             lines.append(
-                f"    {row['cpu_s_per_member']} s of computation a member; {row['claims_at_the_authority']} "
-                "claims at the authority; "
+                f"    {row['cpu_s_per_member']} s of computation a member; "
+                f"{row['claims_at_the_authority']} claims at the authority; "
                 f"{row['groups_failed']} groups failed, {row['waiting_for_a_group']} people wait for a group"
             )
     return lines

@@ -1,21 +1,18 @@
-"""The commands that run the user-centric protocol as a service: server, authority, join.
-
-Everything heavy is imported inside them.
-"""
+"""The commands that run the servers of the user-centric protocol; they import what is heavy."""
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from shoal.cli.options import DURATION, LENGTH, PATH, input_options, output_options, take_reading
-from shoal.errors import InputError, MissingExtraError, MisuseError, OutputError
-from shoal.runtime.staging import explained_write
+from shoal.cli.collect import needs_extra
+from shoal.cli.join import join
+from shoal.cli.options import DURATION, LENGTH, PATH
+from shoal.errors import InputError, MisuseError, OutputError
 
 _SAFE_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
 
@@ -54,19 +51,8 @@ def _listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return add
 
 
-@contextmanager
-def _extra(name: str) -> Iterator[None]:
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"this command needs {error.name}; install it with: pip install 'shoal[{name}]'"
-        ) from error
-
-
 @click.command(
-    epilog="Everything that lasts is in the database and the key file: stop and start the server whenever "
-    "you like."
+    epilog="Everything that lasts is in the database and the key file: stop and start the server at any time."
 )
 @click.option(
     "--database",
@@ -94,7 +80,7 @@ def _extra(name: str) -> Iterator[None]:
     type=click.IntRange(min=1),
     default=365,
     show_default=True,
-    help="Fakes lie in so many days before the start.",
+    help="Fakes lie in so many days before now.",
 )
 @click.option(
     "--round-size",
@@ -176,8 +162,8 @@ def _extra(name: str) -> Iterator[None]:
     "--bootstrap-until",
     type=click.DateTime(["%Y-%m-%d"]),
     metavar="DATE",
-    help="Before this day (UTC) releases are records of nobody: no identifier, in nobody's crowd, deleted "
-    "on it.",
+    help="Releases before this day (UTC) are records of nobody: no identifier, in nobody's crowd, deleted "
+    "on that day.",
 )
 @click.option(
     "--witness",
@@ -185,7 +171,7 @@ def _extra(name: str) -> Iterator[None]:
     nargs=2,
     multiple=True,
     metavar="URL KEY",
-    help="A witness that must give the same answers; repeat.",
+    help="A witness that must give the same answers; can be repeated.",
 )
 @click.option(
     "--quota",
@@ -196,18 +182,19 @@ def _extra(name: str) -> Iterator[None]:
 )
 @_listening(8440)
 def server(**options: Any) -> int:
-    """Run a collector: rosters, lots, sealed letters, signed answers, releases.
+    """Run a collector: rosters, lotteries, sealed letters, signed answers, releases.
 
     It never sees raw data, nor who asks what.
     """
-    with _extra("server"):
-        from shoal.collect.server.http import serve
+    with needs_extra("server"):
         from shoal.collect.server.http_collector import collector_application
+        from shoal.collect.server.serving import serve
         from shoal.collect.storage.database import Database
     from pydantic import ValidationError
 
-    from shoal.collect.device.http_client import Server
-    from shoal.collect.roles.wire import DAY_S, OtherCollector, Terms
+    from shoal.collect.device.http_client import RemoteServer
+    from shoal.collect.roles.terms import OtherCollector, Terms
+    from shoal.collect.roles.wire import DAY_S
 
     names = (
         "group_size",
@@ -228,13 +215,13 @@ def server(**options: Any) -> int:
             theta_min=options["theta_s"] / 60,
             bootstrap_until=until,
             witnesses=tuple(
-                OtherCollector(url=Server(url).url, key=key) for url, key in options["witnesses"]
+                OtherCollector(url=RemoteServer(url).url, key=key) for url, key in options["witnesses"]
             ),
         )
     except ValidationError as error:
         raise MisuseError(f"these settings do not go together: {error.errors()[0]['msg']}") from error
     seed, places = _secret(options["key"]), _public_places(options["places"], options["days"])
-    _check_listening(options)
+    _require_listening(options)
     with Database(options["database"]) as database:
         app = collector_application(
             database,
@@ -267,7 +254,8 @@ def server(**options: Any) -> int:
 
 @click.command(
     epilog="Name it to the collector with --witness URL KEY. It answers only what the collector has "
-    "answered, and stores nothing."
+    "answered, and "
+    "stores nothing."
 )
 @click.option("--database", required=True, metavar="URL", help="The collector's own database.")
 @click.option(
@@ -280,13 +268,13 @@ def server(**options: Any) -> int:
 )
 @_listening(8442)
 def witness(**options: Any) -> int:
-    """Run a witness: it gives members a second, signed answer to their questions, so that a collector that lies is found."""
-    with _extra("server"):
-        from shoal.collect.server.http import serve
+    """Run a witness: it answers members' questions a second time, so that a lying collector is found out."""
+    with needs_extra("server"):
         from shoal.collect.server.http_witness import witness_application
+        from shoal.collect.server.serving import serve
         from shoal.collect.storage.database import Database
     seed = _secret(options["key"])
-    _check_listening(options)
+    _require_listening(options)
     with Database(options["database"]) as database:
         app = witness_application(database, seed, quiet=options["quiet"])
         serve(
@@ -301,8 +289,7 @@ def witness(**options: Any) -> int:
 
 
 @click.command(
-    epilog="Nobody can ask over the network who owns what: that is --identifiers-of, on the authority's own "
-    "machine."
+    epilog="Nobody can ask over the network who owns what; use --identifiers-of on the authority's machine."
 )
 @click.option(
     "--database",
@@ -323,10 +310,13 @@ def witness(**options: Any) -> int:
     "collectors",
     multiple=True,
     metavar="HEX",
-    help="Public key of a collector whose receipts hold; repeat.",
+    help="Public key of a collector whose receipts hold; can be repeated.",
 )
 @click.option(
-    "--identifiers-of", "user", metavar="USER", help="Print the identifiers that a user has claimed, and end."
+    "--identifiers-of",
+    "user",
+    metavar="USER",
+    help="Print the identifiers that a user has claimed, then exit.",
 )
 @_listening(8441)
 def authority(**options: Any) -> int:
@@ -334,9 +324,9 @@ def authority(**options: Any) -> int:
 
     It never sees a trajectory.
     """
-    with _extra("server"):
-        from shoal.collect.server.http import serve
+    with needs_extra("server"):
         from shoal.collect.server.http_authority import ClaimBook, authority_application
+        from shoal.collect.server.serving import serve
         from shoal.collect.storage.database import Database
         from shoal.collect.storage.migrations import AUTHORITY
 
@@ -357,7 +347,7 @@ def authority(**options: Any) -> int:
                 "give each collector's key with --collector-key: 64 hexadecimal digits, printed when it "
                 "starts"
             )
-        _check_listening(options)
+        _require_listening(options)
         app = authority_application(book, quiet=options["quiet"])
 
         def ready(url: str) -> None:
@@ -368,139 +358,23 @@ def authority(**options: Any) -> int:
     return 0
 
 
-@click.command(
-    epilog="Interrupted? Run the same command again: it goes on where it was. See docs/collect.md for "
-    "profile.toml."
-)
-@click.option("--server", "server_url", required=True, metavar="URL", help="The collector.")
-@click.option(
-    "--authority",
-    "authority_url",
-    required=True,
-    metavar="URL",
-    help="The authority that knows whose a release is.",
-)
-@click.option("--data", required=True, metavar="FILE", help="Your own movement: CSV or Parquet.")
-@click.option(
-    "--profile",
-    "profile_file",
-    required=True,
-    type=PATH,
-    metavar="FILE.toml",
-    help="Your crowd, your blur, your rules for places.",
-)
-@click.option(
-    "--state",
-    required=True,
-    type=PATH,
-    metavar="DIR",
-    help="Your keys and what is under way; keep it secret and whole.",
-)
-@click.option("--user", default="me", show_default=True, metavar="NAME", help="Your name at the authority.")
-@click.option("--subject", metavar="ID", help="Who you are in FILE, when it holds several people.")
-@click.option(
-    "--trip",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Which trip to share, counted from the newest.",
-)
-@click.option(
-    "--max-gap",
-    "max_gap_s",
-    type=DURATION,
-    default="30min",
-    show_default=True,
-    help="A longer pause ends a trip.",
-)
-@click.option("--yes", is_flag=True, help="Consent without being asked.")
-@click.option(
-    "--poll", "poll_s", type=DURATION, default="1s", show_default=True, help="How often to look for news."
-)
-@click.option(
-    "--patience",
-    "patience_s",
-    type=DURATION,
-    default="30min",
-    show_default=True,
-    help="How long a server may be away.",
-)
-@click.option("--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust instead of the system's.")
-@input_options
-@output_options
-def join(**options: Any) -> int:
-    """Take part in a round: blur your movement here, ask how many share its parts, and send only what enough others share."""
-    with _extra("collect"):
-        from shoal.collect.device import participation
-        from shoal.collect.device.disk import StateFolder
-
-    reading = take_reading(options)
-    if any(name in reading for name in ("cell_m", "slot_s", "snap")):
-        raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
-    as_json, quiet = options.pop("as_json"), options.pop("quiet")
-
-    def say(message: str) -> None:
-        if not quiet:
-            click.echo(message, err=True)
-
-    def consent(text: str) -> bool:
-        click.echo(text, err=True)
-        return bool(options["yes"] or click.confirm("Take part on these terms?", err=True))
-
-    folder = StateFolder(options["state"])
-    with folder.alone():
-        there = participation.connect(
-            folder,
-            options["server_url"],
-            options["authority_url"],
-            options["ca"],
-            options["user"],
-            os.urandom,
-        )
-        if there.kept.journey is None:
-            from shoal.io import read
-            from shoal.report.pages.preview import preview_page
-
-            data = read(options["data"], snap=False, **reading)
-            movement = participation.movement_of(
-                data, options["subject"], options["trip"], options["max_gap_s"]
-            )
-            plan = participation.prepare(there, movement, options["profile_file"])
-            page = folder.folder / "preview.html"
-            _write_private(page, preview_page(plan.profile, plan.applied, plan.cylinders, plan.special))
-            if not consent("\n".join(plan.lines(page))):
-                click.echo("nothing was sent")
-                return 0
-            participation.begin(there, plan, os.urandom)
-        else:
-            say(
-                "going on with the round that is under way; what has changed in data and profile since is "
-                "for the next one"
-            )
-        ending, file = participation.finish(folder, there, say, options["poll_s"], options["patience_s"])
-    click.echo(
-        file.read_text() if as_json else f"{ending.kind}: {ending.message}; details for you alone in {file}"
-    )
-    return 0 if ending.kind in ("shared", "nothing-left") else 1
-
-
 COMMANDS: Final = (server, witness, authority, join)
 
 
 def _say_key(name: str, seed: bytes) -> Callable[[str], None]:
-    """What is printed when a server is ready."""
+    """What prints the address and the key when a server is ready."""
 
     def ready(url: str) -> None:
-        from nacl.bindings import crypto_sign_seed_keypair
+        from shoal.collect.crypto.signatures import verify_key
 
-        click.echo(f"{name} at {url}, key {bytes(crypto_sign_seed_keypair(seed)[0]).hex()}")
+        click.echo(f"{name} at {url}, key {verify_key(seed).hex()}")
         sys.stdout.flush()
 
     return ready
 
 
 def _secret(file: Path) -> bytes:
-    """32 secret bytes in a file that only its owner reads; made when absent."""
+    """32 secret bytes in a file that only its owner can read; made when absent."""
     try:
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
             stream.write(os.urandom(32).hex() + "\n")
@@ -517,7 +391,7 @@ def _secret(file: Path) -> bytes:
             f"the key file {file} cannot be read; restore it, or name another with --key"
         ) from error
     if len(seed) != 32:
-        raise InputError(f"the key file {file} holds no key; restore it, or name another with --key")
+        raise InputError(f"the key file {file} does not hold a key; restore it, or name another with --key")
     return seed
 
 
@@ -528,7 +402,8 @@ def _public_places(file: Path, days: int) -> Any:
 
     from pydantic import ValidationError
 
-    from shoal.collect.roles.wire import DAY_S, PublicPlaces
+    from shoal.collect.roles.terms import PublicPlaces
+    from shoal.collect.roles.wire import DAY_S
 
     try:
         with file.open(newline="") as stream:
@@ -537,7 +412,7 @@ def _public_places(file: Path, days: int) -> Any:
         weights = [int(row.get("weight") or 1) for row in rows]
     except (OSError, ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{file} holds no places; give a CSV with the columns lat, lon and weight (a whole number)"
+            f"{file} does not hold places; give a CSV with the columns lat, lon and weight (a whole number)"
         ) from error
     end_min = int(time.time() // DAY_S) * DAY_S // 60
     try:
@@ -553,21 +428,15 @@ def _public_places(file: Path, days: int) -> Any:
     return places
 
 
-def _check_listening(options: dict[str, Any]) -> None:
+def _require_listening(options: dict[str, Any]) -> None:
     if (options["tls_cert"] is None) != (options["tls_key"] is None):
         raise click.UsageError("--tls-cert and --tls-key go together")
     for name in ("tls_cert", "tls_key"):
         if options[name] is not None and not options[name].is_file():
-            raise InputError(f"{options[name]} is no file; give the {name.replace('_', ' ')} in PEM format")
+            raise InputError(
+                f"{options[name]} is not a file; give the {name.replace('_', ' ')} in PEM format"
+            )
     if options["tls_cert"] is None and options["host"] not in _SAFE_HOSTS:
         click.echo(
-            "without --tls-cert the connection is not encrypted: put a proxy with TLS before it", err=True
+            "without --tls-cert the connection is not encrypted: put a TLS proxy in front of it", err=True
         )
-
-
-def _write_private(file: Path, text: str) -> None:
-    with (
-        explained_write(file),
-        os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream,
-    ):
-        stream.write(text)

@@ -1,18 +1,21 @@
-"""What a peer did wrong, by name.
+"""What a peer did wrong, by name, and the HTTP status that the name leads to.
 
-A peer's bad input is never our own misuse, and never ends in a traceback.
+A peer's bad input is a ``PeerError``; our own misuse is a ``shoal.errors.MisuseError``. Neither ends in a
+traceback.
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Final, Literal
 
 from shoal.errors import ShoalError
 
 Kind = Literal[
-    "bad-length",  # truncated, oversized, or trailing bytes
+    "bad-length",  # truncated, too long, or with trailing bytes
+    "body-too-long",  # a request beyond its limit, not read to the end
     "bad-frame",  # not a message of this protocol
     "bad-signature",
     "unknown-member",
-    "wrong-session",  # another run, or a stale round
+    "wrong-session",  # another run, or a round that is over
     "duplicate",  # a second copy of a message that is already there
     "bad-element",  # not a member of the group, or 0, 1, p - 1
     "bad-proof",
@@ -29,10 +32,52 @@ Kind = Literal[
     "too-many",
 ]
 
+STATUS: Final[Mapping[Kind, int]] = {
+    "bad-length": 400,
+    "body-too-long": 413,
+    "bad-frame": 400,
+    "bad-signature": 401,
+    "unknown-member": 403,
+    "wrong-session": 404,
+    "duplicate": 409,
+    "bad-element": 422,
+    "bad-proof": 422,
+    "bad-commitment": 422,
+    "bad-seal": 422,
+    "wrong-receiver": 422,
+    "out-of-order": 422,
+    "bad-record": 422,
+    "out-of-range": 422,
+    "too-late": 410,
+    "bad-answer": 422,
+    "not-entitled": 403,
+    "clock-skew": 401,
+    "too-many": 429,
+}
+_WIRE_NAMES: Final[Mapping[Kind, str]] = {"body-too-long": "bad-length"}  # the others go by their own names
+
 
 class PeerError(ShoalError):
-    """A message from outside that breaks the protocol; ``kind`` is one of Kind."""
+    """Input from outside that breaks the protocol.
+
+    Parameters
+    ----------
+    kind
+        What is wrong; one of ``Kind``.
+    message
+        What happened and what to do now, without the name of the fault.
+    """
 
     def __init__(self, kind: Kind, message: str) -> None:
-        super().__init__(f"{kind}: {message}")
         self.kind = kind
+        super().__init__(f"{self.wire_name}: {message}")
+
+    @property
+    def wire_name(self) -> str:
+        """The name in JSON replies and messages."""
+        return _WIRE_NAMES.get(self.kind, self.kind)
+
+    @property
+    def status(self) -> int:
+        """The HTTP status of a reply that reports this error."""
+        return STATUS[self.kind]

@@ -1,6 +1,4 @@
-"""Several releases of the same data, each attacked and measured alike.
-
-The frontier, a table at equal risk, and a recommendation.
+"""Several releases of the same data, attacked and measured alike: frontier, equal risk, and a recommendation.
 
 Finished releases and results stand in ``runs/`` of the output folder under names made from the data and the
 settings; a study that is interrupted, or extended, goes on where it was. The folder holds linkage tables and
@@ -28,6 +26,7 @@ from shoal.publishing.writing import write_page
 from shoal.release_folder.folder import read_any_release, read_linkage
 from shoal.report.pages.comparison import comparison_page
 from shoal.report.words.claims import claim_name
+from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
@@ -43,7 +42,7 @@ RUNS_FOLDER: Final = "runs"
 class Comparison:
     """What a study found.
 
-    results: one JSON document per release; failed: settings that gave no release, with the reason.
+    results: one JSON document for each release. failed: settings that gave no release, with the reason.
     """
 
     results: tuple[Mapping[str, Any], ...]
@@ -63,7 +62,7 @@ class Comparison:
                 "reasons": list(self.recommendation.reasons),
             },
             "frontier": [point.label for point in frontier(self.points, self.better)],
-            "points": [_without_nan(asdict(point)) for point in self.points],
+            "points": [null_for_nan(asdict(point)) for point in self.points],
             "at_equal_risk": [
                 {
                     "risk_at_most": level,
@@ -84,12 +83,50 @@ def compare(
     *,
     given: Trajectories | None = None,
 ) -> Comparison:
-    """Make, attack and measure every release of the study, and write ``comparison.json`` and ``comparison.html``.
+    """Make, attack and measure every release of a study, and write ``comparison.json`` and its page.
 
-    given: the same people with their points as given, for methods that publish points; these are judged on the cells and slots of
-    ``original``, as all are.
+    Parameters
+    ----------
+    original
+        The raw data, on a grid.
+    study
+        What to compare, as ``read_study`` reads it.
+    output
+        A folder for everything, as secret as raw data. An earlier comparison there goes on.
+    run
+        Where progress is reported and how many threads may work.
+    given
+        The same people with their points as given, for methods that publish points. Their releases are judged
+        on the cells and slots of ``original``, as all are.
 
-    Raises OutputError when ``output`` holds something else or cannot be written, MisuseError when too few people are left.
+    Returns
+    -------
+    Comparison
+        Every release with its figures, and which to take for the study's budget.
+
+    Raises
+    ------
+    OutputError
+        When ``output`` holds something else or cannot be written.
+    MisuseError
+        When too few people are left.
+
+    Examples
+    --------
+    >>> import shoal, tempfile
+    >>> from pathlib import Path
+    >>> from shoal.comparison.compare import compare
+    >>> from shoal.comparison.study import Setting, Study
+    >>> from shoal.utility.frontier import Budget
+    >>> calls = shoal.read(shoal.synthesize(n_subjects=60, days=1, seed=1))
+    >>> settings = tuple(
+    ...     Setting(label=f"glove k={k}", name="glove", method=shoal.Glove(k=k)) for k in (2, 3)
+    ... )
+    >>> study = Study(settings=settings, budget=Budget(), knowledge=("points:4",), tries=20)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = compare(calls, study, Path(folder) / "study")
+    >>> [point.label for point in found.points]
+    ['glove k=2', 'glove k=3']
     """
     run = run or Run()
     if (
@@ -169,12 +206,10 @@ def _result_of(
     folder: Path,
     run: Run,
 ) -> Mapping[str, Any]:
-    """The release's attacks and measurements.
-
-    From an earlier run where they are there, computed and kept where not.
+    """The release's attacks and measurements: from an earlier run if they are there, else made and kept.
 
     source: what the method is handed, points as given or ``published``, the snapped samples by which every
-    release is judged; outside: the control group in the same form.
+    release is judged. outside: the control group in the same form.
     """
     known = {
         text: [text, *also_on_points(text)] if setting.method.about.publishes == "points" else [text]
@@ -211,7 +246,7 @@ def _result_of(
             tries=0,  # the study attacks it itself
         )
     given, linkage = read_any_release(place / "release"), read_linkage(place / "linkage.parquet")
-    release = given.as_boxes(published.snapped_grid()) if given.kind == "points" else given
+    release = given.as_boxes(published.snapped_grid())
     attacks: dict[str, Any] = {}
     notes: list[str] = []
     for text, (on_grid, *as_points) in known.items():
@@ -261,7 +296,7 @@ def _draw(study: Study) -> Randomness:
 
 
 def _point(result: Mapping[str, Any], study: Study) -> Point:
-    """The release on the plane of the budget's attack, by the adversary who wins most with that knowledge, and its metric."""
+    """The release by the budget's metric, and by the adversary who wins most with the budget's knowledge."""
     budget = study.budget
     names = [entry["name"] for entry in result["attacks"][budget.knowledge] if entry["target"] == "release"]
     if budget.attack not in names:
@@ -301,10 +336,3 @@ def _fingerprint(data: Trajectories) -> str:
 
 def _digest(parts: Sequence[Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
-
-
-def _without_nan(numbers: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in numbers.items()
-    }

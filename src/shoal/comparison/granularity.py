@@ -1,7 +1,4 @@
-"""What remains of place and time as attackers follow for longer.
-
-Kte-hide for several tau (kte-anonymity.txt, Fig. 6, 8 and 9).
-"""
+"""What kte-hide leaves as attackers follow for longer: several tau (kte-anonymity.txt, Fig. 6, 8 and 9)."""
 
 import math
 from collections.abc import Sequence
@@ -14,9 +11,11 @@ import numpy as np
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.publishing.writing import write_page
 from shoal.report.pages.granularity import granularity_page
+from shoal.runtime.arrays import Integers
+from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import show_s
@@ -40,10 +39,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Hour:
-    """One hour of the day (UTC): raw samples in it, the share that is suppressed, mean extents of the others.
-
-    Nan of too few.
-    """
+    """An hour of the day (UTC): raw samples, the share suppressed, mean extents of the rest; nan of too few."""
 
     hour: int
     samples: int
@@ -54,7 +50,7 @@ class Hour:
 
 @dataclass(frozen=True, kw_only=True)
 class Granularity:
-    """One verified release: the share of raw samples suppressed, dx + dy and duration of the others, and both by time of day."""
+    """One verified release: the share of raw samples suppressed, and extents of the others, also by hour."""
 
     tau_s: float
     suppressed: float
@@ -65,7 +61,7 @@ class Granularity:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Releases for several tau = epsilon; failed: those that gave none, with the reason."""
+    """Releases for several tau = epsilon. failed: those tau that gave none, with the reason."""
 
     k: int
     people: int
@@ -75,7 +71,7 @@ class Study:
 
     def to_json(self) -> dict[str, Any]:
         """All figures; null where there are too few samples for one."""
-        return dict(_without_nan(asdict(self)))
+        return dict(null_for_nan(asdict(self)))
 
 
 def study_granularity(
@@ -157,11 +153,3 @@ def _spread(extents: Integers, unit: float) -> Spread:
         median=float(middle),
         three_quarters=float(high),
     )
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_nan(entry) for name, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(entry) for entry in value]
-    return None if isinstance(value, float) and math.isnan(value) else value

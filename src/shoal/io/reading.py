@@ -13,16 +13,17 @@ from shoal.io import cleaning
 from shoal.io.cleaning import Sieve, TimeOrder
 from shoal.io.columns import Columns, find_columns
 from shoal.io.positions import Positions
-from shoal.io.snapping import Rows, arrange, check_grid, put_on_plane
+from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
 from shoal.io.sources import openers
 from shoal.io.tables import Table
 from shoal.io.times import DAY, SECOND, Micros, Times
 from shoal.io.values import Codes, Names
 from shoal.model.intake import Intake, Reading
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
+from shoal.units import DAY_S
 
-DAY_S: Final = 86_400
 STEPS: Final = 1000
 LAST_S: Final = 253_402_300_799.0  # the end of the year 9999, the last that dates can be written in
 
@@ -38,10 +39,10 @@ def read(source: object, *, run: Run | None = None, **settings: Any) -> Trajecto
     unknown = [name for name in settings if name not in known]
     if unknown:
         raise MisuseError(f"'{unknown[0]}' is not a setting of read; the settings are {', '.join(known)}")
-    return read_with(source, Reading(**settings), run)
+    return read_with(source, Reading(**settings), run or Run())
 
 
-def read_with(source: object, reading: Reading, run: Run | None = None) -> Trajectories:
+def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     """The same, with the settings as one object.
 
     With ``trajectories.intake.reading`` the same rows give the same arrays.
@@ -91,7 +92,7 @@ def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], N
 
     Raises as ``read`` does, also when no row is left.
     """
-    check_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
+    require_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
     if not (np.isfinite(reading.min_samples_per_day) and reading.min_samples_per_day >= 0):
         raise MisuseError(
             f"min_samples_per_day = {reading.min_samples_per_day} must be finite and at least 0; 0 leaves "

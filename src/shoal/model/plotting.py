@@ -16,7 +16,7 @@ from shoal.model.frames import seconds_and_meters
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from shoal.model.release import Release
+    from shoal.model.release import Boxes, Release
     from shoal.model.trajectories import Trajectories
 
 Column = npt.NDArray[Any]
@@ -43,13 +43,12 @@ def map_of_release(release: "Release", at_most: int) -> "Figure":
         points = release.points
         return _paths(points.x, points.y, release.offsets, release.crs, at_most, "records", "points")
     rows, note = _drawn(release.offsets, at_most, "records", "boxes")
-    boxes, km = release.boxes.take(rows), release.snapped_grid().cell_m / _KM
-    x, y = rectangles(boxes.x_min * km, boxes.y_min * km, boxes.x_max * km, boxes.y_max * km)
+    x, y = rectangles(release.boxes.take(rows), release.snapped_grid().cell_m / _KM)
     return _map(x, y, release.crs, note, mode="lines", fill="toself", fillcolor="rgba(0,114,178,0.04)")
 
 
-def blank(x_title: str, y_title: str) -> "Figure":
-    """An empty figure. It needs no dragging to be read, so that a finger scrolls the page."""
+def new_figure(x_title: str, y_title: str) -> "Figure":
+    """An empty figure; it cannot be dragged, so that a finger scrolls the page."""
     from plotly.graph_objects import Figure
 
     axis: dict[str, Any] = {
@@ -79,22 +78,28 @@ def blank(x_title: str, y_title: str) -> "Figure":
     return figure
 
 
-def rectangles(x_min: Column, y_min: Column, x_max: Column, y_max: Column) -> tuple[Line, Line]:
-    """Closed rectangles as one line, broken between them; all in kilometers."""
+def rectangles(boxes: "Boxes", km: float) -> tuple[Line, Line]:
+    """Closed rectangles as one line, broken between them. km: side of a cell."""
+    left, right, low, high = (edge * km for edge in (boxes.x_min, boxes.x_max, boxes.y_min, boxes.y_max))
     return (
-        _broken(np.column_stack([x_min, x_max, x_max, x_min, x_min])),
-        _broken(np.column_stack([y_min, y_min, y_max, y_max, y_min])),
+        _broken(np.column_stack([left, right, right, left, left])),
+        _broken(np.column_stack([low, low, high, high, low])),
     )
 
 
-def rounded(values: Column) -> list[float]:
-    """Kilometers to a tenth of a meter, which keeps a page small."""
-    return [round(value, 4) for value in values.tolist()]
+def short(value: float) -> float:
+    """A number to four decimals: of kilometers, that is ten centimeters."""
+    return round(value, 4)
+
+
+def short_list(values: Column) -> list[float]:
+    """Numbers to four decimals."""
+    return [short(value) for value in values.tolist()]
 
 
 def _broken(lines: Iterable[Column]) -> Line:
     """The numbers of all lines in a row, with None after each line."""
-    return [value for line in lines for value in (*rounded(line), None)]
+    return [value for line in lines for value in (*short_list(line), None)]
 
 
 def _paths(
@@ -128,7 +133,7 @@ def _drawn(offsets: Column, at_most: int, owners: str, rows: str) -> tuple[Colum
 def _map(x: Line, y: Line, crs: str | None, note: str, **trace: Any) -> "Figure":
     """A map to scale with one trace, and the note above it."""
     plane = "km (projected)" if crs is not None else "km (local)"
-    figure = blank(f"east, {plane}", f"north, {plane}")
+    figure = new_figure(f"east, {plane}", f"north, {plane}")
     line = {"color": COLORS[0], "width": 1}
     figure.add_scatter(x=x, y=y, line=line, opacity=0.6, hoverinfo="skip", showlegend=False, **trace)
     figure.update_xaxes(tickformat=",~r", nticks=6)

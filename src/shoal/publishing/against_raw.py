@@ -1,4 +1,4 @@
-"""Release folders against the raw input that they were made from, which is read again as each manifest says."""
+"""Release folders against the raw input that they were made from, read again as each manifest says."""
 
 from collections.abc import Sequence
 from pathlib import Path

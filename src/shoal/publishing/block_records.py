@@ -1,7 +1,8 @@
-"""The records of a release made in blocks: the crowds of all blocks, brought together without holding all boxes."""
+"""The records of a release made in blocks: the crowds of all blocks together, without holding all boxes."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -11,10 +12,10 @@ import numpy as np
 from shoal.methods.glove.glove import Glove
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Losses, Release
-from shoal.model.trajectories import Integers
 from shoal.report.facts.curves import quantile_of_people
 from shoal.report.facts.density import Window, density_in, expected_density, some_boxes, window_around
 from shoal.report.facts.release import BoxFacts, ReleaseFacts, days_between, span_of
+from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -60,8 +61,9 @@ def crowds_of_blocks(people: StoredPeople, tasks: list[BlockTask], checkpoint: C
     boxes = checkpoint.folder / "boxes.bin"
     with boxes.open("wb") as file:
         for task in tasks:
-            # a damaged one is made again
-            block = checkpoint.kept(name_of(task.block), lambda task=task: crowds_of(task))  # type: ignore[misc]
+            block = checkpoint.kept(
+                name_of(task.block), partial(crowds_of, task)
+            )  # a damaged one is made again
             for name, values in small.items():
                 values.append(block[name])
             raw, published = _joined(raw, block["raw"]), _joined(published, block["published"])
@@ -114,7 +116,7 @@ def header_of(people: StoredPeople, method: Glove, crowds: Crowds, rng: Randomne
 def records_in_parts(
     release: ReleaseOnDisk, crowds: Crowds, crowd_of: Integers, run: Run
 ) -> Iterator[Release]:
-    """The records in their order, as many at once as hold about a million boxes. crowd_of: [r] of each record."""
+    """The records in their order, about a million boxes at once. crowd_of: [r] the crowd of each record."""
     ends = np.cumsum(crowds.lengths[crowd_of])
     steps = np.arange(_BOXES_AT_ONCE, int(ends[-1]) + _BOXES_AT_ONCE, _BOXES_AT_ONCE)
     cuts = np.unique([0, *np.searchsorted(ends, steps, side="right").tolist(), len(ends)])

@@ -1,7 +1,4 @@
-"""The main job on data that needs no download.
-
-A synthetic city, assessed, anonymized, verified and reported on.
-"""
+"""The main job without a download: a synthetic city, assessed, anonymized, verified and reported on."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +31,7 @@ class Demonstration:
 
 
 def demonstrate(output: Path, run: Run) -> Demonstration:
-    """Fill a new folder with the city's raw data, its assessment, the linkage table, and the release folder."""
+    """Fill a new folder with the city's raw data, its assessment, the linkage and the release folder."""
     with staged_folder(output) as staging:
         write_synthetic(staging / "city.parquet", SUBJECTS, DAYS, SEED, run=run)
         original = read(staging / "city.parquet", run=run)

@@ -1,4 +1,4 @@
-"""The main job in blocks: anonymize each block by itself, shuffle the records of all, and publish as in memory.
+"""The main job in blocks: anonymize each block by itself, shuffle all records, and publish as in memory.
 
 Everything finished is kept in a folder beside the release until it is done. Killed at any point, the same
 command continues there.
@@ -20,7 +20,6 @@ from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage
-from shoal.model.trajectories import Integers
 from shoal.model.verdicts import Verdict
 from shoal.publishing.block_records import (
     ReleaseOnDisk,
@@ -34,6 +33,7 @@ from shoal.release_folder.box_table import write_boxes_in_parts
 from shoal.release_folder.folder import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.report import page_of_facts
+from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -236,7 +236,7 @@ def _publish(
 def _check(
     people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run, stated: Verdict
 ) -> Verdict:
-    """The verdict on the finished folder; raises ClaimError when it holds in other words than the manifest's."""
+    """The verdict on the finished folder; raises ClaimError when it is not, word for word, the manifest's."""
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
     verdict = verify_streamed_folder(people, folder, linkage, scratch, run)

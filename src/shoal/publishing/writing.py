@@ -1,4 +1,4 @@
-"""What every publication does alike: refuse targets, fill a release folder, check it, write what is secret beside it."""
+"""What all publications do alike: refuse targets, fill and check a folder, write secrets beside it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -25,13 +25,14 @@ from shoal.runtime.staging import staged_file
 
 
 def require_free(output: Path, *secrets: Path | None) -> None:
-    """Raise OutputError unless every secret file can be written: outside ``output``, new, no two under one name."""
+    """Raise OutputError unless all secret files are outside ``output``, new, and under different names."""
     files = [path for path in secrets if path is not None]
     for path in files:
         check_linkage_path(path, output)
     if len({path.resolve() for path in files}) < len(files):
         raise OutputError(
-            f"{files[0]} is named for two different files, and one would replace the other; choose another name"
+            f"{files[0]} is named for two different files, and one would replace the other; choose another "
+            "name"
         )
 
 
@@ -63,7 +64,7 @@ def fill_release_folder(
 def staged_secrets(
     output: Path, release: Release, linkage: Linkage, linkage_file: Path | None
 ) -> Iterator[None]:
-    """Write the linkage, and the trace of swapped points, when asked; they get their names when the block succeeds."""
+    """Write linkage and trace when asked; they get their final names when the block succeeds."""
     with ExitStack() as beside:
         if linkage_file is not None:
             beside.enter_context(staged_linkage(linkage, linkage_file, output))

@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Release
-from shoal.model.trajectories import Floats, Grid, Integers
+from shoal.model.trajectories import Grid
+from shoal.runtime.arrays import Floats, Integers
 
 _ROWS_PER_GROUP: Final = 1 << 20
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # cells or slots that float64 still tells apart
@@ -33,7 +34,7 @@ def write_boxes(release: Release, path: Path) -> None:
 
 
 def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
-    """The same for a release that comes in parts, at least one, each some of its records in the file's order."""
+    """The same for a release that comes in parts (at least one), each some records, in the file's order."""
     corners: list[list[float]] = []
     with ExitStack() as open_files:
         writer: pq.ParquetWriter | None = None
@@ -96,7 +97,7 @@ def boxes_in(table: pa.Table, grid: Grid, where: str) -> Boxes:
 
 
 def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:
-    """[m, 5, 2] longitude and latitude of each box's closed ring, counterclockwise from the lower left corner."""
+    """[m, 5, 2] longitude and latitude of each box's closed ring, counterclockwise from the lower left."""
     x = np.stack([boxes.x_min, boxes.x_max, boxes.x_max, boxes.x_min], axis=1)
     y = np.stack([boxes.y_min, boxes.y_min, boxes.y_max, boxes.y_max], axis=1)
     corners = _in_degrees(x.ravel(), y.ravel(), cell_m, crs).reshape(-1, 4, 2)
@@ -104,7 +105,7 @@ def outline_corners(boxes: Boxes, cell_m: float, crs: str) -> Floats:
 
 
 def _in_degrees(x: Integers, y: Integers, cell_m: float, crs: str) -> Floats:
-    """[m, 2] longitude and latitude of corners of cells; each distinct one is projected once, as places repeat."""
+    """[m, 2] longitude and latitude of corners of cells; places repeat, so each is projected once."""
 
     def projected(x: Integers, y: Integers) -> Floats:
         return np.stack(

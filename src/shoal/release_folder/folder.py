@@ -1,4 +1,4 @@
-"""The release folder: ``release.parquet`` (GeoParquet), ``manifest.json`` and ``report.html``, complete or absent.
+"""The release folder: ``release.parquet``, ``manifest.json`` and ``report.html``, complete or absent.
 
 Names, columns and JSON are those that others script against. The linkage table is a file of its own, readable
 by its owner alone, and never inside the folder.
@@ -21,13 +21,14 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.model.claims import PayloadKind, claim_from_json, claim_to_json
-from shoal.model.intake import Reading, insist_on_types
+from shoal.model.intake import Reading, require_types
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Release
 from shoal.model.trace import TRACE_FILE, Trace
-from shoal.model.trajectories import Grid, Integers
+from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import records_in
+from shoal.runtime.arrays import Integers
 from shoal.runtime.staging import staged_file
 from shoal.version import __version__
 
@@ -189,7 +190,7 @@ def release_in(table: pa.Table, folder: Path, manifest: Manifest) -> Release:
 
 
 def without_boxes(folder: Path, manifest: Manifest) -> Release:
-    """What the manifest of a release of boxes says, without any record; raises InputError for one of points."""
+    """What the manifest of a release of boxes says, without a record; raises InputError for one of points."""
     _require_kind(folder, manifest, "boxes")
     return release_with(
         folder,
@@ -245,7 +246,7 @@ def _header(folder: Path, manifest: Manifest) -> dict[str, Any]:
 
 def _reading(folder: Path, manifest: Manifest) -> Reading:
     try:
-        insist_on_types(Reading, manifest.reading)
+        require_types(Reading, manifest.reading)
         return Reading(**manifest.reading)
     except MisuseError as error:
         raise InputError(f"{folder / MANIFEST_FILE} cannot be read: reading: {error}") from error
@@ -282,7 +283,7 @@ def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterat
 
 
 def staged_trace(trace: Trace, release: Release, path: Path) -> AbstractContextManager[None]:
-    """Write the origins of swapped points at once (mode 0600); they get their name when the block succeeds."""
+    """Write the origins of swapped points at once (mode 0600); their name comes when the block succeeds."""
     return staged_file(path, partial(pq.write_table, trace.table(release.trajectory_ids, release.offsets)))
 
 

@@ -1,4 +1,4 @@
-"""The table of points: ``trajectory_id, t, x, y``, ``lat, lon`` where points came in degrees, and ``geometry``.
+"""The table of points: ``trajectory_id, t, x, y``, ``lat, lon`` of points in degrees, and ``geometry``.
 
 Times are seconds since 1970 UTC, or since step 0. Coordinates are written to the last digit: points are
 published as given.
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import DEGREE_COLUMNS, POINT_COLUMNS, Points, Release
-from shoal.model.trajectories import Floats
+from shoal.runtime.arrays import Floats
 
 _ROWS_PER_GROUP: Final = 1 << 20
 _POINT: Final = np.dtype(
@@ -75,7 +75,7 @@ def lon_lat(points: Points, crs: str) -> Floats:
 
 
 def places_in(column: pa.ChunkedArray) -> Floats | None:
-    """float64 [m, 2]: the longitude and latitude of a geometry column; None when it is no column of points."""
+    """float64 [m, 2]: longitude and latitude of a geometry column; None when it is no column of points."""
     try:
         values: list[Any] = column.cast(pa.large_binary()).to_pylist()
     except pa.ArrowException:

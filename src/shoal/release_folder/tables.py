@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims import PayloadKind
 from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Payload, Release
-from shoal.model.trajectories import Grid, Integers
+from shoal.model.trajectories import Grid
 from shoal.release_folder.box_table import boxes_in, write_boxes
 from shoal.release_folder.point_table import points_as_written, write_points
+from shoal.runtime.arrays import Integers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +24,8 @@ class Table:
     """A row of TABLES.
 
     columns: those that every table of this kind has, and by which the rows of a record ascend. write: a
-    release as GeoParquet. read: the payload in the file's row order, from a table, the manifest's grid and the
-    name of the file for messages.
+    release as GeoParquet. read: the payload in the file's row order, from a table, the manifest's grid and
+    the name of the file for messages.
     """
 
     columns: tuple[str, ...]
@@ -56,7 +57,7 @@ def write_table(release: Release, path: Path) -> None:
 def records_in(
     table: pa.Table, kind: PayloadKind, grid: Grid | None, where: str
 ) -> tuple[tuple[str, ...], Integers, Payload]:
-    """(pseudonyms, offsets [n + 1], payload): records in the order in which they first appear, rows ascending.
+    """(pseudonyms, offsets [n + 1], payload): records in the order of their first rows, rows ascending.
 
     Coordinates of boxes are rounded to the grid; the check of a folder says where they are not on it. Raises
     InputError when a column is missing or holds what no column may hold.

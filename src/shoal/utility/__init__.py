@@ -1,4 +1,4 @@
-"""What a release is still good for: one table of metrics for boxes and points, and one function that asks them.
+"""What a release is still good for: one table of metrics for boxes and points, one function that asks them.
 
 A metric is a function of the facts of a release in one of the files of this room, and a row of METRICS.
 """

@@ -1,7 +1,7 @@
-"""What remains of position and time in a release: the extents of its boxes, read in two ways.
+"""What remains of place and time in a release: the extents of its boxes, read in two ways.
 
 The paper's accuracy figures (glove.txt, Fig. 7 to 9) say "share of samples" without saying of which. Here are
-both readings: per raw sample (the box that stands for it) and per published sample (each box of each record
+both readings: per raw sample (the box that stands for it) and per published sample (each box of each record,
 once).
 """
 
@@ -12,20 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.kernels.accuracy import covering_extents
+from shoal.kernels.covering import BoxColumns, Owned, Points, covering_extents
 from shoal.model.linked import records_of
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Integers, Trajectories
-
-Floats = npt.NDArray[np.float64]
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Extents:
-    """The extents of some samples as distinct pairs with their counts.
+    """The extents of some samples as distinct pairs with their counts, int64 [d] each.
 
-    space_cells: int64 [d], dx + dy, an untouched sample has 2. time_slots: int64 [d], an untouched sample has
-    1. count: int64 [d], samples with this pair of extents.
+    space_cells: dx + dy; an untouched sample has 2. time_slots: an untouched sample has 1. count: samples
+    with this pair of extents.
     """
 
     space_cells: Integers
@@ -55,7 +54,7 @@ class Extents:
         return int(self.count.sum())
 
     def share_within(self, *, space_m: float = math.inf, time_s: float = math.inf) -> float:
-        """Share of the samples with a spatial extent of at most ``space_m`` and a temporal extent of at most ``time_s``; nan of none."""
+        """Share of the samples whose extents are at most ``space_m`` and ``time_s``; nan of none."""
         within = (self.space_cells <= _whole(space_m / self.grid.cell_m)) & (
             self.time_slots <= _whole(time_s / self.grid.slot_s)
         )
@@ -145,15 +144,15 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
     >>> import shoal
     >>> from shoal.utility.accuracy import measure_accuracy
     >>> calls = shoal.read(shoal.synthesize(n_subjects=20, days=1, seed=1))
-    >>> accuracy = measure_accuracy(calls, *shoal.Glove(k=2).anonymize(calls, shoal.Randomness.for_research(1)))
-    >>> accuracy.samples_suppressed
+    >>> released = shoal.Glove(k=2).anonymize(calls, shoal.Randomness.for_research(1))
+    >>> measure_accuracy(calls, *released).samples_suppressed
     0
     """
     return accuracy_of(release, *extents_of_samples(original, release, linkage))
 
 
 def accuracy_of(release: Release, space_cells: Integers, time_slots: Integers) -> Accuracy:
-    """The accuracy of a release from the extents over each raw sample, as ``extents_of_samples`` gives them."""
+    """The accuracy of a release from the extents over each raw sample, as ``extents_of_samples`` has them."""
     boxes, grid = release.boxes, release.snapped_grid()
     covered = time_slots > 0
     return Accuracy(
@@ -188,15 +187,11 @@ def covering_extents_of(
     """The same, where the record of each subject is known: int64 [n], -1 = none."""
     space, time = np.empty(original.n_samples, dtype=np.int64), np.empty(original.n_samples, dtype=np.int64)
     covering_extents(
-        original.offsets,
-        original.t,
-        original.x,
-        original.y,
-        records,
+        Points(original.t, original.x, original.y),
+        BoxColumns(*release.boxes.columns()),
+        Owned(original.offsets, release.offsets, records),
         time,
         space,
-        release.offsets,
-        *release.boxes.columns(),
     )
     return space, time
 

@@ -1,7 +1,7 @@
-"""The facts of a release: what raw data, release and linkage tell together, each computed once, when asked for.
+"""The facts of a release: what raw data, release and linkage tell together, each computed once, on demand.
 
-Whoever makes a publication makes one ``Facts`` and hands it on; every metric, figure and page asks it by name.
-The verifier does not: it derives everything again for itself.
+A publication has one ``Facts``, which every metric, figure and page asks by name. The verifier does not: it
+derives everything again for itself.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, k_gaps
-from shoal.measures.query import Estimate, Estimates, Floats, Zones, people_in_zones
+from shoal.measures.query import Estimate, Estimates, Zones, people_in_zones
 from shoal.model.claims import PayloadKind
 from shoal.model.linked import records_that_belong
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 from shoal.utility import queries
 from shoal.utility.accuracy import Accuracy, accuracy_of, covering_extents_of
@@ -68,7 +69,7 @@ class Facts:
 
     @cached_property
     def on_grid(self) -> "Facts":
-        """The facts of the same release on cells and slots: of 100 m and 60 s where it holds points as given."""
+        """The same release on cells and slots: of 100 m and 60 s where it holds points as given."""
         if self.release.payload.on_grid:
             return self
         snapped = self.original.snapped_to(Grid())
@@ -83,7 +84,7 @@ class Facts:
 
     @cached_property
     def extents(self) -> tuple[Integers, Integers]:
-        """([m] cells, [m] slots): extents of the box of its own record that covers each raw sample; -1 = none."""
+        """([m] cells, [m] slots): extents of the own record's box over each raw sample; -1 = none."""
         return covering_extents_of(self.original, self.release, self.records)
 
     @cached_property
@@ -93,7 +94,7 @@ class Facts:
 
     @cached_property
     def lost(self) -> Flags | None:
-        """[m] booleans: the raw samples that the release does not hold; None where the linkage cannot tell them.
+        """[m] booleans: the raw samples that the release does not hold; None where the linkage cannot tell.
 
         Of boxes: those that no box of their own person's record covers. Of points: those that no published
         point stands for. Raises MisuseError when the linkage tells of another number than the release.
@@ -107,7 +108,7 @@ class Facts:
 
     @cached_property
     def zones(self) -> Zones:
-        """Square zones over the raw data, about 16 on its longer side, at least one cell wide and of whole cells."""
+        """Square zones of whole cells over the raw data, about 16 on its longer side."""
         x, y, cell_m = self.original.x, self.original.y, self.original.snapped_grid().cell_m
         side_cells = max(int(x.max() - x.min()) + 1, int(y.max() - y.min()) + 1)
         return Zones.over(self.original, max(1, -(-side_cells // _ZONES_ACROSS)) * cell_m)
@@ -119,7 +120,7 @@ class Facts:
 
     @cached_property
     def range_counts(self) -> tuple[list[float], list[Estimate]]:
-        """People in 200 random areas and intervals, in the raw data and as the release lets it be estimated."""
+        """People in 200 random areas and intervals, in the raw data and as the release estimates them."""
         return queries.ask(self.original, self.release)
 
     @cached_property
@@ -146,7 +147,7 @@ def _not_covered(facts: Facts) -> Flags | None:
 
 
 def _without_a_point(facts: Facts) -> Flags | None:
-    """Swapping tells them in its trace, so that files suffice; other methods know them only while they run."""
+    """Swapping tells them in its trace, so that files suffice; other methods know them while they run."""
     rows = facts.linkage.stands_for
     if rows is None and facts.linkage.trace is not None:
         rows = facts.linkage.trace.time_from

@@ -1,7 +1,4 @@
-"""Releases as points of measured risk and utility.
-
-Which are worth a look, which win at equal risk, which to take for a budget.
-"""
+"""Releases as points of measured risk and utility: which are worth a look, and which to take for a budget."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -17,10 +14,7 @@ LEVELS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One release. risk, risk_low, risk_high: measured rate with its 95 % interval.
-
-    utility: in the metric's unit, nan = unknown.
-    """
+    """One release: its measured risk with the 95 % interval, and its utility, nan where it is unknown."""
 
     label: str
     method: str
@@ -32,9 +26,9 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """A risk that is accepted: of this attack with this knowledge (as for ``shoal attack``), at most.
+    """A risk that is accepted: at most so much of this attack with this knowledge.
 
-    utility: the metric that counts.
+    utility: the metric by which releases within the budget are chosen.
     """
 
     attack: str = "linkage"
@@ -58,26 +52,20 @@ class Recommendation:
 
 
 def frontier(points: Sequence[Point], better: Better) -> list[Point]:
-    """The points that no other beats: none is at least as good in risk and utility and better in one.
-
-    By rising risk.
-    """
+    """The points that no other beats, by rising risk: none is as good in both and better in one."""
     known = [point for point in points if not math.isnan(point.utility)]
     kept = [point for point in known if not any(_beats(other, point, better) for other in known)]
     return sorted(kept, key=lambda point: (point.risk, point.label))
 
 
 def best_within(points: Iterable[Point], risk: float, better: Better) -> Point | None:
-    """The point with the best utility among those with a measured rate of at most ``risk``.
-
-    Of equals the least risk, then the label.
-    """
+    """The best utility with a risk of at most ``risk``; of equals the least risk, then the label."""
     fitting = [point for point in points if point.risk <= risk and not math.isnan(point.utility)]
     return min(fitting, key=lambda point: (_cost(point, better), point.risk, point.label), default=None)
 
 
 def recommend(points: Sequence[Point], budget: Budget, better: Better) -> Recommendation:
-    """The best utility among the releases whose risk stays within the budget up to the upper end of its interval."""
+    """The best utility among the releases whose risk stays within the budget with its whole interval."""
     limit = f"{100 * budget.at_most:g} %"
     asked = f"{budget.attack} with {budget.knowledge}"
     sure = [point for point in points if point.risk_high <= budget.at_most]
@@ -89,8 +77,7 @@ def recommend(points: Sequence[Point], budget: Budget, better: Better) -> Recomm
         if near:
             reasons.append(
                 f"{', '.join(sorted(point.label for point in near))} measure{'s' * (len(near) == 1)} no "
-                "more than that, "
-                "but the interval reaches above; more tries would narrow it."
+                "more than that, but the interval reaches above; more tries would narrow it."
             )
         if least is not None:
             reasons.append(
@@ -109,8 +96,7 @@ def recommend(points: Sequence[Point], budget: Budget, better: Better) -> Recomm
     if tempting:
         reasons.append(
             f"{len(tempting)} other{'s' * (len(tempting) > 1)} would be more useful and cost more risk than "
-            "the budget: "
-            f"{', '.join(sorted(point.label for point in tempting))}."
+            f"the budget: {', '.join(sorted(point.label for point in tempting))}."
         )
     return Recommendation(label=best.label, reasons=tuple(reasons))
 
@@ -118,10 +104,7 @@ def recommend(points: Sequence[Point], budget: Budget, better: Better) -> Recomm
 def at_equal_risk(
     points: Sequence[Point], levels: Iterable[float], better: Better
 ) -> list[tuple[float, dict[str, Point | None]]]:
-    """For each level of measured risk the best release of each method, None where it has none.
-
-    Without levels that nobody keeps.
-    """
+    """The best release of each method at each level of risk, None for none; no level that nobody keeps."""
     methods = sorted({point.method for point in points})
     rows = [
         (

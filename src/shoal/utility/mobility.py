@@ -5,9 +5,10 @@ import math
 import numpy as np
 
 from shoal.measures.presence import holds, likeliest_area, share_of_hours
-from shoal.measures.query import Estimates, Floats, time_profile
+from shoal.measures.query import Estimates, time_profile
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats
 from shoal.utility.facts import Facts
 from shoal.utility.measuring import Value
 
@@ -40,7 +41,7 @@ def gyration_error(facts: Facts) -> Value:
 
 
 def gyration_of(boxes: Boxes, cell_m: float) -> Estimates:
-    """[1] meters: root mean square distance of samples from their mean; a single cell counts as its center."""
+    """[1] meters: root mean square distance of samples from their mean; a cell counts as its center."""
     x, y = (boxes.x_min + boxes.x_max) / 2 * cell_m, (boxes.y_min + boxes.y_max) / 2 * cell_m
     wide, tall = boxes.x_max - boxes.x_min, boxes.y_max - boxes.y_min
     square, n = float(np.var(x) + np.var(y)), len(boxes)
@@ -58,7 +59,7 @@ def gyration_of(boxes: Boxes, cell_m: float) -> Estimates:
 
 
 def trip_length_error(facts: Facts) -> Value:
-    """1-Wasserstein distance of the lengths of all moves from one sample to the next, meters; nan without moves.
+    """1-Wasserstein distance of the lengths of moves from one sample to the next, meters; nan without moves.
 
     raw, minimum, expected, maximum: the mean length. Between two boxes it runs from their gap to their
     farthest cells, and is expected between their centers. A release with fewer, wider boxes has fewer and

@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from shoal.measures.query import Floats, origin_destination
+from shoal.measures.query import origin_destination
+from shoal.runtime.arrays import Floats
 from shoal.utility.facts import Facts
 from shoal.utility.measuring import Value
 
@@ -41,7 +42,7 @@ def od_similarity(facts: Facts) -> Value:
 
 
 def visits_correlation(facts: Facts) -> Value:
-    """Spearman's rank correlation of true and expected visitors over the zones; nan when either is constant."""
+    """Spearman's rank correlation of true and expected visitors of zones; nan when either is constant."""
     true, seen = facts.visitors
     return Value(value=rank_correlation(true, seen.expected))
 

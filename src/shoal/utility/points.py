@@ -14,10 +14,10 @@ from shoal.errors import MisuseError
 from shoal.kernels.range_queries import Lines, Queries, count_near, distances_in_time
 from shoal.model.linked import records_of
 from shoal.model.release import Linkage, Points, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
-Floats = npt.NDArray[np.float64]
 _QUERIES_PER_PART = 500
 
 
@@ -28,7 +28,7 @@ class PointUtility:
     Parameters
     ----------
     total_distortion_m, mean_distortion_m
-        Distance of raw points from their own person's record at their time (TotalSD), together and on average.
+        Distance of raw points from their own person's record at their time (TotalSD): sum and mean.
     defined
         Raw points at whose time their record has a place.
     removed_trajectories, removed_locations
@@ -108,8 +108,9 @@ def calibrated_threshold(
 ) -> float:
     """The space threshold in [least, most] whose TotalSD comes nearest to the wished one (Sec. 7.1.3).
 
-    It is found by halving the ratio of the bounds. distortion_at: TotalSD of the release made with a threshold,
-    which rises with it but for the chance in a shuffle. Raises MisuseError unless 0 < least < most.
+    It is found by halving the ratio of the bounds. distortion_at: TotalSD of the release made with a
+    threshold, which rises with it but for the chance in a shuffle. Raises MisuseError unless
+    0 < least < most.
     """
     if not 0 < least < most:
         raise MisuseError(
@@ -141,7 +142,7 @@ class RangeDistortion:
 def draw_queries(
     original: Trajectories, count: int, longest_s: float, widest_m: float, rng: np.random.Generator
 ) -> Queries:
-    """Random queries: around a random trajectory, within up to ``widest_m``, for up to ``longest_s`` (Sec. 7.1.4).
+    """Random queries around random trajectories, up to ``widest_m`` wide and ``longest_s`` long (Sec. 7.1.4).
 
     The paper does not say where the interval lies. Here it begins at a random moment of the trajectory that
     is the region and ends with it at the latest, because a region that does not exist asks nothing.

@@ -6,8 +6,9 @@ from typing import Final
 import numpy as np
 
 from shoal.measures.query import Zones
-from shoal.model.trajectories import Grid, Integers, Trajectories
-from shoal.utility.facts import Facts, Flags
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Flags, Integers
+from shoal.utility.facts import Facts
 
 ACROSS: Final = 8
 _HOUR_S: Final = 3600.0
@@ -15,7 +16,7 @@ _HOUR_S: Final = 3600.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Presence:
-    """Of each place or hour: raw samples there, those not published, people there, and those who lost a sample."""
+    """Of each place or hour: raw samples there, those lost, people there, and those who lost a sample."""
 
     samples: Integers
     lost: Integers
@@ -39,8 +40,8 @@ class Vanished:
 def vanished_of(facts: Facts, *, across: int = ACROSS) -> Vanished | None:
     """The raw samples that the release does not hold, by square zone and by hour of the day.
 
-    across: zones on the longer side of the data, each of whole cells. None where the linkage cannot tell which
-    samples were lost; raises MisuseError when it tells of other data or another release.
+    across: zones on the longer side of the data, each of whole cells. None where the linkage cannot tell
+    which samples were lost; raises MisuseError when it tells of other data or another release.
     """
     lost = facts.lost
     if lost is None:

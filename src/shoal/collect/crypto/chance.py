@@ -1,6 +1,6 @@
-"""Randomness as an argument: a stream of bytes expanded from a seed, which can be replayed by whoever is given the seed.
+"""Randomness as an argument: a stream of bytes that anybody who has its seed can replay.
 
-Replay is what makes blame possible: a mixer whose seed is known can be recomputed step by step.
+Replay makes blame possible: a mixer whose seed is known can be recomputed step by step.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ class Chance:
         self._left = b""
 
     def take(self, n: int) -> bytes:
-        """The next ``n`` bytes."""
+        """Take the next ``n`` bytes."""
         parts = [self._left]
         have = len(self._left)
         while have < n:
@@ -40,11 +40,11 @@ class Chance:
         return drawn[:n]
 
     def seed(self) -> bytes:
-        """A fresh seed for a stream of its own."""
+        """Draw a seed for another stream."""
         return self.take(SEED_BYTES)
 
     def below(self, bound: int) -> int:
-        """A uniform integer in 0..bound-1, without bias (draws that do not fit are redrawn)."""
+        """Draw a uniform integer in 0..bound-1, without bias: draws that do not fit are drawn again."""
         if bound < 1:
             raise MisuseError(f"cannot draw below {bound}; the bound must be at least 1")
         bits = (bound - 1).bit_length()
@@ -55,11 +55,11 @@ class Chance:
                 return value
 
     def unit(self) -> float:
-        """A uniform float in [0, 1), with 53 bits."""
+        """Draw a uniform float in [0, 1), with 53 bits."""
         return self.below(1 << 53) / (1 << 53)
 
     def permutation(self, n: int) -> list[int]:
-        """A uniform order of 0..n-1 (Fisher-Yates)."""
+        """Draw a uniform order of 0..n-1 (Fisher-Yates)."""
         order = list(range(n))
         for last in range(n - 1, 0, -1):
             other = self.below(last + 1)
@@ -67,7 +67,7 @@ class Chance:
         return order
 
     def weighted(self, weights: Sequence[int]) -> int:
-        """A place, drawn with probability proportional to its integer weight (exact for any size of weight)."""
+        """Draw a place with probability proportional to its integer weight, exact for any size of weight."""
         ticket = self.below(sum(weights))
         for place, weight in enumerate(weights):
             if ticket < weight:

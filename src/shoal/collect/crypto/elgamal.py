@@ -1,10 +1,8 @@
-"""n-of-n threshold ElGamal (user-centric.txt, Sec. 2.4).
+"""n-of-n threshold ElGamal with proofs: encrypting, stripping, re-masking (user-centric.txt, Sec. 2.4).
 
-Encryption, partial decryption, re-masking, and proofs of them.
-
-Nobody can decrypt unless all members take part. Schnorr proofs show that a share's owner knows its secret, so
-that no share can cancel the others'; one Chaum-Pedersen proof for a whole list shows that it was stripped of
-the right share.
+Nobody can decrypt unless all members take part. A Schnorr proof shows that a share's owner knows its secret,
+so that no share can cancel the others. One Chaum-Pedersen proof shows for a whole list that it was stripped
+of the right share.
 """
 
 import hashlib
@@ -31,7 +29,7 @@ class Ciphertext:
 
 @dataclass(frozen=True)
 class KeyProof:
-    """Schnorr: the sender knows the secret of her share."""
+    """A Schnorr proof that the sender knows the secret of her share."""
 
     announced: mpz
     response: mpz
@@ -39,7 +37,7 @@ class KeyProof:
 
 @dataclass(frozen=True)
 class StripProof:
-    """Chaum-Pedersen over a random combination of the list: it was stripped with the secret of the share."""
+    """A Chaum-Pedersen proof that a list was stripped with the secret of a share."""
 
     announced_key: mpz
     announced_list: mpz
@@ -47,26 +45,21 @@ class StripProof:
 
 
 def encrypt(group: Group, y: mpz, plain: mpz, chance: Chance) -> Ciphertext:
-    """E_y(m, phi); two exponentiations."""
+    """Encrypt for a key: E_y(m, phi), with two exponentiations."""
     phi = group.draw_secret(chance)
     return Ciphertext(group.secret_power(group.g, phi), group.times(plain, group.secret_power(y, phi)))
 
 
 def strip(group: Group, secret: mpz, ciphertext: Ciphertext) -> Ciphertext:
-    """The ciphertext without the layer of one share (partial decryption); one exponentiation."""
+    """Take off the layer of one share (partial decryption), with one exponentiation."""
     return Ciphertext(ciphertext.c1, group.over(ciphertext.c2, group.secret_power(ciphertext.c1, secret)))
 
 
-def remask(group: Group, y: mpz, ciphertext: Ciphertext, chance: Chance) -> Ciphertext:
-    """The same plaintext under a fresh mask, for the key ``y`` of those who have still to strip.
-
-    Two exponentiations.
-    """
-    return remask_with(group, y, ciphertext, group.draw_secret(chance))
-
-
 def remask_with(group: Group, y: mpz, ciphertext: Ciphertext, phi: mpz) -> Ciphertext:
-    """The same with a given mask."""
+    """Put a plaintext under a further mask, for the key ``y`` of those who still have to strip.
+
+    Takes two exponentiations.
+    """
     return Ciphertext(
         group.times(ciphertext.c1, group.secret_power(group.g, phi)),
         group.times(ciphertext.c2, group.secret_power(y, phi)),
@@ -74,7 +67,7 @@ def remask_with(group: Group, y: mpz, ciphertext: Ciphertext, phi: mpz) -> Ciphe
 
 
 def combined_key(group: Group, shares: Sequence[mpz]) -> mpz:
-    """The key that all owners of these shares must strip together."""
+    """Return the key that all owners of these shares must strip together."""
     product = mpz(1)
     for share in shares:
         product = group.times(product, share)
@@ -82,18 +75,18 @@ def combined_key(group: Group, shares: Sequence[mpz]) -> mpz:
 
 
 def prove_key(group: Group, secret: mpz, share: mpz, context: bytes, chance: Chance) -> KeyProof:
-    """Show that ``secret`` is known, bound to a session and a member by ``context``."""
+    """Prove that ``secret`` is known, bound to a session and a member by ``context``."""
     mask = group.draw_mask(chance)
     announced = group.secret_power(group.g, mask)
     challenge = _challenge(group, b"key", context, [share, announced])
     return KeyProof(announced, (mask + challenge * secret) % group.q)
 
 
-def check_key(group: Group, share: mpz, proof: KeyProof, context: bytes) -> None:
-    """Raises PeerError unless the proof holds."""
+def require_key_proof(group: Group, share: mpz, proof: KeyProof, context: bytes) -> None:
+    """Raise PeerError unless the proof holds."""
     challenge = _challenge(group, b"key", context, [share, proof.announced])
     if group.power(group.g, proof.response) != group.times(proof.announced, group.power(share, challenge)):
-        raise PeerError("bad-proof", "a share whose owner does not show that she knows its secret")
+        raise PeerError("bad-proof", "a share whose owner does not prove that she knows its secret")
 
 
 def prove_strip(
@@ -105,7 +98,7 @@ def prove_strip(
     context: bytes,
     chance: Chance,
 ) -> StripProof:
-    """Show that ``after`` holds the second parts of ``before``, all stripped with the secret of ``share``."""
+    """Prove that ``after`` holds the second parts of ``before`` without the layer of ``share``."""
     base, _ = _combined(group, share, before, after, context)
     mask = group.draw_mask(chance)
     announced_key, announced_list = group.secret_power(group.g, mask), group.secret_power(base, mask)
@@ -113,7 +106,7 @@ def prove_strip(
     return StripProof(announced_key, announced_list, (mask + challenge * secret) % group.q)
 
 
-def check_strip(
+def require_strip_proof(
     group: Group,
     share: mpz,
     before: Sequence[Ciphertext],
@@ -121,7 +114,7 @@ def check_strip(
     proof: StripProof,
     context: bytes,
 ) -> None:
-    """Raises PeerError unless the proof holds."""
+    """Raise PeerError unless the proof holds."""
     base, image = _combined(group, share, before, after, context)
     challenge = _strip_challenge(
         group, share, before, after, proof.announced_key, proof.announced_list, context
@@ -139,10 +132,7 @@ def check_strip(
 def _combined(
     group: Group, share: mpz, before: Sequence[Ciphertext], after: Sequence[mpz], context: bytes
 ) -> tuple[mpz, mpz]:
-    """One pair (base, base^secret) that stands for the whole list.
-
-    Its random combination, weights fixed by the list itself.
-    """
+    """One pair (base, base^secret) for the list: a random combination whose weights the list itself fixes."""
     stream = Chance(_digest(group, b"weights", context, [share, *_flat(before), *after]))
     base, over, under = mpz(1), mpz(1), mpz(1)
     for ciphertext, stripped in zip(before, after, strict=True):

@@ -1,7 +1,7 @@
-"""The inner envelope: a record that opens only when every member has given her inner key, after all have voted GO.
+"""The inner envelope: it opens only when every member has given her inner key, after all voted GO.
 
-Under it the mix can be audited and even revealed without showing a single record. It is ElGamal over Ed25519's group to the sum
-of the members' keys, with XSalsa20-Poly1305 for the record.
+Around it, the mix can be audited and even revealed without showing a single record. It is ElGamal over
+Ed25519's group to the sum of the members' keys, with XSalsa20-Poly1305 for the record.
 """
 
 import hashlib
@@ -32,24 +32,24 @@ _NO_NONCE: Final = bytes(24)  # each key seals exactly one record
 
 
 def draw_secret(chance: Chance) -> bytes:
-    """A secret scalar."""
+    """Draw a secret scalar."""
     return bytes(crypto_core_ed25519_scalar_reduce(chance.take(64)))
 
 
 def public_key(secret: bytes) -> bytes:
-    """The point of a secret scalar."""
+    """Return the point of a secret scalar."""
     return bytes(crypto_scalarmult_ed25519_base_noclamp(secret))
 
 
-def check_point(point: bytes) -> bytes:
-    """The point itself; raises PeerError unless it is one of the prime-order group."""
+def require_point(point: bytes) -> bytes:
+    """Return the point itself; raise PeerError unless it is in the group of prime order."""
     if len(point) != POINT_BYTES or not crypto_core_ed25519_is_valid_point(point):
-        raise PeerError("bad-element", "32 bytes that are no point of the curve")
+        raise PeerError("bad-element", "32 bytes that are not a point of the curve")
     return point
 
 
 def prove(secret: bytes, point: bytes, context: bytes, chance: Chance) -> bytes:
-    """Schnorr proof (64 bytes) that the secret of ``point`` is known, bound to ``context``."""
+    """Prove (Schnorr, 64 bytes) that the secret of ``point`` is known, bound to ``context``."""
     mask = draw_secret(chance)
     announced = public_key(mask)
     challenge = _challenge(point, announced, context)
@@ -58,32 +58,32 @@ def prove(secret: bytes, point: bytes, context: bytes, chance: Chance) -> bytes:
     )
 
 
-def check_proof(point: bytes, proof: bytes, context: bytes) -> None:
-    """Raises PeerError unless the proof holds."""
-    announced, response = check_point(proof[:POINT_BYTES]), proof[POINT_BYTES:]
+def require_proof(point: bytes, proof: bytes, context: bytes) -> None:
+    """Raise PeerError unless the proof holds."""
+    announced, response = require_point(proof[:POINT_BYTES]), proof[POINT_BYTES:]
     challenge = _challenge(point, announced, context)
     expected = crypto_core_ed25519_add(announced, crypto_scalarmult_ed25519_noclamp(challenge, point))
     if not fits(response, expected):
-        raise PeerError("bad-proof", "an inner key whose owner does not show that she knows its secret")
+        raise PeerError("bad-proof", "an inner key whose owner does not prove that she knows its secret")
 
 
 def fits(secret: bytes, point: bytes) -> bool:
-    """Whether this is the secret of the point, in its one encoding."""
+    """Say whether this is the secret of the point, in its one encoding."""
     return 0 < int.from_bytes(secret, "little") < _ORDER and public_key(secret) == point
 
 
 def combined_key(points: Sequence[bytes]) -> bytes:
-    """The key that all owners of these points must open together."""
+    """Return the key that all owners of these points must open together."""
     return reduce(crypto_core_ed25519_add, points)
 
 
 def combined_secret(secrets: Sequence[bytes]) -> bytes:
-    """The secret of the combined key."""
+    """Return the secret of the combined key."""
     return reduce(crypto_core_ed25519_scalar_add, secrets)
 
 
 def seal(record: bytes, key: bytes, context: bytes, chance: Chance) -> bytes:
-    """The record in its envelope, OVERHEAD_BYTES longer."""
+    """Seal a record; the envelope is OVERHEAD_BYTES longer."""
     secret = draw_secret(chance)
     point = public_key(secret)
     shared = bytes(crypto_scalarmult_ed25519_noclamp(secret, key))
@@ -91,8 +91,8 @@ def seal(record: bytes, key: bytes, context: bytes, chance: Chance) -> bytes:
 
 
 def unseal(sealed: bytes, secret: bytes, context: bytes) -> bytes:
-    """The record; raises PeerError when the envelope was made for another key or session, or is damaged."""
-    point = check_point(sealed[:POINT_BYTES])
+    """Open an envelope; raise PeerError when it was made for another key or session, or is damaged."""
+    point = require_point(sealed[:POINT_BYTES])
     shared = bytes(crypto_scalarmult_ed25519_noclamp(secret, point))
     try:
         return bytes(crypto_secretbox_open(sealed[POINT_BYTES:], _NO_NONCE, _key(shared, point, context)))

@@ -1,7 +1,8 @@
-"""Arithmetic in the subgroup of quadratic residues modulo a safe prime, where the Diffie-Hellman problem is hard.
+"""Arithmetic in the subgroup of quadratic residues modulo a safe prime.
 
-The whole of Z_p* would leak one bit of each plaintext; in the subgroup of prime order q = (p - 1) / 2 every element looks
-alike. Every element that comes from outside is checked: the Jacobi symbol, and against 0, 1 and p - 1.
+The whole of Z_p* would leak one bit of each plaintext; in the subgroup of prime order q = (p - 1) / 2 all
+elements look alike. Every element that comes from outside is checked, by its Jacobi symbol and against 0, 1
+and p - 1.
 """
 
 from dataclasses import dataclass
@@ -14,9 +15,8 @@ from shoal.collect.faults import PeerError
 from shoal.errors import MisuseError
 
 _WINDOW_BITS: Final = 6
-_SHORT_BITS: Final = (
-    288  # RFC 7919, appendix A.2 asks for at least 275 with this prime; short exponents are 10 times faster
-)
+# RFC 7919, appendix A.2 asks for at least 275 with this prime; short exponents are 10 times faster
+_SHORT_BITS: Final = 288
 
 
 @dataclass(frozen=True)
@@ -47,31 +47,31 @@ class Group:
         return min(_SHORT_BITS, int(self.q.bit_length()))
 
     def power(self, base: mpz, exponent: mpz) -> mpz:
-        """base^exponent with public numbers."""
+        """Compute base^exponent with public numbers."""
         return powmod(base, exponent, self.p)
 
     def secret_power(self, base: mpz, exponent: mpz) -> mpz:
-        """base^exponent in a time that does not depend on the exponent."""
+        """Compute base^exponent in a time that does not depend on the exponent."""
         return powmod_sec(base, exponent, self.p)
 
     def times(self, a: mpz, b: mpz) -> mpz:
-        """The product."""
+        """Multiply."""
         return a * b % self.p
 
     def over(self, a: mpz, b: mpz) -> mpz:
-        """The quotient."""
+        """Divide."""
         return a * invert(b, self.p) % self.p
 
     def draw_secret(self, chance: Chance) -> mpz:
-        """A secret exponent, never 0."""
+        """Draw a secret exponent, never 0."""
         return mpz(1 + chance.below(int(min(self.q - 1, mpz(1) << _SHORT_BITS))))
 
     def draw_mask(self, chance: Chance) -> mpz:
-        """A full-size exponent, which hides a secret that is added to it completely."""
+        """Draw a full-size exponent, which completely hides a secret that is added to it."""
         return mpz(1 + chance.below(int(self.q - 1)))
 
     def encode(self, text: bytes, length: int) -> mpz:
-        """The element that stands for a text of exactly ``length`` bytes: m or p - m, whichever is a quadratic residue."""
+        """Encode a text of exactly ``length`` bytes as m or p - m, whichever is a quadratic residue."""
         if len(text) != length or length > self.text_bytes:
             raise MisuseError(
                 f"a text of {len(text)} bytes for {length}; this group holds at most {self.text_bytes}"
@@ -80,35 +80,42 @@ class Group:
         return number if jacobi(number, self.p) == 1 else self.p - number
 
     def decode(self, element: mpz, length: int) -> bytes:
-        """The text of an element; raises PeerError when it stands for none of this length."""
+        """Decode an element; raise PeerError when it does not stand for a text of this length."""
         number = int(min(element, self.p - element))
         if number >> (8 * length) != 1:
             raise PeerError("bad-record", f"an element that holds no text of {length} bytes")
         return number.to_bytes(length + 1)[1:]
 
     def to_bytes(self, element: mpz) -> bytes:
-        """The element, most significant byte first, at its fixed length."""
+        """Write an element at its fixed length, most significant byte first."""
         return int(element).to_bytes(self.element_bytes)
 
     def from_bytes(self, encoded: bytes) -> mpz:
-        """A checked element of the subgroup; raises PeerError."""
+        """Read an element; raise PeerError unless it is in the subgroup."""
         if len(encoded) != self.element_bytes:
             raise PeerError(
                 "bad-length", f"an element of {len(encoded)} bytes instead of {self.element_bytes}"
             )
         element = mpz(int.from_bytes(encoded))
         if not 1 < element < self.p - 1 or jacobi(element, self.p) != 1:
-            raise PeerError("bad-element", "a number that is no member of the group")
+            raise PeerError("bad-element", "a number that is not a member of the group")
         return element
 
 
 class Powers:
     """Many powers of one base, by a table: seven times as fast as ``Group.power``.
 
-    bits: no exponent has more.
-
     Every power takes the same multiplications of numbers of one size; which entries of the table it reads
     depends on the exponent.
+
+    Parameters
+    ----------
+    group
+        Where the arithmetic takes place.
+    base
+        The base of all powers.
+    bits
+        No exponent has more bits.
     """
 
     def __init__(self, group: Group, base: mpz, bits: int) -> None:
@@ -124,10 +131,11 @@ class Powers:
         self._start = invert(surplus, self._p)
 
     def of(self, exponent: int) -> mpz:
-        """base^exponent; raises MisuseError for an exponent that is negative or too long."""
+        """Compute base^exponent; raise MisuseError for an exponent that is negative or too long."""
         digits = int(exponent)
         if not 0 <= digits < 1 << (_WINDOW_BITS * len(self._rows)):
-            raise MisuseError("an exponent beyond the table")
+            bits = _WINDOW_BITS * len(self._rows)
+            raise MisuseError(f"an exponent outside 0..2^{bits} - 1; make a table for more bits")
         product = self._start
         for row in self._rows:
             product = product * row[digits & ((1 << _WINDOW_BITS) - 1)] % self._p
@@ -135,7 +143,7 @@ class Powers:
         return product
 
 
-# RFC 7919, appendix A.2: 2^3072 - 2^3008 + (floor(2^2942 e) + 2625351) 2^64 - 1; a test rebuilds it from this
+# RFC 7919, appendix A.2: 2^3072 - 2^3008 + (floor(2^2942 e) + 2625351) 2^64 - 1; a test rebuilds it from the
 # formula
 _FFDHE3072_P: Final = mpz(
     "FFFFFFFFFFFFFFFFADF85458A2BB4A9AAFDC5620273D3CF1D8B9C583CE2D3695A9E13641146433FBCC939DCE249B3EF9"

@@ -1,8 +1,8 @@
-"""Letters between two members of a group, sealed end to end, so that the relay that carries them learns sizes and times only.
+"""Letters between two members of a group, sealed end to end: the relay learns only sizes and times.
 
-Each letter has a key of its own: X25519 of a fresh key and the receiver's identity key (Ed25519, mapped to its Montgomery form), and
-ChaCha20-Poly1305. The sender's signature lies inside. Session, both members and a counter are bound to all of it, so that a letter
-opens once, in its turn, for its receiver.
+Each letter has a key of its own, from X25519 of a fresh key and the receiver's identity key (Ed25519, mapped
+to its Montgomery form), for ChaCha20-Poly1305. The sender's signature lies inside. All of it is bound to the
+session, both members and a counter, so that a letter opens once, in its turn, for its receiver.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ from nacl.exceptions import CryptoError
 from nacl.exceptions import RuntimeError as NaclError
 
 from shoal.collect.crypto.chance import Chance
+from shoal.collect.crypto.signatures import SIGNATURE_BYTES, require_signature, signature
 from shoal.collect.faults import PeerError
-from shoal.collect.roles.authority import check_signature, signature
 from shoal.errors import MisuseError
 
 MAX_TEXT_BYTES: Final = 1 << 24
@@ -33,16 +33,15 @@ NAME_BYTES: Final = 32
 _MAGIC: Final = b"shoaL1"
 _COUNTER_BYTES: Final = 4
 _KEY_BYTES: Final = 32
-_SIGNATURE_BYTES: Final = 64
 _HEAD_BYTES: Final = len(_MAGIC) + NAME_BYTES + 2 + _COUNTER_BYTES
-OVERHEAD_BYTES: Final = _HEAD_BYTES + _KEY_BYTES + _SIGNATURE_BYTES + 16
+OVERHEAD_BYTES: Final = _HEAD_BYTES + _KEY_BYTES + SIGNATURE_BYTES + 16
 _NO_NONCE: Final = bytes(12)  # each key seals exactly one letter
 _PURPOSE: Final = b"letter"
 
 
 @dataclass(frozen=True)
 class Letter:
-    """A letter that was opened: who wrote it, its number between these two, and what it says."""
+    """An opened letter: who wrote it, its number between these two members, and what it says."""
 
     sender: int
     number: int
@@ -50,12 +49,28 @@ class Letter:
 
 
 class Correspondence:
-    """One member's letters with the others of her group.
+    """One member's letters with the others of her group; its state is two counters for each of them.
 
-    Its whole state are two counters for each of the others.
+    Parameters
+    ----------
+    name
+        32 bytes that name the session or round.
+    identities
+        The members' public identity keys, in order.
+    me
+        Her own place among them.
+    signing_seed
+        32 secret bytes; they belong to ``identities[me]``.
+    sent, received
+        How many letters went to each member, and came from each, before. Whoever resumes must have kept these
+        on disk before a letter was handed on.
+    max_text_bytes
+        No text is longer.
 
-    name: 32 bytes, of the session or round. sent, received: how many letters went to and came from each
-    member before, for whoever resumes; keep them on disk before a letter is handed on.
+    Raises
+    ------
+    MisuseError
+        If these do not belong together.
     """
 
     def __init__(
@@ -100,15 +115,15 @@ class Correspondence:
         return tuple(self._received)
 
     def seal(self, receiver: int, text: bytes, chance: Chance) -> bytes:
-        """The next letter to a member, OVERHEAD_BYTES longer than its text.
+        """Seal the next letter to a member; it is OVERHEAD_BYTES longer than its text.
 
         Its key depends on the text, too: a device that draws the same randomness twice still never seals two
         texts with one key.
         """
         if not 0 <= receiver < len(self.identities) or receiver == self.me:
             raise MisuseError(
-                f"no letter from member {self.me} to member {receiver}: there are {len(self.identities)}, "
-                "and she is one"
+                f"no letter from member {self.me} to member {receiver}; write to another of the "
+                f"{len(self.identities)} members"
             )
         if len(text) > self.max_text_bytes:
             raise MisuseError(f"a text of {len(text)} bytes; at most {self.max_text_bytes}")
@@ -127,20 +142,20 @@ class Correspondence:
         return head + public + sealed
 
     def open(self, letter: bytes) -> Letter:
-        """The letter, once and in its turn; raises PeerError, and is then as it was before."""
+        """Open a letter, once and in its turn; raise PeerError otherwise, and change nothing."""
         head, sender, number = self._addressed(letter)
         public, sealed = letter[_HEAD_BYTES : _HEAD_BYTES + _KEY_BYTES], letter[_HEAD_BYTES + _KEY_BYTES :]
         try:
             key = _key(bytes(crypto_scalarmult(self._secret, public)), public, self._boxes[self.me])
             opened = bytes(crypto_aead_chacha20poly1305_ietf_decrypt(sealed, head, _NO_NONCE, key))
         except NaclError as error:
-            raise PeerError("bad-element", "a letter whose key is no point of large order") from error
+            raise PeerError("bad-element", "a letter whose key is not a point of large order") from error
         except CryptoError as error:
             raise PeerError(
                 "bad-seal", "a letter that does not open: damaged, or sealed for another"
             ) from error
-        signed, text = opened[:_SIGNATURE_BYTES], opened[_SIGNATURE_BYTES:]
-        check_signature(self.identities[sender], _PURPOSE, self._bound(head) + text, signed)
+        signed, text = opened[:SIGNATURE_BYTES], opened[SIGNATURE_BYTES:]
+        require_signature(self.identities[sender], _PURPOSE, self._bound(head) + text, signed)
         if number < self._received[sender]:
             raise PeerError("duplicate", f"letter {number} of member {sender} again")
         if number > self._received[sender]:
@@ -152,11 +167,11 @@ class Correspondence:
         return Letter(sender, number, text)
 
     def _addressed(self, letter: bytes) -> tuple[bytes, int, int]:
-        """Head, sender and number of a letter to this member in this session; raises PeerError."""
+        """Head, sender and number of a letter; raises PeerError unless it is for this member and session."""
         if not OVERHEAD_BYTES <= len(letter) <= OVERHEAD_BYTES + self.max_text_bytes:
             raise PeerError("bad-length", f"a letter of {len(letter)} bytes")
         if letter[: len(_MAGIC)] != _MAGIC:
-            raise PeerError("bad-frame", "bytes that are no letter")
+            raise PeerError("bad-frame", "bytes that are not a letter")
         head = letter[:_HEAD_BYTES]
         if head[len(_MAGIC) : len(_MAGIC) + NAME_BYTES] != self.name:
             raise PeerError("wrong-session", "a letter of another session")
@@ -164,27 +179,21 @@ class Correspondence:
         if receiver != self.me:
             raise PeerError("wrong-receiver", "a letter to somebody else")
         if sender >= len(self.identities) or sender == self.me:
-            raise PeerError("unknown-member", "a letter from nobody else in this group")
+            raise PeerError("unknown-member", "a letter that no other member of this group sent")
         return head, sender, int.from_bytes(head[-_COUNTER_BYTES:])
 
     def _bound(self, head: bytes) -> bytes:
-        """What a signature covers besides the text.
-
-        Places in a group mean nothing without the keys that stand there.
-        """
+        """What a signature covers besides the text: places in a group mean nothing without their keys."""
         sender, receiver = head[-_COUNTER_BYTES - 2 : -_COUNTER_BYTES]
         return head + self.identities[sender] + self.identities[receiver]
 
 
 def address(letter: bytes) -> tuple[bytes, int, int, int]:
-    """What a relay can read: session, places of sender and receiver, and the letter's number.
-
-    Raises PeerError.
-    """
+    """Read what a relay can: session, sender, receiver and number; raise PeerError for what is no letter."""
     if len(letter) < OVERHEAD_BYTES:
         raise PeerError("bad-length", f"a letter of {len(letter)} bytes")
     if letter[: len(_MAGIC)] != _MAGIC:
-        raise PeerError("bad-frame", "bytes that are no letter")
+        raise PeerError("bad-frame", "bytes that are not a letter")
     sender, receiver = letter[len(_MAGIC) + NAME_BYTES : len(_MAGIC) + NAME_BYTES + 2]
     return (
         letter[len(_MAGIC) : len(_MAGIC) + NAME_BYTES],
@@ -195,11 +204,11 @@ def address(letter: bytes) -> tuple[bytes, int, int, int]:
 
 
 def mailbox_key(identity: bytes) -> bytes:
-    """The X25519 key that belongs to an Ed25519 identity; raises PeerError for bytes that are none."""
+    """Return the X25519 key of an Ed25519 identity; raise PeerError when it has none."""
     try:
         return bytes(crypto_sign_ed25519_pk_to_curve25519(identity))
     except CryptoError as error:  # every fault of the library is one
-        raise PeerError("bad-element", "an identity key that is no point of the curve") from error
+        raise PeerError("bad-element", "an identity key that is not a point of the curve") from error
 
 
 def _key(shared: bytes, public: bytes, box: bytes) -> bytes:

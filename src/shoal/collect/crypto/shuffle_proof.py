@@ -1,11 +1,9 @@
-"""A proof that a list was re-masked and permuted and nothing else, by cut and choose.
+"""A proof by cut and choose that a list was only re-masked and permuted; it hides order and masks.
 
-It shows neither the order nor the masks.
-
-The mixer shuffles the list once more in each round, and names every result by its hash. A hash over all of it
-then asks, round by round, for the way from the list to that result, or from what she passes on to it. Whoever
-changed a record can answer one of the two only, and passes all rounds with probability 2^-80. Results are
-recomputed by the reader, and never sent.
+In each round the mixer shuffles the list once more, and names the result by its hash. A hash over all of it
+then asks, round by round, how the result follows from the list, or from what she passes on. Somebody who
+changed a record can answer only one of the two, and passes all rounds with probability 2^-80. The reader
+recomputes the results; they are never sent.
 """
 
 import hashlib
@@ -22,35 +20,35 @@ from shoal.collect.faults import PeerError
 
 ROUNDS: Final = 80
 _DIGEST_BYTES: Final = 32
-_HIDING_BITS: Final = (
-    80  # by so much are the masks of a round longer than those that their differences must hide
-)
+# the masks of a round are so much longer than those that their differences must hide
+_HIDING_BITS: Final = 80
 _PLACE_BYTES: Final = 2
 
 
 @dataclass(frozen=True)
 class ShuffleProof:
-    """For each round the hash of its result, and the way that was asked for.
+    """For each round the hash of its result, and the opening that was asked for.
 
-    A seed, or places and differences of masks.
+    An opening is the round's seed, or places and differences of masks.
     """
 
     digests: tuple[bytes, ...]
-    ways: tuple[bytes, ...]
+    openings: tuple[bytes, ...]
 
     def encode(self) -> bytes:
-        """Digests, then each way with its length before it."""
-        return b"".join(self.digests) + b"".join(len(way).to_bytes(4) + way for way in self.ways)
+        """Encode the digests, then each opening with its length before it."""
+        framed = (len(opening).to_bytes(4) + opening for opening in self.openings)
+        return b"".join(self.digests) + b"".join(framed)
 
 
-def way_bytes(group: Group, size: int) -> int:
-    """The length of a way from what is passed on, for a list of this size."""
+def opening_bytes(group: Group, size: int) -> int:
+    """Return the length of an opening from what is passed on, for a list of this size."""
     return size * (_PLACE_BYTES + _mask_bytes(group))
 
 
 def largest_proof(group: Group, size: int) -> int:
-    """No encoded proof is longer."""
-    return ROUNDS * (_DIGEST_BYTES + 4 + max(SEED_BYTES, way_bytes(group, size)))
+    """Return the length of the longest encoded proof."""
+    return ROUNDS * (_DIGEST_BYTES + 4 + max(SEED_BYTES, opening_bytes(group, size)))
 
 
 def prove_shuffle(
@@ -63,25 +61,25 @@ def prove_shuffle(
     context: bytes,
     chance: Chance,
 ) -> ShuffleProof:
-    """Show that after[i] is before[order[i]] under a further mask masks[order[i]]."""
+    """Prove that after[i] is before[order[i]] under a further mask masks[order[i]]."""
     rounds, powers = [_round(group, masks, chance) for _ in range(ROUNDS)], _powers(group, y)
     digests = tuple(_digest(group, _shuffled(group, powers, before, seed)) for seed in rounds)
     bits = _bits(group, y, before, after, digests, context)
     there = {place: at for at, place in enumerate(order)}
-    ways = []
+    openings = []
     for seed, bit in zip(rounds, bits, strict=True):
         own_order, own_masks = _drawn(group, len(before), seed)
         rows = [(there[place], own_masks[place] - masks[place]) for place in own_order]
         size = _mask_bytes(group)
-        ways.append(
+        openings.append(
             b"".join(at.to_bytes(_PLACE_BYTES) + int(mask).to_bytes(size) for at, mask in rows)
             if bit
             else seed
         )
-    return ShuffleProof(digests, tuple(ways))
+    return ShuffleProof(digests, tuple(openings))
 
 
-def check_shuffle(
+def require_shuffle_proof(
     group: Group,
     y: mpz,
     before: Sequence[Ciphertext],
@@ -89,24 +87,21 @@ def check_shuffle(
     proof: ShuffleProof,
     context: bytes,
 ) -> None:
-    """Raises PeerError unless the proof holds."""
+    """Raise PeerError unless the proof holds."""
     bits, powers = _bits(group, y, before, after, proof.digests, context), _powers(group, y)
-    for digest, way, bit in zip(proof.digests, proof.ways, bits, strict=True):
+    for digest, opening, bit in zip(proof.digests, proof.openings, bits, strict=True):
         if bit:
-            result = _remasked(group, powers, after, *_read_way(group, way, len(after)))
+            result = _remasked(group, powers, after, *_read_opening(group, opening, len(after)))
         else:
-            if len(way) != SEED_BYTES:
-                raise PeerError("bad-length", f"a seed of {len(way)} bytes")
-            result = _shuffled(group, powers, before, way)
+            if len(opening) != SEED_BYTES:
+                raise PeerError("bad-length", f"a seed of {len(opening)} bytes")
+            result = _shuffled(group, powers, before, opening)
         if _digest(group, result) != digest:
             raise PeerError("bad-proof", "a list that is not what the mixer received in another order")
 
 
 def _round(group: Group, masks: Sequence[int], chance: Chance) -> bytes:
-    """The seed of one round.
-
-    A mask that is smaller than the one it must hide (once in 2^80) is drawn again.
-    """
+    """The seed of one round; drawn again when a mask is smaller than the one it must hide (once in 2^80)."""
     while True:
         seed = chance.seed()
         if all(own >= mask for own, mask in zip(_drawn(group, len(masks), seed)[1], masks, strict=True)):
@@ -119,7 +114,7 @@ def _drawn(group: Group, size: int, seed: bytes) -> tuple[list[int], list[int]]:
 
 
 def _powers(group: Group, y: mpz) -> tuple[Powers, Powers]:
-    """Of the two bases of every mask."""
+    """Tables for the two bases of every mask."""
     bits = 8 * _mask_bytes(group)
     return Powers(group, group.g, bits), Powers(group, y, bits)
 
@@ -127,7 +122,7 @@ def _powers(group: Group, y: mpz) -> tuple[Powers, Powers]:
 def _shuffled(
     group: Group, powers: tuple[Powers, Powers], before: Sequence[Ciphertext], seed: bytes
 ) -> list[Ciphertext]:
-    """The list as a round's seed shuffles it; masks belong to places before."""
+    """The list as a round's seed shuffles it; masks belong to places before the shuffle."""
     order, masks = _drawn(group, len(before), seed)
     return _remasked(group, powers, before, order, [masks[place] for place in order])
 
@@ -148,14 +143,14 @@ def _remasked(
     ]
 
 
-def _read_way(group: Group, way: bytes, size: int) -> tuple[list[int], list[int]]:
-    if len(way) != way_bytes(group, size):
-        raise PeerError("bad-length", f"a way of {len(way)} bytes through a list of {size}")
+def _read_opening(group: Group, opening: bytes, size: int) -> tuple[list[int], list[int]]:
+    if len(opening) != opening_bytes(group, size):
+        raise PeerError("bad-length", f"an opening of {len(opening)} bytes for a list of {size}")
     row = _PLACE_BYTES + _mask_bytes(group)
-    rows = [way[at : at + row] for at in range(0, len(way), row)]
+    rows = [opening[at : at + row] for at in range(0, len(opening), row)]
     order = [int.from_bytes(one[:_PLACE_BYTES]) for one in rows]
     if sorted(order) != list(range(size)):
-        raise PeerError("bad-proof", "a way that does not go through every place once")
+        raise PeerError("bad-proof", "an opening that does not go through every place once")
     return order, [int.from_bytes(one[_PLACE_BYTES:]) for one in rows]
 
 
@@ -178,7 +173,7 @@ def _bits(
     digests: Sequence[bytes],
     context: bytes,
 ) -> list[int]:
-    """What is asked for in each round, fixed by everything that was said before."""
+    """What each round is asked for, fixed by everything that was said before."""
     state = hashlib.blake2b(digest_size=ROUNDS // 8, person=b"shoal shuffle")
     for part in (context, group.to_bytes(y), _digest(group, before), _digest(group, after), *digests):
         state.update(len(part).to_bytes(4) + part)

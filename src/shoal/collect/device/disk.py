@@ -1,4 +1,4 @@
-"""A device's state on disk: written whole or not at all, before anything is sent, readable by its owner only."""
+"""A device's state on disk: written whole or not at all, before anything is sent, for its owner alone."""
 
 import fcntl
 import io
@@ -9,11 +9,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from shoal.collect.roles.consent import date_of
-from shoal.collect.roles.participant_round import Device, Ending, Journey
+from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
 from shoal.errors import InputError, OutputError
+
+# before the state itself; the number grows whenever the classes in it move or change
+_HEADER: Final = b"shoal device state 2\n"
+_FIRST_HEADER: Final = b"\x80"  # a bare pickle, as earlier versions wrote it
+
+
+class OldStateError(InputError):
+    """The state of a device was written by an earlier version of shoal, and this one cannot open it."""
 
 
 @dataclass
@@ -21,15 +29,15 @@ class Kept:
     """A device, the round it is in, and how many rounds it has ended."""
 
     device: Device
-    journey: Journey | None = None
+    own_round: ParticipantRound | None = None
     rounds: int = 0
 
 
 class _OwnTypes(pickle.Unpickler):
-    """Reads nothing but what this package wrote: its own classes, and integers of gmpy2."""
+    """Reads only what this package wrote: its own classes, and integers of gmpy2."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Raises UnpicklingError for everything else."""
+        """Find one of these; raise UnpicklingError for anything else."""
         if module == "gmpy2" or module.startswith("gmpy2."):
             return super().find_class("gmpy2", name) if name in ("from_binary", "mpz") else _refuse(module)
         if not module.startswith("shoal.collect.") or "." in name:
@@ -41,11 +49,22 @@ class _OwnTypes(pickle.Unpickler):
 
 
 def _refuse(module: str) -> Any:
-    raise pickle.UnpicklingError(f"something of {module}")
+    raise pickle.UnpicklingError(f"a class of {module}")
 
 
 class StateFolder:
-    """state.bin and what became of each round."""
+    """``state.bin``, and what became of each round.
+
+    Parameters
+    ----------
+    folder
+        Where they lie; made when absent, for its owner alone.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be made.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._file = folder, folder / "state.bin"
@@ -58,7 +77,7 @@ class StateFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Raises InputError while another process uses the folder."""
+        """Keep other processes out; raise InputError while another one uses the folder."""
         try:
             stream = (self.folder / "lock").open("w")
         except OSError as error:
@@ -77,7 +96,20 @@ class StateFolder:
             yield
 
     def load(self) -> Kept | None:
-        """What was kept, None for a new device; raises InputError when it cannot be read."""
+        """Read what was kept.
+
+        Returns
+        -------
+        Kept or None
+            None for a new device.
+
+        Raises
+        ------
+        OldStateError
+            If an earlier version of shoal wrote it.
+        InputError
+            If it cannot be read.
+        """
         try:
             content = self._file.read_bytes()
         except FileNotFoundError:
@@ -87,8 +119,19 @@ class StateFolder:
                 f"{self._file} cannot be read ({error.strerror}); restore it, or start anew with another "
                 "--state"
             ) from error
+        if content.startswith(_FIRST_HEADER):
+            raise OldStateError(
+                f"an earlier version of shoal wrote {self._file}, and this one cannot open it; finish the "
+                "round under "
+                "way with that version, or take part as a new person with another --state"
+            )
+        if not content.startswith(_HEADER):
+            raise InputError(
+                f"{self._file} is damaged or from another version; restore it, or start anew with another "
+                "--state"
+            )
         try:
-            kept = _OwnTypes(io.BytesIO(content)).load()
+            kept = _OwnTypes(io.BytesIO(content.removeprefix(_HEADER))).load()
         except Exception as error:  # damaged bytes make a pickle fail in any way there is
             raise InputError(
                 f"{self._file} is damaged or from another version; restore it, or start anew with another "
@@ -100,12 +143,15 @@ class StateFolder:
 
     def keep(self, kept: Kept) -> None:
         """Replace what was kept; raises OutputError."""
-        self._write(self._file, pickle.dumps(kept))
+        self._write(self._file, _HEADER + pickle.dumps(kept))
 
     def note(self, kept: Kept, ending: Ending) -> Path:
-        """What became of a round, for its owner.
+        """Write down for its owner what became of a round, with the count of each checked part.
 
-        Her checked parts with their counts by places, and what she released.
+        Returns
+        -------
+        Path
+            The file.
         """
         file = self.folder / f"round-{kept.rounds + 1}.json"
         points = [[p.start_min, p.gap_min, p.lat_udeg, p.lon_udeg, p.radius_m] for p in ending.released]
@@ -114,9 +160,7 @@ class StateFolder:
             "message": ending.message,
             "identifier": ending.identifier,
             "k": ending.k,
-            "bootstrap": None
-            if ending.bootstrap_until is None
-            else {"until": date_of(ending.bootstrap_until), "records": ending.bootstrap_records},
+            "bootstrap": _bootstrap_of(ending),
             "snapshot_day": ending.snapshot_day,
             "checked": [
                 {"places": list(places), "people": phi} for places, phi in sorted(ending.checked.items())
@@ -147,3 +191,9 @@ class StateFolder:
             raise OutputError(
                 f"{file} cannot be written ({error.strerror}); make room, and run the same command again"
             ) from error
+
+
+def _bootstrap_of(ending: Ending) -> dict[str, Any] | None:
+    if ending.bootstrap_until is None:
+        return None
+    return {"until": date_of(ending.bootstrap_until), "records": ending.bootstrap_records}

@@ -1,4 +1,4 @@
-"""A device's side of HTTP: one connection to each server, signed requests, checked replies, patience with what is down."""
+"""A device's side of HTTP: signed requests, checked replies, and patience while a server is down."""
 
 import http.client
 import ssl
@@ -9,8 +9,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from shoal.collect.faults import PeerError
-from shoal.collect.roles.participant_round import Device, Journey
-from shoal.collect.roles.wire import MAILBAG_BYTES, Call, Reply, authorization, check_reply, read_json
+from shoal.collect.roles.participant_round import Device, ParticipantRound
+from shoal.collect.roles.requests import Call, Reply, authorization, read_json, require_reply_signature
+from shoal.collect.roles.wire import BATCH_BYTES
 from shoal.errors import InputError, MisuseError
 
 _TIMEOUT_S: Final = 60.0
@@ -18,17 +19,31 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _DOWN: Final = (OSError, http.client.HTTPException)
 
 
-class Server:
-    """A collector, witness or authority at an address. ca: certificates to trust instead of the system's.
+class RemoteServer:
+    """A collector, witness or authority at an address.
 
-    key: a witness's.
+    Parameters
+    ----------
+    url
+        The address, like https://collect.example.org.
+    ca
+        Certificates (PEM) to trust instead of the system's.
+    key
+        The key of a witness, which its replies are checked with.
+
+    Raises
+    ------
+    MisuseError
+        If the text is not an address of a server.
+    InputError
+        If the certificates cannot be read.
     """
 
     def __init__(self, url: str, ca: Path | None = None, key: bytes | None = None) -> None:
         try:
             parts = urlsplit(url)
             port = parts.port
-        except ValueError as error:  # a port or an address in brackets that is none
+        except ValueError as error:  # a port or an address in brackets that cannot be
             raise MisuseError(_no_address(url)) from error
         if (
             parts.scheme not in ("http", "https")
@@ -55,9 +70,9 @@ class Server:
         return self._tls is None and self._host not in ("127.0.0.1", "::1", "localhost")
 
     def about(self) -> Any:
-        """What the server says of itself, not yet checked against its key.
+        """Ask what the server says of itself; its key is not yet known to be the right one.
 
-        Raises InputError when it does not answer.
+        Raises InputError when no server of shoal answers.
         """
         try:
             reply, signed = self._exchange("GET", "/v1/about", b"", {})
@@ -67,19 +82,21 @@ class Server:
                 "server runs"
             ) from error
         if reply.status != 200:
-            raise InputError(f"{self.url} is no server of shoal (status {reply.status}); check the address")
+            raise InputError(
+                f"{self.url} is not a server of shoal (status {reply.status}); check the address"
+            )
         try:
             facts = read_json(reply.body)
             key = facts.get("server_key") or facts.get("signing_key")
-            check_reply(bytes.fromhex(key), "/v1/about", reply.body, signed)
+            require_reply_signature(bytes.fromhex(key), "/v1/about", reply.body, signed)
         except (PeerError, AttributeError, TypeError, ValueError) as error:
             raise InputError(
-                f"{self.url} is no server of shoal, or somebody answers in its place; check the address"
+                f"{self.url} is not a server of shoal, or somebody answers in its place; check the address"
             ) from error
         return facts
 
     def send(self, call: Call, device: Device, now_s: float) -> Reply:
-        """One attempt.
+        """Try once to send a request.
 
         Raises OSError or HTTPException when the server is down, PeerError when somebody else answers.
         """
@@ -93,7 +110,7 @@ class Server:
             headers["Authorization"] = text
         reply, signed = self._exchange(call.method, call.target, call.body, headers)
         if reply.refusal is None:
-            check_reply(key, call.target, reply.body, signed)
+            require_reply_signature(key, call.target, reply.body, signed)
         return reply
 
     def _exchange(
@@ -109,9 +126,9 @@ class Server:
         try:
             self._connection.request(method, target, body or None, headers)
             response = self._connection.getresponse()
-            content = response.read(MAILBAG_BYTES + 1)
-            if len(content) > MAILBAG_BYTES:
-                raise PeerError("bad-length", f"a reply of more than {MAILBAG_BYTES} bytes")
+            content = response.read(BATCH_BYTES + 1)
+            if len(content) > BATCH_BYTES:
+                raise PeerError("bad-length", f"a reply of more than {BATCH_BYTES} bytes")
         except BaseException:
             self.close()
             raise
@@ -124,35 +141,53 @@ class Server:
             self._connection = None
 
 
-def travel(
-    journey: Journey,
-    servers: dict[str, Server],
+def run_round(
+    own_round: ParticipantRound,
+    servers: dict[str, RemoteServer],
     keep: Callable[[], None],
     say: Callable[[str], None],
     *,
     poll_s: float,
     patience_s: float,
 ) -> None:
-    """Go on until the journey has ended; ``keep`` is called before each request that follows a change.
+    """Go on until the round has ended.
 
-    Raises InputError when a server stays away longer than patience_s; what is kept then allows to go on
-    later.
+    Parameters
+    ----------
+    own_round
+        The round.
+    servers
+        Where requests go, by the names in ``Call.to``.
+    keep
+        Called before each request that follows a change.
+    say
+        Told in words what the device is doing.
+    poll_s
+        How long to wait, in seconds, after a look that found nothing new.
+    patience_s
+        How long a server may be away, in seconds.
+
+    Raises
+    ------
+    InputError
+        If a server stays away longer; what was kept allows to go on later.
+    PeerError
+        If somebody else answers in a server's place.
     """
     changed, phase, pause_s, down_since = True, "", _FIRST_PAUSE_S, None
-    while journey.ending is None:
+    while own_round.ending is None:
         if changed:
             keep()
-        if journey.phase != phase:
-            phase = journey.phase
+        if own_round.phase != phase:
+            phase = own_round.phase
             say(_WORDS[phase])
-        call = journey.next_call()
+        call = own_round.next_call()
         now_s = time.time()
         try:
-            reply = servers[call.to].send(call, journey.device, now_s)
-            nobody_knows = (
-                reply.refusal is not None and reply.refusal[0] == "unavailable"
-            )  # a proxy's word, and none of ours
-            trouble = f"status {reply.status}" if reply.status >= 500 or nobody_knows else None
+            reply = servers[call.to].send(call, own_round.device, now_s)
+            # a refusal that is not in our words comes from a proxy
+            by_proxy = reply.refusal is not None and reply.refusal[0] == "unavailable"
+            trouble = f"status {reply.status}" if reply.status >= 500 or by_proxy else None
         except _DOWN as error:
             trouble = type(error).__name__
         if trouble is not None:
@@ -160,32 +195,33 @@ def travel(
             if now_s - down_since > patience_s:
                 raise InputError(
                     f"{servers[call.to].url} does not answer ({trouble}); run the same command again later: "
-                    "it goes on from here"
+                    "it goes on "
+                    "from here"
                 )
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             changed = False
             continue
         pause_s, down_since = _FIRST_PAUSE_S, None
-        changed = journey.replied(call, reply, time.time())
-        if call.poll and not changed and journey.ending is None:
+        changed = own_round.replied(call, reply, time.time())
+        if call.poll and not changed and own_round.ending is None:
             time.sleep(poll_s)
     keep()
 
 
 def _no_address(url: str) -> str:
     return (
-        f"{url!r} is no address of a server; write it like https://collect.example.org or "
+        f"{url!r} is not an address of a server; write it like https://collect.example.org or "
         "http://127.0.0.1:8000"
     )
 
 
 _WORDS: Final = {
-    "lots": "waiting for the round, and drawing lots for the groups",
+    "lottery": "waiting for the round, and for the lottery that draws the groups",
     "questions": "mixing the group's questions",
     "asking": "asking how many others share them",
     "releases": "mixing what the group releases",
-    "mixed": "having it stored",
+    "storing": "having it stored",
     "claiming": "claiming it at the authority",
     "over": "done",
 }

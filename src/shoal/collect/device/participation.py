@@ -1,4 +1,4 @@
-"""What ``shoal collect join`` does: connect, prepare what would be shared, begin a round, go on until it ends."""
+"""What ``shoal collect join`` does: connect, prepare what would be shared, and take part in a round."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,15 +10,17 @@ import numpy as np
 
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.device.disk import Kept, StateFolder
-from shoal.collect.device.http_client import Server, travel
+from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.device.profile import Applied, Profile, apply, read_profile
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import SLOTS
-from shoal.collect.roles.collection import Participant, blur
 from shoal.collect.roles.consent import OPEN, bootstrapping, promise, sharing
-from shoal.collect.roles.participant_round import Device, Ending, Journey
-from shoal.collect.roles.wire import DAY_S, SKEW_S, PublicPlaces, Terms, read_terms
+from shoal.collect.roles.participant import Participant, blur
+from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
+from shoal.collect.roles.requests import SKEW_S
+from shoal.collect.roles.terms import PublicPlaces, Terms, read_terms
+from shoal.collect.roles.wire import DAY_S
 from shoal.errors import InputError, MisuseError
 from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Trajectories
@@ -28,10 +30,24 @@ _PREAMBLE_SLOTS: Final = 4
 
 @dataclass
 class Connection:
-    """Both servers, what the collector says, and the device's state."""
+    """Both servers, what the collector says, and the device's state.
+
+    Attributes
+    ----------
+    kept
+        The device's state.
+    servers
+        The collector and the authority.
+    terms, places
+        What the collector states.
+    day
+        The day since 1970 by the device's own clock; the collector's would choose her circles.
+    ca
+        Certificates (PEM) to trust instead of the system's.
+    """
 
     kept: Kept
-    servers: dict[str, Server]
+    servers: dict[str, RemoteServer]
     terms: Terms
     places: PublicPlaces
     day: int
@@ -46,11 +62,29 @@ def connect(
     user: str,
     draw_bytes: Callable[[int], bytes],
 ) -> Connection:
-    """Ask both servers who they are.
+    """Ask both servers who they are; their keys are kept on first contact.
 
-    On first contact their keys are kept; raises InputError when they ever change.
+    Parameters
+    ----------
+    folder
+        The device's state.
+    server_url, authority_url
+        Where the servers are.
+    ca
+        Certificates (PEM) to trust instead of the system's.
+    user
+        Her name at the authority.
+    draw_bytes
+        Draws the secrets of a new device.
+
+    Raises
+    ------
+    InputError
+        If a server does not answer or shows another key than before, or the clocks differ too much.
+    MisuseError
+        If the folder belongs to another user name.
     """
-    servers = {"collector": Server(server_url, ca), "authority": Server(authority_url, ca)}
+    servers = {"collector": RemoteServer(server_url, ca), "authority": RemoteServer(authority_url, ca)}
     said, lawful = servers["collector"].about(), servers["authority"].about()
     try:
         key, now_s = bytes.fromhex(said["server_key"]), time.time()
@@ -59,7 +93,7 @@ def connect(
         terms, places = read_terms(said["terms"]), PublicPlaces.model_validate(said["places"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
-            "a server that does not describe itself; check the addresses of --server and --authority"
+            "a server does not describe itself; check the addresses of --server and --authority"
         ) from error
     if not abs(ahead_s) <= SKEW_S:
         raise InputError(
@@ -78,18 +112,13 @@ def connect(
         raise MisuseError(
             "this folder belongs to another user name; give the same --user, or another --state"
         )
-    if kept.journey is None:
+    if kept.own_round is None:
         _keep_witnesses(folder, kept, terms)
-    return Connection(
-        kept, servers, terms, places, int(now_s // DAY_S), ca
-    )  # her own day: the collector's would choose her circles
+    return Connection(kept, servers, terms, places, int(now_s // DAY_S), ca)
 
 
 def _keep_witnesses(folder: StateFolder, kept: Kept, terms: Terms) -> None:
-    """Raises InputError when a witness that was named before is gone.
-
-    A collector that wants to lie would leave it out.
-    """
+    """Raises InputError when a witness is gone: a collector that wants to lie would leave it out."""
     if {one.key for one in kept.device.witnesses} - {one.key for one in terms.witnesses}:
         raise InputError(
             "the collector no longer names a witness that it named before; ask its operator, or use another "
@@ -109,9 +138,25 @@ class Movement:
 
 
 def movement_of(found: Trajectories, subject: str | None, trip: int, max_gap_s: float) -> Movement:
-    """Raises InputError when the data hold nobody, or several people and none was named.
+    """Find a person's points and one of her trips.
 
-    MisuseError for a trip that is not there.
+    Parameters
+    ----------
+    found
+        The data.
+    subject
+        Who she is in the data, when they hold several people.
+    trip
+        Which trip to share, counted from the newest, from 1.
+    max_gap_s
+        A longer pause ends a trip, in seconds.
+
+    Raises
+    ------
+    InputError
+        If the data hold nobody of this name, or several people and none was named.
+    MisuseError
+        If there is no such trip, or the positions have no reference system.
     """
     ids = list(map(str, found.ids))
     if subject is None and len(ids) > 1:
@@ -149,14 +194,12 @@ class Plan:
 
     @property
     def special(self) -> list[str]:
-        """What is not as with every collector.
-
-        What counts as shared, its groups, its bootstrapping phase, and its witnesses.
-        """
+        """What differs between collectors: thresholds, groups, encryption, bootstrapping, witnesses."""
         return [
             sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
             *(
-                f"The connection to {url} is not encrypted: whoever carries it reads what {url} reads."
+                f"The connection to {url} is not encrypted: whoever carries it can read everything that "
+                f"{url} reads."
                 for url in self.readable
             ),
             *(
@@ -165,22 +208,23 @@ class Plan:
                 else [bootstrapping(self.terms.bootstrap_until, self.profile.k)]
             ),
             *(
-                f"The witness at {one.url}, key {one.key}, sees the questions, too, and must give the same "
+                f"The witness at {one.url}, key {one.key}, also sees the questions, and must give the same "
                 "answers."
                 for one in self.terms.witnesses
             ),
         ]
 
     def lines(self, page: Path) -> list[str]:
-        """What she is asked to consent to."""
+        """Return what she is asked to consent to; ``page`` is where the preview lies."""
         dropped = ", ".join(f"{n} by '{rule}'" for rule, n in self.applied.dropped.items()) or "none"
         not_found = [
             f"No {kind} was found in your data, so its rule does nothing." for kind in self.applied.not_found
         ]
         return [
             f"Of {self.thinned_from} points of this trip {len(self.applied.original)} are used; left out by "
-            f"rules: {dropped}; "
-            f"{len(self.cylinders)} circles and intervals would be asked about. See them in {page}",
+            "rules: "
+            f"{dropped}; {len(self.cylinders)} circles and intervals would be asked about. See them in "
+            f"{page}",
             *not_found,
             promise(self.profile.k, self.profile.trimming),
             *self.special,
@@ -190,7 +234,7 @@ class Plan:
 
 
 def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
-    """Apply the profile, and blur. Raises InputError when nothing is left to ask about."""
+    """Apply the profile and blur; raise InputError when nothing is left to ask about."""
     profile, most = read_profile(profile_file), SLOTS * there.terms.n_pieces - _PREAMBLE_SLOTS
     everything = apply(profile, movement.points)
     rows = _thinned([row for row in movement.trip if everything.fates[row].blur is not None], most)
@@ -221,15 +265,15 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     cylinders = blur(member, there.day // there.terms.period_days)
     if len(cylinders) < 2:
         raise InputError(
-            "this trip is a single circle after blurring; choose another with --trip, or less blur"
+            "after blurring, this trip is a single circle; choose another with --trip, or less blur"
         )
-    asked = [*there.servers.values(), *(Server(one.url) for one in there.terms.witnesses)]
+    asked = [*there.servers.values(), *(RemoteServer(one.url) for one in there.terms.witnesses)]
     readable = tuple(server.url for server in asked if server.readable)
     return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms, readable)
 
 
 def _thinned(rows: Sequence[int], most: int) -> list[int]:
-    """Evenly spread over the trip, so that they fit what a release may hold."""
+    """Rows evenly spread over the trip, as many as a release may hold."""
     if len(rows) <= most:
         return list(rows)
     return [rows[place] for place in np.unique(np.linspace(0, len(rows) - 1, most).round().astype(np.int64))]
@@ -237,7 +281,7 @@ def _thinned(rows: Sequence[int], most: int) -> list[int]:
 
 def begin(there: Connection, plan: Plan, draw_bytes: Callable[[int], bytes]) -> None:
     """Start a round."""
-    there.kept.journey = Journey(
+    there.kept.own_round = ParticipantRound(
         there.kept.device,
         plan.member,
         plan.cylinders,
@@ -250,17 +294,17 @@ def begin(there: Connection, plan: Plan, draw_bytes: Callable[[int], bytes]) -> 
 def finish(
     folder: StateFolder, there: Connection, say: Callable[[str], None], poll_s: float, patience_s: float
 ) -> tuple[Ending, Path]:
-    """Go on until the round has ended, and note what became of it."""
-    journey = there.kept.journey
-    if journey is None:
+    """Go on until the round has ended, and write down what became of it; the ending, and the file."""
+    own_round = there.kept.own_round
+    if own_round is None:
         raise AssertionError("a round has begun")
     witnesses = {
-        f"witness {i}": Server(one.url, there.ca, bytes.fromhex(one.key))
-        for i, one in enumerate(journey.terms.witnesses, 1)
+        f"witness {i}": RemoteServer(one.url, there.ca, bytes.fromhex(one.key))
+        for i, one in enumerate(own_round.terms.witnesses, 1)
     }
     try:
-        travel(
-            journey,
+        run_round(
+            own_round,
             {**there.servers, **witnesses},
             lambda: folder.keep(there.kept),
             say,
@@ -271,9 +315,9 @@ def finish(
         raise InputError(
             f"somebody else answers in the place of a server ({error}); run the same command again"
         ) from error
-    if journey.ending is None:
-        raise AssertionError("the journey has ended")
-    file = folder.note(there.kept, journey.ending)
-    there.kept.journey, there.kept.rounds = None, there.kept.rounds + 1
+    if own_round.ending is None:
+        raise AssertionError("the round has ended")
+    file = folder.note(there.kept, own_round.ending)
+    there.kept.own_round, there.kept.rounds = None, there.kept.rounds + 1
     folder.keep(there.kept)
-    return journey.ending, file
+    return own_round.ending, file

@@ -1,12 +1,9 @@
-"""What a person is willing to share, in a file of her own.
-
-How large a crowd, how much blur, and what happens at which places.
+"""What a person is willing to share, in a file of her own: her crowd, her blur, her rules for places.
 
 Home and work are found on her device, from her own points; nothing of that leaves it.
 """
 
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +20,7 @@ from shoal.collect.matching.trimming import Trimming
 from shoal.errors import InputError, MisuseError
 from shoal.measures.presence import Place as Found
 from shoal.measures.presence import share_of_hours
+from shoal.runtime.settings_file import read_settings
 from shoal.units import duration_s, length_m
 
 SMALLEST_RADIUS_M: Final = 75  # a circle must hold a public cell of 100 m, with 71 m to its corners
@@ -30,7 +28,7 @@ SMALLEST_GAP_MIN: Final = 6  # and an interval a public slot of 5 min
 ELSEWHERE: Final = "elsewhere"
 _FOUND: Final[tuple[Found, ...]] = get_args(Found)
 _NEAR_M: Final = 200.0
-_STAY_MIN: Final = 60.0  # a point stands for the time to the next one, but for an hour at most
+_STAY_MIN: Final = 60.0  # a point stands for the time until the next one, at most an hour
 
 
 def _meters(text: str | float) -> int:
@@ -57,16 +55,23 @@ class _Part(BaseModel):
 
 
 class Blurring(_Part):
-    """How much is blurred where no rule says otherwise, meters and minutes."""
+    """How much is blurred where no rule says otherwise, in meters and minutes."""
 
     radius: _Radius
     gap: _Gap
 
 
 class Handling(_Part):
-    """What happens to points: they are left out, or blurred by a radius or gap of their own.
+    """What happens to points at a place: they are left out, or blurred by a radius or gap of their own.
 
-    within: how far from a place, meters.
+    Parameters
+    ----------
+    drop
+        Whether they are left out.
+    radius, gap
+        How much they are blurred, in meters and minutes.
+    within
+        How far from the place this holds, in meters.
     """
 
     drop: bool = False
@@ -76,13 +81,13 @@ class Handling(_Part):
 
     @property
     def says_something(self) -> bool:
-        """Whether it is a rule at all."""
+        """Whether this is a rule at all."""
         return self.drop or self.radius is not None or self.gap is not None
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> "Handling":
         if self.drop and (self.radius is not None or self.gap is not None):
-            raise ValueError("points that are dropped have no radius or gap; leave out one or the other")
+            raise ValueError("points that are dropped have no radius or gap; keep one or the other")
         return self
 
 
@@ -98,7 +103,20 @@ class Place(Handling):
 class Profile(_Part):
     """A person's wishes.
 
-    kinds: rules for places of a kind; utc_offset_h: her clock, by default that of each point's longitude.
+    Parameters
+    ----------
+    k
+        How many other people must share what she releases; 0 for no crowd.
+    trimming
+        Which points go when a sub-trajectory is rare.
+    blur
+        How much is blurred where no rule says otherwise.
+    kinds
+        Rules for all places of a kind.
+    places
+        Places with names.
+    utc_offset_h
+        Her clock, in hours from UTC; by default that of each point's longitude.
     """
 
     k: int = Field(ge=0, lt=CAP, strict=True)
@@ -114,7 +132,7 @@ class Profile(_Part):
         for place in self.places:
             if names[place.name] > 1 or place.name in (*self.kinds, ELSEWHERE):
                 raise ValueError(
-                    f"'{place.name}' is the name of something else, too; give each place a name of its own"
+                    f"'{place.name}' also names something else; give each place a name of its own"
                 )
             if place.kind is not None and place.kind not in self.kinds:
                 raise ValueError(
@@ -131,24 +149,20 @@ class Profile(_Part):
                 raise ValueError(f"kinds.{kind} says nothing; write drop = true, or a radius or gap")
             if kind not in _FOUND and not any(place.kind == kind for place in self.places):
                 raise ValueError(
-                    f"no place is of the kind '{kind}', and only {' and '.join(_FOUND)} are found by "
-                    "themselves; add [[places]]"
+                    f"no place is of the kind '{kind}', and only {' and '.join(_FOUND)} are found "
+                    "automatically; "
+                    "add [[places]]"
                 )
         return self
 
     def rule_at(self, place: Place) -> Handling:
-        """The place's own rule, else that of its kind."""
+        """Return the place's own rule, else that of its kind."""
         return place if place.says_something or place.kind is None else self.kinds[place.kind]
 
 
 def read_profile(path: Path) -> Profile:
-    """The profile in a TOML file; raises InputError that says what is wrong, and where."""
-    try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from error
+    """Read a profile from a TOML file; raise InputError that says what is wrong, and where."""
+    entries = read_settings(path)
     try:
         return Profile.model_validate(entries)
     except ValidationError as error:
@@ -167,7 +181,7 @@ def _in_words(error: Any, entries: Mapping[str, Any]) -> str:
         ]
     said = {
         "missing": "is missing",
-        "extra_forbidden": "is no setting of a profile",
+        "extra_forbidden": "is not a setting of a profile",
         "value_error": str(error.get("ctx", {}).get("error", error["msg"])),
     }.get(error["type"], error["msg"][:1].lower() + error["msg"][1:])
     if where and where[-1] == "radius" and error["type"] == "greater_than_equal":
@@ -177,15 +191,15 @@ def _in_words(error: Any, entries: Mapping[str, Any]) -> str:
         )
     if where and where[-1] == "gap" and error["type"] == "greater_than_equal":
         said = (
-            f"an interval of less than {SMALLEST_GAP_MIN} min cannot hide a public slot of 5 min; choose "
-            "a longer one"
+            f"an interval of less than {SMALLEST_GAP_MIN} min cannot hide a public slot of 5 min; choose a "
+            "longer one"
         )
     return f"{'.'.join(map(str, where))}: {said}" if where else said
 
 
 @dataclass(frozen=True)
 class Circle:
-    """A place with its rule. lat, lon: degrees; within: meters."""
+    """Where a rule holds: a circle on the map, named after its place or kind."""
 
     name: str
     lat_deg: float
@@ -195,10 +209,7 @@ class Circle:
 
 @dataclass(frozen=True)
 class Fate:
-    """What happens to one point.
-
-    The names of the rules for where it is, and its blur, None when it is left out.
-    """
+    """What happens to one point: the rules that it met, and its blur (None when it is left out)."""
 
     rules: tuple[str, ...]
     blur: Blur | None
@@ -208,7 +219,16 @@ class Fate:
 class Applied:
     """A profile applied to a person's points.
 
-    fates: one for each point; circles: the places of rules; not_found: homes and works.
+    Attributes
+    ----------
+    original
+        Her points.
+    fates
+        What happens to each of them.
+    circles
+        Where rules hold.
+    not_found
+        "home" or "work", when there is a rule but no such place was found.
     """
 
     original: tuple[Point, ...]
@@ -230,20 +250,17 @@ class Applied:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """Points left out, by rule; a point where several rules leave out counts for the first."""
+        """Points left out, by rule; a point that several rules leave out counts for the first."""
         return dict(Counter(fate.rules[0] for fate in self.fates if fate.blur is None))
 
     @property
     def by_rule(self) -> dict[str, int]:
-        """Points for which each rule was asked, whatever came of it."""
+        """Points that each rule met, whatever came of it."""
         return dict(Counter(rule for fate in self.fates for rule in fate.rules or (ELSEWHERE,)))
 
 
 def apply(profile: Profile, points: Sequence[Point]) -> Applied:
-    """Each point's blur, or that it is left out.
-
-    Where rules meet the strongest holds: drop, else the largest radius and gap.
-    """
+    """Blur each point or leave it out; where rules meet, drop wins, then the largest radius and gap."""
     rules: list[tuple[Circle, Handling]] = []
     not_found: list[str] = []
     for kind in _FOUND:
@@ -279,12 +296,24 @@ def _fate(point: Point, rules: Sequence[tuple[Circle, Handling]], blur: Blurring
 def likeliest_place(
     points: Sequence[Point], kind: Found, utc_offset_h: float | None
 ) -> tuple[float, float] | None:
-    """Degrees of where somebody most likely lives (20 to 6 h) or works (9 to 17 h, Monday to Friday).
+    """Find where somebody most likely lives (20 to 6 h) or works (9 to 17 h, Monday to Friday).
 
-    None without such hours.
+    Each point stands for the time until the next, at most an hour.
 
-    Each point stands for the time until the next, at most an hour; the middle of what lies within 200 m of
-    the busiest cell.
+    Parameters
+    ----------
+    points
+        Her points.
+    kind
+        "home" or "work".
+    utc_offset_h
+        Her clock, in hours from UTC; None for that of each point's longitude.
+
+    Returns
+    -------
+    tuple of float or None
+        Latitude and longitude in degrees of the middle of what lies within 200 m of the busiest cell; None
+        when no point lies in these hours.
     """
     if not points:
         return None

@@ -1,4 +1,4 @@
-"""What a question about a sub-trajectory is answered with, and how places that are similar to its points add up."""
+"""The count that answers a question, from the places that are similar to the question's points."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,32 +6,34 @@ from typing import Final
 
 from shoal.collect.matching.similarity import occurrences, occurs
 
-CAP: Final = 16  # answers above say no more than "at least 16"
+CAP: Final = 16  # larger answers say no more than "at least 16"
 NOBODY: Final = 0  # the contributor of a record that counts as no person
 
 
 @dataclass(frozen=True)
 class Count:
-    """people: distinct contributors with a similar sub-trajectory. bootstrap: records of nobody.
+    """Who shares a sub-trajectory.
 
-    occurrences: the paper's phi.
+    Attributes
+    ----------
+    people
+        Distinct contributors with a similar sub-trajectory.
+    bootstrap
+        Records of nobody with one.
+    occurrences
+        Similar sub-trajectories, which is the paper's phi.
     """
 
     people: int
     bootstrap: int
     occurrences: int
 
-    @property
-    def capped(self) -> int:
-        """What an answer says."""
-        return min(self.people, CAP)
-
 
 Places = dict[tuple[int, int], list[int]]  # (record, contributor) -> positions in the record
 
 
 def combine(found: Sequence[Places]) -> Count:
-    """The count of a query from the places that are similar to each of its points."""
+    """Count a query from the places that are similar to each of its points."""
     people, bootstrap, total = set(), 0, 0
     for key in set(found[0]).intersection(*found[1:]):
         lists = [sorted(places[key]) for places in found]

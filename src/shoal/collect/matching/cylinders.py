@@ -1,10 +1,8 @@
-"""Uncertain points (user-centric.txt, Def. 2.2).
+"""Uncertain points (user-centric.txt, Def. 2.2): a circle and an interval that hold the true place and time.
 
-A circle and an interval that hold the true place and time, drawn once for each place.
-
-Drawing again and again around the same place would average out. A cylinder is therefore drawn from a device
-key and the public cell and slot that hold the point, so that visits to one cell always show the same circle,
-and contains the whole cell, so that it says no more than the cell does.
+Circles drawn again and again around one place would average out. A cylinder is therefore drawn from a device
+key and the public cell and slot that hold the point, so that all visits to one cell show the same circle. It
+contains the whole cell, so that it says no more than the cell does.
 """
 
 import hashlib
@@ -14,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from shoal.collect.crypto.chance import Chance
-from shoal.collect.faults import PeerError
 from shoal.errors import MisuseError
 
 EARTH_M: Final = 6_371_008.8
@@ -27,7 +24,22 @@ _ROUNDING_M: Final = 0.2  # a center is rounded to micro-degrees: at most 0.08 m
 
 @dataclass(frozen=True, order=True)
 class Cylinder:
-    """A circle of radius_m around a center in micro-degrees, and the minutes start_min to start_min + gap_min since 1970."""
+    """A circle around a center, and an interval.
+
+    Parameters
+    ----------
+    start_min, gap_min
+        The interval: its first minute since 1970, and its length in minutes.
+    lat_udeg, lon_udeg
+        The center, in micro-degrees.
+    radius_m
+        The circle's radius, in meters.
+
+    Raises
+    ------
+    MisuseError
+        If no record can hold the cylinder.
+    """
 
     start_min: int
     gap_min: int
@@ -43,9 +55,8 @@ class Cylinder:
             and 0 <= self.gap_min <= MAX_GAP_MIN
             and 0 <= self.start_min <= MAX_MINUTE - self.gap_min
         ):
-            raise PeerError(
-                "out-of-range",
-                "a cylinder outside latitudes, longitudes, radii or times that a record can hold",
+            raise MisuseError(
+                "a cylinder outside the latitudes, longitudes, radii or times that a record can hold"
             )
 
     @property
@@ -56,16 +67,15 @@ class Cylinder:
 
 @dataclass(frozen=True)
 class Point:
-    """Where somebody was, and when: degrees and minutes since 1970."""
+    """Where somebody was, in degrees, and when, in minutes since 1970."""
 
     lat_deg: float
     lon_deg: float
     t_min: float
 
     def __post_init__(self) -> None:
-        if not (
-            abs(self.lat_deg) <= 90 and abs(self.lon_deg) <= 180 and 0 <= self.t_min <= MAX_MINUTE
-        ):  # NaN fails all of them
+        # NaN fails all of these
+        if not (abs(self.lat_deg) <= 90 and abs(self.lon_deg) <= 180 and 0 <= self.t_min <= MAX_MINUTE):
             raise MisuseError(
                 "a point outside latitude -90..90, longitude -180..180 or the years 1970..10135"
             )
@@ -75,7 +85,17 @@ class Point:
 class Blur:
     """How much a person blurs a point.
 
-    The circle's radius, the interval's length, and the public cell and slot below them.
+    Parameters
+    ----------
+    radius_m, gap_min
+        The circle's radius in meters, and the interval's length in minutes.
+    cell_m, slot_min
+        The public cell and slot that the circle and the interval contain.
+
+    Raises
+    ------
+    MisuseError
+        If a size is out of range, or the interval hides nothing of a slot.
     """
 
     radius_m: int
@@ -97,12 +117,12 @@ class Blur:
 
 
 def distance_m(lat1_deg: float, lon1_deg: float, lat2_deg: float, lon2_deg: float) -> float:
-    """Great-circle distance (haversine); the antimeridian is no border."""
+    """Measure the great-circle distance (haversine) in meters; the antimeridian is no border."""
     return distances_from(lat1_deg, lon1_deg)(lat2_deg, lon2_deg)
 
 
 def distances_from(lat1_deg: float, lon1_deg: float) -> Callable[[float, float], float]:
-    """The great-circle distances from one place, which many others are held against."""
+    """Return a function that measures great-circle distances from one place, for when there are many."""
     radians, sin, cos, lat1 = math.radians, math.sin, math.cos, math.radians(lat1_deg)
     cos_lat1 = cos(lat1)
 
@@ -115,12 +135,23 @@ def distances_from(lat1_deg: float, lon1_deg: float) -> Callable[[float, float],
 
 
 def cylinder_for(point: Point, blur: Blur, device_key: bytes, period: int) -> Cylinder:
-    """The sticky cylinder of a point.
+    """Draw the sticky cylinder of a point, uniform over those that hold its whole cell and slot.
 
-    Uniform over the circles (and intervals) that hold its whole cell (and slot).
+    Parameters
+    ----------
+    point
+        The true place and time.
+    blur
+        How much it is blurred.
+    device_key
+        32 secret bytes that the draw depends on.
+    period
+        The number of the release period; a new one gives new draws.
 
-    period: number of the release period; a new one gives new draws. Raises MisuseError when the radius is no
-    larger than d, half the cell's diagonal.
+    Raises
+    ------
+    MisuseError
+        If the radius is no larger than half the cell's diagonal.
     """
     lat, lon, half_diagonal_m = _cell(point, blur.cell_m)
     room_m = blur.radius_m - half_diagonal_m - _ROUNDING_M
@@ -140,7 +171,7 @@ def cylinder_for(point: Point, blur: Blur, device_key: bytes, period: int) -> Cy
 
 
 def cylinder_as_printed(point: Point, radius_m: int, gap_min: int, chance: Chance) -> Cylinder:
-    """A fresh cylinder around the point itself, as in the paper but uniform over the disc.
+    """Draw a fresh cylinder around the point itself, as the paper does but uniform over the disc.
 
     For replication only.
     """
@@ -150,15 +181,8 @@ def cylinder_as_printed(point: Point, radius_m: int, gap_min: int, chance: Chanc
     return Cylinder(start_min, gap_min + 1, lat_udeg, lon_udeg, radius_m)
 
 
-def contains(cylinder: Cylinder, point: Point) -> bool:
-    """Whether the true place and time lie inside."""
-    lat, lon = cylinder.lat_udeg / MICRO, cylinder.lon_udeg / MICRO
-    inside = distance_m(lat, lon, point.lat_deg, point.lon_deg) <= cylinder.radius_m
-    return inside and cylinder.start_min <= point.t_min <= cylinder.end_min
-
-
 def _cell(point: Point, cell_m: int) -> tuple[float, float, float]:
-    """Center of the public cell that holds the point, and the farthest that any place of the cell is from there."""
+    """Center of the public cell that holds the point, and how far from there the cell reaches at most."""
     height = math.degrees(cell_m / EARTH_M)
     band = min(math.floor((point.lat_deg + 90) / height), math.ceil(180 / height) - 1)
     low, high = -90 + band * height, min(90.0, -90 + (band + 1) * height)

@@ -1,7 +1,7 @@
-"""Fixed-size records: what the mix carries looks the same for everybody, whether query, piece of a release, or padding.
+"""Fixed-size records: queries, pieces of releases and padding all look the same in the mix.
 
-A record is a header of 4 bytes, 16 random bytes that name it, and 8 slots of 16 bytes. There is exactly one encoding for each
-record; anything else is refused.
+A record is a header of 4 bytes, 16 random bytes that name it, and 8 slots of 16 bytes. Each record has
+exactly one encoding; anything else is refused.
 """
 
 import struct
@@ -28,26 +28,30 @@ _PREAMBLE_SLOTS: Final = 4  # contributor tag, release key (2 slots), number of 
 
 @dataclass(frozen=True)
 class Query:
-    """A sub-trajectory to be counted.
-
-    ``name`` says to its owner, and to nobody else, which answer is hers.
-    """
+    """A sub-trajectory to be counted; its name tells its owner, and nobody else, which answer is hers."""
 
     name: bytes
     points: tuple[Cylinder, ...]
 
     def __post_init__(self) -> None:
         if len(self.name) != NAME_BYTES or not 2 <= len(self.points) <= SLOTS:
-            raise PeerError(
-                "bad-record", f"a query needs a name of {NAME_BYTES} bytes and 2 to {SLOTS} points"
-            )
+            raise MisuseError(f"a query needs a name of {NAME_BYTES} bytes and 2 to {SLOTS} points")
 
 
 @dataclass(frozen=True)
 class Release:
     """A trimmed trajectory on its way to the database.
 
-    Whose crowd it counts in, and the key that can claim it.
+    Parameters
+    ----------
+    name
+        16 bytes that only its owner knows in advance.
+    contributor
+        The tag (16 bytes) under which it counts as a person.
+    claim_key
+        The key (32 bytes) that can claim it.
+    points
+        1 to MAX_POINTS cylinders.
     """
 
     name: bytes
@@ -61,23 +65,21 @@ class Release:
             or len(self.contributor) != SLOT_BYTES
             or len(self.claim_key) != 2 * SLOT_BYTES
         ):
-            raise PeerError("bad-length", "a release's name, contributor or key has a wrong length")
+            raise MisuseError("a release needs a name and a contributor of 16 bytes and a key of 32")
         if not 1 <= len(self.points) <= MAX_POINTS:
-            raise PeerError(
-                "bad-record", f"a release of {len(self.points)} points; it must have 1 to {MAX_POINTS}"
-            )
+            raise MisuseError(f"a release of {len(self.points)} points; give 1 to {MAX_POINTS}")
 
 
 def encode_query(query: Query) -> bytes:
-    """A record of RECORD_BYTES."""
+    """Encode a query as a record of RECORD_BYTES."""
     return _record(_QUERY, len(query.points), 0, query.name, b"".join(map(_encode_point, query.points)))
 
 
 def decode_query(record: bytes) -> Query:
-    """The query; raises PeerError unless this is its one encoding."""
+    """Read a query; raise PeerError unless this is its one encoding."""
     kind, count, part, name, body = _parts(record)
     if kind != _QUERY or part != 0 or not 2 <= count <= SLOTS:
-        raise PeerError("bad-record", "a record that is no query of 2 to 8 points")
+        raise PeerError("bad-record", "a record that is not a query of 2 to 8 points")
     query = Query(name, tuple(_decode_point(slot) for slot in _slots(body)[:count]))
     if encode_query(query) != record:
         raise PeerError("bad-record", "a query with bytes behind its last point")
@@ -85,14 +87,26 @@ def decode_query(record: bytes) -> Query:
 
 
 def pieces_needed(n_points: int) -> int:
-    """How many records a release of so many points takes."""
+    """Count the records that a release of so many points takes."""
     return -(-(_PREAMBLE_SLOTS + n_points) // SLOTS)
 
 
 def encode_release(release: Release | None, n_pieces: int, chance: Chance) -> list[bytes]:
-    """Exactly ``n_pieces`` records in order, padded, so that their number says nothing.
+    """Encode a release as exactly ``n_pieces`` records in order, padded so that their number says nothing.
 
-    None is all padding.
+    Parameters
+    ----------
+    release
+        What is released; None for nothing but padding.
+    n_pieces
+        How many records there are.
+    chance
+        Where the names of padding come from.
+
+    Raises
+    ------
+    MisuseError
+        If the release needs more records.
     """
     records = []
     if release is not None:
@@ -113,9 +127,16 @@ def encode_release(release: Release | None, n_pieces: int, chance: Chance) -> li
 
 
 def decode_releases(records: Sequence[bytes]) -> tuple[list[Release], int]:
-    """The releases that are complete among these records, in any order, and how many records were no part of one.
+    """Find the complete releases among records in any order.
 
-    A bad record spoils only the release whose name it bears. Padding counts as no fault.
+    A bad record spoils only the release whose name it bears. Padding is not a fault.
+
+    Returns
+    -------
+    list of Release
+        The releases, by name.
+    int
+        How many records were not part of one.
     """
     pieces: dict[bytes, dict[int, bytes]] = {}
     totals: dict[bytes, set[int]] = {}
@@ -144,15 +165,8 @@ def decode_releases(records: Sequence[bytes]) -> tuple[list[Release], int]:
 
 
 def encode_points(points: Sequence[Cylinder]) -> bytes:
-    """Points alone, 16 bytes each."""
+    """Encode points alone, 16 bytes each."""
     return b"".join(map(_encode_point, points))
-
-
-def decode_points(encoded: bytes) -> tuple[Cylinder, ...]:
-    """Points alone; raises PeerError."""
-    if len(encoded) % SLOT_BYTES:
-        raise PeerError("bad-length", f"{len(encoded)} bytes hold no whole number of points")
-    return tuple(_decode_point(slot) for slot in _slots(encoded))
 
 
 def _assemble(name: bytes, found: dict[int, bytes], totals: set[int]) -> Release | None:
@@ -197,5 +211,9 @@ def _encode_point(point: Cylinder) -> bytes:
 
 
 def _decode_point(slot: bytes) -> Cylinder:
+    """A point from outside; raises PeerError, where a cylinder of our own would be a MisuseError."""
     lat_udeg, lon_udeg, radius_m, start_min, gap_min = _POINT.unpack(slot)
-    return Cylinder(start_min, gap_min, lat_udeg, lon_udeg, radius_m)
+    try:
+        return Cylinder(start_min, gap_min, lat_udeg, lon_udeg, radius_m)
+    except MisuseError as error:
+        raise PeerError("out-of-range", str(error)) from error

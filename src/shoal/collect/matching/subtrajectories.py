@@ -1,7 +1,4 @@
-"""Which sub-trajectories are checked (user-centric.txt, Sec. 3.3.3), drawn without listing all 2^n of them.
-
-And whole fake ones.
-"""
+"""The sub-trajectories that are checked (user-centric.txt, Sec. 3.3.3), and fakes that hide them."""
 
 import itertools
 import math
@@ -16,18 +13,41 @@ from shoal.errors import MisuseError
 Places = tuple[int, ...]  # ascending positions in a trajectory
 
 _LIST_UP_TO: Final = 4096
-_REACH_M: Final = 5_000.0
+NOBODY_SOUTH_OF_UDEG: Final = -75_000_000  # only canaries lie there
+_FADING_M: Final = 5_000.0  # over this distance a place becomes e times less likely as the next one
 
 
 def count(n_points: int, longest: int) -> int:
-    """How many sub-trajectories of 2 to ``longest`` points there are (Sec. 2.2): 11 for 4 points."""
+    """Count the sub-trajectories of 2 to ``longest`` points (Sec. 2.2): 11 for 4 points."""
     return sum(math.comb(n_points, size) for size in range(2, min(n_points, longest) + 1))
 
 
 def extract(n_points: int, how_many: int, longest: int, chance: Chance) -> list[Places]:
-    """``how_many`` different sub-trajectories, or all there are: uniform over all of 2 to ``longest`` points (Algorithm 1).
+    """Draw different sub-trajectories, uniform over all of 2 to ``longest`` points (Algorithm 1).
 
-    A size is drawn with weight C(n, size), then a set of that size; doubles are drawn again. Ascending order.
+    A size is drawn with weight C(n, size), then a set of that size; doubles are drawn again. All 2^n are
+    never listed.
+
+    Parameters
+    ----------
+    n_points
+        The length of the trajectory.
+    how_many
+        How many to draw; all there are when there are fewer.
+    longest
+        The most points of one.
+    chance
+        Where the randomness comes from.
+
+    Returns
+    -------
+    list of tuple
+        Ascending places in the trajectory, in ascending order.
+
+    Raises
+    ------
+    MisuseError
+        If ``how_many`` is negative or ``longest`` below 2.
     """
     if how_many < 0 or longest < 2:
         raise MisuseError(
@@ -57,7 +77,22 @@ def _subset(n: int, size: int, chance: Chance) -> Places:
 
 @dataclass(frozen=True)
 class Prior:
-    """What everybody knows about movement: places with weights (people, stations), and a span of time."""
+    """What everybody knows about movement.
+
+    Parameters
+    ----------
+    lat_deg, lon_deg
+        Places (where people live, stations), in degrees.
+    weights
+        How often each place is passed, relative to the others.
+    first_min, last_min
+        A span of time, in minutes since 1970.
+
+    Raises
+    ------
+    MisuseError
+        If these do not make a prior.
+    """
 
     lat_deg: Sequence[float]
     lon_deg: Sequence[float]
@@ -77,20 +112,28 @@ class Prior:
         if not 0 <= self.first_min < self.last_min <= MAX_MINUTE:
             raise MisuseError(
                 f"a prior from minute {self.first_min} to {self.last_min}; the first must lie before the "
-                "last, after 1970"
+                "last, "
+                "and after 1970"
             )
 
 
 def fake_trajectory(
     prior: Prior, n_points: int, blurs: Sequence[Blur], chance: Chance, *, canary: bool = False
 ) -> tuple[Cylinder, ...]:
-    """A whole trajectory of nobody, through the same cylinders as a real one.
+    """Draw a whole trajectory of nobody: places by weight and nearness, one after the other.
 
-    Places by weight and nearness, moments by turn.
-
-    blurs: those of the real points, of which each fake point draws one, so that none stands out by its size.
-
-    canary: its last point lies where nobody can have been, so that an honest server must count 0.
+    Parameters
+    ----------
+    prior
+        What everybody knows about movement.
+    n_points
+        Its length.
+    blurs
+        Those of the real points. Each fake point draws one, so that none stands out by its size.
+    chance
+        Where the randomness comes from.
+    canary
+        Whether its last point lies where nobody can have been, so that an honest server must count 0.
     """
     key, place = chance.seed(), chance.weighted(prior.weights)
     start = prior.first_min + chance.below(prior.last_min - prior.first_min)
@@ -103,7 +146,7 @@ def fake_trajectory(
             int(
                 1000
                 * weight
-                * math.exp(-distance_m(points[-1].lat_deg, points[-1].lon_deg, lat, lon) / _REACH_M)
+                * math.exp(-distance_m(points[-1].lat_deg, points[-1].lon_deg, lat, lon) / _FADING_M)
             )
             for lat, lon, weight in zip(prior.lat_deg, prior.lon_deg, prior.weights, strict=True)
         ]

@@ -1,4 +1,4 @@
-"""Which points a person keeps when some of her sub-trajectories turn out to be rare (user-centric.txt, Sec. 3.3.6)."""
+"""The points that a person keeps when some sub-trajectories are rare (user-centric.txt, Sec. 3.3.6)."""
 
 import heapq
 from collections.abc import Collection, Mapping
@@ -12,29 +12,39 @@ Reading = Literal["others", "self-included"]
 
 
 def needed(k: int, reading: Reading = "others") -> int:
-    """The phi that a sub-trajectory must reach.
-
-    K other people, or k - 1 when its owner counts among the k (Sec. 5.1).
-    """
+    """Return the phi that is needed: k, or k - 1 when the owner counts among the k (Sec. 5.1)."""
     if k < 0:
         raise MisuseError(f"k = {k} is no crowd; choose k >= 1, or 0 to share without one")
     return k if reading == "others" else max(0, k - 1)
 
 
 def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = "hitting-set") -> Places:
-    """The positions that stay, given the count of each checked sub-trajectory.
+    """Choose the points that stay; a rest in which nothing was checked is not kept.
 
-    strict: every point of every rare one goes (Algorithm 2). hitting-set: the least removal that leaves no
-    rare checked one whole (the example of Sec. 3.4); what was not checked is not promised. verified-only: the
-    longest checked one that is common, alone; whoever shares it shares all its parts, so that everything in
-    it is promised. A rest in which nothing was checked is not kept.
+    Parameters
+    ----------
+    n_points
+        The length of the trajectory.
+    phi
+        The count of each checked sub-trajectory, by its places.
+    least
+        A sub-trajectory with a smaller count is rare.
+    how
+        "strict": every point of every rare one goes (Algorithm 2). "hitting-set": the least removal that
+        leaves no rare checked one whole (the example of Sec. 3.4); nothing is promised of what was not
+        checked. "verified-only": only the longest checked one that is common stays. Whoever shares it shares
+        all its parts, so that everything in it is promised.
+
+    Returns
+    -------
+    tuple of int
+        The places that stay, ascending.
     """
     if least == 0:
         return tuple(range(n_points))
     rare = [frozenset(places) for places, count in phi.items() if count < least]
-    if (
-        how == "verified-only"
-    ):  # a rare part of a common one would be a contradiction; then neither is trusted
+    if how == "verified-only":
+        # a rare part of a common one would be a contradiction; then neither is trusted
         common = [
             places
             for places, count in phi.items()
@@ -47,10 +57,7 @@ def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = "
 
 
 def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = 20_000) -> frozenset[int]:
-    """A smallest set that meets every one of these.
-
-    Best first, so that after ``budget`` steps a greedy, valid one is given.
-    """
+    """Find a smallest set that meets each of these sets, best first; after ``budget`` steps, a greedy one."""
     minimal = [one for one in set(sets) if not any(other < one for other in set(sets))]
     if not minimal:
         return frozenset()
@@ -73,7 +80,7 @@ def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = 20_000)
 
 
 def _greedy(sets: Collection[frozenset[int]]) -> frozenset[int]:
-    """The place that meets most goes first."""
+    """A set that meets all of these; the place that meets most goes first."""
     left, chosen = list(sets), set[int]()
     while left:
         places = sorted({place for one in left for place in one})

@@ -1,7 +1,7 @@
-"""Who broke a run: an audit of the signed messages, and a replay of every member's part, after the inner keys are gone.
+"""Who broke a run: an audit of the signed messages, and a replay once the inner keys are gone.
 
-An honest member is never named: each rule names someone only for a message she signed, or for a part that does not replay
-from the secrets she gave.
+No honest member is ever named: each rule names somebody only for a message that she signed, or for a part
+that does not replay from the secrets that she gave.
 """
 
 from collections.abc import Callable
@@ -9,19 +9,8 @@ from dataclasses import dataclass
 
 from shoal.collect.crypto.elgamal import Ciphertext, combined_key
 from shoal.collect.faults import PeerError
-from shoal.collect.mix.messages import (
-    Confession,
-    Hop,
-    Key,
-    Kind,
-    Opening,
-    Session,
-    Signed,
-    Vote,
-    attests,
-    encode_list,
-    open_frame,
-)
+from shoal.collect.mix.messages import Confession, Hop, Key, Opening, Vote, encode_list
+from shoal.collect.mix.session import Kind, Session, Signed, attests, open_frame
 from shoal.collect.mix.transcript import (
     BEFORE_VOTE,
     Slots,
@@ -39,8 +28,17 @@ from shoal.collect.mix.transcript import (
 class Findings:
     """What an audit found.
 
-    culprits: proven. silent: did not answer, which may be the network's fault. disputed: one says that the
-    other's message is missing, the other that it was sent; nobody can tell which is true.
+    Attributes
+    ----------
+    culprits
+        Members against whom there is proof.
+    silent
+        Members who did not answer, which may be the network's fault.
+    disputed
+        Members of whom one says that the other's message is missing, and the other that it was sent. Nobody
+        can tell which is true.
+    reason
+        What happened, in words.
     """
 
     culprits: frozenset[int] = frozenset()
@@ -49,7 +47,7 @@ class Findings:
     reason: str = ""
 
     def __str__(self) -> str:
-        """In words; members are called by their places in the group, from 0."""
+        """Say it in words; members are called by their places in the group, from 0."""
         said = (
             ("proven against", self.culprits),
             ("silent", self.silent),
@@ -62,16 +60,22 @@ class Findings:
 
 
 def audit(session: Session, slots: Slots, conflicts: frozenset[int]) -> Findings:
-    """The first proof of a fault, in the order of the protocol.
+    """Find the first proof of a fault, in the order of the protocol.
 
-    slots: what one member has received and sent. conflicts: members who sent her two different messages in
-    one place.
+    Parameters
+    ----------
+    session
+        The run.
+    slots
+        What one member has received and sent.
+    conflicts
+        Members who sent her two different messages for one place.
     """
     if conflicts:
         return Findings(conflicts, reason="told different things to different members")
     bad, testimonies = read_testimonies(session, slots)
     if bad:
-        return Findings(bad, reason="a testimony that is none")
+        return Findings(bad, reason="sent a testimony that cannot be read")
     return (
         _liars(session, slots, testimonies)
         or _early_openers(session, slots, testimonies)
@@ -85,7 +89,7 @@ Testimonies = dict[int, Opening | Confession]
 
 
 def read_testimonies(session: Session, slots: Slots) -> tuple[frozenset[int], Testimonies]:
-    """Those whose testimony cannot be read; what every other member gave after the vote."""
+    """Read what each member gave after the vote; first those whose testimony cannot be read."""
     bad: set[int] = set()
     given: Testimonies = {}
     for member in range(session.n):
@@ -107,7 +111,7 @@ def read_testimonies(session: Session, slots: Slots) -> tuple[frozenset[int], Te
 
 
 def _liars(session: Session, slots: Slots, testimonies: Testimonies) -> Findings | None:
-    """Who signed two different messages for one place, and who invents messages that nobody signed."""
+    """Members who signed two different messages for one place, or who invent messages that nobody signed."""
     seen = {slot: signed.digest for slot, signed in slots.items()}
     inventors, equivocators = set(), set()
     for witness, testimony in testimonies.items():
@@ -124,7 +128,7 @@ def _liars(session: Session, slots: Slots, testimonies: Testimonies) -> Findings
 
 
 def _early_openers(session: Session, slots: Slots, testimonies: Testimonies) -> Findings | None:
-    """Who gave her inner key without a GO from everybody, perhaps so as not to be replayed."""
+    """Members who gave an inner key without a GO from everybody, perhaps to escape the replay."""
     early = set()
     for member, given in testimonies.items():
         if isinstance(given, Opening):
@@ -137,10 +141,7 @@ def _early_openers(session: Session, slots: Slots, testimonies: Testimonies) -> 
 
 
 def _bad_messages(session: Session, slots: Slots) -> Findings | None:
-    """Who sent a message that shows its own fault.
-
-    The earliest phase alone counts, since later ones build on it.
-    """
+    """Members whose messages show their own faults; only the earliest phase counts."""
 
     def faults(read: Callable[[int], object]) -> frozenset[int]:
         found = set()
@@ -174,7 +175,7 @@ def _bad_messages(session: Session, slots: Slots) -> Findings | None:
 
 
 def _bad_replays(session: Session, slots: Slots, testimonies: Testimonies) -> Findings | None:
-    """Whose part of the mix does not come out again from the secrets she gave."""
+    """Members whose part of the mix does not follow from the secrets that they gave."""
     group = session.group
     if not all_slots(session, (Kind.KEY,)) <= slots.keys():
         return None
@@ -216,7 +217,7 @@ def _bad_replays(session: Session, slots: Slots, testimonies: Testimonies) -> Fi
 
 
 def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Findings:
-    """When the mix was sound: who did not answer, who stopped it for want of a message, and who stopped it for nothing."""
+    """After a sound mix: members who did not answer, lacked a message, or stopped the run for nothing."""
     votes = {
         member: Vote.decode(slots[Kind.VOTE, member].body)
         for member in range(session.n)
@@ -241,10 +242,8 @@ def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Fin
     for member in stoppers & testimonies.keys():
         missing = sorted(needed - testimonies[member].attestation.keys())
         if member in votes and not votes[member].go and silent - {member}:
-            continue  # whoever keeps silent may have given her the reason
-        checked = (
-            needed <= slots.keys()
-        )  # whoever has not seen everything cannot say that there was no fault in it
+            continue  # somebody who keeps silent may have given her the reason
+        checked = needed <= slots.keys()  # somebody who lacks a message cannot say that it held no fault
         if (checked and not missing) or (member in votes and _accuses_falsely(session, slots, votes[member])):
             groundless.add(member)
         elif missing and missing[0][1] in testimonies:
@@ -256,7 +255,7 @@ def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Fin
 
 
 def _uncalled(given: Confession, member: int, votes: dict[int, Vote]) -> bool:
-    """Whether somebody confesses without a vote of her own, and without having seen a NO-GO or another's confession."""
+    """Whether she confesses though she neither voted nor saw a NO-GO or another confession."""
     seen = given.attestation
     may_have_cause = any(
         kind is Kind.BLAME or (kind is Kind.VOTE and not (m in votes and votes[m].go)) for kind, m in seen
@@ -265,7 +264,7 @@ def _uncalled(given: Confession, member: int, votes: dict[int, Vote]) -> bool:
 
 
 def _accuses_falsely(session: Session, slots: Slots, vote: Vote) -> bool:
-    """Whether a NO-GO brings a message that is sound, seen with everything that it builds on."""
+    """Whether a NO-GO brings a message that is sound together with everything that it builds on."""
     if not vote.evidence:
         return False
     try:
@@ -278,7 +277,7 @@ def _accuses_falsely(session: Session, slots: Slots, vote: Vote) -> bool:
 
 
 def _wrong_hashes(votes: dict[int, Vote], slots: Slots) -> frozenset[int]:
-    """GO over another transcript than the one that all testimonies agree on."""
+    """Members who voted GO over a transcript that differs from the one that all testimonies agree on."""
     return frozenset(
         member for member, vote in votes.items() if vote.go and vote.transcript != transcript_hash(slots)
     )

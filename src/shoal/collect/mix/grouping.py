@@ -1,6 +1,4 @@
-"""Random groups that nobody chose (user-centric.txt, Sec. 3.3.1).
-
-The roster is frozen, then commit, then reveal, then shuffle.
+"""Random groups that nobody chose (user-centric.txt, Sec. 3.3.1): a frozen roster, commit, reveal, shuffle.
 
 Everybody commits before anybody reveals, so that neither the server nor the last to speak can pick the
 outcome.
@@ -20,12 +18,12 @@ MOST_RESTARTS: Final = 2
 
 
 def commitment(roster: bytes, identity: bytes, secret: bytes) -> bytes:
-    """What a member says before anybody reveals; bound to the roster and to herself."""
+    """Commit to a secret before anybody reveals; bound to the roster and to the member."""
     return hashlib.blake2b(roster + identity + secret, digest_size=32, person=b"shoal lot").digest()
 
 
 def roster_digest(round_name: bytes, identities: Sequence[bytes]) -> bytes:
-    """The frozen roster: a round's name and everybody in it."""
+    """Hash the frozen roster: a round's name and everybody in it."""
     state = hashlib.blake2b(len(round_name).to_bytes(4) + round_name, digest_size=32, person=b"shoal roster")
     for identity in sorted(identities):
         state.update(len(identity).to_bytes(4) + identity)
@@ -35,7 +33,29 @@ def roster_digest(round_name: bytes, identities: Sequence[bytes]) -> bytes:
 def divide(
     seed: bytes, identities: Sequence[bytes], size: int
 ) -> tuple[list[tuple[bytes, ...]], tuple[bytes, ...]]:
-    """Groups of ``size`` or ``size`` + 1 from a fair shuffle, and those who wait for the next round."""
+    """Divide the roster by a fair shuffle.
+
+    Parameters
+    ----------
+    seed
+        The seed that everybody has a part in.
+    identities
+        The roster.
+    size
+        How many people meet in a group; groups may have one more.
+
+    Returns
+    -------
+    list of tuple
+        The groups.
+    tuple
+        Those who wait for the next round.
+
+    Raises
+    ------
+    MisuseError
+        If ``size`` is outside SMALLEST..LARGEST - 1.
+    """
     if not SMALLEST <= size < LARGEST:
         raise MisuseError(f"groups of {size}; choose {SMALLEST} to {LARGEST - 1}")
     ordered = sorted(identities)
@@ -49,9 +69,18 @@ def divide(
 
 @dataclass
 class Lottery:
-    """One round of commit and reveal over a frozen roster.
+    """One attempt at commit and reveal over a frozen roster.
 
-    A member without reveal is left out, and the rest start again.
+    Parameters
+    ----------
+    round_name
+        What the round is called.
+    identities
+        The roster, sorted.
+    restarts
+        How often the lottery has started again.
+    commits, reveals
+        What each member has committed to and revealed.
     """
 
     round_name: bytes
@@ -66,7 +95,7 @@ class Lottery:
         return roster_digest(self.round_name + bytes((self.restarts,)), self.identities)
 
     def commit(self, identity: bytes, digest: bytes) -> None:
-        """Take one commitment; raises PeerError."""
+        """Take one commitment; raise PeerError for a stranger's, a second one, or one of a wrong length."""
         self._known(identity)
         if identity in self.commits:
             raise PeerError("duplicate", "a second commitment")
@@ -75,7 +104,7 @@ class Lottery:
         self.commits[identity] = digest
 
     def reveal(self, identity: bytes, secret: bytes) -> None:
-        """Take one secret, once all have committed; raises PeerError."""
+        """Take one secret, once all have committed; raise PeerError unless its member committed to it."""
         self._known(identity)
         if len(self.commits) < len(self.identities):
             raise PeerError("bad-frame", "a reveal before everybody has committed")
@@ -91,12 +120,9 @@ class Lottery:
         return shared_seed(self.roster, self.reveals) if len(self.reveals) == len(self.identities) else None
 
     def without_silent(self) -> "Lottery":
-        """The next attempt, without those who did not commit or reveal in time.
-
-        Raises PeerError after the second restart.
-        """
+        """Return the next attempt, without those who kept silent; raise PeerError after the second."""
         if self.restarts >= MOST_RESTARTS:
-            raise PeerError("too-late", "the lots were started again twice already; this round is over")
+            raise PeerError("too-late", "the lottery has started again twice already; this round is over")
         heard = self.reveals if len(self.commits) == len(self.identities) else self.commits
         return Lottery(
             self.round_name, tuple(one for one in self.identities if one in heard), self.restarts + 1
@@ -108,7 +134,7 @@ class Lottery:
 
 
 def shared_seed(roster: bytes, reveals: Mapping[bytes, bytes]) -> bytes:
-    """The seed that everybody computes for herself."""
+    """Compute the seed, as everybody does for herself."""
     state = hashlib.blake2b(roster, digest_size=32, person=b"shoal seed")
     for identity in sorted(reveals):
         state.update(reveals[identity])

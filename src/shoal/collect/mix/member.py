@@ -1,11 +1,12 @@
 """A member of a group in one mix run, as a state machine: bytes and the time in, bytes and events out.
 
-Commit, show keys, commit, show ciphertexts, strip and re-mask and permute in turn, vote. On GO by all over
-one transcript the inner keys are given and the records open. Otherwise each erases her inner key first, and
-then shows all else, so that the culprit is found by replay; no honest member ever gives both.
+The members commit to their keys and show them, commit to their ciphertexts and show them; then each in turn
+strips, re-masks and permutes, and all vote. When all vote GO over one transcript, they give their inner keys
+and the records open. Otherwise each erases her inner key first and then shows everything else, so that a
+replay finds the culprit. No honest member ever gives both. ``member_states`` holds the transitions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,22 +14,12 @@ from shoal.collect.crypto import envelope
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.elgamal import Ciphertext, combined_key, prove_key
 from shoal.collect.faults import PeerError
-from shoal.collect.mix.blame import Findings, audit, read_testimonies
-from shoal.collect.mix.messages import (
-    Attestation,
-    Confession,
-    Key,
-    Kind,
-    Opening,
-    Session,
-    Signed,
-    Vote,
-    encode_list,
-    open_frame,
-    sign,
-)
+from shoal.collect.mix.blame import Findings, audit
+from shoal.collect.mix.member_states import AWAITED, TABLE, Action, Event, State
+from shoal.collect.mix.messages import Confession, Key, Opening, Vote, encode_list
+from shoal.collect.mix.received import Received
+from shoal.collect.mix.session import Kind, Session, Signed, open_frame, sign
 from shoal.collect.mix.transcript import (
-    Slots,
     commitment,
     make_hop,
     make_input,
@@ -37,6 +28,7 @@ from shoal.collect.mix.transcript import (
     read_key,
     transcript_hash,
 )
+from shoal.collect.transitions import Table
 from shoal.errors import MisuseError
 
 PHASE_LIMIT_S: Final = 120.0
@@ -65,21 +57,42 @@ class Aborted:
 
 
 @dataclass(frozen=True)
-class Ignored:
+class Unheeded:
     """Bytes that had no effect, and why."""
 
     fault: PeerError
 
 
-Event = Broadcast | Opened | Aborted | Ignored
-_DONE: Final = None
+Output = Broadcast | Opened | Aborted | Unheeded
 
 
 class Member:
-    """One member; ``start`` once, then ``receive`` and ``tick`` in any order.
+    """One member: ``start`` once, then ``receive`` and ``tick`` in any order.
 
-    The same seed and the same calls give the same events.
+    The same seed and the same calls give the same outputs.
+
+    Parameters
+    ----------
+    session
+        The run that she takes part in.
+    me
+        Her place in the group, from 0.
+    signing_seed
+        32 secret bytes; they belong to ``session.identities[me]``.
+    records
+        What she puts in: exactly ``session.n_records`` of ``session.record_bytes``, fakes included.
+    chance
+        Where all her randomness comes from.
+    limit_s
+        How long she waits in each state, in seconds.
+
+    Raises
+    ------
+    MisuseError
+        If the records do not fit the session.
     """
+
+    table: Table[State, Event, Action] = TABLE
 
     def __init__(
         self,
@@ -101,71 +114,54 @@ class Member:
         self._inner_chance: Chance | None = Chance(chance.seed())
         self._secret = session.group.draw_secret(self._key_chance)
         self._inner_secret: bytes | None = envelope.draw_secret(self._inner_chance)
-        self._slots: Slots = {}
-        self._conflicts: dict[int, Signed] = {}
+        self._received = Received(session, me)
+        self._slots = self._received.slots
+        self._evidence: Signed | None = None
+        self._wrong_openers: frozenset[int] = frozenset()
         self._keys: list[Key] = []
         self._sealed: tuple[bytes, ...] = ()
         self._list: tuple[Ciphertext, ...] = ()
         self._finals: list[bytes] = []
-        self._stage: Kind | None = Kind.KEY_COMMIT
-        self._hop = 0
+        self._state = self.table.start
+        self._hop = -1
         self._deadline_s = 0.0
-        self._events: list[Event] = []
+        self._outputs: list[Output] = []
 
-    def start(self, now_s: float) -> list[Event]:
-        """The first message."""
-        self._key_body = self._make_key()
-        self._post(Kind.KEY_COMMIT, commitment(self.session, self.me, self._key_body))
-        self._enter(Kind.KEY_COMMIT, now_s)
+    def start(self, now_s: float) -> list[Output]:
+        """Send the first message."""
+        self._step(Event.START, now_s)
         return self._drained()
 
-    def receive(self, frame: bytes, now_s: float) -> list[Event]:
-        """A message from anybody; what is not one of this session has no effect but to be reported."""
+    def receive(self, frame: bytes, now_s: float) -> list[Output]:
+        """Take a message from anybody; one that is not of this session has no effect and is reported."""
         try:
             signed = open_frame(self.session, frame)
-            if self._stage is _DONE:
-                raise PeerError("too-late", "a message for a run that is over")
-            self._take(signed)
+            self._step(Event.MESSAGE, now_s)
+            self._received.take(signed)
         except PeerError as fault:
-            return [Ignored(fault)]
+            return [Unheeded(fault)]
         self._advance(now_s)
         return self._drained()
 
-    def tick(self, now_s: float) -> list[Event]:
-        """Time passes: whoever keeps the others waiting beyond the limit ends the run."""
-        if self._stage is not _DONE and now_s > self._deadline_s:
-            self._give_up(now_s)
+    def tick(self, now_s: float) -> list[Output]:
+        """Let time pass: whoever keeps the others waiting beyond the limit ends the run."""
+        if now_s > self._deadline_s:
+            self._evidence = None
+            self._step(Event.LATE, now_s)
             self._advance(now_s)
         return self._drained()
 
     @property
     def waiting_for(self) -> frozenset[int]:
-        """Who has to send next."""
-        if self._stage is _DONE:
-            return frozenset()
-        if self._stage is Kind.HOP:
+        """The members who have to send next."""
+        if self._state is State.HOPS:
             return frozenset({self._hop}) - {sender for kind, sender in self._slots if kind is Kind.HOP}
-        answers = (Kind.OPEN, Kind.BLAME) if self._stage in (Kind.OPEN, Kind.BLAME) else (self._stage,)
-        silent = frozenset(
-            m for m in range(self.session.n) if not any((kind, m) in self._slots for kind in answers)
-        )
-        return silent or self._overdue()
-
-    def _overdue(self) -> frozenset[int]:
-        """Before an audit: whose earlier messages others testify to, though they have not come yet (they may have been overtaken)."""
-        if not any(kind is Kind.BLAME for kind, _ in self._slots):
-            return frozenset()
-        _, given = read_testimonies(self.session, self._slots)
-        return frozenset(
-            slot[1]
-            for testimony in given.values()
-            for slot in testimony.attestation
-            if slot not in self._slots
-        )
+        awaited = AWAITED.get(self._state)
+        return frozenset() if awaited is None else self._received.silent(awaited) or self._received.overdue()
 
     @property
     def deadline_s(self) -> float:
-        """When she stops waiting; ``tick`` has no effect before."""
+        """The time after which she stops waiting; ``tick`` has no effect before."""
         return self._deadline_s
 
     # what a member says; a cheater in the tests says something else
@@ -195,7 +191,7 @@ class Member:
         )
 
     def _make_vote(self) -> Vote:
-        """GO when all own envelopes came through exactly once and nothing else is odd."""
+        """GO when all her envelopes came through exactly once and there are as many as there should be."""
         whole = len(set(self._finals)) == self.session.n * self.session.n_records and set(
             self._sealed
         ) <= set(self._finals)
@@ -203,192 +199,181 @@ class Member:
 
     def _make_opening(self) -> bytes:
         inner_secret, _ = self._inner()
-        return Opening(inner_secret, self._attestation()).encode()
+        return Opening(inner_secret, self._received.attestation()).encode()
 
     def _make_confession(self) -> bytes:
         sealed = self._sealed or (bytes(self.session.sealed_bytes),) * self.session.n_records
-        return Confession(self._secret, self._input_seed, self._hop_seed, sealed, self._attestation()).encode(
-            self.session.group
-        )
+        return Confession(
+            self._secret, self._input_seed, self._hop_seed, sealed, self._received.attestation()
+        ).encode(self.session.group)
 
-    # the run
+    # the run: each step reads the table
 
-    def _take(self, signed: Signed) -> None:
-        """Put a message in its place; raises PeerError for a copy.
+    @property
+    def _actions(self) -> Mapping[Action, Callable[[], None]]:
+        return {
+            Action.COMMIT_KEYS: self._commit_keys,
+            Action.SHOW_KEYS: self._show_keys,
+            Action.COMMIT_INPUT: self._commit_input,
+            Action.SHOW_INPUT: self._show_input,
+            Action.MIX: self._mix,
+            Action.VOTE: self._vote,
+            Action.OPEN: self._open,
+            Action.STOP: self._stop,
+            Action.CONFESS: self._confess,
+            Action.FINISH: self._finish,
+            Action.AUDIT: self._abort_after_audit,
+            Action.NAME: self._name,
+        }
 
-        A second, different one is a proof of fault.
-        """
-        slot = (signed.kind, signed.sender)
-        there = self._slots.get(slot)
-        if there is None:
-            self._slots[slot] = signed
-        elif there.digest == signed.digest:
-            raise PeerError("duplicate", "a message that is already there")
-        elif signed.sender != self.me:
-            self._conflicts[signed.sender] = signed
-        if signed.kind is Kind.VOTE and there is None:
-            self._take_evidence(signed)
+    @property
+    def _readers(self) -> Mapping[State, Callable[[], Event]]:
+        """How what has come is judged; commitments say nothing yet, and the audit judges confessions."""
+        return {
+            State.KEYS: self._read_keys,
+            State.INPUTS: self._read_inputs,
+            State.HOPS: self._read_hop,
+            State.VOTES: self._compare_votes,
+            State.OPENINGS: self._read_openings,
+        }
 
-    def _take_evidence(self, signed: Signed) -> None:
-        """A NO-GO may bring the message that is to blame for it."""
-        try:
-            vote = Vote.decode(signed.body)
-            if vote.evidence:
-                evidence = open_frame(self.session, vote.evidence)
-                if evidence.kind is not Kind.VOTE:
-                    self._take(evidence)
-        except PeerError:
-            return  # a vote that cannot be read is judged in the audit, evidence that cannot be read is none
+    def _step(self, event: Event, now_s: float) -> None:
+        """Do what the table says; every step but an ignored one starts the clock again."""
+        step = self.table.step(self._state, event)
+        if step is None:
+            return
+        self._state, self._deadline_s = step.state, now_s + self._limit_s
+        if step.action is not None:
+            self._actions[step.action]()
 
     def _advance(self, now_s: float) -> None:
         """Go as far as the messages allow."""
-        while self._stage is not _DONE:
-            stage, hop = self._stage, self._hop
-            if stage < Kind.OPEN and self._conflicts:
-                self._stop(now_s, next(iter(self._conflicts.values())))
-            elif stage < Kind.OPEN and self._others_stop():
-                self._confess(now_s)
-            elif not self.waiting_for:
-                self._complete(stage, now_s)
-            if (stage, hop) == (self._stage, self._hop):
-                return
+        while self._state not in self.table.final and (event := self._due()) is not None:
+            self._step(event, now_s)
 
-    def _complete(self, stage: Kind, now_s: float) -> None:
-        """Everything that a stage waits for is there."""
-        if stage is Kind.KEY_COMMIT:
-            self._post(Kind.KEY, self._key_body)
-            self._enter(Kind.KEY, now_s)
-        elif stage is Kind.KEY:
-            self._read_keys(now_s)
-        elif stage is Kind.INPUT_COMMIT:
-            self._post(Kind.INPUT, self._input_body)
-            self._enter(Kind.INPUT, now_s)
-        elif stage is Kind.INPUT:
-            self._read_inputs(now_s)
-        elif stage is Kind.HOP:
-            self._read_hop(now_s)
-        elif stage is Kind.VOTE:
-            self._count_votes(now_s)
-        else:
-            self._finish()
+    def _due(self) -> Event | None:
+        """What the messages amount to in this state; None while some are missing."""
+        if self._received.conflicts and self.table.reacts(self._state, Event.CONFLICT):
+            self._evidence = next(iter(self._received.conflicts.values()))
+            return Event.CONFLICT
+        if self.table.reacts(self._state, Event.STOPPED) and self._received.others_stop():
+            return Event.STOPPED
+        if self._state is State.NEW or self.waiting_for:
+            return None
+        reader = self._readers.get(self._state)
+        return Event.SOUND if reader is None else reader()
 
-    def _read_keys(self, now_s: float) -> None:
+    # readers: is what has come sound?
+
+    def _read_keys(self) -> Event:
         for member in range(self.session.n):
+            commit, shown = self._slots[Kind.KEY_COMMIT, member], self._slots[Kind.KEY, member]
             try:
-                self._keys.append(
-                    read_key(
-                        self.session, self._slots[Kind.KEY_COMMIT, member], self._slots[Kind.KEY, member]
-                    )
-                )
+                self._keys.append(read_key(self.session, commit, shown))
             except PeerError:
-                return self._stop(now_s, self._slots[Kind.KEY, member])
-        self._input_body = self._make_input()
-        self._post(Kind.INPUT_COMMIT, commitment(self.session, self.me, self._input_body))
-        return self._enter(Kind.INPUT_COMMIT, now_s)
+                self._evidence = shown
+                return Event.FAULTY
+        return Event.SOUND
 
-    def _read_inputs(self, now_s: float) -> None:
+    def _read_inputs(self) -> Event:
         lists: list[Ciphertext] = []
         for member in range(self.session.n):
+            commit, shown = self._slots[Kind.INPUT_COMMIT, member], self._slots[Kind.INPUT, member]
             try:
-                lists += read_input(
-                    self.session, self._slots[Kind.INPUT_COMMIT, member], self._slots[Kind.INPUT, member]
-                )
+                lists += read_input(self.session, commit, shown)
             except PeerError:
-                return self._stop(now_s, self._slots[Kind.INPUT, member])
+                self._evidence = shown
+                return Event.FAULTY
         self._list = tuple(lists)
-        return self._enter_hop(0, now_s)
+        return Event.SOUND
 
-    def _enter_hop(self, hop: int, now_s: float) -> None:
-        self._hop = hop
-        self._enter(Kind.HOP, now_s)
-        if hop == self.me:
-            self._post(Kind.HOP, self._make_hop())
-
-    def _read_hop(self, now_s: float) -> None:
+    def _read_hop(self) -> Event:
         shown = self._slots[Kind.HOP, self._hop]
         try:
             hop = read_hop(self.session, [key.share for key in self._keys], self._list, shown)
         except PeerError:
-            return self._stop(now_s, shown)
+            self._evidence = shown
+            return Event.FAULTY
         if self._hop < self.session.n - 1:
             self._list = hop.shuffled
-            return self._enter_hop(self._hop + 1, now_s)
+            return Event.SOUND
         try:
             self._finals = [
                 self.session.group.decode(element, self.session.sealed_bytes) for element in hop.stripped
             ]
         except PeerError:
-            # somebody's envelope was tampered with: vote NO-GO, and the replay will say whose hand it was
+            # somebody tampered with an envelope: vote NO-GO, and the replay will say who it was
             self._finals = []
-        vote = self._make_vote()
-        self._post(Kind.VOTE, vote.encode())
-        return self._enter(Kind.VOTE, now_s)
+        return Event.LAST
 
-    def _count_votes(self, now_s: float) -> None:
+    def _compare_votes(self) -> Event:
+        """All vote GO here; they must mean the same transcript."""
         votes = [Vote.decode(self._slots[Kind.VOTE, member].body) for member in range(self.session.n)]
-        if len({vote.transcript for vote in votes}) > 1:
-            return self._confess(now_s)
-        self._post(Kind.OPEN, self._make_opening())
-        return self._enter(Kind.OPEN, now_s)
+        return Event.FAULTY if len({vote.transcript for vote in votes}) > 1 else Event.SOUND
 
-    def _others_stop(self) -> bool:
-        """Whether somebody voted NO-GO, gave a vote that is none, or confesses already."""
-        for (kind, _), signed in self._slots.items():
-            if kind is Kind.BLAME:
-                return True
-            if kind is Kind.VOTE:
+    def _read_openings(self) -> Event:
+        if len(self._openings()) < self.session.n or self._received.conflicts:
+            return Event.DISSENT
+        self._wrong_openers = frozenset(m for m, secret in self._openings().items() if secret is None)
+        return Event.FAULTY if self._wrong_openers else Event.SOUND
+
+    def _openings(self) -> dict[int, bytes | None]:
+        """The inner secret that each member gave; None for one that does not fit her key."""
+        given: dict[int, bytes | None] = {}
+        for (kind, sender), signed in sorted(self._slots.items()):
+            if kind is Kind.OPEN:
                 try:
-                    if not Vote.decode(signed.body).go:
-                        return True
+                    secret = Opening.decode(self.session, signed.body).inner_secret
                 except PeerError:
-                    return True
-        return False
+                    given[sender] = None
+                else:
+                    given[sender] = secret if envelope.fits(secret, self._keys[sender].inner) else None
+        return given
 
-    def _stop(self, now_s: float, evidence: Signed | None = None) -> None:
+    # actions
+
+    def _commit_keys(self) -> None:
+        self._key_body = self._make_key()
+        self._post(Kind.KEY_COMMIT, commitment(self.session, self.me, self._key_body))
+
+    def _show_keys(self) -> None:
+        self._post(Kind.KEY, self._key_body)
+
+    def _commit_input(self) -> None:
+        self._input_body = self._make_input()
+        self._post(Kind.INPUT_COMMIT, commitment(self.session, self.me, self._input_body))
+
+    def _show_input(self) -> None:
+        self._post(Kind.INPUT, self._input_body)
+
+    def _mix(self) -> None:
+        self._hop += 1
+        if self._hop == self.me:
+            self._post(Kind.HOP, self._make_hop())
+
+    def _vote(self) -> None:
+        self._post(Kind.VOTE, self._make_vote().encode())
+
+    def _open(self) -> None:
+        self._post(Kind.OPEN, self._make_opening())
+
+    def _stop(self) -> None:
         """NO-GO, with the message that shows the fault when there is one."""
-        self._inner_secret = self._inner_chance = None
+        self._erase_inner_key()
         if (Kind.VOTE, self.me) not in self._slots:
-            vote = Vote(False, transcript_hash(self._slots), b"" if evidence is None else evidence.frame)
-            self._post(Kind.VOTE, vote.encode())
-        self._confess(now_s)
+            evidence = b"" if self._evidence is None else self._evidence.frame
+            self._post(Kind.VOTE, Vote(False, transcript_hash(self._slots), evidence).encode())
+        self._confess()
 
-    def _confess(self, now_s: float) -> None:
+    def _confess(self) -> None:
         """Erase the inner key first, then show everything else."""
         if (Kind.OPEN, self.me) in self._slots:
             raise AssertionError("no honest member gives both")
-        self._inner_secret = self._inner_chance = None
+        self._erase_inner_key()
         self._post(Kind.BLAME, self._make_confession())
-        self._enter(Kind.BLAME, now_s)
-
-    def _give_up(self, now_s: float) -> None:
-        """The limit is over: before the vote is complete this is a NO-GO for want of a message, later the end."""
-        if self._stage in (Kind.OPEN, Kind.BLAME):
-            self._end(Aborted(self._audit()))
-        else:
-            self._stop(now_s)
 
     def _finish(self) -> None:
-        """Everybody has opened or confessed."""
-        openings = [signed for (kind, _), signed in sorted(self._slots.items()) if kind is Kind.OPEN]
-        if self._stage is Kind.BLAME or len(openings) < self.session.n or self._conflicts:
-            return self._end(Aborted(self._audit()))
-        secrets = []
-        wrong = set()
-        for signed in openings:
-            try:
-                secret = Opening.decode(self.session, signed.body).inner_secret
-                if not envelope.fits(secret, self._keys[signed.sender].inner):
-                    raise PeerError("bad-commitment", "an inner key that does not fit")
-                secrets.append(secret)
-            except PeerError:
-                wrong.add(signed.sender)
-        if wrong:
-            return self._end(
-                Aborted(Findings(frozenset(wrong), reason="gave an inner key that does not fit"))
-            )
-        return self._open_all(envelope.combined_secret(secrets))
-
-    def _open_all(self, secret: bytes) -> None:
+        secret = envelope.combined_secret([one for one in self._openings().values() if one is not None])
         records = []
         for sealed in self._finals:
             try:
@@ -397,31 +382,29 @@ class Member:
                 continue  # its sender spoiled it herself: nobody else could have, and it is counted
         self._end(Opened(tuple(sorted(records)), len(self._finals) - len(records)))
 
-    def _audit(self) -> Findings:
-        return audit(self.session, self._slots, frozenset(self._conflicts))
+    def _abort_after_audit(self) -> None:
+        self._end(Aborted(audit(self.session, self._slots, frozenset(self._received.conflicts))))
+
+    def _name(self) -> None:
+        self._end(Aborted(Findings(self._wrong_openers, reason="gave an inner key that does not fit")))
 
     def _end(self, outcome: Opened | Aborted) -> None:
-        self._inner_secret = self._inner_chance = None
-        self._stage = _DONE
-        self._events.append(outcome)
-
-    def _enter(self, stage: Kind, now_s: float) -> None:
-        self._stage, self._deadline_s = stage, now_s + self._limit_s
+        self._erase_inner_key()
+        self._outputs.append(outcome)
 
     def _post(self, kind: Kind, body: bytes) -> None:
         signed = sign(self.session, kind, self.me, body, self._signing_seed)
         self._slots[kind, self.me] = signed
-        self._events.append(Broadcast(signed.frame))
+        self._outputs.append(Broadcast(signed.frame))
+
+    def _erase_inner_key(self) -> None:
+        self._inner_secret = self._inner_chance = None
 
     def _inner(self) -> tuple[bytes, Chance]:
         if self._inner_secret is None or self._inner_chance is None:
             raise AssertionError("the inner key is erased")
         return self._inner_secret, self._inner_chance
 
-    def _attestation(self) -> Attestation:
-        """Digest and signature of everything received and sent so far."""
-        return {slot: (signed.digest, signed.signature) for slot, signed in self._slots.items()}
-
-    def _drained(self) -> list[Event]:
-        events, self._events = self._events, []
-        return events
+    def _drained(self) -> list[Output]:
+        outputs, self._outputs = self._outputs, []
+        return outputs

@@ -1,4 +1,4 @@
-"""What a mix run's public messages mean, checked the same way by the members during the run and by the audit after it."""
+"""What a mix run's public messages mean, to the members during the run and to the audit after it."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,53 +9,55 @@ from shoal.collect.crypto import envelope
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.elgamal import (
     Ciphertext,
-    check_key,
-    check_strip,
     combined_key,
     encrypt,
     prove_strip,
     remask_with,
+    require_key_proof,
+    require_strip_proof,
     strip,
 )
-from shoal.collect.crypto.shuffle_proof import check_shuffle, prove_shuffle
+from shoal.collect.crypto.shuffle_proof import prove_shuffle, require_shuffle_proof
 from shoal.collect.faults import PeerError
-from shoal.collect.mix.messages import Hop, Key, Kind, Session, Signed, decode_list
+from shoal.collect.mix.messages import Hop, Key, decode_list
+from shoal.collect.mix.session import Kind, Session, Signed
 
 Slots = dict[tuple[Kind, int], Signed]
 BEFORE_VOTE = (Kind.KEY_COMMIT, Kind.KEY, Kind.INPUT_COMMIT, Kind.INPUT, Kind.HOP)
 
 
 def commitment(session: Session, sender: int, body: bytes) -> bytes:
-    """What is said of a body before it is shown."""
+    """Commit to a body before it is shown."""
     return hashlib.blake2b(session.context(sender) + body, digest_size=32, person=b"shoal commit").digest()
 
 
 def read_key(session: Session, commit: Signed, shown: Signed) -> Key:
-    """A member's keys; raises PeerError when they are not what she committed to, or without proof."""
-    _check_commitment(session, commit, shown)
+    """Read a member's keys; raise PeerError unless she committed to them and knows their secrets."""
+    _require_commitment(session, commit, shown)
     key = Key.decode(session, shown.body)
-    check_key(session.group, key.share, key.proof, session.context(shown.sender))
-    envelope.check_proof(key.inner, key.inner_proof, session.context(shown.sender))
+    require_key_proof(session.group, key.share, key.proof, session.context(shown.sender))
+    envelope.require_proof(key.inner, key.inner_proof, session.context(shown.sender))
     return key
 
 
 def read_input(session: Session, commit: Signed, shown: Signed) -> tuple[Ciphertext, ...]:
-    """A member's ciphertexts; raises PeerError when they are not what she committed to."""
-    _check_commitment(session, commit, shown)
+    """Read a member's ciphertexts; raise PeerError unless she committed to them."""
+    _require_commitment(session, commit, shown)
     return decode_list(session, shown.body)
 
 
 def read_hop(session: Session, shares: Sequence[mpz], before: Sequence[Ciphertext], shown: Signed) -> Hop:
-    """What a mixer made of the list ``before``.
+    """Read what a mixer made of the list ``before``.
 
-    Raises PeerError unless she stripped it, and where that is to be proven, shuffled it.
+    Raises PeerError unless she proves that she stripped it and, in sessions that ask for it, that she
+    shuffled it.
     """
     hop = Hop.decode(session, shown.body, last=shown.sender == session.n - 1)
     group, context = session.group, session.context(shown.sender)
-    check_strip(group, shares[shown.sender], before, hop.stripped, hop.proof, context)
+    require_strip_proof(group, shares[shown.sender], before, hop.stripped, hop.proof, context)
     if hop.shuffle is not None:
         stripped = [Ciphertext(one.c1, c2) for one, c2 in zip(before, hop.stripped, strict=True)]
-        check_shuffle(
+        require_shuffle_proof(
             group,
             combined_key(group, shares[shown.sender + 1 :]),
             stripped,
@@ -71,9 +73,18 @@ def make_hop(
 ) -> Hop:
     """Strip, re-mask for those who come after, permute (Sec. 3.3.5, step 3).
 
-    All chance from one seed, so that it can be replayed.
-
-    keys: the mixer's own share, and the combined key of those after her.
+    Parameters
+    ----------
+    session, me
+        The run, and the mixer's place in it.
+    secret
+        The secret of her share.
+    keys
+        Her own share, and the combined key of those after her.
+    before
+        The list that she received.
+    seed
+        Where all chance comes from, so that the hop can be replayed.
     """
     share, rest = keys
     chance = Chance(seed)
@@ -99,7 +110,7 @@ def make_hop(
 
 
 def make_input(session: Session, y: mpz, sealed: Sequence[bytes], seed: bytes) -> tuple[Ciphertext, ...]:
-    """The encrypted envelopes (step 1), all chance from one seed."""
+    """Encrypt the envelopes (step 1), all chance from one seed."""
     chance = Chance(seed)
     return tuple(
         encrypt(session.group, y, session.group.encode(one, session.sealed_bytes), chance) for one in sealed
@@ -107,7 +118,7 @@ def make_input(session: Session, y: mpz, sealed: Sequence[bytes], seed: bytes) -
 
 
 def transcript_hash(slots: Mapping[tuple[Kind, int], Signed]) -> bytes:
-    """One hash over everything that came before the vote."""
+    """Hash everything that came before the vote."""
     state = hashlib.blake2b(digest_size=32, person=b"shoal transcript")
     for slot in sorted(slots):
         if slot[0] in BEFORE_VOTE:
@@ -116,10 +127,10 @@ def transcript_hash(slots: Mapping[tuple[Kind, int], Signed]) -> bytes:
 
 
 def all_slots(session: Session, kinds: Iterable[Kind] = BEFORE_VOTE) -> set[tuple[Kind, int]]:
-    """The slots of a complete transcript."""
+    """Return the slots of a complete transcript."""
     return {(kind, member) for kind in kinds for member in range(session.n)}
 
 
-def _check_commitment(session: Session, commit: Signed, shown: Signed) -> None:
+def _require_commitment(session: Session, commit: Signed, shown: Signed) -> None:
     if commit.body != commitment(session, shown.sender, shown.body):
         raise PeerError("bad-commitment", "what was shown is not what was committed to")

@@ -1,4 +1,1 @@
-"""Participant, collector and authority, and a device's way through a round.
-
-Time and randomness are arguments.
-"""
+"""Participant, collector, authority, and a device in a round; time and randomness are arguments."""

@@ -1,240 +1,288 @@
-"""A member's letters with her group.
+"""A member's session with her group: two mix runs over sealed letters, and the questions between them.
 
-Two mix runs over sealed letters, and the answers to everybody's questions between them.
+``group_session_states`` holds the transitions.
 """
 
 import hashlib
-from typing import Final, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.sealing import Correspondence
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import RECORD_BYTES, decode_query
-from shoal.collect.mix.member import Aborted, Broadcast, Event, Member, Opened
-from shoal.collect.mix.messages import Session
-from shoal.collect.roles.collector import ANSWER_BYTES, Answer, check_answer
-from shoal.collect.roles.lottery import Crowd
-from shoal.collect.roles.wire import Call, bundles, unpack
+from shoal.collect.mix.member import Aborted, Broadcast, Member, Opened, Output
+from shoal.collect.mix.session import Session
+from shoal.collect.roles.collector import ANSWER_BYTES, Answer, read_answer
+from shoal.collect.roles.group_session_states import TABLE, Action, Event, State
+from shoal.collect.roles.lottery import OwnGroup
+from shoal.collect.roles.requests import Call
+from shoal.collect.roles.wire import bundles, unpack
 
-Stage = Literal["questions", "asking", "releases", "mixed"]
-_STAGES: Final[tuple[Stage, ...]] = (
-    "questions",
-    "asking",
-    "releases",
-    "mixed",
-)  # the first byte of a letter is its stage's place
-_LIE: Final = (
-    "collectors that do not agree over the same state, so that one of them lies; send nothing to any of them"
-)
+# the first byte of a letter says what it belongs to
+_TAGS: Final[Mapping[State, int]] = {
+    State.QUESTIONS: 0,
+    State.ASKING: 1,
+    State.CHASING: 1,
+    State.LIED_TO: 1,
+    State.RELEASES: 2,
+    State.MIXED: 3,
+}
+_LIE: Final = "collectors do not agree over the same state, so one of them lies; send nothing to any of them"
 
 
-class Circle:
-    """``outbox`` holds what is to be sent.
+class GroupSession:
+    """One member's session.
 
-    stage: the questions are mixed; asked; the releases are mixed; ``records`` holds them.
+    Replies and the time go in, requests gather in ``outbox``. When ``stage`` is MIXED, ``records`` holds what
+    the group releases.
+
+    Parameters
+    ----------
+    group
+        The group, and her place in it.
+    signing_seed
+        32 secret bytes that sign for her.
+    server_key
+        The collector's key, which its answers are checked with.
+    questions
+        Her questions, as encoded records.
+    chance
+        Where the session's randomness comes from.
+    now_s
+        The time, in seconds since 1970.
     """
 
     def __init__(
         self,
-        crowd: Crowd,
+        group: OwnGroup,
         signing_seed: bytes,
         server_key: bytes,
         questions: list[bytes],
         chance: Chance,
         now_s: float,
     ) -> None:
-        self.crowd, self._signing_seed, self._chance = crowd, signing_seed, chance
-        self._keys = (
-            server_key,
-            *(bytes.fromhex(one.key) for one in crowd.terms.witnesses),
-        )  # whose answers must agree
+        self.group, self._signing_seed, self._chance = group, signing_seed, chance
+        witnesses = (bytes.fromhex(one.key) for one in group.terms.witnesses)
+        self._keys = (server_key, *witnesses)  # whose answers must agree
         self._said: dict[
             int, list[bytes]
-        ] = {}  # slices that are being asked, and what each collector answered so far
-        self.stage: Stage = "questions"
+        ] = {}  # what each collector answered so far to a slice that she brought
+        self.stage = TABLE.start
         self.outbox: list[Call] = []
         self.after = 0
         self.records: tuple[bytes, ...] = ()
         self.answers: dict[bytes, bytes] = {}
-        self._letters = Correspondence(crowd.channel, crowd.identities, crowd.me, signing_seed)
+        self._letters = Correspondence(group.channel, group.identities, group.me, signing_seed)
         self._early: list[bytes] = []
-        self._ask_until_s = 0.0
-        self._stood_in = self._lied_to = False
-        self._mix = self._start(questions, now_s)
+        self._now_s, self._ask_until_s = now_s, 0.0
+        self._mix = self._start(questions)
 
     @property
     def complete(self) -> bool:
         """Whether all questions are answered."""
-        return self.stage == "asking" and len(self.answers) == len(set(self.records))
+        return self.stage in (State.ASKING, State.CHASING) and len(self.answers) == len(set(self.records))
 
     def release(self, pieces: list[bytes], now_s: float) -> None:
-        """After the answers: the second mix."""
-        self.stage = "releases"
-        self._mix = self._start(pieces, now_s)
-        self._read_early(now_s)
+        """Begin the second mix, after the answers."""
+        self._now_s = now_s
+        self._step(Event.RELEASE, pieces)
 
     def look(self) -> Call:
         """Ask for new letters; those before are on this device."""
         return Call("GET", f"/v1/letters?after={self.after}", poll=True)
 
-    def received(self, mailbag: bytes, now_s: float) -> None:
-        """Letters, perhaps none. Raises PeerError when the run has to end."""
-        if self._lied_to:
-            raise PeerError("bad-answer", _LIE)
-        for number, letter in unpack(mailbag):
+    def received(self, batch: bytes, now_s: float) -> None:
+        """Take letters, perhaps none; raise PeerError when the run has to end."""
+        self._now_s = now_s
+        self._step(Event.NEWS)
+        for number, letter in unpack(batch):
             self.after = max(self.after, number)
             try:
                 text = self._letters.open(letter).text
             except PeerError:
-                # of another round, a copy, or damaged; whoever keeps us waiting is found by the time limit
+                # of another round, a copy, or damaged; the time limit finds whoever keeps us waiting
                 continue
-            self._read(text, now_s)
-        if self.stage in ("questions", "releases"):
-            self._follow(self._mix.tick(now_s), now_s)
-        elif self.stage == "asking" and now_s > self._ask_until_s and not self.complete:
-            self._chase(now_s)
+            self._read(text)
+        self._step(Event.TIME)
+        if TABLE.reacts(self.stage, Event.LATE) and now_s > self._ask_until_s and not self.complete:
+            self._step(Event.LATE)
 
     def answered(self, call: Call, answers: bytes) -> None:
-        """A collector's reply to a slice that we brought.
+        """Take a collector's answers to a slice that she brought.
 
-        Raises PeerError when it does not hold, or contradicts the others'.
+        Raises PeerError when they do not hold, or contradict those of another collector.
         """
-        if self.stage != "asking":
-            return  # another member has stood in, and all is answered
+        self._step(Event.ANSWERS, call, answers)
+
+    def refused(self, questions: bytes) -> None:
+        """Ask the next member to bring the slice: the collector takes no more questions of hers today."""
+        self._step(Event.QUOTA, questions)
+
+    def slice_of(self, number: int) -> list[bytes]:
+        """Return the questions that a member brings to the collector; slices are disjoint and in order."""
+        n = len(self.group.identities)
+        return [
+            record for place, record in enumerate(self.records) if place * n // len(self.records) == number
+        ]
+
+    # the run: each step reads the table
+
+    def _step(self, event: Event, *what: Any) -> None:
+        step = TABLE.step(self.stage, event)
+        if step is not None:
+            self.stage = step.state
+            if step.action is not None:
+                self._actions[step.action](*what)
+
+    @property
+    def _actions(self) -> Mapping[Action, Callable[..., None]]:
+        return {
+            Action.HAND_ON: self._hand_on,
+            Action.KEEP: self._early.append,
+            Action.TICK: self._tick,
+            Action.ASK: self._begin_asking,
+            Action.HEAR: self._hear,
+            Action.TAKE_ANSWERS: self._take_answers,
+            Action.ASK_NEXT: self._ask_next,
+            Action.CHASE: self._chase,
+            Action.MIX: self._mix_releases,
+            Action.TAKE_RECORDS: self._take_records,
+            Action.GIVE_UP: self._give_up,
+            Action.REPORT: self._report,
+            Action.ABORT: self._abort,
+        }
+
+    def _read(self, text: bytes) -> None:
+        """A letter's text, which belongs to this stage, a later or an earlier one."""
+        if not text or text[0] > max(_TAGS.values()):
+            return
+        here = _TAGS[self.stage]
+        if text[0] > here:
+            self._step(Event.EARLY, text)
+        elif text[0] < here:
+            self._step(Event.STALE)
+        else:
+            self._step(Event.LETTER, text[1:])
+
+    def _read_early(self) -> None:
+        early, self._early = self._early, []
+        for text in early:
+            self._read(text)
+
+    def _follow(self, outputs: list[Output]) -> None:
+        for output in outputs:
+            if isinstance(output, Broadcast):
+                self._tell_all(output.frame)
+            elif isinstance(output, Aborted):
+                self._step(Event.ABORTED, output)
+            elif isinstance(output, Opened):
+                self._step(Event.OPENED, output)
+
+    def _start(self, records: list[bytes]) -> Member:
+        tag = bytes((_TAGS[self.stage],))
+        name = hashlib.blake2b(self.group.channel + tag, digest_size=32, person=b"shoal mix").digest()
+        rules = self.group.terms.rules
+        session = Session(
+            name, self.group.identities, len(records), RECORD_BYTES, rules.group, rules.proven_shuffle
+        )
+        seed, limit_s = Chance(self._chance.seed()), self.group.terms.phase_limit_s
+        mix = Member(session, self.group.me, self._signing_seed, records, seed, limit_s)
+        # nothing that is kept leads back to an inner key that has to be erased
+        self._chance = Chance(self._chance.seed())
+        self._follow(mix.start(self._now_s))
+        return mix
+
+    def _tell_all(self, text: bytes) -> None:
+        tag = bytes((_TAGS[self.stage],))
+        others = (i for i in range(len(self.group.identities)) if i != self.group.me)
+        letters = [self._letters.seal(receiver, tag + text, self._chance) for receiver in others]
+        self.outbox += [Call("POST", "/v1/letters", body) for body in bundles(letters)]
+
+    # the mixes
+
+    def _hand_on(self, frame: bytes) -> None:
+        self._follow(self._mix.receive(frame, self._now_s))
+
+    def _tick(self) -> None:
+        self._follow(self._mix.tick(self._now_s))
+
+    def _mix_releases(self, pieces: list[bytes]) -> None:
+        self._mix = self._start(pieces)
+        self._read_early()
+
+    def _take_records(self, opened: Opened) -> None:
+        self.records = opened.records
+
+    def _abort(self, aborted: Aborted) -> None:
+        found = aborted.findings
+        raise PeerError(
+            "too-late" if found.silent and not found.culprits else "bad-answer",
+            f"the group stopped its run: {found}",
+        )
+
+    # questions and answers
+
+    def _begin_asking(self, opened: Opened) -> None:
+        self.records = tuple(dict.fromkeys(record for record in opened.records if _is_query(record)))
+        self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
+        self._ask(self.group.me)
+        self._read_early()
+
+    def _ask(self, number: int) -> None:
+        questions = b"".join(self.slice_of(number))
+        if questions:
+            self.outbox.append(Call("POST", f"/v1/groups/{self.group.channel.hex()}/questions", questions))
+
+    def _number_of(self, questions: bytes) -> int:
+        members = range(len(self.group.identities))
+        return next(number for number in members if b"".join(self.slice_of(number)) == questions)
+
+    def _take_answers(self, call: Call, answers: bytes) -> None:
         number = self._number_of(call.body)
         said = self._said.setdefault(number, [])
-        if call.to != _to(len(said)):
+        if call.to != _addressee(len(said)):
             return  # a slice that was brought twice; one chain of answers is enough
         said.append(answers)
         read = self._checked(number, said)
         if len(said) < len(self._keys):
             target = f"{call.target.split('?')[0]}?snapshot={read[0][0].snapshot}"
-            self.outbox.append(Call("POST", target, call.body, to=_to(len(said))))
+            self.outbox.append(Call("POST", target, call.body, to=_addressee(len(said))))
             return
         self._tell_all(bytes((number,)) + b"".join(said))
         try:
             self._learn(number, said)
         except PeerError:
-            self._lied_to = True  # the run ends when the proof is sent
+            self._step(Event.CONTRADICTION)  # the run ends when the proof is sent
 
-    def refused(self, questions: bytes) -> None:
-        """The collector takes no more questions of ours today.
-
-        The next member is asked to bring the slice.
-        """
-        if self.stage == "asking":
-            self._tell_all(bytes((self._number_of(questions),)))
-
-    def slice_of(self, number: int) -> list[bytes]:
-        """The questions that a member brings to the collector; disjoint, in canonical order."""
-        n = len(self.crowd.identities)
-        return [
-            record for place, record in enumerate(self.records) if place * n // len(self.records) == number
-        ]
-
-    def _number_of(self, questions: bytes) -> int:
-        return next(
-            number
-            for number in range(len(self.crowd.identities))
-            if b"".join(self.slice_of(number)) == questions
-        )
-
-    def _start(self, records: list[bytes], now_s: float) -> Member:
-        tag = bytes((_STAGES.index(self.stage),))
-        name = hashlib.blake2b(self.crowd.channel + tag, digest_size=32, person=b"shoal mix").digest()
-        rules = self.crowd.terms.rules
-        session = Session(
-            name, self.crowd.identities, len(records), RECORD_BYTES, rules.group, rules.proven_shuffle
-        )
-        seed, limit_s = Chance(self._chance.seed()), self.crowd.terms.phase_limit_s
-        mix = Member(session, self.crowd.me, self._signing_seed, records, seed, limit_s)
-        self._chance = Chance(
-            self._chance.seed()
-        )  # nothing that is kept leads back to an inner key that has to be erased
-        self._follow(mix.start(now_s), now_s)
-        return mix
-
-    def _read(self, text: bytes, now_s: float) -> None:
-        """A letter's text: of this stage, or of a later one, for which it is kept."""
-        if not text or text[0] >= len(_STAGES):
-            return
-        stage = _STAGES[text[0]]
-        if _STAGES.index(stage) > _STAGES.index(self.stage):
-            self._early.append(text)
-        elif stage == self.stage == "asking":
-            self._hear(text[1:])
-        elif stage == self.stage:
-            self._follow(self._mix.receive(text[1:], now_s), now_s)
-
-    def _read_early(self, now_s: float) -> None:
-        early, self._early = self._early, []
-        for text in early:
-            self._read(text, now_s)
-
-    def _follow(self, events: list[Event], now_s: float) -> None:
-        for event in events:
-            if isinstance(event, Broadcast):
-                self._tell_all(event.frame)
-            elif isinstance(event, Aborted):
-                found = event.findings
-                raise PeerError(
-                    "too-late" if found.silent and not found.culprits else "bad-answer",
-                    f"the group stopped its run: {found}",
-                )
-            elif isinstance(event, Opened) and self.stage == "questions":
-                self.records = tuple(dict.fromkeys(record for record in event.records if _is_query(record)))
-                self.stage, self._ask_until_s = "asking", now_s + self.crowd.terms.phase_limit_s
-                self._ask(self.crowd.me)
-                self._read_early(now_s)
-            elif isinstance(event, Opened):
-                self.stage, self.records = "mixed", event.records
-
-    def _tell_all(self, text: bytes) -> None:
-        tag, others = (
-            bytes((_STAGES.index(self.stage),)),
-            (i for i in range(len(self.crowd.identities)) if i != self.crowd.me),
-        )
-        letters = [self._letters.seal(receiver, tag + text, self._chance) for receiver in others]
-        self.outbox += [Call("POST", "/v1/letters", body) for body in bundles(letters)]
-
-    def _ask(self, number: int) -> None:
-        questions = b"".join(self.slice_of(number))
-        if questions:
-            self.outbox.append(Call("POST", f"/v1/groups/{self.crowd.channel.hex()}/questions", questions))
+    def _ask_next(self, questions: bytes) -> None:
+        self._tell_all(bytes((self._number_of(questions),)))
 
     def _hear(self, text: bytes) -> None:
-        """Another member's slice; an empty one is a refusal, and calls for the next member.
-
-        What does not hold is not heard.
+        """Another member's slice: an empty one calls for the next member, and a bad one is not heard.
 
         Raises PeerError when it shows that collectors contradict each other.
         """
-        if len(text) == 1:
-            self._stand_in(text[0])
-        elif text:
-            size = max(1, -(-len(text[1:]) // len(self._keys)))
-            said = [text[at : at + size] for at in range(1, len(text), size)]
+        number, answers = text[:1], text[1:]
+        if number and not answers:
+            self._stand_in(number[0])
+        elif answers:
+            size = max(1, -(-len(answers) // len(self._keys)))
+            said = [answers[at : at + size] for at in range(0, len(answers), size)]
             try:
-                self._checked(text[0], said)
+                self._checked(number[0], said)
             except PeerError:
                 return
-            self._learn(text[0], said)
+            self._learn(number[0], said)
 
     def _checked(self, number: int, said: list[bytes]) -> list[list[Answer]]:
-        """To each question of a slice what the collectors answered so far, all from one state.
-
-        Raises PeerError.
-        """
+        """The answers so far to each question of a slice; raises PeerError unless all are from one state."""
         records, read = self.slice_of(number), list[list[Answer]]()
         for key, answers in zip(self._keys, said, strict=False):
             if not len(answers) == len(records) * ANSWER_BYTES > 0:
                 raise PeerError("bad-length", f"{len(answers)} bytes of answers to {len(records)} questions")
-            read.append(
-                [
-                    check_answer(key, record, part)
-                    for record, part in zip(records, _parts(answers), strict=True)
-                ]
-            )
+            parts = zip(records, _parts(answers), strict=True)
+            read.append([read_answer(key, record, part) for record, part in parts])
         if len({one.snapshot for answers in read for one in answers}) > 1:
             raise PeerError("bad-answer", "answers from the states of several days")
         return [list(one) for one in zip(*read, strict=True)]
@@ -246,24 +294,26 @@ class Circle:
         self.answers.update(zip(self.slice_of(number), _parts(said[0]), strict=True))
 
     def _stand_in(self, number: int) -> None:
-        """One backup each: the next member brings a slice that is missing."""
-        if (number + 1) % len(self.crowd.identities) == self.crowd.me and not set(
-            self.slice_of(number)
-        ) <= set(self.answers):
+        """Bring a missing slice when she comes next after its member; each has one backup."""
+        follows = (number + 1) % len(self.group.identities) == self.group.me
+        if follows and not set(self.slice_of(number)) <= set(self.answers):
             self._ask(number)
 
-    def _chase(self, now_s: float) -> None:
-        """Somebody's answers are missing."""
-        if self._stood_in:
-            raise PeerError(
-                "too-late", "answers to the group's questions did not come in time; nothing was released"
-            )
-        self._stood_in, self._ask_until_s = True, now_s + self.crowd.terms.phase_limit_s
-        for number in range(len(self.crowd.identities)):
+    def _chase(self) -> None:
+        self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
+        for number in range(len(self.group.identities)):
             self._stand_in(number)
 
+    def _give_up(self) -> None:
+        raise PeerError(
+            "too-late", "answers to the group's questions did not come in time; nothing was released"
+        )
 
-def _to(place: int) -> str:
+    def _report(self) -> None:
+        raise PeerError("bad-answer", _LIE)
+
+
+def _addressee(place: int) -> str:
     """What the collectors are called in requests: the first, and its witnesses."""
     return f"witness {place}" if place else "collector"
 

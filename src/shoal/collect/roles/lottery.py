@@ -1,27 +1,48 @@
 """A member's part in a round until she knows her group.
 
-Join the roster, commit, reveal, and draw the lots herself.
+She joins the roster, commits, reveals, and computes the groups herself. ``lottery_states`` holds the
+transitions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nacl.bindings import crypto_sign_seed_keypair
-
 from shoal.collect.crypto.chance import Chance
+from shoal.collect.crypto.signatures import require_signature, signature, verify_key
 from shoal.collect.faults import PeerError
 from shoal.collect.mix.grouping import MOST_RESTARTS, Lottery, commitment, divide
-from shoal.collect.roles.authority import check_signature, signature
-from shoal.collect.roles.wire import Call, Terms, channel_name, read_terms
+from shoal.collect.roles.lottery_states import TABLE, Action, Event, State
+from shoal.collect.roles.requests import Call
+from shoal.collect.roles.terms import Terms, read_terms
+from shoal.collect.roles.wire import channel_name
 
-_PARTS: Final = ("roster", "commits", "reveals")
-_ENDED: Final = ("failed", "over")
+# what each phase of a round means to a member who is on its roster
+_PHASES: Final[Mapping[str, Event]] = {
+    "joining": Event.JOINING,
+    "committing": Event.COMMITTING,
+    "revealing": Event.REVEALING,
+    "grouped": Event.DRAWN,
+    "failed": Event.ENDED,
+    "over": Event.ENDED,
+}
 
 
 @dataclass(frozen=True)
-class Crowd:
-    """A group: its members in order, the name under which they write to each other, and the terms of their round."""
+class OwnGroup:
+    """A member's group.
+
+    Attributes
+    ----------
+    channel
+        The name under which the members write to each other.
+    identities
+        The members in order.
+    me
+        Her own place among them.
+    terms
+        The terms of their round.
+    """
 
     channel: bytes
     identities: tuple[bytes, ...]
@@ -29,127 +50,209 @@ class Crowd:
     terms: Terms
 
 
-class Alone(Exception):  # noqa: N818  (no error: the lots fell so)
+class NoGroup(Exception):  # noqa: N818  (no error: the lottery came out so)
     """There is no group for her this time; the message says why."""
 
 
-class Lots:
-    """What the collector says of the round goes in, requests come out, until there is a crowd.
+@dataclass(frozen=True)
+class View:
+    """What the collector says of a round."""
 
-    terms: those that she consented to.
+    name: bytes
+    phase: str
+    restarts: int
+    roster: Mapping[bytes, bytes]
+    commits: Mapping[bytes, bytes]
+    reveals: Mapping[bytes, bytes]
+    terms: Terms
+
+    @classmethod
+    def read(cls, said: Any) -> "View":
+        """Read a collector's words; raise PeerError when they do not describe a round."""
+        try:
+            roster, commits, reveals = (
+                {bytes.fromhex(k): bytes.fromhex(v) for k, v in said[part].items()}
+                for part in ("roster", "commits", "reveals")
+            )
+            name, restarts = bytes.fromhex(said["round"]), int(said["restarts"])
+            return cls(
+                name, str(said["phase"]), restarts, roster, commits, reveals, read_terms(said["terms"])
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise PeerError("bad-frame", "words that do not describe a round") from error
+
+    @property
+    def lottery(self) -> Lottery:
+        """The lottery over this roster, before anybody is heard."""
+        return Lottery(self.name, tuple(sorted(self.roster)), self.restarts)
+
+
+class LotteryPart:
+    """One member in the lottery: views of the round go in, requests come out, until ``group`` is known.
+
+    Parameters
+    ----------
+    signing_seed
+        32 secret bytes that sign for her.
+    terms
+        The terms that she accepted; she refuses a round on any others.
+    chance
+        Where her secrets come from.
     """
 
     def __init__(self, signing_seed: bytes, terms: Terms, chance: Chance) -> None:
         self._seed, self._terms, self._chance = signing_seed, terms, chance
-        self._me = bytes(crypto_sign_seed_keypair(signing_seed)[0])
-        self._round: bytes | None = None
-        self._secrets: dict[int, bytes] = {}
-        self._commits: dict[int, dict[bytes, bytes]] = {}
-        self._frozen: tuple[int, frozenset[bytes]] | None = (
-            None  # after how many restarts, and who was on the roster then
-        )
-        self.crowd: Crowd | None = None
+        self._me = verify_key(signing_seed)
+        self._state = TABLE.start
+        self._round = b""
+        self._secret = b""
+        self._commits: dict[bytes, bytes] = {}
+        self._attempt = 0  # how often the lottery had started again when she last looked
+        self._frozen: tuple[int, frozenset[bytes]] | None = None  # after how many restarts, and who was in it
+        self._found: OwnGroup | None = None
+        self.group: OwnGroup | None = None
 
     def look(self) -> Call:
-        """What to ask next."""
-        return Call(
-            "GET", "/v1/rounds" if self._round is None else f"/v1/rounds/{self._round.hex()}", poll=True
-        )
+        """Ask what has become of the round."""
+        of = "" if self._state is State.LOOKING else f"/{self._round.hex()}"
+        return Call("GET", f"/v1/rounds{of}", poll=True)
 
-    def told(self, view: Any) -> list[Call]:
+    def take_view(self, said: Any) -> list[Call]:
         """Go as far as the round has come.
 
-        Raises PeerError for a collector that cheats, Alone when there is no group.
+        Parameters
+        ----------
+        said
+            What the collector says of the round, as read from JSON.
+
+        Returns
+        -------
+        list of Call
+            What to send next.
+
+        Raises
+        ------
+        PeerError
+            If the collector cheats.
+        NoGroup
+            If there is no group for her.
         """
-        try:
-            name, phase, restarts = bytes.fromhex(view["round"]), str(view["phase"]), int(view["restarts"])
-            roster, commits, reveals = (
-                {bytes.fromhex(k): bytes.fromhex(v) for k, v in view[part].items()} for part in _PARTS
-            )
-            terms = read_terms(view["terms"])
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise PeerError("bad-frame", "a description of a round that is none") from error
-        if terms != self._terms:
+        view = View.read(said)
+        if view.terms != self._terms:
             raise PeerError(
                 "bad-answer",
-                "a round on other terms than those you consented to; run the same command again to see them",
+                "the terms of this round differ from those you accepted; run the same command again to see "
+                "them",
             )
-        if self._round is None:
-            self._round = name
-            return [self._say("roster", signature(self._seed, b"join", terms.joined_by(name)))]
-        if name != self._round:
-            raise PeerError("bad-answer", "a collector that answers with another round")
-        for identity, signed in roster.items():
-            check_signature(
-                identity, b"join", terms.joined_by(name), signed
-            )  # all have joined on the same terms
-        if phase in _ENDED:
-            raise Alone("too few people answered in time, or the collector changed its terms")
-        if self._me not in roster:
-            if phase != "joining":  # it froze without her, or went on without her: the next one
-                self._round = self._frozen = None
-                self._secrets.clear()
-                self._commits.clear()
-            return []
-        if phase != "joining":
-            self._check_frozen(restarts, frozenset(roster))
-        return self._play(Lottery(name, tuple(sorted(roster)), restarts), phase, commits, reveals)
+        calls: list[Call] = []
+        for event in self._events(view):
+            judged = event is Event.DRAWN and self._state is State.REVEALED
+            calls += self._step(self._judge_groups(view) if judged else event, view)
+        return calls
 
-    def _check_frozen(self, restarts: int, roster: frozenset[bytes]) -> None:
-        """A frozen roster only loses members, by a restart, and seldom: the collector hears secrets first.
+    def _events(self, view: View) -> list[Event]:
+        """What a view means to her; raises PeerError for one that no honest collector shows."""
+        if self._state is State.LOOKING:
+            return [Event.FOUND]
+        if view.name != self._round:
+            raise PeerError("bad-answer", "the collector answers with another round; send it nothing")
+        for identity, signed in view.roster.items():  # all have joined on the same terms
+            require_signature(identity, b"join", view.terms.joined_by(view.name), signed)
+        if view.phase not in _PHASES:
+            raise PeerError("bad-frame", "a round in a phase that this protocol does not have")
+        event = _PHASES[view.phase]
+        if event in (Event.ENDED, Event.JOINING):
+            return [event]
+        if self._me not in view.roster:
+            return [Event.LEFT_OUT]
+        self._require_frozen_roster(view.restarts, frozenset(view.roster))
+        return [Event.RESTARTED, event] if view.restarts > self._attempt else [event]
 
-        Raises PeerError.
-        """
+    def _require_frozen_roster(self, restarts: int, roster: frozenset[bytes]) -> None:
+        """A frozen roster only loses members, by a restart, and seldom: the collector hears secrets first."""
         before, there = self._frozen or (0, roster)
         stays = roster == there if restarts == before else roster < there
         if not (before <= restarts <= MOST_RESTARTS and (stays or self._frozen is None)):
             raise PeerError(
                 "bad-answer",
-                "a collector that draws lots again, or over another roster, than the protocol allows",
+                "the collector repeats the lottery, or changes its roster, more than the protocol allows",
             )
         self._frozen = restarts, roster
 
-    def _play(
-        self, lots: Lottery, phase: str, commits: Mapping[bytes, bytes], reveals: Mapping[bytes, bytes]
-    ) -> list[Call]:
-        if phase == "committing" and lots.restarts not in self._secrets:
-            self._secrets[lots.restarts] = self._chance.seed()
-            return [self._say("commits", commitment(lots.roster, self._me, self._secrets[lots.restarts]))]
-        if phase == "revealing" and lots.restarts not in self._commits:
-            return [self._reveal(lots, commits)]
-        if phase == "grouped":
-            self._find_crowd(lots, reveals)
-        return []
+    def _step(self, event: Event, view: View) -> list[Call]:
+        step = TABLE.step(self._state, event)
+        if step is None or step.action is None:
+            return []
+        self._state = step.state
+        return self._actions[step.action](view)
 
-    def _reveal(self, lots: Lottery, commits: Mapping[bytes, bytes]) -> Call:
+    @property
+    def _actions(self) -> Mapping[Action, Callable[[View], list[Call]]]:
+        return {
+            Action.JOIN: self._join,
+            Action.COMMIT: self._commit,
+            Action.REVEAL: self._reveal,
+            Action.ENTER_GROUP: self._enter_group,
+            Action.END: self._end,
+            Action.FORGET_ROUND: self._forget_round,
+            Action.FORGET_ATTEMPT: self._forget_attempt,
+            Action.GIVE_UP: self._give_up,
+        }
+
+    def _join(self, view: View) -> list[Call]:
+        self._round = view.name
+        return [self._say("roster", signature(self._seed, b"join", view.terms.joined_by(view.name)))]
+
+    def _commit(self, view: View) -> list[Call]:
+        self._secret = self._chance.seed()
+        return [self._say("commits", commitment(view.lottery.roster, self._me, self._secret))]
+
+    def _reveal(self, view: View) -> list[Call]:
         """Not before everybody has committed to this very roster; these commitments count from now on."""
-        for identity, said in commits.items():
-            lots.commit(identity, said)
-        own = self._secrets.get(lots.restarts)
-        if (
-            own is None
-            or len(commits) != len(lots.identities)
-            or commits[self._me] != commitment(lots.roster, self._me, own)
-        ):
-            raise PeerError("bad-answer", "a collector that asks for secrets before everybody has committed")
-        self._commits[lots.restarts] = dict(commits)
-        return self._say("reveals", own)
+        lottery = view.lottery
+        for identity, said in view.commits.items():
+            lottery.commit(identity, said)
+        own = commitment(lottery.roster, self._me, self._secret)
+        if len(view.commits) != len(lottery.identities) or view.commits[self._me] != own:
+            raise PeerError("bad-answer", "the collector asks for secrets before everybody has committed")
+        self._commits = dict(view.commits)
+        return [self._say("reveals", self._secret)]
 
-    def _find_crowd(self, lots: Lottery, reveals: Mapping[bytes, bytes]) -> None:
-        lots.commits.update(self._commits.get(lots.restarts, {}))
-        for identity, secret in reveals.items():
-            lots.reveal(identity, secret)
-        if lots.seed is None:
+    def _judge_groups(self, view: View) -> Event:
+        """Compute the groups; raises PeerError when they do not follow from what everybody committed to."""
+        lottery = view.lottery
+        lottery.commits.update(self._commits)
+        for identity, secret in view.reveals.items():
+            lottery.reveal(identity, secret)
+        if lottery.seed is None:
             raise PeerError("bad-answer", "groups before everybody has revealed")
-        groups, _ = divide(lots.seed, lots.identities, self._terms.group_size)
+        groups, _ = divide(lottery.seed, lottery.identities, self._terms.group_size)
         mine = next((group for group in groups if self._me in group), None)
         if mine is None:
-            raise Alone("the number of people left no group for you")
-        self.crowd = Crowd(
-            channel_name(lots.round_name, lots.seed, mine), mine, mine.index(self._me), self._terms
-        )
+            return Event.LEFT_OVER
+        channel = channel_name(lottery.round_name, lottery.seed, mine)
+        self._found = OwnGroup(channel, mine, mine.index(self._me), self._terms)
+        return Event.DRAWN
+
+    def _enter_group(self, _: View) -> list[Call]:
+        self.group = self._found
+        return []
+
+    def _end(self, _: View) -> list[Call]:
+        raise NoGroup("the number of people left no group for you")
+
+    def _forget_round(self, view: View) -> list[Call]:
+        self._frozen, self._round = None, b""
+        self._forget_attempt(view)
+        self._attempt = 0
+        return []
+
+    def _forget_attempt(self, view: View) -> list[Call]:
+        self._attempt, self._secret, self._commits = view.restarts, b"", {}
+        return []
+
+    def _give_up(self, _: View) -> list[Call]:
+        raise NoGroup("too few people answered in time, or the collector changed its terms")
 
     def _say(self, what: str, body: bytes) -> Call:
-        if self._round is None:
-            raise AssertionError("nothing is said before a round is known")
         return Call("POST", f"/v1/rounds/{self._round.hex()}/{what}", body)

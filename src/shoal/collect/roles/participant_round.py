@@ -1,49 +1,69 @@
 """A device's way through one round, as a state machine: replies and the time in, requests out.
 
-Its state can be kept and resumed.
-
-Join, draw lots, mix the questions, ask, trim, mix the releases, have them stored, claim. Every request may be
-sent again: the servers take the same for the same.
+The lottery, the questions' mix, asking, trimming, the releases' mix, storing, claiming:
+``participant_round_states`` holds the transitions. The state can be kept and resumed, and every request may
+be sent again, since the servers take the same for the same.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from nacl.bindings import crypto_sign_seed_keypair
-
 from shoal.collect.crypto.chance import Chance
+from shoal.collect.crypto.signatures import require_signature, verify_key
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder
-from shoal.collect.matching.records import Release, encode_release
+from shoal.collect.matching.records import encode_release
 from shoal.collect.matching.subtrajectories import Places, Prior
 from shoal.collect.matching.trimming import needed, trim
-from shoal.collect.roles.authority import Receipt, check_signature, claim
-from shoal.collect.roles.collection import Draft, Participant, Questions, ask_for, check_rules, draft, phi_of
-from shoal.collect.roles.collector import check_answer
+from shoal.collect.roles.authority import Receipt, claim
+from shoal.collect.roles.collector import read_answer
 from shoal.collect.roles.consent import date_of
-from shoal.collect.roles.group_session import Circle
-from shoal.collect.roles.lottery import Alone, Crowd, Lots
-from shoal.collect.roles.wire import (
-    DAY_S,
-    LIFETIME_S,
-    SKEW_S,
-    Call,
-    OtherCollector,
-    Reply,
-    Terms,
-    read_json,
-    snapshot_day,
-)
+from shoal.collect.roles.group_session import GroupSession
+from shoal.collect.roles.group_session_states import State as SessionState
+from shoal.collect.roles.lottery import LotteryPart, NoGroup, OwnGroup
+from shoal.collect.roles.participant import Draft, Participant, Questions, ask_for, draft, phi_of
+from shoal.collect.roles.participant_round_states import TABLE, Action, Event, State
+from shoal.collect.roles.requests import SKEW_S, Call, Reply, read_json
+from shoal.collect.roles.rules import require_room
+from shoal.collect.roles.terms import OtherCollector, Terms
+from shoal.collect.roles.wire import DAY_S, LIFETIME_S, snapshot_day
 
 _STORE_LIMITS: Final = 2  # phases that the others have to bring the same releases
+# refusals in the lottery: the roster was frozen, or the phase was over, and the next view says what became of
+# us
+_PASSED: Final = ("too-late", "bad-frame", "unknown-member")
+
+Kind = Literal["shared", "nothing-left", "alone", "failed"]
+_KINDS: Final[Mapping[State, Kind]] = {
+    State.SHARED: "shared",
+    State.NOTHING_LEFT: "nothing-left",
+    State.NO_GROUP: "alone",
+    State.FAILED: "failed",
+}
+# how far a session must be before the next state begins
+_OPENED: Final[Mapping[State, tuple[SessionState, ...]]] = {
+    State.QUESTIONS: (SessionState.ASKING, SessionState.CHASING, SessionState.LIED_TO),
+    State.RELEASES: (SessionState.MIXED,),
+}
 
 
 @dataclass
 class Device:
     """What lasts between rounds.
 
-    Her name at the authority, keys, the servers' keys as first seen, what was sent and on which day.
+    Parameters
+    ----------
+    user
+        Her name at the authority.
+    signing_seed, device_key
+        32 secret bytes each.
+    server_key, authority_key, authority_signing_key
+        The servers' keys as the device first saw them.
+    witnesses
+        The witnesses that the collector has named.
+    sent
+        What she released before, and on which day since 1970.
     """
 
     user: str
@@ -58,20 +78,34 @@ class Device:
     @property
     def identity(self) -> bytes:
         """Her public identity key."""
-        return bytes(crypto_sign_seed_keypair(self.signing_seed)[0])
+        return verify_key(self.signing_seed)
 
 
 @dataclass(frozen=True)
 class Ending:
-    """kind: shared, nothing-left (all was rare), alone (no group this time), failed.
+    """What became of a round.
 
-    checked: phi of what was asked, by places.
-
-    bootstrap_until: the day (since 1970) on which a record of nobody is forgotten; bootstrap_records: how
-    many of them there were.
+    Attributes
+    ----------
+    kind
+        "shared", "nothing-left" (all was rare), "alone" (no group this time) or "failed".
+    message
+        The same in words.
+    checked
+        How many others share each sub-trajectory that she asked about, by its places.
+    snapshot_day
+        The day since 1970 before which everything was counted.
+    kept, released
+        The places that were left, and their cylinders once they are stored.
+    identifier
+        What her release is called at the authority.
+    k
+        The k that she set.
+    bootstrap_until, bootstrap_records
+        The day since 1970 on which a record of nobody is deleted, and how many of them there were.
     """
 
-    kind: Literal["shared", "nothing-left", "alone", "failed"]
+    kind: Kind
     message: str
     checked: Mapping[Places, int] = field(default_factory=dict)
     snapshot_day: int | None = None
@@ -83,10 +117,23 @@ class Ending:
     bootstrap_records: int | None = None
 
 
-class Journey:
-    """One person in one round.
+class ParticipantRound:
+    """One person in one round: send ``next_call``, give its reply to ``replied``, until ``ending``.
 
-    member: her wishes; points: hers, blurred; terms: those that she consented to.
+    Parameters
+    ----------
+    device
+        What lasts between rounds; what is released is noted in it.
+    member
+        Her wishes.
+    points
+        Her cylinders.
+    terms
+        The terms that she accepted.
+    prior
+        What fakes are drawn from.
+    chance
+        Where the round's randomness comes from.
     """
 
     def __init__(
@@ -98,20 +145,15 @@ class Journey:
         prior: Prior,
         chance: Chance,
     ) -> None:
-        self.device, self.member, self.points, self.terms, self._prior, self._chance = (
-            device,
-            member,
-            points,
-            terms,
-            prior,
-            chance,
-        )
-        self._bootstrap_records: int | None = None
+        self.device, self.member, self.points, self.terms = device, member, points, terms
+        self._prior, self._chance = prior, chance
         self.ending: Ending | None = None
         self.requests = self.messages = self.bytes_out = 0
+        self._state = TABLE.start
+        self._now_s = 0.0
         self._outbox: list[Call] = []
-        self._lots = Lots(device.signing_seed, terms, Chance(chance.seed()))
-        self._circle: Circle | None = None
+        self._lottery = LotteryPart(device.signing_seed, terms, Chance(chance.seed()))
+        self._session: GroupSession | None = None
         self._questions: Questions | None = None
         self._phi: dict[Places, int] = {}
         self._snapshot: int | None = None
@@ -119,162 +161,117 @@ class Journey:
         self._draft: Draft | None = None
         self._store_until_s = 0.0
         self._identifier: str | None = None
+        self._bootstrap_records: int | None = None
 
     @property
     def phase(self) -> str:
-        """Where she is: lots, questions, asking, releases, mixed (to be stored), claiming, over."""
-        if self.ending is not None:
-            return "over"
-        if self._identifier is not None:
-            return "claiming"
-        return "lots" if self._circle is None else self._circle.stage
+        """Where she is: lottery, questions, asking, releases, storing, claiming, or over."""
+        return "over" if self._state in TABLE.final else str(self._state)
 
     @property
     def waiting_calls(self) -> list[Call]:
         """What is still to be sent, in order."""
-        return self._outbox if self._circle is None else self._circle.outbox
+        return self._outbox if self._session is None else self._session.outbox
 
     def next_call(self) -> Call:
-        """What to send now: the first that waits, or a look whether there is something new."""
+        """Return what to send now: the first request that waits, or a look whether there is something new."""
         if self.waiting_calls:
             return self.waiting_calls[0]
-        if self._circle is None:
-            return self._lots.look()
-        if self._circle.stage == "mixed":
-            return Call(
-                "POST",
-                f"/v1/groups/{self._circle.crowd.channel.hex()}/releases",
-                b"".join(self._circle.records),
-                poll=True,
-            )
-        return self._circle.look()
+        if self._session is None:
+            return self._lottery.look()
+        if self._state is State.STORING:
+            target = f"/v1/groups/{self._session.group.channel.hex()}/releases"
+            return Call("POST", target, b"".join(self._session.records), poll=True)
+        return self._session.look()
 
     def replied(self, call: Call, reply: Reply, now_s: float) -> bool:
-        """Take a reply; whether anything has changed that has to be kept before the next request."""
+        """Take a reply.
+
+        Parameters
+        ----------
+        call
+            The request.
+        reply
+            What came back, with its signature checked.
+        now_s
+            The time, in seconds since 1970.
+
+        Returns
+        -------
+        bool
+            Whether anything has changed that must be kept before the next request.
+        """
+        self._now_s = now_s
         self.requests += 1
         self.messages += not call.poll
         self.bytes_out += len(call.body)
         if self.waiting_calls and call == self.waiting_calls[0]:
             self.waiting_calls.pop(0)
-        before = self._state()
+        before = self._progress()
         try:
-            if reply.refusal is not None:
-                self._refused(call, *reply.refusal)
-            elif self._circle is None:
-                self._draw(read_json(reply.body), now_s)
-            else:
-                self._go_on(self._circle, call, reply.body, now_s)
-        except Alone as lots:
-            self._end("alone", f"{lots}; try again later")
+            self._step(*self._event_of(call, reply))
+            while (event := self._due()) is not None:
+                self._step(event)
+        except NoGroup as no_group:
+            self._step(Event.NO_GROUP, f"{no_group}; try again later")
         except PeerError as error:
-            self._end("failed", str(error))
-        return before != self._state()
+            self._step(Event.FAULT, str(error))
+        return before != self._progress()
 
-    def _state(self) -> tuple[Any, ...]:
-        return (
-            self.phase,
-            len(self.waiting_calls),
-            self._circle and (self._circle.after, len(self._circle.answers)),
-        )
+    def _progress(self) -> tuple[Any, ...]:
+        session = self._session
+        heard = None if session is None else (session.after, len(session.answers))
+        return self._state, len(self.waiting_calls), heard
 
-    def _refused(self, call: Call, kind: str, message: str) -> None:
-        """What a refusal means depends on what was asked."""
-        if self._circle is None and kind in ("too-late", "bad-frame", "unknown-member"):
-            return  # the roster was frozen, or the phase was over: the next look says what became of us
-        if self._circle is not None and call.target.endswith("/questions") and kind == "too-many":
-            self._circle.refused(call.body)
-            return
-        self._end("failed", f"the {call.to} refused: {message}")
+    # what a reply means
 
-    def _draw(self, view: Any, now_s: float) -> None:
-        self._outbox += self._lots.told(view)
-        crowd = self._lots.crowd
-        if crowd is not None:
-            self._enter(crowd, now_s)
-
-    def _enter(self, crowd: Crowd, now_s: float) -> None:
-        check_rules(crowd.terms.rules, len(self.points))
-        self._questions = ask_for(self.member, self.points, self._prior, crowd.terms.rules, self._chance)
-        records = list(self._questions.records)
-        self._circle = Circle(
-            crowd,
-            self.device.signing_seed,
-            self.device.server_key,
-            records,
-            Chance(self._chance.seed()),
-            now_s,
-        )
-        self._chance = Chance(self._chance.seed())  # as in the circle: no way back to its keys
-
-    def _go_on(self, circle: Circle, call: Call, body: bytes, now_s: float) -> None:
+    def _event_of(self, call: Call, reply: Reply) -> tuple[Any, ...]:
+        """The event, and what its action needs; raises PeerError for a reply that breaks the protocol."""
+        if reply.refusal is not None:
+            return self._refusal(call, *reply.refusal)
+        if self._session is None:
+            return Event.VIEW, read_json(reply.body)
         if call.to == "authority":
-            self._claimed(body)
-        elif call.target.endswith("/releases"):
-            self._stored(circle, read_json(body), now_s)
-        elif "/questions" in call.target:
-            circle.answered(call, body)
-        elif call.poll:
-            circle.received(body, now_s)
-        if circle.complete:
-            self._trim(circle, now_s)
-        if circle.stage == "mixed" and not self._store_until_s:
-            self._store_until_s = now_s + _STORE_LIMITS * circle.crowd.terms.phase_limit_s
+            return self._read_confirmation(reply.body)
+        if call.target.endswith("/releases"):
+            return self._read_storing(read_json(reply.body))
+        if "/questions" in call.target:
+            return Event.ANSWERS, call, reply.body
+        return (Event.LETTERS, reply.body) if call.poll else (Event.SENT,)
 
-    def _trim(self, circle: Circle, now_s: float) -> None:
-        """Steps 7 and 8: her own counts, what she keeps of her points, the second mix."""
-        if self._questions is None:
-            raise AssertionError("the answers are to questions")
-        answers = {
-            record: check_answer(self.device.server_key, record, said)
-            for record, said in circle.answers.items()
-        }
-        self._phi = phi_of(self.member, self._questions, answers, circle.crowd.terms.rules.likeness)
-        days = {answers[record].snapshot for record in self._questions.records}
-        if (
-            not snapshot_day(now_s - LIFETIME_S - SKEW_S)
-            <= min(days)
-            <= max(days)
-            <= snapshot_day(now_s + SKEW_S)
-        ):
-            raise PeerError(
-                "bad-answer", "a collector that answers from the state of another day; send it nothing"
-            )
-        self._snapshot = min(days)
-        self._kept = trim(
-            len(self.points), self._phi, needed(self.member.k, self.member.reading), self.member.trimming
-        )
-        self._draft = draft(
-            self.member,
-            self.points,
-            self._kept,
-            self._chance,
-            of_nobody=self.terms.bootstrap_until is not None,
-        )
-        release = None if self._draft is None else self._draft.release
-        if release is not None and self.terms.bootstrap_until is None:
-            # from now on others may have it stored, whatever she gets to know: her own count must not exceed
-            # the truth
-            self.device.sent.append((release.points, int((now_s - SKEW_S) // DAY_S)))
-        circle.release(encode_release(release, circle.crowd.terms.n_pieces, self._chance), now_s)
+    def _refusal(self, call: Call, kind: str, message: str) -> tuple[Any, ...]:
+        """What a refusal means depends on what was asked."""
+        if self._session is None and kind in _PASSED:
+            return (Event.PASSED,)
+        if self._session is not None and call.target.endswith("/questions") and kind == "too-many":
+            return Event.QUOTA, call.body
+        return Event.REFUSED, f"the {call.to} refused: {message}"
 
-    def _stored(self, circle: Circle, said: Any, now_s: float) -> None:
-        """The collector's word that the group's releases are stored; raises PeerError when hers is not."""
+    def _read_storing(self, said: Any) -> tuple[Any, ...]:
+        """The collector's word on the group's releases; raises PeerError when hers is missing."""
         if not isinstance(said, dict):
-            raise PeerError("bad-frame", "a word about releases that is none")
+            raise PeerError("bad-frame", "words that say nothing of releases")
         if not said.get("stored"):
-            if now_s > self._store_until_s:
-                raise PeerError(
-                    "too-late", "too few of the group brought its releases; the collector has not stored them"
-                )
-            return
+            late = "too-late: too few of the group brought its releases; the collector has not stored them"
+            return (Event.LATE, late) if self._now_s > self._store_until_s else (Event.WAITING,)
         if self._draft is None:
-            self._end("nothing-left", "nothing was shared: every part of it was too rare")
-            return
-        release = self._draft.release
-        until = self.terms.bootstrap_until
-        if until is not None:
-            self._kept_of_nobody(release, said, until)
-            return
+            return Event.EMPTY, "nothing was shared: every part of it was too rare"
+        if self.terms.bootstrap_until is not None:
+            return self._read_of_nobody(said, self._draft.release.name, self.terms.bootstrap_until)
+        return self._read_receipt(said, self._draft)
+
+    def _read_of_nobody(self, said: Any, name: bytes, until: int) -> tuple[Any, ...]:
+        """No identifier, nothing to claim, and nothing that would count as hers later."""
+        names, n = said.get("of_nobody"), said.get("bootstrap_records")
+        if not isinstance(names, list) or name.hex() not in names or not isinstance(n, int):
+            raise PeerError(
+                "bad-answer", "the collector does not say that it keeps a release; ask its operator"
+            )
+        self._bootstrap_records = n
+        return Event.OF_NOBODY, f"shared without identifier, as a record of nobody until {date_of(until)}"
+
+    def _read_receipt(self, said: Any, own: Draft) -> tuple[Any, ...]:
+        release = own.release
         try:
             one = said["receipts"][release.name.hex()]
             receipt = Receipt(
@@ -282,50 +279,139 @@ class Journey:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise PeerError(
-                "bad-answer", "a collector that gives no receipt for a release; ask its operator"
+                "bad-answer", "the collector gives no receipt for a release; ask its operator"
             ) from error
-        check_signature(
-            self.device.server_key,
-            b"receipt",
-            receipt.identifier.encode() + release.claim_key,
-            receipt.signed,
-        )
-        self._identifier = receipt.identifier
-        sealed = claim(
-            receipt, self.device.user, self._draft.claim_seed, self.device.authority_key, self._chance
-        )
-        circle.outbox.append(Call("POST", "/v1/claims", sealed, to="authority"))
+        text = receipt.identifier.encode() + release.claim_key
+        require_signature(self.device.server_key, b"receipt", text, receipt.signed)
+        return Event.RECEIPT, receipt, own
 
-    def _kept_of_nobody(self, release: Release, said: Any, until: int) -> None:
-        """In the bootstrapping phase.
-
-        No identifier, nothing to claim, and nothing that would count as hers later.
-        """
-        names, n = said.get("of_nobody"), said.get("bootstrap_records")
-        if not isinstance(names, list) or release.name.hex() not in names or not isinstance(n, int):
-            raise PeerError(
-                "bad-answer", "a collector that does not say that it keeps a release; ask its operator"
-            )
-        self._bootstrap_records = n
-        self._end("shared", f"shared without identifier, as a record of nobody until {date_of(until)}")
-
-    def _claimed(self, body: bytes) -> None:
+    def _read_confirmation(self, body: bytes) -> tuple[Any, ...]:
         said = read_json(body)
-        text = f"{self._identifier} {self.device.user}".encode()
         try:
             proof = bytes.fromhex(said["proof"])
         except (KeyError, TypeError, ValueError) as error:
-            raise PeerError("bad-answer", "an authority that does not confirm the claim") from error
-        check_signature(self.device.authority_signing_key, b"claimed", text, proof)
-        self._end("shared", "shared, and claimed at the authority")
+            raise PeerError("bad-answer", "the authority does not confirm the claim") from error
+        text = f"{self._identifier} {self.device.user}".encode()
+        require_signature(self.device.authority_signing_key, b"claimed", text, proof)
+        return Event.CONFIRMED, "shared, and claimed at the authority"
 
-    def _end(self, kind: Literal["shared", "nothing-left", "alone", "failed"], message: str) -> None:
+    def _due(self) -> Event | None:
+        """What follows from where the lottery or the session is now."""
+        session = self._session
+        if session is None:
+            return Event.GROUPED if self._lottery.group is not None else None
+        if session.stage in _OPENED.get(self._state, ()):
+            return Event.OPENED
+        return Event.ANSWERED if self._state is State.ASKING and session.complete else None
+
+    # the run: each step reads the table
+
+    def _step(self, event: Event, *what: Any) -> None:
+        step = TABLE.step(self._state, event)
+        if step is not None:
+            self._state = step.state
+            if step.action is not None:
+                self._actions[step.action](*what)
+
+    @property
+    def _actions(self) -> Mapping[Action, Callable[..., None]]:
+        return {
+            Action.FOLLOW: self._follow,
+            Action.ENTER: self._enter,
+            Action.READ: self._read,
+            Action.TAKE_ANSWERS: self._take_answers,
+            Action.STAND_BACK: self._stand_back,
+            Action.TRIM: self._trim,
+            Action.STORE: self._store,
+            Action.CLAIM: self._claim,
+            Action.END: self._end,
+        }
+
+    @property
+    def _own_session(self) -> GroupSession:
+        if self._session is None:
+            raise AssertionError("a session begins with the group")
+        return self._session
+
+    def _follow(self, view: Any) -> None:
+        self._outbox += self._lottery.take_view(view)
+
+    def _enter(self) -> None:
+        group = self._lottery.group
+        if group is None:
+            raise AssertionError("the lottery has found a group")
+        self._session = self._begin(group)
+        self._chance = Chance(self._chance.seed())  # as in the session: no way back to its keys
+
+    def _begin(self, group: OwnGroup) -> GroupSession:
+        require_room(group.terms.rules, len(self.points))
+        self._questions = ask_for(self.member, self.points, self._prior, group.terms.rules, self._chance)
+        return GroupSession(
+            group,
+            self.device.signing_seed,
+            self.device.server_key,
+            list(self._questions.records),
+            Chance(self._chance.seed()),
+            self._now_s,
+        )
+
+    def _read(self, batch: bytes) -> None:
+        self._own_session.received(batch, self._now_s)
+
+    def _take_answers(self, call: Call, answers: bytes) -> None:
+        self._own_session.answered(call, answers)
+
+    def _stand_back(self, questions: bytes) -> None:
+        self._own_session.refused(questions)
+
+    def _trim(self) -> None:
+        """Steps 7 and 8: her own counts, what she keeps of her points, the second mix."""
+        session, member, rules = self._own_session, self.member, self.terms.rules
+        if self._questions is None:
+            raise AssertionError("the answers are to questions")
+        answers = {
+            record: read_answer(self.device.server_key, record, said)
+            for record, said in session.answers.items()
+        }
+        self._phi = phi_of(member, self._questions, answers, rules.thresholds)
+        self._snapshot = self._require_one_day(
+            {answers[record].snapshot for record in self._questions.records}
+        )
+        least = needed(member.k, member.reading)
+        self._kept = trim(len(self.points), self._phi, least, member.trimming)
+        of_nobody = self.terms.bootstrap_until is not None
+        self._draft = draft(member, self.points, self._kept, self._chance, of_nobody=of_nobody)
+        release = None if self._draft is None else self._draft.release
+        if release is not None and not of_nobody:
+            # others may have it stored from now on, whatever she hears: her own count must not exceed the
+            # truth
+            self.device.sent.append((release.points, int((self._now_s - SKEW_S) // DAY_S)))
+        session.release(encode_release(release, self.terms.n_pieces, self._chance), self._now_s)
+
+    def _require_one_day(self, days: set[int]) -> int:
+        """The day of the answers; raises PeerError when it is too old, or still to come."""
+        oldest, newest = snapshot_day(self._now_s - LIFETIME_S - SKEW_S), snapshot_day(self._now_s + SKEW_S)
+        if not oldest <= min(days) <= max(days) <= newest:
+            raise PeerError(
+                "bad-answer", "the collector answers from the state of another day; send it nothing"
+            )
+        return min(days)
+
+    def _store(self) -> None:
+        self._store_until_s = self._now_s + _STORE_LIMITS * self.terms.phase_limit_s
+
+    def _claim(self, receipt: Receipt, own: Draft) -> None:
+        self._identifier = receipt.identifier
+        sealed = claim(receipt, self.device.user, own.claim_seed, self.device.authority_key, self._chance)
+        self._own_session.outbox.append(Call("POST", "/v1/claims", sealed, to="authority"))
+
+    def _end(self, message: str) -> None:
         stored = self._identifier is not None or self._bootstrap_records is not None
         released = self._draft.release.points if self._draft is not None and stored else ()
-        if kind == "failed" and self._draft is not None and not stored:
+        if self._state is State.FAILED and self._draft is not None and not stored:
             message += "; what you released may be stored all the same, without your claim to it"
         self.ending = Ending(
-            kind,
+            _KINDS[self._state],
             message,
             self._phi,
             self._snapshot,

@@ -1,20 +1,18 @@
-"""The authority's web application: it takes sealed claims, and gives a signed word for each.
-
-It never sees a trajectory.
-"""
+"""The authority's web application: it takes and confirms sealed claims, and never sees a trajectory."""
 
 import time
 from collections.abc import Callable
 
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from nacl.bindings import crypto_sign_seed_keypair
 
 from shoal.collect.crypto import envelope
 from shoal.collect.crypto.chance import Chance
+from shoal.collect.crypto.signatures import signature, verify_key
 from shoal.collect.faults import PeerError
-from shoal.collect.roles.authority import Authority, signature
-from shoal.collect.server.http import Watch, new_application, read_body, signed_reply
+from shoal.collect.roles.authority import Authority
+from shoal.collect.server.http import new_application, read_body, signed_reply
+from shoal.collect.server.watch import Watch
 from shoal.collect.storage.database import Database
 
 _CLAIM_BYTES = 4096
@@ -23,7 +21,14 @@ _CLAIM_BYTES = 4096
 class ClaimBook:
     """Who owns which identifier, in a database of its own.
 
-    seed: 32 secret bytes; both keys of the authority come from them.
+    Parameters
+    ----------
+    database
+        Where the claims stand.
+    seed
+        32 secret bytes; both keys of the authority come from them.
+    collector_keys
+        The collectors whose receipts hold.
     """
 
     def __init__(self, database: Database, seed: bytes, collector_keys: frozenset[bytes]) -> None:
@@ -33,14 +38,17 @@ class ClaimBook:
 
     @property
     def facts(self) -> dict[str, str]:
-        """The keys that claims are sealed with, and that its word is checked with."""
+        """The keys that claims are sealed with and that confirmations are checked with."""
         return {
             "authority_key": self._authority.public_key.hex(),
-            "signing_key": bytes(crypto_sign_seed_keypair(self.signing_seed)[0]).hex(),
+            "signing_key": verify_key(self.signing_seed).hex(),
         }
 
     def take(self, sealed: bytes) -> dict[str, str]:
-        """Keep a claim, and confirm it; the same again has no effect. Raises PeerError."""
+        """Keep a claim and confirm it; the same again has no effect.
+
+        Raises PeerError for a claim that does not hold.
+        """
         identifier, user = self._authority.read(sealed)
         with self._db.transaction():
             self._db.change("INSERT INTO claim VALUES (?, ?) ON CONFLICT DO NOTHING", (identifier, user))
@@ -53,7 +61,7 @@ class ClaimBook:
         }
 
     def identifiers_of(self, user: str) -> list[str]:
-        """All identifiers that a user has claimed."""
+        """Return all identifiers that a user has claimed."""
         return [
             str(row[0])
             for row in self._db.rows(
@@ -70,9 +78,16 @@ class ClaimBook:
 def authority_application(
     book: ClaimBook, *, quiet: bool = False, clock: Callable[[], float] = time.time
 ) -> FastAPI:
-    """The authority behind its addresses.
+    """Put the authority behind its addresses; nobody can ask over the network who owns what.
 
-    Who owns what is asked at its own machine, never over the network.
+    Parameters
+    ----------
+    book
+        The claims.
+    quiet
+        Whether to leave out the log.
+    clock
+        Tells the time, in seconds since 1970.
     """
     watch = Watch(lambda: {"claims": book.n_claims}, quiet=quiet)
     app = new_application("shoal authority", watch)

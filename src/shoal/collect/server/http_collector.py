@@ -1,7 +1,4 @@
-"""The collector's web application.
-
-Every answer is signed, every request that belongs to a member is signed by her.
-"""
+"""The collector's web application: it signs every answer, and a member signs every request of hers."""
 
 import time
 from collections.abc import Callable
@@ -12,20 +9,22 @@ from fastapi import Depends, FastAPI, Request, Response
 
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import RECORD_BYTES
-from shoal.collect.roles.wire import DAY_S, PublicPlaces, Terms
-from shoal.collect.server.http import Desk, Watch, named, new_application
-from shoal.collect.server.mailbox import Post
+from shoal.collect.roles.terms import PublicPlaces, Terms
+from shoal.collect.roles.wire import DAY_S
+from shoal.collect.server.http import Server, named, new_application
+from shoal.collect.server.mailbox import Mailbox
 from shoal.collect.server.rounds import Rounds
+from shoal.collect.server.watch import Watch
 from shoal.collect.storage.database import Database
 from shoal.errors import InputError
 
 
 @dataclass
-class _Counter(Desk):
+class _CollectorServer(Server):
     """What the routes work with."""
 
     rounds: Rounds
-    post: Post
+    mailbox: Mailbox
 
 
 def collector_application(
@@ -41,20 +40,45 @@ def collector_application(
     clock: Callable[[], float] = time.time,
     quiet: bool = False,
 ) -> FastAPI:
-    """All of the collector behind its addresses.
+    """Put the collector behind its addresses; all state is in the database, so it may stop at any moment.
 
-    The state is in the database, so that it may stop at any moment.
+    Parameters
+    ----------
+    database
+        Where everything lies.
+    signing_seed
+        32 secret bytes; answers, receipts and replies are signed with them.
+    terms
+        The terms of rounds that open now.
+    places
+        Public places that fakes are drawn from.
+    draw_bytes
+        Draws the names of rounds.
+    round_size, join_s
+        A roster freezes with so many members, or after so many seconds with enough for one group.
+    quota
+        How many questions one member may ask in a day.
+    clock
+        Tells the time, in seconds since 1970.
+    quiet
+        Whether to leave out the log.
 
-    Raises InputError for another collector's database.
+    Raises
+    ------
+    InputError
+        If the database belongs to another collector.
     """
     rounds = Rounds(database, terms, draw_bytes, round_size=round_size, join_s=join_s)
-    desk = _Counter(signing_seed, clock, rounds, Post(database, signing_seed, quota=quota))
+    server = _CollectorServer(signing_seed, clock, rounds, Mailbox(database, signing_seed, quota=quota))
 
-    _check_owner(database, desk.key)
-    desk.post.expire(clock())
+    _require_owner(database, server.key)
+    server.mailbox.expire(clock())
 
     def gauges() -> dict[str, float]:
-        return {**desk.post.gauges(clock()), **{f"rounds_{phase}": n for phase, n in rounds.counts().items()}}
+        return {
+            **server.mailbox.gauges(clock()),
+            **{f"rounds_{phase}": n for phase, n in rounds.counts().items()},
+        }
 
     watch = Watch(gauges, quiet=quiet)
     app = new_application("shoal collector", watch)
@@ -67,23 +91,23 @@ def collector_application(
     @app.get("/v1/about")
     def about(request: Request) -> Response:
         now_s = clock()
-        facts = {"server_key": desk.key.hex(), "time_s": now_s, "day": int(now_s // DAY_S)}
+        facts = {"server_key": server.key.hex(), "time_s": now_s, "day": int(now_s // DAY_S)}
         facts |= {
             "terms": rounds.terms_at(now_s).model_dump(),
             "places": places.until(now_s).model_dump(),
             "quota": quota,
         }
-        return desk.signed(request, facts)
+        return server.signed(request, facts)
 
-    _add_rounds(app, desk)
-    _add_groups(app, desk, watch)
+    _add_rounds(app, server)
+    _add_groups(app, server, watch)
     return app
 
 
-def _check_owner(database: Database, key: bytes) -> None:
-    """A collector under a new key would store releases that nobody can claim.
+def _require_owner(database: Database, key: bytes) -> None:
+    """Raise InputError for another collector's database.
 
-    The authority knows the old one.
+    Under a new key nobody could claim what is stored, since the authority knows the old one.
     """
     with database.transaction():
         database.change(
@@ -97,54 +121,54 @@ def _check_owner(database: Database, key: bytes) -> None:
         )
 
 
-def _add_rounds(app: FastAPI, desk: _Counter) -> None:
-    """Roster and lots."""
-    Small = Annotated[tuple[bytes, bytes], Depends(desk.small)]  # noqa: N806  (a type)
-    rounds = desk.rounds
+def _add_rounds(app: FastAPI, server: _CollectorServer) -> None:
+    """Add the addresses of the roster and the lottery."""
+    Small = Annotated[tuple[bytes, bytes], Depends(server.small)]  # noqa: N806  (a type)
+    rounds = server.rounds
 
     @app.get("/v1/rounds")
     def open_round(request: Request) -> Response:
-        return desk.signed(request, rounds.open_round(desk.clock()))
+        return server.signed(request, rounds.open_round(server.clock()))
 
     @app.get("/v1/rounds/{name}")
     def view(request: Request, name: str) -> Response:
-        return desk.signed(request, rounds.view(named(name), desk.clock()))
+        return server.signed(request, rounds.view(named(name), server.clock()))
 
     @app.post("/v1/rounds/{name}/roster")
     def join(request: Request, name: str, sent: Small) -> Response:
-        return desk.signed(request, rounds.join(named(name), *sent, desk.clock()))
+        return server.signed(request, rounds.join(named(name), *sent, server.clock()))
 
     @app.post("/v1/rounds/{name}/commits")
     def commit(request: Request, name: str, sent: Small) -> Response:
-        return desk.signed(request, rounds.commit(named(name), *sent, desk.clock()))
+        return server.signed(request, rounds.commit(named(name), *sent, server.clock()))
 
     @app.post("/v1/rounds/{name}/reveals")
     def reveal(request: Request, name: str, sent: Small) -> Response:
-        return desk.signed(request, rounds.reveal(named(name), *sent, desk.clock()))
+        return server.signed(request, rounds.reveal(named(name), *sent, server.clock()))
 
 
-def _add_groups(app: FastAPI, desk: _Counter, watch: Watch) -> None:
-    """Letters, questions, releases."""
-    Small = Annotated[tuple[bytes, bytes], Depends(desk.small)]  # noqa: N806  (a type)
-    Large = Annotated[tuple[bytes, bytes], Depends(desk.large)]  # noqa: N806  (a type)
-    post = desk.post
+def _add_groups(app: FastAPI, server: _CollectorServer, watch: Watch) -> None:
+    """Add the addresses of letters, questions and releases."""
+    Small = Annotated[tuple[bytes, bytes], Depends(server.small)]  # noqa: N806  (a type)
+    Large = Annotated[tuple[bytes, bytes], Depends(server.large)]  # noqa: N806  (a type)
+    mailbox = server.mailbox
 
     @app.post("/v1/letters")
     def send(request: Request, sent: Large) -> Response:
-        return desk.signed(request, {"new": post.send(*sent, desk.clock())})
+        return server.signed(request, {"new": mailbox.send(*sent, server.clock())})
 
     @app.get("/v1/letters")
     def fetch(request: Request, sent: Small, after: int = 0) -> Response:
         if not 0 <= after < 1 << 62:
-            raise PeerError("out-of-range", "letters after a number that no letter has")
-        return desk.signed(request, post.fetch(sent[0], after))
+            raise PeerError("out-of-range", "letters after a number that cannot be")
+        return server.signed(request, mailbox.fetch(sent[0], after))
 
     @app.post("/v1/groups/{name}/questions")
     def ask(request: Request, name: str, sent: Large) -> Response:
-        answers = post.ask(sent[0], named(name), sent[1], desk.clock())
+        answers = mailbox.ask(sent[0], named(name), sent[1], server.clock())
         watch.add("phi_queries", len(sent[1]) // RECORD_BYTES)
-        return desk.signed(request, answers)
+        return server.signed(request, answers)
 
     @app.post("/v1/groups/{name}/releases")
     def deliver(request: Request, name: str, sent: Large) -> Response:
-        return desk.signed(request, post.deliver(sent[0], named(name), sent[1], desk.clock()))
+        return server.signed(request, mailbox.deliver(sent[0], named(name), sent[1], server.clock()))

@@ -1,4 +1,4 @@
-"""What a group's members bring to the server: sealed letters for each other, questions, releases."""
+"""What the members of a group bring to the server: sealed letters for each other, questions, releases."""
 
 import hashlib
 from typing import Any
@@ -8,11 +8,11 @@ from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import decode_query
 from shoal.collect.roles.collector import Collector
 from shoal.collect.roles.wire import (
+    BATCH_BYTES,
     DAY_S,
     LETTERS,
-    MAILBAG_BYTES,
     ROW_BYTES,
-    batch_digest,
+    questions_digest,
     snapshot_day,
     split_records,
     unbundle,
@@ -22,36 +22,51 @@ from shoal.collect.storage.groups import Groups
 from shoal.collect.storage.phi import PhiStore
 
 
-class Post:
-    """quota: questions that one member may ask in a day."""
+class Mailbox:
+    """The mailboxes of all members, and the collector behind them.
+
+    Parameters
+    ----------
+    database
+        Where everything lies.
+    signing_seed
+        32 secret bytes; answers and receipts are signed with them.
+    quota
+        How many questions one member may ask in a day.
+    """
 
     def __init__(self, database: Database, signing_seed: bytes, *, quota: int) -> None:
         self._db, self._groups, self._quota = database, Groups(database), quota
         self._store, self._signing_seed = PhiStore(database), signing_seed
 
     def send(self, identity: bytes, body: bytes, now_s: float) -> int:
-        """Keep letters for their receivers, all or none; how many were not there already.
+        """Keep letters for their receivers, all or none.
 
-        Raises PeerError.
+        Returns
+        -------
+        int
+            How many were not there already.
+
+        Raises
+        ------
+        PeerError
+            If a letter may not be sent.
         """
         letters = [(self._addressed(identity, letter), letter) for letter in unbundle(body)]
         with self._db.transaction():
             return sum(self._keep(*letter, now_s) for letter in letters)
 
     def _addressed(self, identity: bytes, letter: bytes) -> tuple[bytes, int, int, int, bytes]:
-        """Session, sender, receiver, number, and the receiver's identity.
-
-        Raises PeerError for a letter that may not be sent.
-        """
+        """Session, sender, receiver, number and receiver's identity; raises PeerError if it may not go."""
         session, sender, receiver, number = address(letter)
         place, members = self._groups.membership(identity, session)
         longest = self._groups.terms_of(session).letter_bytes
-        if len(letter) > longest:  # or one member could fill the disk, and everybody's mailbox
+        if len(letter) > longest:  # else one member could fill the disk, and everybody's mailbox
             raise PeerError("bad-length", f"a letter of {len(letter)} bytes; at most {longest} in this round")
         if sender != place:
             raise PeerError("not-entitled", "a letter in another member's name")
         if receiver >= len(members) or receiver == sender:
-            raise PeerError("unknown-member", "a letter to nobody else in this group")
+            raise PeerError("unknown-member", "a letter to somebody who is not another member of this group")
         if number >= LETTERS:
             raise PeerError("too-many", f"more than {LETTERS} letters to one member")
         return session, sender, receiver, number, members[receiver]
@@ -73,10 +88,7 @@ class Post:
         return row is None
 
     def fetch(self, identity: bytes, after: int) -> bytes:
-        """Letters that came after one, each with its number in the mailbox and its length.
-
-        Those up to ``after`` are forgotten.
-        """
+        """Return the letters after a number, each with its own number and its length; forget those before."""
         if self._db.row(
             "SELECT 1 FROM letter WHERE owner = ? AND id <= ? AND body IS NOT NULL LIMIT 1", (identity, after)
         ):
@@ -94,16 +106,16 @@ class Post:
         total = 0
         for number, size in waiting:
             total += ROW_BYTES + size
-            if total > MAILBAG_BYTES and parts:
+            if total > BATCH_BYTES and parts:
                 break
             letter = bytes(self._db.rows("SELECT body FROM letter WHERE id = ?", (number,))[0][0])
             parts += [number.to_bytes(8), len(letter).to_bytes(4), letter]
         return b"".join(parts)
 
     def ask(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> bytes:
-        """The signed answers to a batch of questions, in order; the same batch again costs no quota.
+        """Answer a batch of questions, in order and signed; the same batch again costs no quota.
 
-        Raises PeerError.
+        Raises PeerError for what is not a question of this group, and beyond the quota.
         """
         self._groups.membership(identity, session)
         records = split_records(body)
@@ -113,7 +125,7 @@ class Post:
             except PeerError as error:
                 raise PeerError(error.kind, f"question {number} of {len(records)}: {error}") from error
         snapshot = snapshot_day(now_s)
-        self._charge(identity, snapshot, batch_digest(body), len(records))
+        self._charge(identity, snapshot, questions_digest(body), len(records))
         collector = self._collector(session)
         return b"".join(collector.reply(record, snapshot) for record in records)
 
@@ -131,7 +143,16 @@ class Post:
     def deliver(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> dict[str, Any]:
         """Store a group's releases once more than half of it has brought the same records.
 
-        Then the receipts of all of them.
+        Returns
+        -------
+        dict
+            As JSON: whether they are stored, how many members have brought them and how many are needed, and
+            what has become of each release.
+
+        Raises
+        ------
+        PeerError
+            If they are not records of this group, or the bootstrapping phase is over.
         """
         _, members = self._groups.membership(identity, session)
         records, terms = split_records(body), self._groups.terms_of(session)
@@ -170,7 +191,7 @@ class Post:
         return {**vouched, "refused": bad, "receipts": found}
 
     def _vouch(self, identity: bytes, session: bytes, digest: bytes) -> int:
-        """How many members say that these are the group's releases."""
+        """How many members say that these are the group's releases, herself included."""
         with self._db.transaction():
             row = self._db.row(
                 "SELECT digest FROM voucher WHERE session = ? AND identity = ?", (session, identity)
@@ -184,19 +205,14 @@ class Post:
             )
 
     def _collector(self, session: bytes) -> Collector:
-        return Collector(self._store, self._signing_seed, self._groups.terms_of(session).rules.likeness)
-
-    @property
-    def n_records(self) -> int:
-        """How many releases are stored."""
-        return self._store.n_records
+        return Collector(self._store, self._signing_seed, self._groups.terms_of(session).rules.thresholds)
 
     def expire(self, now_s: float) -> None:
-        """Forget the records of nobody whose time is over."""
+        """Delete the records of nobody whose time is over."""
         self._store.expire(int(now_s // DAY_S))
 
     def gauges(self, now_s: float) -> dict[str, float]:
-        """What is stored now, and not over."""
+        """Count what is stored now."""
         self.expire(now_s)
         bootstrap = self._store.n_bootstrap
         return {"releases": self._store.n_records - bootstrap, "bootstrap_records": bootstrap}

@@ -1,1 +1,1 @@
-"""The paper's experiment, and what a round costs (user-centric.txt, Sec. 5)."""
+"""The whole protocol in one process, and the paper's experiment (user-centric.txt, Sec. 5)."""

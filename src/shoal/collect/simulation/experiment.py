@@ -1,9 +1,7 @@
-"""The paper's experiment (user-centric.txt, Sec. 5).
+"""The paper's experiment: how much people would share (user-centric.txt, Sec. 5).
 
-How much people would share, with real cryptography or, for scale, without.
-
-Without: every question is put to the database directly, which gives the same counts and shows nothing of the
-protocol's cost.
+It runs with real cryptography or without. Without it, every question goes straight to what is stored: the
+counts are the same, at any scale, and the cost of the protocol does not show.
 """
 
 import itertools
@@ -19,15 +17,18 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.envelope import draw_secret
 from shoal.collect.matching.cylinders import EARTH_M, MICRO, Blur, Cylinder, Point, cylinder_as_printed
 from shoal.collect.matching.records import Release
-from shoal.collect.matching.similarity import Likeness
+from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.matching.subtrajectories import Places, Prior, extract
 from shoal.collect.matching.trimming import Reading, needed
 from shoal.collect.roles.authority import Authority
-from shoal.collect.roles.collection import Participant, Rules, run_collection
 from shoal.collect.roles.collector import Collector
+from shoal.collect.roles.participant import Participant
+from shoal.collect.roles.rules import Rules
+from shoal.collect.simulation.in_process import run_collection
 from shoal.collect.storage.phi import PhiStore
 from shoal.errors import MisuseError
-from shoal.kernels.similar_pairs import Cylinders, count_pairs
+from shoal.kernels import similar_pairs as kernel
+from shoal.kernels.similar_pairs import Cylinders
 from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
@@ -51,15 +52,24 @@ PAPER: Final = {
 class Setting:
     """One configuration.
 
-    by_people: phi over distinct contributors, the asker left out; else over sub-trajectories, as in the
-    paper.
-
-    reading: whether k counts others only, or the asker among them (phi >= 1 for k = 2). literal: Def. 2.5(b)
-    as printed.
+    Parameters
+    ----------
+    bootstrap
+        How many people share everything first.
+    thresholds
+        When two uncertain points count as similar.
+    k
+        The smallest crowd.
+    by_people
+        Whether phi counts distinct contributors without the asker; else sub-trajectories, as in the paper.
+    reading
+        Whether k counts only others, or also the asker (phi >= 1 for k = 2).
+    subtrajectories
+        How many are asked about for each trip.
     """
 
     bootstrap: int = 80
-    likeness: Likeness = field(default_factory=Likeness)
+    thresholds: Thresholds = field(default_factory=Thresholds)
     k: int = 2
     by_people: bool = False
     reading: Reading = "self-included"
@@ -68,7 +78,19 @@ class Setting:
 
 @dataclass(frozen=True)
 class Result:
-    """What the people who are no bootstrappers would submit."""
+    """What the people other than the bootstrappers would submit.
+
+    Attributes
+    ----------
+    people
+        How many they are.
+    asked, submitted
+        Their sub-trajectories.
+    users_with_one, their_share
+        The people who submit at least one, and the average share of theirs that these submit.
+    zeros, phi_sum
+        How often phi was 0, and its sum.
+    """
 
     people: int
     asked: int
@@ -79,7 +101,7 @@ class Result:
     phi_sum: int
 
     def to_json(self) -> dict[str, Any]:
-        """Shares as fractions."""
+        """Return a JSON document, with shares as fractions."""
         return {
             "people": self.people,
             "subtrajectories_asked": self.asked,
@@ -95,12 +117,26 @@ class Result:
 def trips_of(
     trajectories: Trajectories, n_people: int, *, max_gap_s: float, n_points: float, fold_dates: bool
 ) -> list[Trips]:
-    """Each person's movement, split at gaps and thinned to ``n_points`` evenly spread samples.
+    """Split each person's movement at gaps and thin it evenly; trips of one sample are left out.
 
-    Trips of one sample are left out.
+    Parameters
+    ----------
+    trajectories
+        The data.
+    n_people
+        How many of its people take part.
+    max_gap_s
+        A longer pause ends a trip, in seconds.
+    n_points
+        How many samples to keep of each trip, on average: 6.4 keeps 7 of two trips in five, and 6 of the
+        others.
+    fold_dates
+        Whether only the time of day counts.
 
-    n_points: 6.4 keeps 7 samples of two pieces in five, and 6 of the others. fold_dates: only the time of day
-    counts. Raises MisuseError for planar data without a reference system, or too few people.
+    Raises
+    ------
+    MisuseError
+        If planar data have no reference system, or there are too few people.
     """
     if trajectories.crs is None:
         raise MisuseError(
@@ -135,17 +171,18 @@ def trips_of(
 
 
 def _points_of_trips(n_points: float) -> Iterator[int]:
-    """How many samples each piece keeps at most, evenly mixed so that they are ``n_points`` on average."""
+    """How many samples each trip keeps at most, evenly mixed so that the average is ``n_points``."""
     return (math.floor((piece + 1) * n_points) - math.floor(piece * n_points) for piece in itertools.count())
 
 
 def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run | None = None) -> Result:
-    """Without cryptography: bootstrappers share everything, the others in random order what is common (Sec. 5.1).
+    """Simulate without cryptography (Sec. 5.1).
 
-    Radii are drawn up to 1 km and gaps up to 60 min, for each point anew, as in the paper.
+    Bootstrappers share everything; the others share, in random order, what is common. Radii are drawn up to 1
+    km and gaps up to 60 min, anew for each point, as in the paper.
     """
     run = run or Run()
-    _check(len(people), setting.bootstrap)
+    _require_others(len(people), setting.bootstrap)
     order = chance.permutation(len(people))
     asked = submitted = zeros = phi_sum = 0
     shares: list[float] = []
@@ -182,17 +219,14 @@ def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run
 
 
 class _Stored:
-    """What people have submitted so far, in memory, where every record is looked at.
-
-    Dates folded to a day leave an index little to do.
-    """
+    """What people have submitted so far, without an index, to which folded dates leave little to do."""
 
     def __init__(self) -> None:
         self._points = _cylinders([])
         self._offsets, self._owners = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
 
     def add(self, person: int, records: Sequence[Sequence[Cylinder]]) -> None:
-        """All records of a person, at once."""
+        """Add all records of a person, at once."""
         added = _cylinders([point for record in records for point in record])
         self._points = Cylinders(
             *(np.concatenate(columns) for columns in zip(self._points, added, strict=True))
@@ -212,26 +246,16 @@ class _Stored:
         setting: Setting,
         run: Run,
     ) -> list[list[int]]:
-        """Phi of pairs of each trajectory's points."""
-        likeness, without = setting.likeness, person if setting.by_people else -1
+        """Count phi for pairs of each trajectory's points."""
+        thresholds, without = setting.thresholds, person if setting.by_people else -1
 
         def count(trip: tuple[Sequence[Cylinder], Sequence[Places]]) -> list[int]:
             own, pairs = trip
             people, occurrences = np.empty((2, len(pairs)), dtype=np.int64)
             chosen = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-            theta = (likeness.theta_m, likeness.theta_min, likeness.literal)
-            count_pairs(
-                _cylinders(own),
-                chosen,
-                self._points,
-                self._offsets,
-                self._owners,
-                without,
-                *theta,
-                EARTH_M,
-                people,
-                occurrences,
-            )
+            alike = kernel.Thresholds(thresholds.theta_m, thresholds.theta_min, thresholds.literal, EARTH_M)
+            stored = kernel.Stored(self._points, self._offsets, self._owners)
+            kernel.count_pairs(_cylinders(own), chosen, stored, alike, without, people, occurrences)
             found: list[int] = (people if setting.by_people else occurrences).tolist()
             return found
 
@@ -239,7 +263,7 @@ class _Stored:
 
 
 def _cylinders(points: Sequence[Cylinder]) -> Cylinders:
-    """As a kernel takes them."""
+    """Cylinders as a kernel takes them."""
     rows = [(one.start_min, one.end_min, one.lat_udeg, one.lon_udeg, one.radius_m) for one in points]
     start, end, lat, lon, radius = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 5).T)
     return Cylinders(start, end, np.radians(lat / MICRO), np.radians(lon / MICRO), radius)
@@ -248,18 +272,26 @@ def _cylinders(points: Sequence[Cylinder]) -> Cylinders:
 def simulate_with_cryptography(
     people: Sequence[Trips], setting: Setting, chance: Chance, rules: Rules
 ) -> tuple[Result, dict[str, Any]]:
-    """The whole protocol, one trip of each person: bootstrappers as volunteers, then one round of all others.
+    """Simulate the whole protocol with one trip of each person.
 
-    Releases what the default trimming leaves; a sub-trajectory counts as submitted when all its points are
-    released.
+    Bootstrappers are volunteers; all others take part in one round. What the default trimming leaves is
+    released; a sub-trajectory counts as submitted when all its points are released.
+
+    Returns
+    -------
+    Result
+        What the others would submit.
+    dict
+        Facts about the round, as JSON.
     """
-    _check(len(people), setting.bootstrap)
+    _require_others(len(people), setting.bootstrap)
     trips = [max(trips, key=len) for trips in people if trips]
     if len(trips) < setting.bootstrap + rules.group_size:
         raise MisuseError(
             f"{len(trips)} of {len(people)} participants have a trip of two points or more; "
-            f"{setting.bootstrap} bootstrappers and a group "
-            f"of {rules.group_size} need more: allow longer pauses, or take more participants"
+            f"{setting.bootstrap} "
+            f"bootstrappers and a group of {rules.group_size} need more: allow longer pauses, or take more "
+            "participants"
         )
     order = chance.permutation(len(trips))
     with PhiStore(draw_bytes=chance.take) as store:
@@ -277,7 +309,7 @@ def simulate_with_cryptography(
             )
             for person in order[setting.bootstrap :]
         ]
-        collector = Collector(store, chance.seed(), setting.likeness, by_occurrence=not setting.by_people)
+        collector = Collector(store, chance.seed(), setting.thresholds, by_occurrence=not setting.by_people)
         authority = Authority(draw_secret(chance), frozenset({collector.public_key}))
         began = time.process_time()
         outcome = run_collection(
@@ -312,10 +344,10 @@ def simulate_with_cryptography(
     return result, facts
 
 
-def _check(n_people: int, bootstrap: int) -> None:
+def _require_others(n_people: int, bootstrap: int) -> None:
     if not 0 <= bootstrap < n_people:
         raise MisuseError(
-            f"{bootstrap} bootstrappers among {n_people} participants leave nobody to look at; choose fewer"
+            f"{bootstrap} bootstrappers among {n_people} participants leave nobody to simulate; choose fewer"
         )
 
 
@@ -330,10 +362,7 @@ def _release(number: int, tag: bytes, points: tuple[Cylinder, ...]) -> Release:
 
 
 def _prior(trips: Sequence[Sequence[Point]]) -> Prior:
-    """Stands for public knowledge.
-
-    The cells of about a kilometer that anybody visits, and the span of all times.
-    """
+    """A stand-in for public knowledge: the visited cells of about a kilometer, and the span of all times."""
     cells: dict[tuple[float, float], int] = {}
     for point in itertools.chain.from_iterable(trips):
         cell = (round(point.lat_deg, 2), round(point.lon_deg, 2))

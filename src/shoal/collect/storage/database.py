@@ -1,10 +1,8 @@
-"""One database behind one set of statements: a SQLite file, memory, or a PostgreSQL.
+"""One database behind one set of statements: a SQLite file, memory, or PostgreSQL.
 
-A connection for each thread.
-
-Statements are written once, with ? for values. Writers take turns in both, so that a transaction sees nothing
-change under it, and a commit is on the disk before it is acknowledged (WAL with synchronous = FULL;
-PostgreSQL's default).
+Each thread has a connection of its own. Statements are written once, with ? for values. In both databases
+writers take turns, so that nothing changes under a transaction, and a commit is on the disk before it is
+acknowledged (WAL with synchronous = FULL; PostgreSQL's default).
 """
 
 import os
@@ -32,12 +30,21 @@ class _Connection(Protocol):
 
 
 class Database:
-    """url: ``sqlite:///FILE`` (or just a file's name), ``postgresql://...``, or None for memory.
+    """An open database; an older schema is brought up to date.
 
-    steps: the schema.
+    Parameters
+    ----------
+    url
+        ``sqlite:///FILE`` (or just a file's name), ``postgresql://...``, or None for memory.
+    steps
+        The schema.
 
-    Opens, and brings an older schema up to date. Raises InputError for what is no database of ours, or is a
-    newer one.
+    Raises
+    ------
+    InputError
+        If this is not a database of shoal, or was written by a newer one.
+    MisuseError
+        If the address is of another kind.
     """
 
     def __init__(self, url: str | Path | None = None, steps: Sequence[Step] = MIGRATIONS) -> None:
@@ -46,7 +53,10 @@ class Database:
         self.postgres = text is not None and text.startswith(("postgresql://", "postgres://"))
         known = text is None or self.postgres or text.startswith("sqlite:///") or "://" not in text
         if not known or text in ("", "sqlite:///"):
-            raise MisuseError("the database is no sqlite:///FILE and no postgresql://USER@HOST/NAME")
+            raise MisuseError(
+                "an address of another kind; give the database as sqlite:///FILE or "
+                "postgresql://USER@HOST/NAME"
+            )
         self._url = text if text is None or self.postgres else text.removeprefix("sqlite:///")
         self._here = threading.local()
         self._all: list[_Connection] = []
@@ -79,22 +89,22 @@ class Database:
             self._all.clear()
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of one statement."""
+        """Return all rows of one statement."""
         cursor = self._run(statement, values)
         return list(cursor.fetchall())
 
     def row(self, statement: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        """The first row, None when there is none."""
+        """Return the first row, None when there is none."""
         found: tuple[Any, ...] | None = self._run(statement, values).fetchone()
         return found
 
     def change(self, statement: str, values: Sequence[Any] = ()) -> int:
-        """Change rows; how many were."""
+        """Change rows; return how many."""
         return int(self._run(statement, values).rowcount)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is done inside, or nothing; writers take turns."""
+        """Carry out all that is done inside, or nothing; writers take turns."""
         self._run("BEGIN" if self.postgres else "BEGIN IMMEDIATE", ())
         try:
             if self.postgres:
@@ -110,9 +120,8 @@ class Database:
         connection = self._connection()
         try:
             return connection.execute(statement.replace("?", "%s") if self.postgres else statement, values)
-        except (
-            Exception
-        ) as error:  # each driver has errors of its own; whatever is no lost connection is raised as it is
+        except Exception as error:
+            # each driver has errors of its own; all but a lost connection are raised as they are
             if not self.postgres or not getattr(connection, "closed", False):
                 raise
             self._forget(connection)
@@ -141,9 +150,8 @@ class Database:
             return _open_postgres(str(self._url))
         path = ":memory:" if self._url is None else self._url
         if self._url is not None:
-            with suppress(
-                OSError
-            ):  # a new file is for its owner alone; what cannot be made SQLite says better
+            # a new file is for its owner alone; when it cannot be made, SQLite says so better
+            with suppress(OSError):
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         try:
             connection = sqlite3.connect(
@@ -160,10 +168,7 @@ class Database:
         return connection
 
     def _migrate(self) -> None:
-        """Carry out the steps that this database has not seen yet, all or none.
-
-        Two servers that start at once take turns.
-        """
+        """Carry out the steps that this database has not seen yet, all or none; servers take turns."""
         with self.transaction():
             there = self._version()
             if there > len(self._steps):

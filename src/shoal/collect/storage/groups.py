@@ -1,21 +1,18 @@
-"""Groups as they stand in the database once their lots are drawn: who is in one, and on what terms."""
+"""Groups as they stand in the database once they are drawn: who is in one, and on what terms."""
 
 from shoal.collect.faults import PeerError
-from shoal.collect.roles.wire import Terms
+from shoal.collect.roles.terms import Terms
 from shoal.collect.storage.database import Database
 
 
 class Groups:
-    """Reads; only the round's own state machine writes."""
+    """Reads groups; only the round's own state machine writes them."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def membership(self, identity: bytes, session: bytes) -> tuple[int, list[bytes]]:
-        """A member's place in a group, and all of its members in order.
-
-        Raises PeerError for whoever is not in it.
-        """
+        """Return a member's place in a group, and all members in order; raise PeerError for anybody else."""
         rows = self._db.rows("SELECT identity FROM ticket WHERE session = ? ORDER BY place", (session,))
         members = [bytes(row[0]) for row in rows]
         if not members:
@@ -25,7 +22,7 @@ class Groups:
         return members.index(identity), members
 
     def terms_of(self, session: bytes) -> Terms:
-        """The terms of a group's round; raises PeerError when there is none."""
+        """Return the terms of a group's round; raise PeerError when there is no such group."""
         row = self._db.row(
             "SELECT terms FROM round WHERE id = (SELECT MIN(round) FROM ticket WHERE session = ?)", (session,)
         )

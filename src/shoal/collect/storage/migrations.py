@@ -1,7 +1,4 @@
-"""The schemas of the collector's and of the authority's database, step by step.
-
-A step that has been published never changes.
-"""
+"""The databases of collector and authority, step by step; a published step never changes."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,14 +6,22 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Step:
-    """both: statements that differ in the names of types only. sqlite, postgres: what differs more."""
+    """One step of a schema.
+
+    Parameters
+    ----------
+    both
+        Statements that differ only in the names of types.
+    sqlite, postgres
+        Statements for one of the two.
+    """
 
     both: str
     sqlite: str = ""
     postgres: str = ""
 
     def statements(self, *, postgres: bool) -> list[str]:
-        """One statement each, in order."""
+        """Return the statements in order."""
         types = {
             "ID": "INTEGER PRIMARY KEY",
             "NEVER_AGAIN": "INTEGER PRIMARY KEY AUTOINCREMENT",
@@ -42,12 +47,13 @@ CREATE VIRTUAL TABLE IF NOT EXISTS place USING rtree(
     id, t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max,
     +record, +position, +who, +day, +start, +gap, +lat, +lon, +radius);
 """,
-    # Time first, then the point of the sphere in meters as a box of x and y and a range of z: no extension is
-    # needed, and poles and the antimeridian are places like any other.
+    # time first, then the point of the sphere in meters as a box of x and y and a range of z: no extension is
+    # needed, and poles and the antimeridian are places like any other
     postgres="""
 CREATE TABLE place (
     span INT8RANGE NOT NULL, xy BOX NOT NULL, z INT8RANGE NOT NULL,
-    record BIGINT NOT NULL, position BIGINT NOT NULL, who BIGINT NOT NULL, day BIGINT NOT NULL, start BIGINT NOT NULL, gap BIGINT NOT NULL,
+    record BIGINT NOT NULL, position BIGINT NOT NULL, who BIGINT NOT NULL, day BIGINT NOT NULL,
+    start BIGINT NOT NULL, gap BIGINT NOT NULL,
     lat BIGINT NOT NULL, lon BIGINT NOT NULL, radius BIGINT NOT NULL);
 CREATE INDEX place_when_where ON place USING gist (span, xy, z);
 CREATE INDEX place_record ON place (record);
@@ -57,32 +63,36 @@ CREATE INDEX place_record ON place (record);
 _ROUNDS: Final = Step(
     both="""
 CREATE TABLE round (
-    id {NEVER_AGAIN}, name {BYTES} NOT NULL UNIQUE, terms TEXT NOT NULL, phase TEXT NOT NULL, restarts {NUMBER} NOT NULL,
-    deadline_s DOUBLE PRECISION NOT NULL);
+    id {NEVER_AGAIN}, name {BYTES} NOT NULL UNIQUE, terms TEXT NOT NULL, phase TEXT NOT NULL,
+    restarts {NUMBER} NOT NULL, deadline_s DOUBLE PRECISION NOT NULL);
 CREATE TABLE ticket (
-    round {NUMBER} NOT NULL, identity {BYTES} NOT NULL, signed {BYTES} NOT NULL, dropped {NUMBER} NOT NULL, committed {BYTES},
-    revealed {BYTES}, session {BYTES}, place {NUMBER}, PRIMARY KEY (round, identity));
+    round {NUMBER} NOT NULL, identity {BYTES} NOT NULL, signed {BYTES} NOT NULL, dropped {NUMBER} NOT NULL,
+    committed {BYTES}, revealed {BYTES}, session {BYTES}, place {NUMBER}, PRIMARY KEY (round, identity));
 CREATE INDEX ticket_session ON ticket (session, place);
 CREATE INDEX ticket_identity ON ticket (identity);
 CREATE TABLE letter (
-    id {NEVER_AGAIN}, session {BYTES} NOT NULL, sender {NUMBER} NOT NULL, receiver {NUMBER} NOT NULL, number {NUMBER} NOT NULL,
-    owner {BYTES} NOT NULL, body {BYTES}, digest {BYTES} NOT NULL, at_s DOUBLE PRECISION NOT NULL,
+    id {NEVER_AGAIN}, session {BYTES} NOT NULL, sender {NUMBER} NOT NULL, receiver {NUMBER} NOT NULL,
+    number {NUMBER} NOT NULL, owner {BYTES} NOT NULL, body {BYTES}, digest {BYTES} NOT NULL,
+    at_s DOUBLE PRECISION NOT NULL,
     UNIQUE (session, sender, receiver, number));
 CREATE INDEX letter_owner ON letter (owner, id);
 CREATE INDEX letter_age ON letter (at_s);
 CREATE TABLE quota (
-    identity {BYTES} NOT NULL, day {NUMBER} NOT NULL, batch {BYTES} NOT NULL, n {NUMBER} NOT NULL, PRIMARY KEY (identity, day, batch));
-CREATE TABLE voucher (session {BYTES} NOT NULL, identity {BYTES} NOT NULL, digest {BYTES} NOT NULL, PRIMARY KEY (session, identity));
+    identity {BYTES} NOT NULL, day {NUMBER} NOT NULL, batch {BYTES} NOT NULL, n {NUMBER} NOT NULL,
+    PRIMARY KEY (identity, day, batch));
+CREATE TABLE voucher (
+    session {BYTES} NOT NULL, identity {BYTES} NOT NULL, digest {BYTES} NOT NULL,
+    PRIMARY KEY (session, identity));
 """,
 )
 
-# SQLite lets go of a NOT NULL by copying the table only
+# in SQLite only a copy of the table gets rid of a NOT NULL
 _OPTIONAL_KEYS: Final = Step(
     both="",
     sqlite="""
 CREATE TABLE record_of_all (
-    id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, who INTEGER NOT NULL, day INTEGER NOT NULL, expires INTEGER,
-    claim_key BLOB, points BLOB NOT NULL, identifier TEXT UNIQUE);
+    id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, who INTEGER NOT NULL, day INTEGER NOT NULL,
+    expires INTEGER, claim_key BLOB, points BLOB NOT NULL, identifier TEXT UNIQUE);
 INSERT INTO record_of_all SELECT id, name, who, day, expires, claim_key, points, identifier FROM record;
 DROP TABLE record;
 ALTER TABLE record_of_all RENAME TO record;
@@ -104,8 +114,10 @@ _COLLECTOR_KEY: Final = Step("CREATE TABLE collector_key (key {BYTES} PRIMARY KE
 
 AUTHORITY: Final = (
     Step(
-        "CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL); CREATE INDEX claim_owner ON "
-        "claim (owner);"
+        both="""
+CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL);
+CREATE INDEX claim_owner ON claim (owner);
+""",
     ),
 )
 MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY, _COLLECTOR_KEY)

@@ -1,10 +1,8 @@
-"""How many people share a sub-trajectory: counted over distinct contributors, with an index over the points.
+"""How many people share a sub-trajectory: distinct contributors, by an index over time and place.
 
-SQLite has an R*Tree, PostgreSQL a GiST index, both over time and place.
-
-A record is stored in one transaction with its points, its index entries and its identifier. Places are
-indexed as boxes around points of the sphere, so that poles and the antimeridian are places like any other;
-every candidate is then checked exactly.
+The index is an R*Tree in SQLite and a GiST index in PostgreSQL. A record is stored in one transaction with
+its points, its index entries and its identifier. Places are indexed as boxes around points of the sphere, so
+that poles and the antimeridian are places like any other; every candidate is then checked exactly.
 """
 
 import math
@@ -18,7 +16,7 @@ from shoal.collect.faults import PeerError
 from shoal.collect.matching.counting import NOBODY, Count, Places, combine
 from shoal.collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal.collect.matching.records import Release, encode_points
-from shoal.collect.matching.similarity import Likeness, alike
+from shoal.collect.matching.similarity import Thresholds, alike
 from shoal.collect.storage.database import Database
 
 _SLACK_M: Final = 0.01  # doubles on the sphere, far above their error
@@ -26,22 +24,30 @@ _SLACK_M: Final = 0.01  # doubles on the sphere, far above their error
 _INSERT_SQLITE: Final = "INSERT INTO place VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _NEAR_SQLITE: Final = """
 SELECT record, position, who, start, gap, lat, lon, radius FROM place
-WHERE t_min <= ? AND t_max >= ? AND x_min <= ? AND x_max >= ? AND y_min <= ? AND y_max >= ? AND z_min <= ? AND z_max >= ? AND day < ?
+WHERE t_min <= ? AND t_max >= ? AND x_min <= ? AND x_max >= ? AND y_min <= ? AND y_max >= ?
+  AND z_min <= ? AND z_max >= ? AND day < ?
 """
 _INSERT_POSTGRES: Final = """
-INSERT INTO place VALUES (int8range(?, ?, '[]'), box(point(?, ?), point(?, ?)), int8range(?, ?, '[]'), ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO place VALUES (
+    int8range(?, ?, '[]'), box(point(?, ?), point(?, ?)), int8range(?, ?, '[]'), ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _COLUMNS: Final = "record, position, who, start, gap, lat, lon, radius"
 _NEAR_POSTGRES: Final = f"""
 SELECT {_COLUMNS} FROM place
-WHERE span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?)) AND z && int8range(?, ?, '[]') AND day < ?
+WHERE span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?))
+  AND z && int8range(?, ?, '[]') AND day < ?
 """  # noqa: S608  (columns from the line above)
 
 
 class PhiStore:
-    """The collector's releases in a database: a SQLite file, memory, or a PostgreSQL.
+    """The collector's releases in a database; use it as a context manager.
 
-    Use as a context manager.
+    Parameters
+    ----------
+    where
+        An open database, or a file; None for memory.
+    draw_bytes
+        Draws identifiers.
     """
 
     def __init__(
@@ -59,9 +65,9 @@ class PhiStore:
         self.database.close()
 
     def add(self, release: Release, day: int) -> str:
-        """Store one release; its identifier, the same for the same release again.
+        """Store one release and return its identifier, the same for the same release again.
 
-        Raises PeerError when the name is another's.
+        Raises PeerError when another release has its name.
         """
         return self.add_all([release], day)[0]
 
@@ -83,9 +89,9 @@ class PhiStore:
         return str(self.identifier(release.name))
 
     def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
-        """Store a record of nobody until a day: with no identifier, key or tag; it never counts as a person.
+        """Store a record of nobody until a day, without identifier, key or tag; it never counts as a person.
 
-        Raises PeerError.
+        Raises PeerError when another release has its name.
         """
         with self.database.transaction():
             if not self._is_there(release, None):
@@ -140,31 +146,41 @@ class PhiStore:
     def count(
         self,
         points: Sequence[Cylinder],
-        likeness: Likeness,
+        thresholds: Thresholds,
         before_day: int,
         *,
         without: bytes | None = None,
         enough: int | None = None,
     ) -> Count:
-        """Phi of a query over everything stored before a day.
+        """Count who shares a query.
 
-        without: the tag of a contributor who does not count, the asker herself. enough: a count of that many
-        people or more need not be complete.
+        Parameters
+        ----------
+        points
+            The query.
+        thresholds
+            When two uncertain points count as similar.
+        before_day
+            Only what was stored before this day (since 1970) counts.
+        without
+            The tag of a contributor who does not count: the asker herself.
+        enough
+            A count of that many people or more need not be complete.
         """
         left_out = self.number_of(without)
         if self.database.postgres:
             if enough is not None:  # in a crowd a few of its records show that it is one
                 some = combine(
-                    self._similar_to_all(points, likeness, before_day, left_out, f"LIMIT {4 * enough}")
+                    self._similar_to_all(points, thresholds, before_day, left_out, f"LIMIT {4 * enough}")
                 )
                 if some.people >= enough:
                     return some
-            return combine(self._similar_to_all(points, likeness, before_day, left_out))
+            return combine(self._similar_to_all(points, thresholds, before_day, left_out))
         found: list[Places] = []
         for point in points:
             found.append(
                 self.similar_to(
-                    point, likeness, before_day, without=left_out, among=found[-1] if found else None
+                    point, thresholds, before_day, without=left_out, among=found[-1] if found else None
                 )
             )
             if not found[-1]:
@@ -174,19 +190,18 @@ class PhiStore:
     def _similar_to_all(
         self,
         points: Sequence[Cylinder],
-        likeness: Likeness,
+        thresholds: Thresholds,
         before_day: int,
         left_out: int | None,
         limit: str = "",
     ) -> list[Places]:
-        """For each point what is similar to it, in one statement.
+        """What is similar to each point, in one statement; only records near all of them leave the database.
 
-        Only records near all of them come out of the database at all.
-
-        limit: of how many of these records, any.
+        limit: how many of these records to look at, any of them.
         """
         near = " UNION ALL ".join(
-            f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES}) AS near"  # noqa: S608  (numbers of ours)
+            # a number of ours
+            f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES}) AS near"  # noqa: S608
             for at in range(len(points))
         )
         statement = (
@@ -196,11 +211,11 @@ class PhiStore:
             f"SELECT point, {_COLUMNS} FROM near JOIN everywhere USING (record)"
         )
         boxes = [
-            _for_postgres(_box(point, point.radius_m + likeness.theta_m, likeness.theta_min))
+            _for_postgres(_box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min))
             for point in points
         ]
         found: list[Places] = [{} for _ in points]
-        is_similar = [alike(point, likeness) for point in points]
+        is_similar = [alike(point, thresholds) for point in points]
         for bit, record, position, who, *stored in self.database.rows(
             statement, [value for box in boxes for value in (*box, before_day)]
         ):
@@ -210,38 +225,38 @@ class PhiStore:
         return found
 
     def number_of(self, tag: bytes | None) -> int | None:
-        """The database's own number of a contributor, None for one it does not know."""
+        """Return the database's own number of a contributor, None for one that it does not know."""
         row = None if tag is None else self.database.row("SELECT who FROM contributor WHERE tag = ?", (tag,))
         return None if row is None else int(row[0])
 
     def similar_to(
         self,
         point: Cylinder,
-        likeness: Likeness,
+        thresholds: Thresholds,
         before_day: int,
         *,
         without: int | None = None,
         among: Places | None = None,
     ) -> Places:
-        """All stored points that are similar to one; only of the records in ``among``, when given."""
-        places, is_similar = Places(), alike(point, likeness)
-        for record, position, who, *stored in self._near(point, likeness, before_day):
+        """Find all stored points that are similar to one, or only those in the records of ``among``."""
+        places, is_similar = Places(), alike(point, thresholds)
+        for record, position, who, *stored in self._near(point, thresholds, before_day):
             if who == without or (among is not None and (record, who) not in among):
                 continue
             if is_similar(*stored):
                 places.setdefault((record, who), []).append(position)
         return places
 
-    def _near(self, point: Cylinder, likeness: Likeness, before_day: int) -> list[tuple[int, ...]]:
+    def _near(self, point: Cylinder, thresholds: Thresholds, before_day: int) -> list[tuple[int, ...]]:
         """Everything that can be similar to a point, by the index."""
-        box = _box(point, point.radius_m + likeness.theta_m, likeness.theta_min)
+        box = _box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min)
         if self.database.postgres:
             return self.database.rows(_NEAR_POSTGRES, (*_for_postgres(box), before_day))
         upper_before_lower = [box[at] for pair in range(4) for at in (2 * pair + 1, 2 * pair)]
         return self.database.rows(_NEAR_SQLITE, (*upper_before_lower, before_day))
 
     def expire(self, day: int) -> int:
-        """Forget the records of nobody whose time is over; how many there were."""
+        """Delete the records of nobody whose time is over; return how many there were."""
         if self.database.row("SELECT 1 FROM record WHERE expires <= ? LIMIT 1", (day,)) is None:
             return 0
         with self.database.transaction():
@@ -250,16 +265,8 @@ class PhiStore:
             )
             return self.database.change("DELETE FROM record WHERE expires <= ?", (day,))
 
-    def claim_key(self, identifier: str) -> bytes | None:
-        """The key that can claim a stored release."""
-        row = self.database.row("SELECT claim_key FROM record WHERE identifier = ?", (identifier,))
-        return None if row is None else bytes(row[0])
-
     def identifier(self, name: bytes) -> str | None:
-        """The identifier of the release with this name, which only its owner knows in advance.
-
-        None for a record of nobody, too.
-        """
+        """Return the identifier of the release with this name; None for a record of nobody, too."""
         row = self.database.row(
             "SELECT identifier FROM record WHERE name = ? AND identifier IS NOT NULL", (name,)
         )
@@ -267,7 +274,7 @@ class PhiStore:
 
     @property
     def n_records(self) -> int:
-        """How many releases are stored, records of nobody among them."""
+        """How many releases are stored, records of nobody included."""
         return int(self.database.rows("SELECT COUNT(*) FROM record")[0][0])
 
     @property
@@ -278,18 +285,15 @@ class PhiStore:
 
 def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:
     """Bounds in time, and around the point of the sphere (chords are never longer than great circles)."""
-    lat, lon, reach = (
-        math.radians(point.lat_udeg / MICRO),
-        math.radians(point.lon_udeg / MICRO),
-        space_m + _SLACK_M,
-    )
+    lat, lon = math.radians(point.lat_udeg / MICRO), math.radians(point.lon_udeg / MICRO)
+    half_side_m = space_m + _SLACK_M
     on_sphere = (math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat))
-    sides = [EARTH_M * part + sign * reach for part in on_sphere for sign in (-1, 1)]
+    sides = [EARTH_M * part + sign * half_side_m for part in on_sphere for sign in (-1, 1)]
     return (point.start_min - time_min, point.end_min + time_min, *sides)
 
 
 def _for_postgres(box: tuple[float, ...]) -> tuple[float, ...]:
-    """The same bounds: whole minutes outwards, a box of x and y, whole meters of z outwards."""
+    """The same bounds: minutes and meters of z are rounded outward, and x and y become a box."""
     t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max = box
     return (
         math.floor(t_min),

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.runtime.arrays import Floats
 from shoal.utility.accuracy import Extents
-
-Floats = npt.NDArray[np.float64]
 
 STEPS: Final = 200
 LEAST_PEOPLE: Final = 10
@@ -41,7 +39,7 @@ def curve_of_people(values: Floats) -> Curve:
 
 
 def curve_of_extents(extents: Extents, *, spatial: bool) -> Curve:
-    """The distribution of dx + dy in meters, or of durations in seconds, in 200 quantiles; empty of no samples."""
+    """The distribution of dx + dy in meters, or of durations in seconds, in 200 quantiles; empty of none."""
     if not extents.n_samples:
         return Curve()
     shares = np.arange(1, STEPS + 1) / STEPS

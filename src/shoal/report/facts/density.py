@@ -1,4 +1,4 @@
-"""The density on the map of a record: how many boxes are expected at each place, each spread over its area."""
+"""The density on the map of a record: how many boxes are expected where, each spread over its area."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.model.release import Boxes
-
-Floats = npt.NDArray[np.float64]
+from shoal.runtime.arrays import Floats
 
 PIXELS: Final = 150
 _MOST_EXAMPLES: Final = 80
@@ -28,7 +27,7 @@ class Window:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Density:
-    """expected: [rows, columns], boxes expected in each pixel. share_outside: of all boxes, outside the window."""
+    """expected: [rows, columns] boxes expected in a pixel; share_outside: of all boxes, beyond the window."""
 
     window: Window
     expected: Floats
@@ -49,7 +48,7 @@ def density_in(window: Window, expected: Floats, n_boxes: int) -> Density:
 
 
 def window_around(boxes: Boxes, pixels: int = PIXELS) -> Window:
-    """All boxes; where a few lie far out, the part that holds the middle 98 in 100 and some room around them."""
+    """All boxes; where a few lie far out, the part that holds the middle 98 in 100 and some room."""
     lows, highs = zip(
         _shown_range(boxes.x_min, boxes.x_max), _shown_range(boxes.y_min, boxes.y_max), strict=True
     )
@@ -64,8 +63,8 @@ def window_around(boxes: Boxes, pixels: int = PIXELS) -> Window:
 def expected_density(boxes: Boxes, window: Window) -> Floats:
     """float64 [rows, columns]: the sum over boxes of the share of each box's area that lies in the pixel.
 
-    Each box is written as 4 x 4 changes at its edges, and all changes are summed up once. So the cost does not
-    depend on the areas of the boxes.
+    Each box is written as 4 x 4 changes at its edges, and all changes are summed up once. So the cost does
+    not depend on the areas of the boxes.
     """
     at_x, by_x = _changes(boxes.x_min, boxes.x_max, window.x, window.side, window.columns)
     at_y, by_y = _changes(boxes.y_min, boxes.y_max, window.y, window.side, window.rows)

@@ -12,8 +12,9 @@ from typing import Final
 import numpy as np
 
 from shoal.attacks.questions import TRIES, Answer, Assessment, assess_release
-from shoal.report.facts.curves import LEAST_PEOPLE, Floats
+from shoal.report.facts.curves import LEAST_PEOPLE
 from shoal.report.facts.release import ReleaseFacts, release_facts
+from shoal.runtime.arrays import Floats
 from shoal.utility import METRICS, Facts, Measurement, measured
 from shoal.utility.vanished import Presence, Vanished, vanished_of
 
@@ -22,7 +23,7 @@ _PLACES_SHOWN: Final = 8
 
 
 class Evidence:
-    """Everything that a record measures: facts of the release, the three questions, utility, and who vanished.
+    """Everything that a record measures: facts, the three questions, utility, and who vanished.
 
     Each part is computed once, when it is first asked for.
 
@@ -70,7 +71,7 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True)
 class VanishedPlace:
-    """A zone: its middle in meters of the plane, the share of raw samples lost in steps of 5 %, and the counts."""
+    """A zone: its middle in meters of the plane, the share lost in steps of 5 %, and the counts behind it."""
 
     east_m: float
     north_m: float
@@ -87,7 +88,7 @@ def may_be_shown(answer: Answer) -> bool:
 
 
 def shown_shares(presence: Presence) -> Floats:
-    """The share of raw samples lost in each place or hour, in steps of 5 %; nan where fewer than ten people were."""
+    """The share of raw samples lost in each place or hour, in steps of 5 %; nan below ten people."""
     shares = np.full(len(presence.samples), np.nan)
     enough = presence.people >= LEAST_PEOPLE
     shares[enough] = np.rint(STEPS * presence.lost[enough] / presence.samples[enough]) / STEPS
@@ -100,7 +101,7 @@ def hidden_places(vanished: Vanished) -> int:
 
 
 def places_that_lost_most(vanished: Vanished) -> list[VanishedPlace]:
-    """Up to eight zones with at least ten people, those with the greatest shares first, none that rounds to 0."""
+    """Up to eight zones with at least ten people, the greatest shares first, none that rounds to 0."""
     shares, zones, presence = shown_shares(vanished.by_zone), vanished.zones, vanished.by_zone
     order = [z for z in np.argsort(-shares, kind="stable").tolist() if shares[z] > 0][:_PLACES_SHOWN]
     columns = len(zones.x_m) - 1

@@ -1,4 +1,4 @@
-"""One crowd before and after, for the holder of the raw data alone: never part of a page that is published."""
+"""One crowd before and after, for the holder of the raw data alone: never part of a published page."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Integers
 from shoal.report.facts.release import crowds_of
+from shoal.runtime.arrays import Integers
 from shoal.utility import Facts
 
 _MOST_BOXES: Final = 60

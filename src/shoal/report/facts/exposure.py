@@ -13,8 +13,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE, Curve, curve_of_people
 from shoal.report.facts.release import GapFacts, Span, gap_facts, span_of
 from shoal.report.words.numbers import meters, number, percent, seconds
-
-Floats = npt.NDArray[np.float64]
+from shoal.runtime.arrays import Floats
 
 _TAIL: Final = 0.05
 _QUIET_HOURS: Final = 8
@@ -156,7 +155,7 @@ def compare_tail(original: Trajectories, gap: KGap, tail: npt.NDArray[np.bool_])
 
 
 def gyration_m(original: Trajectories) -> Floats:
-    """float64 [n], meters: radius of gyration, the root mean square distance of samples from their mean place."""
+    """float64 [n] meters: the radius of gyration, root mean square distance of samples from their mean."""
     starts = original.offsets[:-1]
     variance = np.zeros(original.n_subjects)
     for axis in (original.x, original.y):

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from shoal.model.plotting import INK, new_figure
 from shoal.report.facts.curves import Curve, curve_of_extents
 from shoal.report.facts.release import GapFacts
-from shoal.report.figures.style import INK, line_style, new_figure, share_axis
+from shoal.report.figures.style import line_style, share_axis
 from shoal.units import show_m, show_s
 from shoal.utility.accuracy import Accuracy
 

@@ -1,11 +1,11 @@
-"""One crowd before and after, for the private page: where its members were and when, and what is published."""
+"""One crowd before and after, for the private page: where its members were, when, and what is published."""
 
 from typing import TYPE_CHECKING
 
+from shoal.model.plotting import COLORS, new_figure, rectangles, short_list
 from shoal.model.trajectories import Grid
 from shoal.report.facts.example import Example
-from shoal.report.figures.maps import rectangles
-from shoal.report.figures.style import COLORS, marker_style, new_figure, short_list
+from shoal.report.figures.style import marker_style
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -39,7 +39,7 @@ def example_in_space(example: Example, grid: Grid) -> "Figure":
 
 
 def example_in_time(example: Example, grid: Grid) -> "Figure":
-    """A row per member with the times of the raw samples, under the published intervals, in hours after the first."""
+    """A row per member with the times of raw samples, and the published intervals, in hours."""
     figure = new_figure("hours after the first sample", "")
     start = min([int(t[0]) for t, _, _ in example.members] + example.boxes.t_start.tolist()[:1])
     hours = grid.slot_s / 3600

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.model.plotting import COLORS, new_figure, rectangles, short, short_list
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid
 from shoal.report.facts.density import Density
 from shoal.report.facts.evidence import shown_shares
-from shoal.report.figures.style import BAR_ABOVE, COLORS, new_figure, short, short_list, short_rows
+from shoal.report.figures.style import BAR_ABOVE, short_rows
 from shoal.utility.vanished import Vanished
 
 if TYPE_CHECKING:
@@ -91,16 +92,3 @@ def vanished_by_place(vanished: Vanished) -> "Figure":
     figure.update_yaxes(constrain="domain", scaleanchor="x", showgrid=False, tickformat=",~r", nticks=6)
     figure.update_layout(showlegend=False, margin={"t": 62, "r": 8})
     return figure
-
-
-def rectangles(boxes: Boxes, km: float) -> tuple[list[float | None], list[float | None]]:
-    """Closed rectangles as one line, broken between them."""
-    x: list[float | None] = []
-    y: list[float | None] = []
-    for x_min, y_min, x_max, y_max in zip(
-        boxes.x_min.tolist(), boxes.y_min.tolist(), boxes.x_max.tolist(), boxes.y_max.tolist(), strict=True
-    ):
-        left, low, right, high = (short(edge * km) for edge in (x_min, y_min, x_max, y_max))
-        x += [left, right, right, left, left, None]
-        y += [low, low, high, high, low, None]
-    return x, y

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from shoal.model.plotting import COLORS, new_figure
 from shoal.model.release import Release
 from shoal.report.facts.evidence import shown_shares
 from shoal.report.facts.example import Example
 from shoal.report.facts.release import ReleaseFacts
 from shoal.report.figures import curves, maps
 from shoal.report.figures import example as crowd
-from shoal.report.figures.style import COLORS, new_figure, share_axis
+from shoal.report.figures.style import share_axis
 from shoal.utility.vanished import Vanished
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _vanished_by_place(shown: Shown) -> "Figure | None":
 
 
 def _vanished_by_hour(shown: Shown) -> "Figure | None":
-    """The share of raw samples lost in each hour of the day (UTC), in steps of 5 %; no bar below ten people."""
+    """The share of raw samples lost in each hour (UTC), in steps of 5 %; no bar below ten people."""
     if shown.vanished is None:
         return None
     figure = new_figure("hour of the day (UTC)", "share of raw samples lost")

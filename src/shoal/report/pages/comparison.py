@@ -1,10 +1,11 @@
-"""The page of a comparison: recommendation, frontier, the table at equal measured risk, and every figure of every release."""
+"""The page of a comparison: recommendation, frontier, equal measured risk, and every figure."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shoal.report.figures.style import line_style, marker_style, new_figure
+from shoal.model.plotting import new_figure
+from shoal.report.figures.style import line_style, marker_style
 from shoal.report.pages.frame import page
 from shoal.report.words.numbers import percent, show
 from shoal.utility.frontier import Better, Point, frontier
@@ -22,9 +23,10 @@ def comparison_page(
     unit: str,
     people: tuple[int, int],
 ) -> str:
-    """found: the comparison as its JSON; words, unit: of the budget's metric.
+    """The page of a comparison.
 
-    People: in the releases, and held out as control.
+    found: the comparison as its JSON. words, unit: of the budget's metric. people: how many are in the
+    releases, and how many were held out as control.
     """
     releases = found["releases"]
     drawings = {"frontier": frontier_figure(points, better, found["budget"]["utility"])} if points else {}
@@ -78,7 +80,7 @@ def comparison_page(
 
 
 def frontier_figure(points: Sequence[Point], better: Better, y_title: str) -> "Figure":
-    """Measured risk with its interval against utility, one mark for each release, and the line of those that no other beats."""
+    """Measured risk with its interval against utility, and the line of releases that no other beats."""
     figure = new_figure("measured risk (less is better)", f"{y_title} ({better} is better)")
     best = frontier(points, better)
     figure.add_scatter(

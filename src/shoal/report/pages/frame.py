@@ -1,7 +1,7 @@
 """The frame of every page: a template filled in, the drawing library, and a policy that allows no request.
 
-A page is one self-contained HTML file. It states no time of making, no path, no seed, no raw identifier and no
-pseudonym. Its content security policy allows the two scripts it carries, by their hashes, and nothing else.
+A page is one self-contained HTML file. It states no time of making, no path, no seed, no raw identifier and
+no pseudonym. Its content security policy allows the two scripts it carries, by their hashes, nothing else.
 """
 
 import base64
@@ -41,11 +41,15 @@ def page(template: str, drawings: "dict[str, Figure]", **content: Any) -> str:
         "img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    # no tag can end the script
-    specs = {name: Markup(figure.to_json().replace("<", "\\u003c")) for name, figure in drawings.items()}  # noqa: S704
+    specs = {name: Markup(_script_of(figure)) for name, figure in drawings.items()}  # noqa: S704  (as JSON)
     # both are our own text, and must stay as they are
     trusted = {"library": Markup(library), "draw": Markup(DRAW)}  # noqa: S704
     return _templates().get_template(template).render(policy=policy, drawings=specs, **trusted, **content)
+
+
+def _script_of(figure: "Figure") -> str:
+    """A figure as JSON in which no tag can end the script that holds it."""
+    return str(figure.to_json()).replace("<", "\\u003c")
 
 
 def _hash(script: str) -> str:

@@ -1,12 +1,10 @@
-"""The page on what remains of place and time for several tau.
-
-The paper's Fig. 6, 8 and 9 for the user's own data.
-"""
+"""The page on what kte-hide leaves for several tau: the paper's Fig. 6, 8 and 9 for the user's own data."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shoal.report.figures.style import line_style, new_figure
+from shoal.model.plotting import new_figure
+from shoal.report.figures.style import line_style
 from shoal.report.pages.frame import page
 from shoal.units import show_s
 

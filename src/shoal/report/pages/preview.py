@@ -1,7 +1,4 @@
-"""The page that a person sees on her own device before anything is sent.
-
-What she is about to share, on a map that asks nobody.
-"""
+"""The page that a person sees before anything is sent: what she is about to share, on a local map."""
 
 import math
 import statistics
@@ -13,7 +10,7 @@ from shoal.collect.device.profile import ELSEWHERE, Applied, Profile
 from shoal.collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal.collect.roles.consent import OPEN, promise
 from shoal.errors import MisuseError
-from shoal.report.figures.style import COLORS, new_figure
+from shoal.model.plotting import COLORS, new_figure
 from shoal.report.pages.frame import page
 from shoal.units import show_m, show_s
 
@@ -27,10 +24,7 @@ _MOST_DOTS: Final = 5_000
 
 @dataclass(frozen=True, kw_only=True)
 class RuleRow:
-    """One line of the table of rules.
-
-    How many points it met, how many of them it leaves out, and what it says, in words.
-    """
+    """One line of the table of rules: how many points it met and leaves out, and what it says."""
 
     name: str
     met: int
@@ -41,13 +35,26 @@ class RuleRow:
 def preview_page(
     profile: Profile, applied: Applied, cylinders: Sequence[Cylinder], special: Sequence[str] = ()
 ) -> str:
-    """profile, applied: what she set and what it does to her points.
+    """Render the preview, which holds her own points and is for her alone.
 
-    cylinders: of what is left, as they would be sent.
+    Parameters
+    ----------
+    profile, applied
+        What she set, and what it does to her points.
+    cylinders
+        What is left, as it would be sent.
+    special
+        Sentences on what differs between collectors.
 
-    special: sentences on what is not as with every collector.
+    Returns
+    -------
+    str
+        One HTML file that makes no request.
 
-    The page holds her own points and is for her alone. Raises MisuseError when these do not belong together.
+    Raises
+    ------
+    MisuseError
+        If there are more cylinders than points that are left, or only one of the two.
     """
     if len(cylinders) > len(applied.points) or bool(cylinders) != bool(applied.points):
         raise MisuseError(
@@ -74,7 +81,7 @@ def preview_page(
 
 
 def rule_rows(profile: Profile, applied: Applied) -> list[RuleRow]:
-    """Every rule, those that met no point included, and at the end what holds elsewhere."""
+    """List every rule, even one that met no point, and at the end what holds elsewhere."""
     said = {place.name: (profile.rule_at(place), place.within) for place in profile.places}
     said = {
         **{
@@ -101,7 +108,7 @@ def rule_rows(profile: Profile, applied: Applied) -> list[RuleRow]:
 
 
 def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> "Figure":
-    """Circles that would be sent, her own points, those left out, and the places of rules, in km around the middle of them all."""
+    """Draw the circles that would be sent, her points, and the places of rules, in km around their middle."""
     figure = new_figure("east, km", "north, km")
     middle = (
         statistics.median(p.lat_deg for p in applied.original),
@@ -159,7 +166,7 @@ def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> "Figure":
 
 
 def _km(lat_deg: float, lon_deg: float, middle: tuple[float, float]) -> tuple[float, float]:
-    """East and north of the middle; the shorter way around the earth."""
+    """East and north of the middle in km, the shorter way around the earth."""
     per_degree = math.radians(1) * EARTH_M / 1000
     east = (lon_deg - middle[1] + 180) % 360 - 180
     return round(east * per_degree * math.cos(math.radians(middle[0])), 4), round(

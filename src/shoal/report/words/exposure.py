@@ -9,21 +9,19 @@ from shoal.model.trajectories import Trajectories
 from shoal.report.facts.exposure import ExposureFacts, exposure_facts
 from shoal.report.facts.release import GapFacts
 from shoal.report.words.numbers import meters, number, percent, seconds
+from shoal.runtime.json_values import null_for_nan
 
 
 def gaps_in_words(original: Trajectories, gaps: Sequence[KGap]) -> list[str]:
     """What each k would cost and who the tail is, in sentences.
 
-    Raises MisuseError without a k-gap or with one of other people.
+    Raises MisuseError without a k-gap, or with one of other people.
     """
     return exposure_in_words(exposure_facts(original, gaps))
 
 
 def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, Any]:
-    """The same for JSON: fractions, meters and seconds; null for what cannot be told.
-
-    Raises as gaps_in_words does.
-    """
+    """The same for JSON: fractions, meters and seconds; null for what is unknown. Raises as gaps_in_words."""
     facts = exposure_facts(original, gaps)
     return {
         "subjects": facts.subjects,
@@ -40,9 +38,12 @@ def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, A
             }
             for gap in facts.gaps
         ],
-        "median_time_share": _known(facts.median_time_share),
-        "share_mostly_time": _known(facts.mostly_time),
-        "share_heavy_tailed": {"space": _known(facts.heavy_in_space), "time": _known(facts.heavy_in_time)},
+        "median_time_share": null_for_nan(facts.median_time_share),
+        "share_mostly_time": null_for_nan(facts.mostly_time),
+        "share_heavy_tailed": {
+            "space": null_for_nan(facts.heavy_in_space),
+            "time": null_for_nan(facts.heavy_in_time),
+        },
         "tail": {
             "subjects": facts.tail_people,
             "gap_over": facts.tail_threshold,
@@ -52,7 +53,7 @@ def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, A
 
 
 def exposure_in_words(facts: ExposureFacts) -> list[str]:
-    """What it would cost and who the tail is, in a few sentences without a number that belongs to fewer than ten people."""
+    """What each k would cost and who the tail is, in sentences that speak of at least ten people each."""
     first = facts.gaps[0]
     hidden = "Nobody is" if first.hidden == 0 else f"{percent(first.hidden / first.people)} of the people are"
     sentences = [
@@ -86,7 +87,3 @@ def cost_in_words(gap: GapFacts) -> str:
         f"and {seconds(gap.cost_time_s)} of time per sample, on average (median {gap.k}-gap "
         f"{number(gap.median)})."
     )
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value

@@ -57,7 +57,7 @@ def show(value: float | None, unit: str) -> str:
 
 
 def exact(value: float) -> str:
-    """A number for programs: a count in full, anything else to four digits, since a median may be the value of one person."""
+    """A number for programs: a count in full, else four digits, as a median may be one person's value."""
     return str(value) if isinstance(value, int) else f"{value:.4g}"
 
 

@@ -1,0 +1,134 @@
+"""The command that takes part in a round, on a person's own device; it imports what is heavy."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.collect import needs_extra
+from shoal.cli.options import DURATION, PATH, input_options, output_options, take_reading
+from shoal.runtime.staging import explained_write
+
+
+@click.command(
+    epilog="Interrupted? Run the same command again, and it goes on. See docs/collect.md for profile.toml."
+)
+@click.option("--server", "server_url", required=True, metavar="URL", help="The collector.")
+@click.option(
+    "--authority",
+    "authority_url",
+    required=True,
+    metavar="URL",
+    help="The authority that knows whose a release is.",
+)
+@click.option("--data", required=True, metavar="FILE", help="Your own movement: CSV or Parquet.")
+@click.option(
+    "--profile",
+    "profile_file",
+    required=True,
+    type=PATH,
+    metavar="FILE.toml",
+    help="Your crowd, your blur, your rules for places.",
+)
+@click.option(
+    "--state",
+    required=True,
+    type=PATH,
+    metavar="DIR",
+    help="Your keys and the round under way; keep this folder secret and complete.",
+)
+@click.option("--user", default="me", show_default=True, metavar="NAME", help="Your name at the authority.")
+@click.option("--subject", metavar="ID", help="Who you are in FILE, when it holds several people.")
+@click.option(
+    "--trip",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Which trip to share, counted from the newest.",
+)
+@click.option(
+    "--max-gap",
+    "max_gap_s",
+    type=DURATION,
+    default="30min",
+    show_default=True,
+    help="A longer pause ends a trip.",
+)
+@click.option("--yes", is_flag=True, help="Consent without being asked.")
+@click.option(
+    "--poll", "poll_s", type=DURATION, default="1s", show_default=True, help="How often to look for news."
+)
+@click.option(
+    "--patience",
+    "patience_s",
+    type=DURATION,
+    default="30min",
+    show_default=True,
+    help="How long a server may be away.",
+)
+@click.option("--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust instead of the system's.")
+@input_options
+@output_options
+def join(**options: Any) -> int:
+    """Take part in a round: blur your movement here, and send only the parts that enough others share."""
+    with needs_extra("collect"):
+        from shoal.collect.device import participation
+        from shoal.collect.device.disk import StateFolder
+
+    reading = take_reading(options)
+    if any(name in reading for name in ("cell_m", "slot_s", "snap")):
+        raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
+    as_json, quiet = options.pop("as_json"), options.pop("quiet")
+
+    def say(message: str) -> None:
+        if not quiet:
+            click.echo(message, err=True)
+
+    def consent(text: str) -> bool:
+        click.echo(text, err=True)
+        return bool(options["yes"] or click.confirm("Take part on these terms?", err=True))
+
+    folder = StateFolder(options["state"])
+    with folder.alone():
+        there = participation.connect(
+            folder,
+            options["server_url"],
+            options["authority_url"],
+            options["ca"],
+            options["user"],
+            os.urandom,
+        )
+        if there.kept.own_round is None:
+            from shoal.io import read
+            from shoal.report.pages.preview import preview_page
+
+            data = read(options["data"], snap=False, **reading)
+            movement = participation.movement_of(
+                data, options["subject"], options["trip"], options["max_gap_s"]
+            )
+            plan = participation.prepare(there, movement, options["profile_file"])
+            page = folder.folder / "preview.html"
+            _write_private(page, preview_page(plan.profile, plan.applied, plan.cylinders, plan.special))
+            if not consent("\n".join(plan.lines(page))):
+                click.echo("nothing was sent")
+                return 0
+            participation.begin(there, plan, os.urandom)
+        else:
+            say(
+                "going on with the round under way; data and profile that have changed since then count for "
+                "the next one"
+            )
+        ending, file = participation.finish(folder, there, say, options["poll_s"], options["patience_s"])
+    click.echo(
+        file.read_text() if as_json else f"{ending.kind}: {ending.message}; details for you alone in {file}"
+    )
+    return 0 if ending.kind in ("shared", "nothing-left") else 1
+
+
+def _write_private(file: Path, text: str) -> None:
+    with (
+        explained_write(file),
+        os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream,
+    ):
+        stream.write(text)

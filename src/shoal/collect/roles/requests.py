@@ -1,0 +1,137 @@
+"""Requests and replies of the service, signed by whoever sends them."""
+
+import base64
+import binascii
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from shoal.collect.crypto.signatures import require_signature, signature
+from shoal.collect.faults import PeerError
+
+SKEW_S: Final = 300.0  # a request signed longer ago, or in the future, is refused
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request.
+
+    Parameters
+    ----------
+    method, target, body
+        As in HTTP; the target is path and query.
+    to
+        "collector", "authority", or "witness 1" and so on.
+    poll
+        Whether the request only asks for news.
+    """
+
+    method: Literal["GET", "POST"]
+    target: str
+    body: bytes = b""
+    to: str = "collector"
+    poll: bool = False
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply: its HTTP status, and its body, whose signature has been checked where one is due."""
+
+    status: int
+    body: bytes
+
+    @property
+    def refusal(self) -> tuple[str, str] | None:
+        """Name and message of an error; None for a reply that is none."""
+        if self.status < 400:
+            return None
+        try:
+            said = json.loads(self.body)
+            return str(said["error"]), str(said["message"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return "unavailable", f"status {self.status}"
+
+
+def authorization(
+    signing_seed: bytes, identity: bytes, audience: bytes, method: str, target: str, body: bytes, now_s: float
+) -> str:
+    """Write the header that signs a request.
+
+    Parameters
+    ----------
+    signing_seed, identity
+        Of whoever asks.
+    audience
+        The key of the one server that the request is for.
+    method, target, body
+        The request.
+    now_s
+        The time, in seconds since 1970.
+    """
+    moment = f"{now_s:.3f}"
+    signed = signature(signing_seed, b"request", _request(audience, method, target, moment, body))
+    return f"Shoal {identity.hex()} {moment} {base64.b64encode(signed).decode()}"
+
+
+def read_authorization(
+    header: str | None, audience: bytes, method: str, target: str, body: bytes, now_s: float
+) -> bytes:
+    """Find out whose request this is.
+
+    Returns
+    -------
+    bytes
+        The identity key of whoever asks.
+
+    Raises
+    ------
+    PeerError
+        If nobody signed the request for this server, or not within SKEW_S of its clock.
+    """
+    try:
+        scheme, who, moment, signed = (header or "").split(" ")
+        identity, at_s, proof = bytes.fromhex(who), float(moment), base64.b64decode(signed, validate=True)
+        if scheme != "Shoal" or len(identity) != 32:
+            raise ValueError(scheme)
+    except (ValueError, binascii.Error) as error:
+        raise PeerError(
+            "bad-signature", "a request without the header 'Authorization: Shoal IDENTITY TIME SIGNATURE'"
+        ) from error
+    require_signature(identity, b"request", _request(audience, method, target, moment, body), proof)
+    if not abs(now_s - at_s) <= SKEW_S:
+        raise PeerError(
+            "clock-skew",
+            f"a request signed {at_s - now_s:+.0f} s from the server's time; set the device's clock",
+        )
+    return identity
+
+
+def _request(audience: bytes, method: str, target: str, moment: str, body: bytes) -> bytes:
+    return audience + hashlib.blake2b(body, digest_size=32).digest() + f"{method} {target} {moment}".encode()
+
+
+def sign_reply(signing_seed: bytes, target: str, body: bytes) -> str:
+    """Write the header that signs a reply to a request for this target."""
+    return signature(signing_seed, b"reply", _reply(target, body)).hex()
+
+
+def require_reply_signature(server_key: bytes, target: str, body: bytes, header: str | None) -> None:
+    """Raise PeerError unless the server signed this reply to this request."""
+    try:
+        signed = bytes.fromhex(header or "")
+    except ValueError as error:
+        raise PeerError("bad-signature", "a reply whose signature is not hexadecimal") from error
+    require_signature(server_key, b"reply", _reply(target, body), signed)
+
+
+def _reply(target: str, body: bytes) -> bytes:
+    return hashlib.blake2b(target.encode(), digest_size=32).digest() + body
+
+
+def read_json(body: bytes) -> Any:
+    """Read a body; raise PeerError when it is not JSON."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise PeerError("bad-frame", "a body that is not JSON") from error

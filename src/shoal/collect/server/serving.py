@@ -1,0 +1,135 @@
+"""A web application on a socket, until it is interrupted."""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import h11
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from shoal.errors import InputError
+
+_HEAD_LIMIT_S: Final = 30.0
+
+
+class Punctual(H11Protocol):
+    """Closes a connection when the head of a request is late, so that idle ones shut nobody out."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    # as uvicorn narrows it
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the clock."""
+        super().connection_made(transport)
+        self._watch_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Stop the clock when a head is complete; start it for the next one."""
+        super().data_received(data)
+        self._watch_head()
+
+    def on_response_complete(self) -> None:
+        """Look at the next head, which may have begun already."""
+        super().on_response_complete()
+        self._watch_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock for good."""
+        super().connection_lost(exc)
+        if self._late is not None:
+            self._late.cancel()
+
+    def _watch_head(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            if self._late is not None:
+                self._late.cancel()
+                self._late = None
+        elif self._late is None:
+            self._late = self.loop.call_later(_HEAD_LIMIT_S, self.transport.close)
+
+
+def serve(
+    app: FastAPI,
+    host: str,
+    port: int,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    ready: Callable[[str], None],
+) -> None:
+    """Run until interrupted.
+
+    Parameters
+    ----------
+    app
+        What answers.
+    host, port
+        Where to listen; port 0 takes a free one.
+    tls_cert, tls_key
+        Certificate and private key in PEM format; None for plain HTTP.
+    ready
+        Is told the address once the socket listens.
+    """
+    server, listening, url = bound(app, host, port, tls_cert, tls_key)
+    ready(url)
+    server.run(sockets=[listening])
+
+
+def bound(
+    app: FastAPI, host: str, port: int, tls_cert: Path | None = None, tls_key: Path | None = None
+) -> tuple[uvicorn.Server, socket.socket, str]:
+    """Open a socket for an application.
+
+    Returns
+    -------
+    uvicorn.Server
+        The server, ready to run.
+    socket.socket
+        The socket that it runs on.
+    str
+        Its address.
+
+    Raises
+    ------
+    InputError
+        If the address cannot be had, or the certificate does not fit its key.
+    """
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=10,
+        limit_concurrency=1000,
+        h11_max_incomplete_event_size=16_384,
+        ssl_certfile=tls_cert,
+        ssl_keyfile=tls_key,
+        http=Punctual,
+    )
+    try:
+        config.load()
+    except OSError as error:
+        raise InputError(
+            f"{tls_cert} and {tls_key} are not a certificate and its key; give both in PEM format"
+        ) from error
+    try:
+        listening = socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256
+        )
+    except OSError as error:
+        raise InputError(
+            f"nothing can listen at {host}, port {port} ({error.strerror}); choose another with --host or "
+            "--port"
+        ) from error
+    shown = f"[{host}]" if ":" in host else host
+    return (
+        uvicorn.Server(config),
+        listening,
+        f"{'https' if tls_cert else 'http'}://{shown}:{listening.getsockname()[1]}",
+    )
