@@ -132,10 +132,10 @@ def publish(
     ['manifest.json', 'release.parquet', 'report.html']
     """
     run = run or Run()
-    if private_report is not None and method.about.publishes == "points":
+    of_points = method.about.publishes == "points"  # asked before there is a release
+    if private_report is not None and of_points:
         raise MisuseError("a private report shows one crowd of boxes; releases of points have none")
-    traced = linkage_file is not None and method.about.publishes == "points"
-    trace_file = linkage_file.with_name(TRACE_FILE) if linkage_file is not None and traced else None
+    trace_file = linkage_file.with_name(TRACE_FILE) if linkage_file is not None and of_points else None
     require_free(output, linkage_file, trace_file, private_report)
     parts = parts_folder(output)
     if resume:
