@@ -8,7 +8,7 @@ reads the data and compiles the kernels first, and reports that too.
 
 The ratios are taken in this one process, one after the other. Merging: the full matrix of literal efforts
 against bands, which must merge the same pairs in the same order. Pairs: evaluated in full by NumPy, by the
-literal equation and by the workspace, among people with 225 to 275 samples each.
+literal equation and by the cost table, among people with 225 to 275 samples each.
 
 With --output it also writes glove.json and a plot, glove.html.
 """
@@ -30,8 +30,10 @@ import numpy as np
 
 import shoal
 from effort_matrix import EffortMatrix
-from shoal.kernels.near_pairs import Field, People, choose_columns, field_of, field_sum, least_costs
-from shoal.kernels.stretch import Floats, Integers, Scale
+from shoal.kernels.cost_table import Workspace, choose_columns, fill_cost_table, sum_by_cost_table
+from shoal.kernels.near_pairs import least_costs
+from shoal.kernels.people import People
+from shoal.kernels.stretch import Scale
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps
 from shoal.methods.assembly import EquivalenceClass
@@ -40,6 +42,7 @@ from shoal.methods.glove.greedy import ClosestPairs, Merging, merge_greedily
 from shoal.methods.glove.merging import merge
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 from shoal.runtime.run import Run
 
@@ -79,8 +82,8 @@ def numpy_efforts(original: Trajectories, scale: Scale, pairs: int) -> None:
 
 
 @compiled
-def every_sum(people: People, order: Integers, room: Field, scale: Scale) -> Any:
-    """The total of Eq. 10 before division over all pairs, by the workspace; no bound ends or skips any."""
+def every_sum(people: People, order: Integers, workspace: Workspace, scale: Scale) -> Any:
+    """The total of Eq. 10 before division over all pairs, by the cost table; no bound ends or skips any."""
     places, total = people.places, np.int64(0)
     least = np.empty(len(places.costs), dtype=places.costs.dtype)
     nothing = np.zeros(people.hours.n_bins, dtype=places.costs.dtype)
@@ -88,22 +91,22 @@ def every_sum(people: People, order: Integers, room: Field, scale: Scale) -> Any
         least_costs(places, order[i], least)
         for first in range(i + 1, len(order), 256):
             others = order[first : first + 256]
-            choose_columns(places, others, least, room)
-            field_of(people, order[i], least, room, scale)
+            choose_columns(places, others, least, workspace)
+            fill_cost_table(people, order[i], least, workspace, scale)
             for a in others:
                 lowest = np.int64(0)
                 for own in range(places.offsets[a], places.offsets[a + 1]):
                     lowest += np.int64(places.weights[own]) * np.int64(least[places.own[own]])
-                total += field_sum(people, a, room, nothing, lowest, 1 << 60, scale)
+                total += sum_by_cost_table(people, a, workspace, nothing, lowest, 1 << 60, scale)
     return total
 
 
 def all_pairs(original: Trajectories) -> Callable[[], object]:
-    """Work that finds every effort by the workspace."""
+    """Work that finds every effort by the cost table."""
     near = NearPairs(original, Caps(), Run(threads=1))
     order = np.argsort(original.lengths, kind="stable")
-    room = near.room(order)
-    return lambda: every_sum(near.people, order, room, near.scale)
+    workspace = near.workspace(order)
+    return lambda: every_sum(near.people, order, workspace, near.scale)
 
 
 @contextmanager
@@ -138,7 +141,7 @@ def pairs_a_second(original: Trajectories) -> dict[str, float]:
         * (n_some - 1)
         // 2
         / cpu_s_of(lambda: literal_efforts(some.offsets, some.t, some.x, some.y, scale, out)),
-        "field": n * (n - 1) // 2 / cpu_s_of(all_pairs(few)),
+        "cost_table": n * (n - 1) // 2 / cpu_s_of(all_pairs(few)),
     }
 
 
@@ -183,12 +186,13 @@ def compared(original: Trajectories, ks: list[int], n_matrix: int) -> dict[str, 
     speed = pairs_a_second(original)
     print(f"compile: {speed['compile_s']:.2f} s (0.1 s or less when cached)")
     print(
-        f"pairs a CPU second, in full: NumPy {speed['numpy']:,.0f}; literal {speed['literal']:,.0f}; field "
-        f"{speed['field']:,.0f}"
+        f"pairs a CPU second, in full: NumPy {speed['numpy']:,.0f}; literal {speed['literal']:,.0f}; cost "
+        f"table "
+        f"{speed['cost_table']:,.0f}"
     )
     print(
-        f"ratio: {speed['field'] / speed['literal']:.1f} x the literal kernel, "
-        f"{speed['field'] / speed['numpy']:.1f} x NumPy"
+        f"ratio: {speed['cost_table'] / speed['literal']:.1f} x the literal kernel, "
+        f"{speed['cost_table'] / speed['numpy']:.1f} x NumPy"
     )
     few = original.keep(np.arange(min(n_matrix, original.n_subjects)))
     rows = [against_matrix(few, k) for k in ks] if n_matrix else []

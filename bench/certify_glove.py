@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 import shoal
-from shoal.kernels.near_pairs import Places, least_costs, pair_sum
-from shoal.kernels.stretch import Floats, Integers, Raw, Scale
+from shoal.kernels.near_pairs import least_costs, pair_sum
+from shoal.kernels.people import Places
+from shoal.kernels.stretch import Raw, Scale
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps
 from shoal.methods.glove.closest_pairs import BandedPairs
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 from shoal.runtime.run import Run
 

@@ -8,16 +8,14 @@ import argparse
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.runtime.arrays import Numbers
 from shoal.synthetic import read_stations, synthesize
 from shoal.synthetic.generator import FIRST_SECOND
 from shoal.synthetic.stations import LAYOUTS, METERS_PER_DEGREE
 
 N_ASKED = 1_000  # people whose unicity is tried
 N_POINTS = 4
-
-Numbers = npt.NDArray[Any]
 
 
 def figures(table: Any, days: int, rng: np.random.Generator) -> dict[str, str]:

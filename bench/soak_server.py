@@ -42,7 +42,7 @@ def channel(group: int) -> bytes:
 
 
 def prepare(url: str, groups: int) -> None:
-    """A round whose groups of three are drawn, without the lots."""
+    """A round whose groups of three are drawn, without a lottery."""
     with Database(url) as database, database.transaction():
         row = (bytes(32), TERMS.model_dump_json(), time.time() + 1e6)
         database.change(

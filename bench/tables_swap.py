@@ -37,7 +37,8 @@ from shoal.methods.swapping.microaggregation import Clustering, distances_within
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import APART, NO_DURATION, SwapLocations
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Floats, Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.utility.points import calibrated_threshold, draw_queries, measure_points, range_distortion
@@ -295,16 +296,16 @@ def cause(asked: argparse.Namespace) -> None:
         root_mean = np.where(np.isfinite(direct), direct * percent * np.sqrt(stamps), np.inf)
     for distances in (unpenalized, root_mean):
         np.fill_diagonal(distances, 0)
-    draw = np.random.default_rng(1)
+    draw, run = np.random.default_rng(1), Run()
     tables: dict[str, Floats | None] = {
-        "Def. 12, paths where disjoint": np.where(np.isfinite(direct), direct, shortest_paths(direct)),
-        "Def. 12, shortest paths everywhere": shortest_paths(direct),
+        "Def. 12, paths where disjoint": np.where(np.isfinite(direct), direct, shortest_paths(direct, run)),
+        "Def. 12, shortest paths everywhere": shortest_paths(direct, run),
         "without the penalty 1/p": np.where(
-            np.isfinite(unpenalized), unpenalized, shortest_paths(unpenalized)
+            np.isfinite(unpenalized), unpenalized, shortest_paths(unpenalized, run)
         ),
-        "without 1/p, paths everywhere": shortest_paths(unpenalized),
+        "without 1/p, paths everywhere": shortest_paths(unpenalized, run),
         "root mean square distance, no 1/p": np.where(
-            np.isfinite(root_mean), root_mean, shortest_paths(root_mean)
+            np.isfinite(root_mean), root_mean, shortest_paths(root_mean, run)
         ),
         "clusters at random": None,
     }

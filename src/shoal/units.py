@@ -10,10 +10,13 @@ from typing import Final
 
 from shoal.errors import MisuseError
 
-METRES: Final = {"m": 1.0, "km": 1000.0}
-SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+DAY_S: Final = 86_400
+HOUR_S: Final = 3_600
 
-_SMALLEST: Final = 1e-6  # micrometres and microseconds: what positions and times are kept to
+METERS: Final = {"m": 1.0, "km": 1000.0}
+SECONDS: Final = {"s": 1.0, "min": 60.0, "h": float(HOUR_S), "d": float(DAY_S)}
+
+_SMALLEST: Final = 1e-6  # micrometers and microseconds: what positions and times are kept to
 _LARGEST: Final = 1e12  # meters that a coordinate may have; some 30,000 years
 _QUANTITY: Final = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)\s*")
 
@@ -23,7 +26,7 @@ def length_m(text: str | float) -> float:
 
     Raises MisuseError on a missing or unknown unit, or when not > 0.
     """
-    return _quantity(text, METRES, "length", "500m or 2km")
+    return _quantity(text, METERS, "length", "500m or 2km")
 
 
 def duration_s(text: str | float) -> float:
@@ -41,7 +44,7 @@ def show_m(meters: float) -> str:
 
 def show_s(seconds: float) -> str:
     """A duration as people write it: ``45 s``, ``30 min``, ``8 h``, ``14 d``."""
-    for unit, factor in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
+    for unit, factor in list(reversed(SECONDS.items()))[:-1]:
         if abs(seconds) >= factor and (unit != "d" or seconds % factor == 0):
             return f"{seconds / factor:.4g} {unit}"
     return f"{seconds:.4g} s"

@@ -15,12 +15,13 @@ from shoal.attacks.points import follow
 from shoal.attacks.questions import QUESTIONS
 from shoal.attacks.target import BoxTarget
 from shoal.errors import InputError, MisuseError
-from shoal.kernels.cover_index import noisy_scores
+from shoal.kernels.cover_index import Index, Noise, noisy_scores
 from shoal.methods import METHODS, Method
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.claims import KAnonymity, KteAnonymity
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from small_data import population, populations
 from small_releases import naive_release, random_people
@@ -101,7 +102,8 @@ def test_noisy_scores_are_those_of_the_formula(people: Trajectories, seed: int) 
     seen = np.random.default_rng(seed).normal(0, 50, (2, 3))
     scores = np.zeros(target.n_records)
     index = target.by_time
-    noisy_scores(seen, 7.0, 11.0, 40.0, 1e-12, index.class_offsets, index.boxes, index.record, scores)
+    noise = Noise(slots=7.0, cells=11.0, most_deviations=40.0, floor=1e-12)
+    noisy_scores(seen, noise, Index(index.class_offsets, index.boxes, index.record), scores)
 
     def density(low: float, high: float, at: float, noise: float) -> float:
         return (erf((high - at) / noise / sqrt(2)) - erf((low - at) / noise / sqrt(2))) / 2 / (high - low)

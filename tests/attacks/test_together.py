@@ -13,11 +13,12 @@ from shoal.attacks.together import CANDIDATES, attack_together
 from shoal.errors import InputError, ShoalError
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
-from shoal.model.claims import CLAIMS, TrajectoryPrivacy
+from shoal.model.claims import TrajectoryPrivacy
 from shoal.model.release import Linkage, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
+from shoal.verification.checks import CHECKS
 from shoal.verification.composition.candidates import Issued
 from shoal.verification.composition.several import reveal_together
 from small_data import populations
@@ -127,8 +128,8 @@ def test_people_swapped_in_different_sets_are_those_who_were_in_all_of_them() ->
     assert alone.successes == left.successes == pytest.approx(1 / 2 + 1 / 2 + 1 / 3 + 1)
 
 
-def test_every_claim_says_who_could_be_whom_or_that_it_does_not() -> None:
-    assert set(CANDIDATES) == set(CLAIMS.values())
+def test_the_claims_are_those_of_which_the_verifier_says_who_could_be_whom() -> None:
+    assert set(CANDIDATES) == {claim for claim, row in CHECKS.items() if row.candidates.fitting is not None}
 
 
 def test_what_cannot_be_put_together_is_refused() -> None:

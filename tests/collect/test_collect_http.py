@@ -42,7 +42,7 @@ MEMBER = seed("sign", 0)
 
 
 class Site:
-    """A collector at an address, with one group of three whose lots are drawn."""
+    """A collector at an address, with one group of three, already drawn."""
 
     def __init__(self, url: str, database: Database) -> None:
         self.url, self.database = url, database

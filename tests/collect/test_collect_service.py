@@ -108,7 +108,7 @@ def test_days_later_her_own_release_is_taken_off_her_counts(database: Database) 
     )
 
 
-LOTS = ("before committing", "before revealing")
+LOTTERY = ("before committing", "before revealing")
 VANISH: dict[str, Callable[[Call], bool]] = {
     "before committing": lambda call: call.target.endswith("/commits"),
     "before revealing": lambda call: call.target.endswith("/reveals"),
@@ -124,7 +124,7 @@ VANISH: dict[str, Callable[[Call], bool]] = {
 
 @pytest.mark.parametrize("when", VANISH)
 def test_somebody_vanishes(database: Database, when: str) -> None:
-    town = Town(database, 4 if when in LOTS else 3)
+    town = Town(database, 4 if when in LOTTERY else 3)
 
     def vanish(number: int, call: Call) -> Call | None:
         if number == 1 and VANISH[when](call):
@@ -136,8 +136,8 @@ def test_somebody_vanishes(database: Database, when: str) -> None:
     endings = town.run()
     assert town.gone == {1}
     assert set(endings) == set(town.own_rounds) - {1}, "nobody waits for ever"
-    if when in LOTS:
-        assert kinds(endings) == {"shared"}, "the lots were drawn again without her"
+    if when in LOTTERY:
+        assert kinds(endings) == {"shared"}, "the lottery started again without her"
         assert town.n_records == 3
     elif when in ("before delivering", "before claiming"):
         assert kinds(endings) == {"shared"}, "more than half of the group is enough"

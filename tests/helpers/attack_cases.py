@@ -7,7 +7,8 @@ import numpy as np
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import TargetName
 from shoal.attacks.target import BoxTarget, PointTarget
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
 Target = TypeVar("Target", BoxTarget, PointTarget)

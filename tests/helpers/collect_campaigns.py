@@ -214,7 +214,7 @@ def people(n: int) -> list[Participant]:
 
 
 def whole_round(number: int) -> str:
-    """Two whole rounds over bad network, lots, questions, releases and claims included.
+    """Two whole rounds over a bad network: lottery, questions, releases and claims.
 
     The verdict in a word.
     """
@@ -280,7 +280,7 @@ def _judge(
     if any(outcome.failed for outcome in outcomes):
         return "a group was stopped, and nothing wrong"
     if any(outcome.restarts or not outcome.shared for outcome in outcomes):
-        return "lots were drawn again, and nothing wrong"
+        return "the lottery started again, and nothing wrong"
     return (
         "everybody in a group shared"
         if all(one.identifier for o in outcomes for one in o.shared.values())

@@ -7,28 +7,28 @@ from collections.abc import Sequence
 Sample = tuple[float, float, float]
 
 
-def matches(a: Sample, b: Sample, reach_m: float, reach_s: float) -> bool:
-    return abs(a[0] - b[0]) <= reach_s and abs(a[1] - b[1]) <= reach_m and abs(a[2] - b[2]) <= reach_m
+def matches(a: Sample, b: Sample, match_m: float, match_s: float) -> bool:
+    return abs(a[0] - b[0]) <= match_s and abs(a[1] - b[1]) <= match_m and abs(a[2] - b[2]) <= match_m
 
 
-def edits(a: Sequence[Sample], b: Sequence[Sample], reach_m: float, reach_s: float) -> int:
+def edits(a: Sequence[Sample], b: Sequence[Sample], match_m: float, match_s: float) -> int:
     """EDR by its definition (Chen, Oezsu and Oria 2005)."""
     table = [[max(i, j) if 0 in (i, j) else 0 for j in range(len(b) + 1)] for i in range(len(a) + 1)]
     for i, j in itertools.product(range(1, len(a) + 1), range(1, len(b) + 1)):
-        replaced = table[i - 1][j - 1] + (not matches(a[i - 1], b[j - 1], reach_m, reach_s))
+        replaced = table[i - 1][j - 1] + (not matches(a[i - 1], b[j - 1], match_m, match_s))
         table[i][j] = min(replaced, table[i - 1][j] + 1, table[i][j - 1] + 1)
     return table[-1][-1]
 
 
 def best_alignment(
-    a: Sequence[Sample], b: Sequence[Sample], reach_m: float, reach_s: float, speed: float
+    a: Sequence[Sample], b: Sequence[Sample], match_m: float, match_s: float, speed: float
 ) -> tuple[int, float]:
     """(fewest edits, least movement with so few) over all ways to pair some of a with some of b in order."""
     ways = []
     for size in range(min(len(a), len(b)) + 1):
         for left in itertools.combinations(a, size):
             for right in itertools.combinations(b, size):
-                replaced = sum(not matches(p, q, reach_m, reach_s) for p, q in zip(left, right, strict=True))
+                replaced = sum(not matches(p, q, match_m, match_s) for p, q in zip(left, right, strict=True))
                 moved = sum(
                     math.hypot(p[1] - q[1], p[2] - q[2]) + speed * abs(p[0] - q[0])
                     for p, q in zip(left, right, strict=True)

@@ -12,10 +12,11 @@ from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.model.claims import KAnonymity
 from shoal.model.intake import Intake
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.report import Evidence, record_page
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.utility import Facts
 

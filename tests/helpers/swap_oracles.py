@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from shoal.model.trajectories import Floats, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats
 
 
 def synchronized_distance(original: Trajectories, i: int, j: int) -> float:

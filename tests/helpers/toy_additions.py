@@ -322,7 +322,7 @@ METHOD_OF_POINTS = Addition(
                     self, original: Trajectories, rng: Randomness, run: Run | None = None
                 ) -> tuple[Release, Linkage]:
                     """The release and who became which record."""
-                    original.points_as_given()
+                    original.require_points_as_given()
                     lengths = np.minimum(original.lengths, self.most_points)
                     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
                     given = zip(original.offsets, lengths, strict=False)

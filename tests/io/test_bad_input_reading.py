@@ -4,8 +4,10 @@ Nothing lost in silence.
 """
 
 import gzip
+import inspect
 import tempfile
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import MisuseError, ShoalError
 from shoal.io import read
+from shoal.model.intake import Reading
 from shoal.model.trajectories import Trajectories
 
 GOOD = "id,t,lat,lon\nann,2024-05-01T10:00:00Z,48.85,2.35\n"
@@ -427,3 +430,20 @@ def test_damaged_parquet_is_read_or_refused_in_one_line(damages: list[tuple[int,
             content[place % len(content)] = value
         path = text_file(Path(folder), bytes(content), "calls.parquet")
         read_or_refused(path)
+
+
+def test_read_spells_out_every_setting_of_a_reading() -> None:
+    options = {
+        name: option.default
+        for name, option in inspect.signature(read).parameters.items()
+        if option.kind is option.KEYWORD_ONLY
+    }
+    assert options.pop("run") is None
+    assert options == {setting.name: setting.default for setting in fields(Reading)}
+
+
+@pytest.mark.parametrize("setting", [setting.name for setting in fields(Reading)])
+def test_every_setting_reaches_the_reading(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted: Any = object()
+    monkeypatch.setattr("shoal.io.reading.read_with", lambda _source, reading, _run: reading)
+    assert getattr(read("calls.csv", **{setting: wanted}), setting) is wanted

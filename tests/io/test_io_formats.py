@@ -23,6 +23,7 @@ from io_oracle import NOT_AFTER_S, Row, assert_as_expected, expect, rows_of_csv
 from shoal.errors import InputError
 from shoal.io import read, read_with
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
 
 NOON = 1_714_564_800  # 2024-05-01T12:00:00Z
 
@@ -207,7 +208,7 @@ def test_the_account_adds_up_and_the_reading_repeats(
     assert all(count > 0 for count in first.intake.dropped.values())
     seed.shuffle(rows)
     for again in (
-        read_with(arrow(rows), first.intake.reading),
+        read_with(arrow(rows), first.intake.reading, Run()),
         read(arrow(rows), not_after_s=NOT_AFTER_S, **settings),
     ):
         assert again.ids == first.ids

@@ -20,6 +20,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io import read, read_with
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
 
 NOON = 1_714_564_800
 PARIS = (2.35, 48.85)
@@ -109,7 +110,7 @@ def test_the_person_column_needs_no_id_column() -> None:
     table = pa.table({"id": ["1"], "user_id": ["ann"], "t": [NOON], "lat": [48.85], "lon": [2.35]})
     got = read(table, person="user_id")
     assert got.ids == ("ann",)
-    assert read_with(table, got.intake.reading).ids == ("ann",)
+    assert read_with(table, got.intake.reading, Run()).ids == ("ann",)
 
 
 def test_days_are_sorted_by_the_text_of_the_id() -> None:
@@ -219,7 +220,7 @@ def test_geoparquet_says_its_system(tmp_path: Path, crs: str) -> None:
     got = read(tmp_path / "points.geoparquet")
     assert cells(got) == [projected(got.crs or "", *PARIS)]
     assert got.intake.reading.crs == crs
-    again = read_with(tmp_path / "points.geoparquet", got.intake.reading)
+    again = read_with(tmp_path / "points.geoparquet", got.intake.reading, Run())
     assert cells(again) == cells(got)
     assert again.intake.reading == got.intake.reading
 

@@ -8,6 +8,7 @@ import shoal
 from shoal.errors import MisuseError
 from shoal.measures.trajectory_distance import shortest_paths
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
 from small_points import crowd, small_crowds
 from swap_oracles import floyd_warshall, synchronized_distance
 
@@ -67,7 +68,7 @@ def test_shortest_paths_over_several_blocks() -> None:
     for a, b in draw.integers(0, 150, (260, 2)):
         lengths[a, b] = lengths[b, a] = draw.random()
     np.fill_diagonal(lengths, 0)
-    np.testing.assert_allclose(shortest_paths(lengths), floyd_warshall(lengths), rtol=1e-12)
+    np.testing.assert_allclose(shortest_paths(lengths, Run()), floyd_warshall(lengths), rtol=1e-12)
 
 
 def test_components_by_size_and_lone_samples_apart() -> None:

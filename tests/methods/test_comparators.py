@@ -18,7 +18,8 @@ from shoal.methods.co_location.clusters import greedy_clusters, into_cylinder, r
 from shoal.methods.co_location.nwa import Nwa
 from shoal.methods.co_location.w4m import DISTANCE, Distance, W4m
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Floats, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats
 
 pytestmark = pytest.mark.kernels
 
@@ -39,15 +40,15 @@ def people(*walks: Sequence[Sample]) -> Trajectories:
     return Trajectories.from_rows(ids, t, x, y)
 
 
-@given(some=st.lists(walks, min_size=2, max_size=4), reach_m=st.integers(0, 2), reach_s=st.integers(0, 2))
-def test_edits_are_those_of_the_definition(some: list[list[Sample]], reach_m: int, reach_s: int) -> None:
+@given(some=st.lists(walks, min_size=2, max_size=4), match_m=st.integers(0, 2), match_s=st.integers(0, 2))
+def test_edits_are_those_of_the_definition(some: list[list[Sample]], match_m: int, match_s: int) -> None:
     original = people(*some)
     found = np.zeros(original.n_subjects, dtype=np.int64)
     edit_distances(
-        original.t, original.x, original.y, original.offsets, 0, float(reach_m), float(reach_s), found
+        original.t, original.x, original.y, original.offsets, 0, float(match_m), float(match_s), found
     )
     samples = [list(zip(*(column.tolist() for column in own), strict=True)) for own in original]
-    assert found[1:].tolist() == [oracles.edits(samples[0], other, reach_m, reach_s) for other in samples[1:]]
+    assert found[1:].tolist() == [oracles.edits(samples[0], other, match_m, match_s) for other in samples[1:]]
 
 
 @pytest.mark.parametrize("lengths", [(1, 200), (61, 62), (62, 63), (124, 125), (130, 40)])
@@ -61,19 +62,19 @@ def test_edits_of_long_trajectories(lengths: tuple[int, int]) -> None:
     assert found[1] == oracles.edits(samples[0], samples[1], 3, 2)
 
 
-@given(a=walks, b=walks, reach_m=st.integers(0, 2), reach_s=st.integers(0, 2))
+@given(a=walks, b=walks, match_m=st.integers(0, 2), match_s=st.integers(0, 2))
 def test_an_alignment_edits_and_moves_least(
-    a: list[Sample], b: list[Sample], reach_m: int, reach_s: int
+    a: list[Sample], b: list[Sample], match_m: int, match_s: int
 ) -> None:
-    taken = align(*columns(a), *columns(b), float(reach_m), float(reach_s), 0.5)
+    taken = align(*columns(a), *columns(b), float(match_m), float(match_s), 0.5)
     pairs = [(i, j) for j, i in enumerate(taken.tolist()) if i >= 0]
     assert pairs == sorted(pairs)
     assert len({i for i, _ in pairs}) == len(pairs)
-    replaced = sum(not oracles.matches(a[i], b[j], reach_m, reach_s) for i, j in pairs)
+    replaced = sum(not oracles.matches(a[i], b[j], match_m, match_s) for i, j in pairs)
     moved = sum(
         math.hypot(a[i][1] - b[j][1], a[i][2] - b[j][2]) + 0.5 * abs(a[i][0] - b[j][0]) for i, j in pairs
     )
-    least = oracles.best_alignment(a, b, reach_m, reach_s, 0.5)
+    least = oracles.best_alignment(a, b, match_m, match_s, 0.5)
     assert len(a) + len(b) - 2 * len(pairs) + replaced == least[0]
     assert moved == pytest.approx(least[1])
 

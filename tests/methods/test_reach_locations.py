@@ -19,7 +19,7 @@ from shoal.errors import InputError, MisuseError, NothingLeftError
 from shoal.io.street_files import read_streets
 from shoal.kernels.streets import node_distances
 from shoal.methods.swapping.reach_locations import ReachLocations
-from shoal.methods.swapping.street_places import heap, place_points, roads_of
+from shoal.methods.swapping.street_places import place_points, roads_of
 from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -39,7 +39,7 @@ def test_paths_between_nodes(drop: int, seed: int, bound: float) -> None:
     matrix[streets.u, streets.v] = matrix[streets.v, streets.u] = streets.length_m
     expected = floyd_warshall(matrix)
     for source in range(0, streets.n_nodes, 7):
-        node_distances(roads, source, bound, heap(2 * streets.n_edges + 2), found)
+        node_distances(roads, source, bound, found)
         np.testing.assert_allclose(found, np.where(expected[source] <= bound, expected[source], np.inf))
 
 
@@ -85,23 +85,40 @@ def test_the_verifier_finds_the_lengths_of_paths_by_itself(seed: int, drop: int)
 
 
 def walked(
-    seed: int = 0, *, both_sides: bool = True, space: float = 400.0, k: int = 3, drop: int = 0
+    seed: int = 0,
+    *,
+    both_sides: bool = True,
+    space: float = 400.0,
+    k: int = 3,
+    drop: int = 0,
+    every_m: float | None = None,
 ) -> tuple[Trajectories, shoal.ReachLocations, StreetGraph]:
+    """Drivers on a town's streets; every_m: they are seen at multiples of it only, so that paths tie exactly."""
     streets = town(drop=drop, seed=seed)
     method = ReachLocations(
         k=k, streets=streets, space_threshold_m=space, both_sides=both_sides, most_off_street_m=1.0
     )
-    return drivers(streets, 16, 14, seed=seed), method, streets
+    original = drivers(streets, 16, 14, seed=seed)
+    if every_m:
+        x, y = (every_m * np.round(column / every_m) for column in (original.x, original.y))
+        original = Trajectories.from_rows(
+            np.repeat(original.ids, original.lengths).tolist(), original.t, x, y
+        )
+    return original, method, streets
 
 
 @pytest.mark.parametrize("both_sides", [True, False])
+@pytest.mark.parametrize("every_m", [None, 25.0])
 @pytest.mark.parametrize("seed", range(4))
-def test_every_set_obeys_the_algorithm_step_by_step(seed: int, both_sides: bool) -> None:
+def test_every_set_obeys_the_algorithm_step_by_step(
+    seed: int, every_m: float | None, both_sides: bool
+) -> None:
     """A replay with all path lengths from the slow oracle.
 
-    (1) to (3) of Alg. 4, and that the members are the nearest that qualify.
+    (1) to (3) of Alg. 4, and that the members are the nearest that qualify, of equally near ones the first
+    rows.
     """
-    original, method, streets = walked(seed, both_sides=both_sides)
+    original, method, streets = walked(seed, both_sides=both_sides, every_m=every_m)
     release, linkage = method.anonymize(original, Randomness.for_research(seed))
     trace = linkage.trace
     assert trace is not None
@@ -115,6 +132,7 @@ def test_every_set_obeys_the_algorithm_step_by_step(seed: int, both_sides: bool)
     took = dict(zip(trace.time_from.tolist(), trace.place_from.tolist(), strict=True))
     place, waiting = list(range(original.n_samples)), set(range(original.n_samples))
     bound = method.space_threshold_m * (1 + 1e-9)
+    turns, ties = Randomness.for_research(seed).permutation(original.n_subjects).tolist(), 0
 
     def beside(row: int) -> list[int]:
         before = [r for r in range(original.offsets[owner[row]], row) if r in took or r in waiting]
@@ -135,23 +153,31 @@ def test_every_set_obeys_the_algorithm_step_by_step(seed: int, both_sides: bool)
 
     for s in range(trace.n_sets):
         leader, *members = trace.set_rows[trace.set_offsets[s] : trace.set_offsets[s + 1]].tolist()
-        for row in range(original.offsets[owner[leader]], leader):
-            waiting.discard(row)  # settled: what the leader's trajectory had before is swapped or removed
+        before = turns[: turns.index(owner[leader])]
+        waiting -= {row for row in range(original.n_samples) if owner[row] in before}  # swapped or removed
+        waiting -= set(range(original.offsets[owner[leader]], leader))
         assert {leader, *members} <= waiting
         assert len({owner[row] for row in (leader, *members)}) == method.k
         assert len({(original.x[row], original.y[row]) for row in (leader, *members)}) == method.k
         assert all(may_trade(leader, row) for row in members)
-        worst = max(path[leader, row] for row in members)
-        taken = {owner[row] for row in members}
-        closer = [
-            row
-            for row in waiting - {leader}
-            if may_trade(leader, row) and owner[row] not in taken and path[leader, row] < worst - 1e-6
-        ]
-        assert not closer
+        nearest: list[int] = []
+        for row in sorted(waiting - {leader}, key=lambda row: (round(path[leader, row], 6), row)):
+            chosen = [leader, *nearest]
+            if (
+                len(nearest) < method.k - 1
+                and may_trade(leader, row)
+                and owner[row] not in owner[chosen]
+                and all((original.x[row], original.y[row]) != (original.x[c], original.y[c]) for c in chosen)
+            ):
+                nearest.append(row)
+        assert members == nearest
+        told_apart = [round(path[leader, row], 6) for row in waiting - {leader}]
+        ties += len(told_apart) - len(set(told_apart))
         waiting -= {leader, took[leader]}
         place[leader], place[took[leader]] = took[leader], leader
+    assert trace.n_sets > 5
     assert release.n_samples == len(took)
+    assert not every_m or ties > 100, "the data has too few ties to tell anything"
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -211,7 +237,7 @@ def test_bad_input_is_refused_in_words() -> None:
     original, method, streets = walked()
     with pytest.raises(MisuseError, match="needs a street graph; give --streets-nodes"):
         replace(method, streets=None).anonymize(original, Randomness.from_system())
-    with pytest.raises(MisuseError, match="needs at least 99 trajectories"):
+    with pytest.raises(MisuseError, match="needs at least 99 people"):
         replace(method, k=99).anonymize(original, Randomness.from_system())
     with pytest.raises(NothingLeftError, match="relax the thresholds"):
         replace(method, space_threshold_m=1e-3).anonymize(original, Randomness.from_system())

@@ -12,7 +12,8 @@ import shoal
 from shoal.kernels.swap_sets import form_swap_sets
 from shoal.measures.trajectory_distance import trajectory_distances
 from shoal.methods.swapping.microaggregation import microaggregate
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 
 PAPER = {2: 34, 4: 58, 6: 69, 8: 75, 10: 79, 15: 84}  # removed locations in percent, R^s = 10^6, R^t = 100
 

@@ -1,5 +1,6 @@
 """The data model and its smallest parts: what they refuse, what they keep, what they never show."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from shoal import units
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims import KAnonymity, claim_from_json, claim_to_json
 from shoal.model.release import Linkage
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import COLUMNS, Grid, Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -115,6 +116,64 @@ def test_secrets_are_not_in_what_is_shown() -> None:
     assert "secret-name" not in repr(built)
     assert "secret-name" not in repr(Linkage(("secret-name",), ("x",)))
     assert "424242" not in repr(Randomness.for_research(424242))
+
+
+SOUND: dict[str, Any] = {
+    "ids": ("a", "b"),
+    "offsets": np.array([0, 2, 3]),
+    "t": np.array([1, 1, 1]),
+    "x": np.array([4, 5, 6]),
+    "y": np.array([9, 8, 7]),
+    "input_rank": np.array([1, 0]),
+}
+AS_GIVEN: dict[str, Any] = {
+    **SOUND,
+    **{name: SOUND[name].astype(float) for name in "txy"},
+    "lat": np.array([1.0, 2.0, 3.0]),
+    "lon": np.array([1.0, 2.0, 3.0]),
+    "grid": None,
+}
+
+
+@pytest.mark.parametrize("held", [SOUND, AS_GIVEN])
+def test_every_column_is_checked_by_its_row_of_the_table(held: dict[str, Any]) -> None:
+    """Each is refused with another type, another length, and, where the table asks for it, missing."""
+    Trajectories(**held)
+    checked = 0
+    for name in COLUMNS:
+        if name not in held:
+            continue
+        for wrong in (held[name].astype(np.float32), np.append(held[name], held[name][-1] + 1)):
+            with pytest.raises(MisuseError, match=name):
+                Trajectories(**{**held, name: wrong})
+            checked += 1
+        if COLUMNS[name].required or COLUMNS[name].pair:
+            with pytest.raises(MisuseError, match=f"{name} is missing"):
+                Trajectories(**{**held, name: None})
+            checked += 1
+    assert checked >= 14
+    with pytest.raises(MisuseError, match="lat belongs to points as given only"):
+        Trajectories(**{**SOUND, "lat": AS_GIVEN["lat"], "lon": AS_GIVEN["lon"]})
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "message"),
+    [
+        ("t", {"snapped": np.int32}, "t must all be int32, not int64"),
+        ("t", {"of": "subject"}, "t, input_rank differ in length: 3, 2; each needs 2"),
+        ("x", {"place": 3}, r"must ascend by \(t, y, x\)"),
+        ("input_rank", {"snapped": None}, "input_rank belongs to points as given only"),
+        ("lat", {"required": True}, "lat is missing; it holds latitude"),
+        ("lat", {"pair": "input_rank"}, "lat is missing; lat and input_rank come together"),
+    ],
+)
+def test_a_column_changed_in_the_table_changes_what_construction_refuses(
+    column: str, change: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Trajectories(**SOUND)
+    monkeypatch.setitem(COLUMNS, column, replace(COLUMNS[column], **change))
+    with pytest.raises(MisuseError, match=message):
+        Trajectories(**SOUND)
 
 
 def test_points_as_given_are_refused_where_boxes_are_made() -> None:

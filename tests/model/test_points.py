@@ -144,7 +144,7 @@ def test_snapping_later_is_the_same_as_snapping_while_reading(rows: list[tuple[i
 
 def test_snapped_samples_are_refused_where_points_are_needed() -> None:
     with pytest.raises(MisuseError, match="as given"):
-        fleet().snapped_to(Grid()).points_as_given()
+        fleet().snapped_to(Grid()).require_points_as_given()
 
 
 def test_a_folder_gives_back_every_bit(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 import pytest
 
+from shoal.attacks.table import ATTACKS
 from shoal.cli import main as cli
+from shoal.utility import METRICS
 
 ROOT = Path(__file__).parents[2]
 TUTORIAL = ROOT / "docs" / "tutorial.md"  # its blocks build on one another: test_tutorial.py
@@ -67,6 +69,20 @@ def test_commands_in_the_docs_exist(line: str) -> None:
         for option in parameter.opts
     }
     assert {word for word in words if word.startswith("--")} <= known | {"--help"}
+
+
+def first_cells(page: str) -> str:
+    """The first cell of every row of every table of a page."""
+    lines = (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()
+    return "\n".join(line.split("|")[1] for line in lines if line.startswith("| `"))
+
+
+def test_the_page_on_utility_lists_every_metric() -> None:
+    assert sorted(re.findall(r"`([\w-]+)`", first_cells("utility.md"))) == sorted(METRICS)
+
+
+def test_the_page_on_attacks_lists_every_knowledge() -> None:
+    assert set(re.findall(r"`([a-z][a-z-]+)[:`]", first_cells("attacks.md"))) == set(ATTACKS)
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -15,13 +15,13 @@ from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of,
 from shoal.attacks import Rate, attack
 from shoal.attacks.questions import DRAW, QUESTIONS
 from shoal.errors import InputError
+from shoal.model.plotting import new_figure
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import read_manifest
 from shoal.release_folder.statement import Statement, read_statement
 from shoal.report import pages
 from shoal.report.facts.curves import curve_of_extents, curve_of_people
 from shoal.report.figures.record import FIGURES
-from shoal.report.figures.style import new_figure
 from shoal.report.words.claims import claim_in_words, claim_name, model_of
 from shoal.report.words.numbers import exact
 from shoal.report.words.settings import method_name, settings_of
@@ -315,7 +315,7 @@ def test_a_figure_needs_a_row_and_a_line_in_a_template(monkeypatch: pytest.Monke
     assert FIGURES.keys() <= named
     original = random_people(30, 8, seed=1)
     release, linkage = shoal.Glove(k=2).anonymize(original, Randomness.for_research(1))
-    monkeypatch.setitem(FIGURES, "toy", lambda _shown: new_figure("toy", "toy"))  # type: ignore[index]
+    monkeypatch.setitem(FIGURES, "toy", lambda _shown: new_figure("toy", "toy"))
     page = Marks(record_of(original, release, linkage, shoal.verify(original, release, linkage), ()))
     assert "toy" in page.figures
 

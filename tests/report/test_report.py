@@ -131,7 +131,8 @@ def test_the_accuracy_is_that_of_the_boxes() -> None:
 
 def test_the_gap_and_its_cost_are_those_of_the_people() -> None:
     _, _, html = make_report()
-    page, expected = Page(html), {}
+    page = Page(html)
+    expected: dict[str, float] = {}
     for k in (2, 5):
         gap = plausible_gap(203, k)
         ranked = sorted(zip(gap.gap.tolist(), gap.space.tolist(), gap.time.tolist(), strict=True))
@@ -249,9 +250,12 @@ def test_hostile_text_stays_text() -> None:
     )
     original = random_people(203, 12, intake=intake, crs=HOSTILE)
     release, linkage = naive_release(original)
-    release = replace(release, method=HOSTILE, parameters={HOSTILE: HOSTILE})
     gaps = [plausible_gap(203)]
     verdict = Verdict.of([], checked=3, notes=[HOSTILE])
+    for unexplained in ({"method": HOSTILE}, {"parameters": {HOSTILE: HOSTILE}}):
+        with pytest.raises(MisuseError, match=r"is no method|has no parameter"):
+            record_of(original, replace(release, **unexplained), linkage, verdict, gaps)
+    release = replace(release, parameters={**release.parameters, "generalize": HOSTILE})
     plain = Page(make_report()[2])
     page = Page(record_of(original, release, linkage, verdict, gaps, private=True))
     assert page.tags["script"] - plain.tags["script"] == 2, (

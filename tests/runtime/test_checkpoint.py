@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shoal.errors import InputError
-from shoal.runtime.checkpoint import Checkpoint, fingerprint
+from shoal.runtime.checkpoint import Checkpoint, digest_of
 from shoal.runtime.run import Run
 
 
@@ -76,8 +76,8 @@ def test_only_the_owner_may_read_the_parts(tmp_path: Path) -> None:
     assert (tmp_path / "job").stat().st_mode & 0o077 == 0
 
 
-def test_fingerprints_tell_data_apart() -> None:
+def test_digest_ofs_tell_data_apart() -> None:
     column = np.arange(6)
-    assert fingerprint(column) == fingerprint(column.copy())
+    assert digest_of(column) == digest_of(column.copy())
     others: list[np.ndarray] = [column[::-1], column.astype(np.int32), column.reshape(2, 3), column[:5]]
-    assert len({fingerprint(column), *(fingerprint(other) for other in others)}) == 5
+    assert len({digest_of(column), *(digest_of(other) for other in others)}) == 5

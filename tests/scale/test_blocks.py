@@ -52,7 +52,7 @@ def in_blocks(
         output,
         rng=Randomness.for_research(seed),
         size=size,
-        engine=Threads(),
+        engine=Threads(Run()),
         run=run,
         linkage_file=output.with_suffix(".linkage"),
     )
@@ -71,7 +71,7 @@ def written(path: Path, rows: Sequence[tuple[str, Any, Any, Any]]) -> Path:
 
 
 def assert_holds(source: Path, published: BlockPublication, reading: Reading | None = None) -> None:
-    original: Trajectories = shoal.io.read_with(source, reading or published.release.reading)
+    original: Trajectories = shoal.io.read_with(source, reading or published.release.reading, Run())
     verdict = shoal.verify_folder(
         original, published.folder, shoal.read_linkage(published.folder.with_suffix(".linkage"))
     )

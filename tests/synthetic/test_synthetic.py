@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import MisuseError, OutputError
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.synthetic import Layout, Stations, synthesize, write_synthetic
 from shoal.synthetic.activity import BURST_SIZE, EVENTS_PER_HOUR, RATE_SIGMA, event_minutes
-from shoal.synthetic.coverage import Coverage, Indices, JumpLaw
+from shoal.synthetic.coverage import Coverage, JumpLaw
 from shoal.synthetic.generator import World
 from shoal.synthetic.people import NIGHT_MIN, _outings, live
 from shoal.synthetic.stations import LAYOUTS, METERS_PER_DEGREE, lay_out_stations
@@ -240,7 +241,7 @@ class EndlessNewPlaces:
     def __init__(self) -> None:
         self.next = 1_000
 
-    def jump(self, origin: Indices, *_: object) -> Indices:
+    def jump(self, origin: Integers, *_: object) -> Integers:
         self.next += origin.size
         return np.arange(self.next - origin.size, self.next)
 

@@ -12,7 +12,8 @@ from shoal.attacks.rate import TargetName
 from shoal.attacks.target import BoxTarget, PointTarget
 from shoal.attacks.victims import Victims
 from shoal.model.release import Release
-from shoal.model.trajectories import Floats, Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 
 Target = TypeVar("Target", BoxTarget, PointTarget)

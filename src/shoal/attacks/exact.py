@@ -10,7 +10,7 @@ import numpy as np
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import PointTarget
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Integers
 
 
 def attack_triples(evaluation: Evaluation[PointTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:

@@ -13,7 +13,7 @@ from shoal.measures.presence import Place, cells_of, holds, likeliest_area, shar
 def attack_home_work(
     evaluation: Evaluation[BoxTarget], utc_offset_s: float = 0.0, *, rng: np.random.Generator
 ) -> list[Rate]:
-    """The chance that a record's likeliest cell is home (20 to 6 o'clock) or work (9 to 17, Monday to Friday).
+    """Whether a record's likeliest cell is home (20 to 6 o'clock) or work (9 to 17, Monday to Friday).
 
     The true cell is the one that the person visited most at these hours. From a likeliest area of c cells one
     is named at random. Baseline: naming for everybody the cell that most people have. People without a sample

@@ -9,7 +9,7 @@ import numpy as np
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import PointTarget
-from shoal.model.trajectories import Floats
+from shoal.runtime.arrays import Floats
 
 
 def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:

@@ -7,7 +7,7 @@ import numpy as np
 from shoal.attacks.evaluation import Evaluation, expected_hits
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import BoxTarget
-from shoal.kernels.cover_index import noisy_scores
+from shoal.kernels.cover_index import Index, Noise, noisy_scores
 from shoal.units import show_m, show_s
 
 _MOST_DEVIATIONS: Final = 6.0  # a box farther away on any axis counts as impossible
@@ -26,22 +26,12 @@ def attack_noisy(
     offsets, known = evaluation.draw_samples(p, rng)
     slots, cells = noise_s / target.grid.slot_s, noise_m / target.grid.cell_m
     seen = known + rng.random(known.shape) + rng.normal(size=known.shape) * np.array([slots, cells, cells])
-    index = target.by_time
+    index, noise = target.by_time, Noise(slots, cells, _MOST_DEVIATIONS, _FLOOR)
 
     def wins(place: int) -> float:
         scores = np.zeros(target.n_records)
         own = seen[offsets[place] : offsets[place + 1]]
-        noisy_scores(
-            own,
-            slots,
-            cells,
-            _MOST_DEVIATIONS,
-            _FLOOR,
-            index.class_offsets,
-            index.boxes,
-            index.record,
-            scores,
-        )
+        noisy_scores(own, noise, Index(index.class_offsets, index.boxes, index.record), scores)
         return expected_hits(scores, int(evaluation.own[place]))
 
     won = list(
@@ -49,15 +39,15 @@ def attack_noisy(
             wins, range(len(evaluation.victims)), label=f"weighing noisy samples ({evaluation.label})"
         )
     )
-    noise = f"{show_m(noise_m)} and {show_s(noise_s)}"
+    errors = f"{show_m(noise_m)} and {show_s(noise_s)}"
     return [
         Rate.of(
             won,
             name="noisy-linkage",
-            knowledge=f"{p} point{'s' * (p > 1)} with noise of {noise}",
+            knowledge=f"{p} point{'s' * (p > 1)} with noise of {errors}",
             attacker=(
                 f"Someone who knows {p} random sample{'s' * (p > 1)} of a person with Gaussian errors of "
-                f"{noise} (standard deviation on each axis) and names the record that makes them likeliest."
+                f"{errors} (standard deviation on each axis) and names the record that makes them likeliest."
             ),
             target=evaluation.label,
             baseline=evaluation.guess,

@@ -10,8 +10,8 @@ from shoal.attacks.evaluation import Evaluation, expected_hits
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
-from shoal.kernels.cover_index import expected_visits
-from shoal.model.trajectories import Floats, Integers
+from shoal.kernels.cover_index import Index, expected_visits
+from shoal.runtime.arrays import Floats, Integers
 
 _ELSEWHERE: Final = 0.1  # visits that the adversary expects at a place where the record shows none
 _MOST_PLACES: Final = 50
@@ -153,5 +153,5 @@ def _visits(target: BoxTarget, cells: Integers) -> Floats:
     """[records, cells]: expected visits."""
     index = target.by_x
     visits = np.zeros((target.n_records, len(cells)))
-    expected_visits(cells, index.class_offsets, index.boxes, index.record, visits)
+    expected_visits(cells, Index(index.class_offsets, index.boxes, index.record), visits)
     return visits

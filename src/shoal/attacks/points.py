@@ -1,30 +1,15 @@
 """The adversary who knows p exact samples: unicity, linkage, and what a linked record tells (semantics 5)."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import BoxTarget
-from shoal.kernels.cover_index import follow_points
-from shoal.model.trajectories import Floats, Integers
+from shoal.kernels.cover_index import Followed, Index, Known, follow_points
+from shoal.runtime.arrays import Floats, Integers
 
 _PART = 250
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Followed:
-    """Which records cover the known samples of each victim.
-
-    candidates, own_fits: int64 [v, p], how many records cover the first 1..p known samples, and whether the
-    own one does. chosen: int64 [v], a random candidate for all known samples, -1 = none.
-    """
-
-    candidates: Integers
-    own_fits: Integers
-    chosen: Integers
 
 
 def follow(
@@ -41,17 +26,10 @@ def follow(
     def part(begin: int) -> None:
         mine = slice(begin, min(begin + _PART, n))
         follow_points(
-            offsets[begin : mine.stop + 1],
-            known,
-            evaluation.own[mine],
-            picks[mine],
-            index.class_offsets,
-            index.boxes,
-            index.record,
+            Known(offsets[begin : mine.stop + 1], known, evaluation.own[mine], picks[mine]),
+            Index(index.class_offsets, index.boxes, index.record),
             evaluation.target.n_records,
-            found.candidates[mine],
-            found.own_fits[mine],
-            found.chosen[mine],
+            Followed(found.candidates[mine], found.own_fits[mine], found.chosen[mine]),
         )
 
     for _ in evaluation.run.map(

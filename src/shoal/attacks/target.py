@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.model.release import Boxes, Points, Release
-from shoal.model.trajectories import Floats, Grid, Integers, Numbers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Floats, Integers, Numbers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -168,7 +169,7 @@ class PointTarget:
     @classmethod
     def of_trajectories(cls, original: Trajectories) -> "PointTarget":
         """Points as given, every subject a record; raises MisuseError for snapped samples."""
-        original.points_as_given()
+        original.require_points_as_given()
         return cls._of(original.offsets, original)
 
     @classmethod

@@ -11,9 +11,10 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
-from shoal.kernels.cover_index import follow_points
+from shoal.kernels.cover_index import Followed, Index, Known, follow_points
 from shoal.kernels.tau_candidates import Records, holding, tau_candidates
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.units import show_s
 
 
@@ -122,16 +123,14 @@ def _holding_by_chance(target: BoxTarget, asked: Integers) -> Integers:
     """int64 [q]: how many records hold each sample [q, 3], and so how often a blind guess is right."""
     count, index = np.zeros((len(asked), 1), dtype=np.int64), target.by_time
     follow_points(
-        np.arange(len(asked) + 1),
-        np.ascontiguousarray(asked),
-        np.full(len(asked), -1, dtype=np.int64),
-        np.zeros(len(asked)),
-        index.class_offsets,
-        index.boxes,
-        index.record,
+        Known(
+            np.arange(len(asked) + 1),
+            np.ascontiguousarray(asked),
+            np.full(len(asked), -1, dtype=np.int64),
+            np.zeros(len(asked)),
+        ),
+        Index(index.class_offsets, index.boxes, index.record),
         target.n_records,
-        count,
-        np.zeros_like(count),
-        np.empty(len(asked), dtype=np.int64),
+        Followed(count, np.zeros_like(count), np.empty(len(asked), dtype=np.int64)),
     )
     return count[:, 0]

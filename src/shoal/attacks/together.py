@@ -22,7 +22,6 @@ from shoal.model.claims import (
     KAnonymity,
     KDeltaAnonymity,
     KteAnonymity,
-    LocationPrivacy,
     TrajectoryPrivacy,
 )
 from shoal.model.linked import records_that_belong
@@ -113,8 +112,8 @@ def attack_together(releases: Sequence[Held], *, most: int = MOST_QUESTIONS) -> 
 
 
 def _row_of(release: Release) -> Composed:
-    """How a release takes part; raises InputError when its claim says nothing about who could be whom."""
-    row = CANDIDATES[type(release.claim)]
+    """How a release takes part; raises InputError when its claim has no row: nobody is guessed at."""
+    row = CANDIDATES.get(type(release.claim))
     if row is None:
         raise InputError(
             f"a release claims {release.claim.type}, from which it does not follow who could be whom; leave "
@@ -252,11 +251,10 @@ def _swapped(held: Held, records: Mapping[str, int], tau_s: float) -> Who:
     return lambda person, _: partners.get(person) if person in records else None
 
 
-CANDIDATES: Final[dict[type[Claim], Composed | None]] = {
+CANDIDATES: Final[dict[type[Claim], Composed]] = {
     KAnonymity: Composed(who=_in_class),
     KteAnonymity: Composed(who=_fitting, tau_s=lambda claim: claim.tau_s),
     KDeltaAnonymity: Composed(who=_within_delta, within_m=lambda claim: claim.delta_m),
     TrajectoryPrivacy: Composed(who=_swapped),
-    LocationPrivacy: None,  # records keep the times of their people, by which one may be found for certain
 }
-"""For every claim how its releases take part; None where it does not follow who could be whom."""
+"""How releases take part, for every claim from which it follows who could be whom."""

@@ -8,7 +8,8 @@ from shoal.attacks.rate import TargetName
 from shoal.errors import InputError
 from shoal.model.linked import records_that_belong
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

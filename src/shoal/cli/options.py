@@ -1,6 +1,5 @@
 """Options that several commands share, the types of their values, and the settings file behind --config."""
 
-import tomllib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -8,8 +7,9 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from shoal.errors import MisuseError
+from shoal.errors import InputError, MisuseError
 from shoal.model.intake import Reading
+from shoal.runtime.settings_file import read_settings
 from shoal.units import duration_s, length_m
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -197,11 +197,9 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
     if path is None:
         return
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise click.UsageError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"{path} is not valid TOML: {error}") from error
+        entries = read_settings(path)
+    except InputError as error:
+        raise click.UsageError(str(error)) from error
     names = {
         option.lstrip("-"): parameter.name
         for parameter in ctx.command.params

@@ -1,6 +1,5 @@
 """The commands that make and check a release: anonymize, verify, demo; heavy libraries load when one runs."""
 
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +22,7 @@ from shoal.cli.options import (
     take_streets,
 )
 from shoal.cli.terminal import Bars, listed, print_result, read_telling
+from shoal.runtime.json_values import null_for_nan
 
 if TYPE_CHECKING:
     from shoal.model.trace import Trace
@@ -343,7 +343,7 @@ def _print_publication(
             }
         ),
         "accuracy": {
-            row.name: {"raw_samples": _known(row.raw), "published_samples": _known(row.published)}
+            row.name: {"raw_samples": null_for_nan(row.raw), "published_samples": null_for_nan(row.published)}
             for row in rows
         },
     }
@@ -368,11 +368,6 @@ def _print_publication(
         *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
     ]
     print_result(as_json, facts, lines)
-
-
-def _known(value: float) -> float | None:
-    """A number for JSON, which has no NaN."""
-    return None if math.isnan(value) else value
 
 
 COMMANDS: Final = (anonymize, verify, demo)

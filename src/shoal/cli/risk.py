@@ -367,11 +367,11 @@ def _read_as_given(raw: str, release: Path, options: dict[str, Any], bars: Bars)
 
 def _read_release(folder: Path, original: Any) -> Any:
     """The release in a folder, when it can be one of this raw data."""
-    from shoal.model.linked import insist_on_possible_boxes
+    from shoal.model.linked import require_possible_boxes
     from shoal.release_folder.folder import read_any_release
 
     release = read_any_release(folder)
-    insist_on_possible_boxes(original, release)
+    require_possible_boxes(original, release)
     return release
 
 

@@ -365,9 +365,9 @@ def _say_key(name: str, seed: bytes) -> Callable[[str], None]:
     """What prints the address and the key when a server is ready."""
 
     def ready(url: str) -> None:
-        from nacl.bindings import crypto_sign_seed_keypair
+        from shoal.collect.crypto.signatures import verify_key
 
-        click.echo(f"{name} at {url}, key {bytes(crypto_sign_seed_keypair(seed)[0]).hex()}")
+        click.echo(f"{name} at {url}, key {verify_key(seed).hex()}")
         sys.stdout.flush()
 
     return ready

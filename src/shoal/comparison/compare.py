@@ -26,6 +26,7 @@ from shoal.publishing.writing import write_page
 from shoal.release_folder.folder import read_any_release, read_linkage
 from shoal.report.pages.comparison import comparison_page
 from shoal.report.words.claims import claim_name
+from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
@@ -61,7 +62,7 @@ class Comparison:
                 "reasons": list(self.recommendation.reasons),
             },
             "frontier": [point.label for point in frontier(self.points, self.better)],
-            "points": [_without_nan(asdict(point)) for point in self.points],
+            "points": [null_for_nan(asdict(point)) for point in self.points],
             "at_equal_risk": [
                 {
                     "risk_at_most": level,
@@ -335,10 +336,3 @@ def _fingerprint(data: Trajectories) -> str:
 
 def _digest(parts: Sequence[Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
-
-
-def _without_nan(numbers: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in numbers.items()
-    }

@@ -11,9 +11,11 @@ import numpy as np
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.publishing.writing import write_page
 from shoal.report.pages.granularity import granularity_page
+from shoal.runtime.arrays import Integers
+from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import show_s
@@ -69,7 +71,7 @@ class Study:
 
     def to_json(self) -> dict[str, Any]:
         """All figures; null where there are too few samples for one."""
-        return dict(_without_nan(asdict(self)))
+        return dict(null_for_nan(asdict(self)))
 
 
 def study_granularity(
@@ -151,11 +153,3 @@ def _spread(extents: Integers, unit: float) -> Spread:
         median=float(middle),
         three_quarters=float(high),
     )
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_nan(entry) for name, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(entry) for entry in value]
-    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,6 +1,5 @@
 """The file that says what ``shoal compare`` compares: methods with lists of settings, attacks, a budget."""
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -13,6 +12,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.street_files import read_streets
 from shoal.methods import Method, method_named
 from shoal.methods.parameters import declared
+from shoal.runtime.settings_file import read_settings
 from shoal.units import duration_s, length_m
 from shoal.utility import OF_EVERY_RELEASE
 from shoal.utility.frontier import Budget
@@ -80,12 +80,7 @@ class Study:
 
 def read_study(path: Path) -> Study:
     """The study in a TOML file; raises InputError when it cannot be read or sets what no study knows."""
-    try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from error
+    entries = read_settings(path)
     unknown = [name for name in entries if name not in _KNOWN]
     if unknown:
         raise InputError(f"{path} sets '{unknown[0]}', which no study has; known: {', '.join(_KNOWN)}")

@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 
 from shoal.io.times import Micros
-from shoal.io.values import Bools, Codes, Floats
+from shoal.io.values import Codes
+from shoal.runtime.arrays import Flags, Floats
 
 EMPTY_ID: Final = "empty id"
 BAD_TIME: Final = "empty or unreadable time"
@@ -33,23 +34,23 @@ class Sieve:
     """The rows of one batch that are still good, and the tally of those that are not."""
 
     def __init__(self, rows: int, dropped: dict[str, int]) -> None:
-        self.good: Bools = np.ones(rows, dtype=np.bool_)
+        self.good: Flags = np.ones(rows, dtype=np.bool_)
         self._dropped = dropped
 
-    def drop(self, reason: str, bad: Bools) -> None:
+    def drop(self, reason: str, bad: Flags) -> None:
         """Take out the rows where ``bad``, and count those that were still good."""
         newly = int(np.count_nonzero(bad & self.good))
         if newly:
             self._dropped[reason] = self._dropped.get(reason, 0) + newly
             self.good &= ~bad
 
-    def drop_times(self, t: Micros, readable: Bools, latest: int) -> None:
+    def drop_times(self, t: Micros, readable: Flags, latest: int) -> None:
         """Drop times that are unreadable, before 1970, or after ``latest`` (microseconds)."""
         self.drop(BAD_TIME, ~readable)
         self.drop(BEFORE_1970, t < 0)
         self.drop(FUTURE, t > latest)
 
-    def drop_coordinates(self, first: Floats, second: Floats, readable: Bools) -> None:
+    def drop_coordinates(self, first: Floats, second: Floats, readable: Flags) -> None:
         """Drop positions that are unreadable or not finite."""
         self.drop(BAD_COORDINATE, ~readable)
         self.drop(NOT_FINITE, ~(np.isfinite(first) & np.isfinite(second)))

@@ -7,11 +7,11 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.io.times import SECOND
-from shoal.model.trajectories import Integers, Numbers, Trajectories
-from shoal.units import show_m, show_s
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers, Numbers
+from shoal.units import DAY_S, show_m, show_s
 
 TOP_PLACES: Final = 10
-DAY_S: Final = 86_400
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,9 +14,10 @@ import numpy as np
 from shoal.errors import MissingExtraError, MisuseError
 from shoal.io.reading import read
 from shoal.measures.query import boxes_of
-from shoal.model.projection import WGS84, Floats, transform
+from shoal.model.projection import WGS84, transform
 from shoal.model.release import Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 BoxAs = Literal["center", "first-corner"]
 
-_WAYS: Final = get_args(BoxAs)
+_BOX_AS: Final = get_args(BoxAs)
 
 
 def from_geopandas(frame: "GeoDataFrame", **settings: Any) -> Trajectories:
@@ -122,11 +123,11 @@ def points_of(
     """
     if isinstance(data, Trajectories) and data.grid is None:
         return np.repeat(np.array(data.ids, dtype=object), data.lengths), data.t, data.x, data.y
-    if isinstance(data, Release) and box_as not in _WAYS:
+    if isinstance(data, Release) and box_as not in _BOX_AS:
         raise MisuseError(
             "this release holds areas and intervals, and points would look exact where it is not; say how "
             "with box_as="
-            f"{' or '.join(repr(way) for way in _WAYS)}, or use to_geopandas, which keeps the boxes"
+            f"{' or '.join(repr(name) for name in _BOX_AS)}, or use to_geopandas, which keeps the boxes"
         )
     names = data.trajectory_ids if isinstance(data, Release) else data.ids
     boxes, offsets, grid = boxes_of(data)

@@ -14,9 +14,9 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.io.ecosystem import BoxAs, degrees_of
-from shoal.model.projection import Floats
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats
 from shoal.runtime.staging import explained_write, staged_folder
 
 PointFormat = Literal["gpx", "plt"]

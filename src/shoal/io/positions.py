@@ -11,9 +11,10 @@ import pyarrow as pa
 from shoal.errors import InputError, MisuseError
 from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
 from shoal.io.columns import Columns
-from shoal.io.values import Floats, numbers, points
+from shoal.io.values import numbers, points
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
+from shoal.runtime.arrays import Floats
 
 LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
 FINE: Final = 1 << 30

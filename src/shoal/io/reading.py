@@ -1,10 +1,10 @@
-"""The way in: any source of positions to Trajectories, with an account of every row that did not get through."""
+"""From any source of positions to Trajectories, with an account of every row that did not get through."""
 
-import time
+import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, timedelta
-from typing import Any, Final
+from typing import Any, Final, Never
 
 import numpy as np
 
@@ -13,40 +13,126 @@ from shoal.io import cleaning
 from shoal.io.cleaning import Sieve, TimeOrder
 from shoal.io.columns import Columns, find_columns
 from shoal.io.positions import Positions
-from shoal.io.snapping import Rows, arrange, check_grid, put_on_plane
+from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
 from shoal.io.sources import openers
 from shoal.io.tables import Table
 from shoal.io.times import DAY, SECOND, Micros, Times
 from shoal.io.values import Codes, Names
 from shoal.model.intake import Intake, Reading
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
+from shoal.units import DAY_S
 
-DAY_S: Final = 86_400
 STEPS: Final = 1000
 LAST_S: Final = 253_402_300_799.0  # the end of the year 9999, the last that dates can be written in
 
 
-def read(source: object, *, run: Run | None = None, **settings: Any) -> Trajectories:
+def read(
+    source: object,
+    *,
+    id: str | None = None,  # noqa: A002  (the option's name, as on the command line)
+    time: str | None = None,
+    lat: str | None = None,
+    lon: str | None = None,
+    x: str | None = None,
+    y: str | None = None,
+    person: str | None = None,
+    per_day: bool = False,
+    crs: str | None = None,
+    working_crs: str | None = None,
+    cell_m: float = 100.0,
+    slot_s: float = 60.0,
+    snap: bool = True,
+    time_unit: str | None = None,
+    not_after_s: float | None = None,
+    min_samples_per_day: float = 0.0,
+    run: Run | None = None,
+    **unknown: Never,
+) -> Trajectories:
     """Trajectories from a file, a folder, a pattern, or a frame that speaks Arrow.
 
-    settings: fields of ``shoal.model.intake.Reading``, such as ``id="caller"``, ``cell_m=500`` or
-    ``snap=False``. Raises InputError when the source cannot be used, MisuseError for a setting that does not
-    exist or cannot work.
+    Rows that cannot be used are dropped, and counted by reason in ``intake`` of the result.
+
+    Parameters
+    ----------
+    source : path, text or frame
+        A CSV, Parquet, PLT or GPX file, a folder or a pattern of such files, or a frame of pandas, polars,
+        pyarrow, DuckDB or another library with an Arrow stream.
+    id, time, lat, lon, x, y : str or None
+        Names of columns; None = recognized. Give either lat and lon or x and y.
+    person : str or None
+        The column that names the unit of protection; None = the id column.
+    per_day : bool
+        Whether each person's UTC day is a unit of its own.
+    crs : str or None
+        The system of planar x and y; None or "local" = local meters. "local" also says that small numbers are
+        meant.
+    working_crs : str or None
+        The plane to project into; None = an equal-area plane centered on the data.
+    cell_m, slot_s : float
+        The grid to snap to, in meters and seconds.
+    snap : bool
+        False keeps points as given.
+    time_unit : str or None
+        The unit of numeric times: "s", "ms", "us", "ns", or a duration such as "1min" for counted steps; None =
+        recognized by size.
+    not_after_s : float or None
+        Later rows, in seconds since 1970, are dropped as lying in the future; None = the end of today.
+    min_samples_per_day : float
+        Whoever has fewer samples a day, on average over the data's days, is left out; 0 = nobody.
+    run : Run or None
+        Where to report progress, and how many threads to use; None = local and silent.
+
+    Returns
+    -------
+    Trajectories
+        Subjects by id, their samples in order, and the account of the reading.
+
+    Raises
+    ------
+    InputError
+        When the source cannot be used; the message says what to do.
+    MisuseError
+        For a setting that does not exist or cannot work.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, shoal
+    >>> calls = pa.table({"uid": ["al", "al", "bo"], "t": [1714557600, 1714561200, 1714557600],
+    ...                   "lat": [48.85, 48.86, 48.85], "lon": [2.35, 2.36, 2.35]})
+    >>> shoal.read(calls, cell_m=500)
+    Trajectories(2 subjects, 3 samples, Grid(cell_m=500, slot_s=60.0))
     """
-    known = [setting.name for setting in fields(Reading)]
-    unknown = [name for name in settings if name not in known]
     if unknown:
-        raise MisuseError(f"'{unknown[0]}' is not a setting of read; the settings are {', '.join(known)}")
-    return read_with(source, Reading(**settings), run)
+        known = ", ".join(setting.name for setting in fields(Reading))
+        raise MisuseError(f"'{next(iter(unknown))}' is not a setting of read; the settings are {known}")
+    reading = Reading(
+        id=id,
+        time=time,
+        lat=lat,
+        lon=lon,
+        x=x,
+        y=y,
+        person=person,
+        per_day=per_day,
+        crs=crs,
+        working_crs=working_crs,
+        cell_m=cell_m,
+        slot_s=slot_s,
+        snap=snap,
+        time_unit=time_unit,
+        not_after_s=not_after_s,
+        min_samples_per_day=min_samples_per_day,
+    )
+    return read_with(source, reading, run or Run())
 
 
-def read_with(source: object, reading: Reading, run: Run | None = None) -> Trajectories:
-    """The same, with the settings as one object.
+def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
+    """As ``read``, with the settings as one object.
 
     With ``trajectories.intake.reading`` the same rows give the same arrays.
     """
-    run = run or Run()
     parts: list[Rows] = []
     taken = take_in(source, reading, run, parts.append)
     reading, plane, grid = taken.reading, taken.plane, taken.grid
@@ -87,11 +173,12 @@ def read_with(source: object, reading: Reading, run: Run | None = None) -> Traje
 
 
 def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], None]) -> "Taken":
-    """Read and clean all rows, and hand them to ``keep`` part by part: unplaced, microseconds and degrees or meters.
+    """Read and clean all rows, and hand them to ``keep`` part by part.
 
-    Raises as ``read`` does, also when no row is left.
+    The rows are not placed yet: microseconds, and degrees or meters. Raises as ``read`` does, also when no row
+    is left.
     """
-    check_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
+    require_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
     if not (np.isfinite(reading.min_samples_per_day) and reading.min_samples_per_day >= 0):
         raise MisuseError(
             f"min_samples_per_day = {reading.min_samples_per_day} must be finite and at least 0; 0 leaves "
@@ -116,10 +203,7 @@ def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], N
 
 @dataclass(kw_only=True)
 class Taken:
-    """Everything that a source gave besides its rows.
-
-    keep: takes these; plane: known once all have been read.
-    """
+    """Everything that a source gave besides its rows, which ``keep`` takes; plane: known once all are read."""
 
     keep: Callable[[Rows], None]
     name: str
@@ -159,10 +243,7 @@ class Taken:
 
 
 def _take_tables(source: object, reading: Reading, run: Run, keep: Callable[[Rows], None]) -> Taken:
-    """Read and clean all tables of the source.
-
-    The first decides the columns, the others must have them too.
-    """
+    """Read and clean all tables of the source; the first decides the columns, which the others must have."""
     name, waiting = openers(source)
     taken: Taken | None = None
     for place, opener in enumerate(waiting):
@@ -171,7 +252,7 @@ def _take_tables(source: object, reading: Reading, run: Run, keep: Callable[[Row
         if taken is None:
             taken = _begin(name, table, reading, keep)
         else:
-            _check_alike(table, taken, reading)
+            _require_alike(table, taken, reading)
         for share, batch in table.batches(taken.columns.wanted()):
             _take_batch(taken, table, batch)
             run.progress(f"reading {name}", int(STEPS * (place + share) / len(waiting)), STEPS)
@@ -227,8 +308,8 @@ def _begin(name: str, table: Table, reading: Reading, keep: Callable[[Rows], Non
     return taken
 
 
-def _check_alike(table: Table, taken: Taken, reading: Reading) -> None:
-    """Find the columns of a later table; its positions must be given as in the first."""
+def _require_alike(table: Table, taken: Taken, reading: Reading) -> None:
+    """Take the columns of a later table; raises InputError unless its positions are given as in the first."""
     columns, before = find_columns(table, taken.reading), taken.columns
     if columns.angles != before.angles or (columns.geometry is None) != (before.geometry is None):
         raise InputError(
@@ -270,10 +351,7 @@ def _take_batch(taken: Taken, table: Table, batch: Any) -> None:
 
 
 def _person_days(taken: Taken, code: Codes, t: Micros) -> Codes:
-    """The code of each row's person-day, whose id is ``<id>@YYYY-MM-DD``.
-
-    New ones in the order of their first rows.
-    """
+    """The code of each row's person-day, ``<id>@YYYY-MM-DD``; new ones in the order of their first rows."""
     day = t // DAY
     low = int(day.min())
     key = code.astype(np.int64) * (int(day.max()) - low + 1) + (day - low)
@@ -299,9 +377,10 @@ def no_rows(taken: Taken) -> InputError:
 
 
 def screen(lengths: Integers, days: float, intake: Intake) -> tuple[Integers, Intake]:
-    """Positions of the subjects that have as many samples a day as asked, on average over the days of the data, and the new account.
+    """Positions of the subjects with as many samples a day as asked, on average, and the new account.
 
-    days: at least one is counted; a person-day is one day long, whatever the days of the data. Raises InputError when nobody has.
+    days: of the data; at least one is counted, and a person-day is one day long whatever the data. Raises
+    InputError when nobody is left.
     """
     least = intake.reading.min_samples_per_day
     days = 1.0 if intake.reading.per_day else max(days, 1.0)
@@ -327,4 +406,4 @@ def days_of(trajectories: Trajectories) -> float:
 
 def _end_of_today_s() -> float:
     """The end of the current UTC day. The only place where reading looks at the clock."""
-    return float((int(time.time()) // DAY_S + 1) * DAY_S)
+    return float((int(clock.time()) // DAY_S + 1) * DAY_S)

@@ -13,14 +13,16 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.io.cleaning import LARGEST_M, OUTSIDE, TOO_LARGE
 from shoal.io.times import SECOND, Micros
-from shoal.io.values import Codes, Floats
+from shoal.io.values import Codes
 from shoal.model.projection import WGS84, transform
-from shoal.model.trajectories import Grid, Integers, Numbers
+from shoal.model.trajectories import Grid
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.run import Run
+from shoal.units import DAY_S
 
 FINEST_M: Final = 0.001
 COARSEST_M: Final = 40_075_000.0
-LONGEST_S: Final = 1000 * 365.25 * 86_400
+LONGEST_S: Final = 1000 * 365.25 * DAY_S
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Arranged:
     lon: Floats | None = None
 
 
-def check_grid(grid: Grid) -> None:
+def require_grid(grid: Grid) -> None:
     """Raises MisuseError for a grid finer than what coordinates and times are kept to, or coarser than anything that could be told."""
     if not grid.cell_m <= COARSEST_M:
         raise MisuseError(f"cell_m = {grid.cell_m} is wider than the earth; choose at most {COARSEST_M:.0f}")

@@ -15,14 +15,16 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import MisuseError
-from shoal.io.reading import DAY_S, Taken, no_rows, screen, take_in
+from shoal.io.reading import Taken, no_rows, screen, take_in
 from shoal.io.snapping import Arranged, Rows, arrange, placed, reason_outside
 from shoal.kernels.places import middles
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import PEOPLE_FILE, SAMPLES_FILE, StoredPeople
-from shoal.model.trajectories import Grid, Integers, Numbers
+from shoal.model.trajectories import Grid
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
+from shoal.units import DAY_S
 
 _BUCKETS: Final = 128  # a billion rows make buckets of 8 million
 _ROW: Final = np.dtype([("code", "<i4"), ("t", "<i8"), ("first", "<f8"), ("second", "<f8")])

@@ -21,7 +21,8 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.model.projection import WGS84
-from shoal.model.streets import Floats, Integers, StreetGraph
+from shoal.model.streets import StreetGraph
+from shoal.runtime.arrays import Floats, Integers
 
 _IDS: Final = ("node_id", "osmid", "id")
 _LENGTHS: Final = ("length_m", "length")

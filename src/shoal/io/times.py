@@ -4,21 +4,21 @@ Understood: Arrow timestamps and dates, ISO 8601 text with or without a zone, an
 or recognized by their size. No zone means UTC.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
-from shoal.io.values import Bools, filled, is_number, is_text, numbers_in_text, plain
-from shoal.units import duration_s
+from shoal.io.values import filled, is_number, is_text, numbers_in_text, plain
+from shoal.runtime.arrays import Flags, Integers, Numbers
+from shoal.units import DAY_S, duration_s
 
-Micros = npt.NDArray[np.int64]
+Micros = Integers
 
 SECOND: Final = 1_000_000
-DAY: Final = 86_400 * SECOND
+DAY: Final = DAY_S * SECOND
 LIMIT: Final = 1 << 62
 PER_UNIT: Final = {"s": SECOND, "ms": 1000, "us": 1}
 UNIT_WORDS: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
@@ -59,7 +59,7 @@ class Times:
         if unit is not None and unit not in UNIT_WORDS:
             duration_s(unit)
 
-    def microseconds(self, column: pa.Array, where: str) -> tuple[Micros, Bools]:
+    def microseconds(self, column: pa.Array, where: str) -> tuple[Micros, Flags]:
         """int64 [n] and whether each could be read.
 
         Raises InputError when the column's type holds no times.
@@ -98,16 +98,16 @@ class Times:
             said.append("times without a zone are taken as UTC")
         return said
 
-    def _count(self, readable: Bools, *, zoned: bool) -> None:
+    def _count(self, readable: Flags, *, zoned: bool) -> None:
         rows = int(np.count_nonzero(readable))
         self.zoned, self.naive = self.zoned + rows * zoned, self.naive + rows * (not zoned)
 
-    def _from_numbers(self, column: pa.Array) -> tuple[Micros, Bools]:
+    def _from_numbers(self, column: pa.Array) -> tuple[Micros, Flags]:
         readable = filled(column)
         if pa.types.is_integer(column.type):
             if pa.types.is_uint64(column.type):
                 column = pc.min_element_wise(column, pa.scalar(LIMIT, pa.uint64()))
-            values: npt.NDArray[Any] = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+            values: Numbers = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
         else:
             values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
             readable &= np.isfinite(values)
@@ -120,7 +120,7 @@ class Times:
             self.steps = size < 1e8
         return _scaled(values, self.unit), readable
 
-    def _from_text(self, text: pa.Array) -> tuple[Micros, Bools]:
+    def _from_text(self, text: pa.Array) -> tuple[Micros, Flags]:
         """Numbers or dates written as text.
 
         The common whole-column cases first, because they are many times faster.
@@ -148,7 +148,7 @@ class Times:
         return ticks, readable
 
 
-def _scaled(values: npt.NDArray[Any], unit: str) -> Micros:
+def _scaled(values: Numbers, unit: str) -> Micros:
     """Microseconds from numbers in a unit; far past and future stay far, without overflow.
 
     Integers stay exact.
@@ -165,7 +165,7 @@ def _scaled(values: npt.NDArray[Any], unit: str) -> Micros:
     return whole
 
 
-def _parsed(text: pa.Array, layout: str) -> tuple[Micros, Bools, Bools]:
+def _parsed(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
     """Microseconds, whether each could be read, and whether it had a zone."""
     fields = pc.extract_regex(text, layout)
     matched = filled(fields)
@@ -192,7 +192,7 @@ def _parsed(text: pa.Array, layout: str) -> tuple[Micros, Bools, Bools]:
     possible = (month >= 1) & (month <= 12) & (day >= 1) & (day <= next_month - first_day)
     possible &= (hour <= 23) & (minute <= 59) & (second <= 60) & (ahead_h <= 23) & (ahead_min <= 59)
     seconds = (
-        (first_day + day - 1) * 86400
+        (first_day + day - 1) * DAY_S
         + hour * 3600
         + minute * 60
         + second

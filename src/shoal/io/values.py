@@ -5,7 +5,7 @@ Numbers (also written as text), ids as codes, WKB points.
 
 import math
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
+from shoal.runtime.arrays import Flags, Floats, Integers, Numbers
 
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 
 NUMBER: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$|^[+-]?(?i:nan|inf|infinity)$"
@@ -50,7 +49,7 @@ def is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def numbers(column: pa.Array, where: str) -> tuple[Floats, Bools]:
+def numbers(column: pa.Array, where: str) -> tuple[Floats, Flags]:
     """float64 [n] and whether each could be read; nan stands where it could not.
 
     Raises InputError, naming the column by ``where``, when its type holds no numbers.
@@ -75,13 +74,13 @@ def numbers_in_text(text: pa.Array) -> pa.Array:
         )
 
 
-def filled(column: pa.Array) -> Bools:
+def filled(column: pa.Array) -> Flags:
     """Whether each value is there."""
-    values: Bools = column.is_valid().to_numpy(zero_copy_only=False)
+    values: Flags = column.is_valid().to_numpy(zero_copy_only=False)
     return values
 
 
-def points(column: pa.Array) -> tuple[Floats, Floats, Bools]:
+def points(column: pa.Array) -> tuple[Floats, Floats, Flags]:
     """x, y and whether each is a point, from well-known binary.
 
     Byte orders, Z and M, and an SRID are understood.
@@ -117,10 +116,10 @@ def points(column: pa.Array) -> tuple[Floats, Floats, Bools]:
     return x, y, readable
 
 
-def _gather(data: npt.NDArray[np.uint8], start: npt.NDArray[np.int64], kind: str) -> npt.NDArray[Any]:
+def _gather(data: npt.NDArray[np.uint8], start: Integers, kind: str) -> Numbers:
     """The value of ``kind`` that begins at each start."""
     width = np.dtype(kind).itemsize
-    values: npt.NDArray[Any] = data[start[:, None] + np.arange(width)].reshape(-1).view(kind)
+    values: Numbers = data[start[:, None] + np.arange(width)].reshape(-1).view(kind)
     return values
 
 

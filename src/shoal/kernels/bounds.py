@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.stretch import Integers, Numbers
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 LANES = 64  # as many as fill the registers; with half as many the same loop takes five times as long a pair
@@ -12,12 +12,12 @@ _STEP = 8  # places or bins that are added before it is looked whether anybody i
 
 
 class Ranked(NamedTuple):
-    """What the bounds need, by rank: so it is read from front to back, not here and there.
+    """What the bounds need, by rank, so that memory is read from front to back.
 
-    stratum: so many ranks have no one behind them who is shorter; within them, neighbors in rank are
-    neighbors in space. lengths: [n] samples of each rank. main_place, main_weight: [n] the place with most
-    of its samples, and how many those are. The rest: the places and bins of each rank, as in Places and
-    Hours.
+    stratum: ranks come in groups of so many. Nobody in a later group is shorter; within a group, neighbors in
+    rank are neighbors in space. lengths: [n] samples of each rank. main_place, main_weight: [n] the place
+    with most of its samples, and how many those are. The rest: the places and bins of each rank, as in Places
+    and Hours.
     """
 
     stratum: int
@@ -32,15 +32,35 @@ class Ranked(NamedTuple):
     bin_weights: Numbers
 
 
+class BlockCosts(NamedTuple):
+    """Least costs to the subject of each lane of a block.
+
+    near: int16 [P, LANES] and soon: int16 [bins, LANES], both >> shift. least: [P] the least of all lanes,
+    not shifted.
+    """
+
+    near: Numbers
+    soon: Numbers
+    least: Numbers
+    shift: int
+
+
+class Passed(NamedTuple):
+    """The ranks that pass beside each lane: found[lane] of them in rank[lane], and their bounds."""
+
+    found: Integers
+    rank: Numbers
+    bound: Numbers
+
+
 @compiled
 def add_least_costs(
     offsets: Integers, own: Numbers, weights: Numbers, r: int, table: Numbers, limit: Any, sums: Numbers
 ) -> Any:
     """Add to sums[lane] the weighted least costs of a rank's places, or bins, to the subject of each lane.
 
-    table: int16 [P, LANES].
-
-    Returns how many lanes stay below the limit; ends early once none does, since sums only grow.
+    table: int16 [P, LANES]. Returns how many lanes stay below the limit; ends early once none does, since
+    sums only grow.
     """
     passing = np.int32(LANES)
     for first in range(offsets[r], offsets[r + 1], _STEP):
@@ -94,9 +114,9 @@ def lay_across(costs: Numbers, least: Numbers, half: Any, shift: int, across: Nu
 def possible_ranks(
     ranked: Ranked, begin: int, limits: Numbers, least: Numbers, shift: int, possible: Numbers
 ) -> Any:
-    """Fill ``possible`` with the ranks whose places alone do not rule out every lane, and say how many there are.
+    """Fill ``possible`` with the ranks whose places alone do not rule out every lane; how many there are.
 
-    The place that weighs most, which comes first, rules out most of them.
+    The place that weighs most comes first, since it rules out most of them.
     """
     count = 0
     for r in range(begin, len(limits)):
@@ -113,41 +133,29 @@ def possible_ranks(
 
 
 @compiled
-def pass_bounds(
-    ranked: Ranked,
-    begin: int,
-    limits: Numbers,
-    near: Numbers,
-    soon: Numbers,
-    least: Numbers,
-    shift: int,
-    found: Integers,
-    rank: Numbers,
-    bound: Numbers,
-) -> None:
-    """Fill rank[lane, : found[lane]] with the ranks longer than begin + lane, or as long and behind it, whose bound is below their limit.
+def pass_bounds(ranked: Ranked, begin: int, limits: Numbers, costs: BlockCosts, passed: Passed) -> None:
+    """Fill ``passed`` with the ranks whose bound is below their limit.
 
-    limits: int32 [n]. near [P, LANES], soon [bins, LANES]: int16 least costs to the subject of each lane, >> shift; least [P]: the
-    least of all lanes, not shifted. bound: [LANES, n] the bound of each pair found.
+    Beside lane l stand the ranks longer than begin + l, or as long and behind it. limits: int32 [n].
     """
+    found, rank, bound = passed
     lengths, stratum = ranked.lengths, ranked.stratum
     lanes = min(LANES, len(lengths) - begin)
     sums = np.empty(LANES, dtype=np.int32)
     found[:] = 0
-    mixed = (
-        begin + lanes - 1
-    ) // stratum * stratum + stratum  # before it a rank may be shorter than some of the block
+    # before it, a rank may be shorter than some of the block
+    mixed = (begin + lanes - 1) // stratum * stratum + stratum
     possible = np.empty(len(lengths) + 1, dtype=np.int32)
-    count = possible_ranks(ranked, begin - begin % stratum, limits, least, shift, possible)
+    count = possible_ranks(ranked, begin - begin % stratum, limits, costs.least, costs.shift, possible)
     for r in possible[:count]:
         limit = limits[r]
         sums[:] = 0
         passing = add_least_costs(
-            ranked.place_offsets, ranked.places, ranked.place_weights, r, near, limit, sums
+            ranked.place_offsets, ranked.places, ranked.place_weights, r, costs.near, limit, sums
         )
         if passing > 0:
             passing = add_least_costs(
-                ranked.bin_offsets, ranked.bins, ranked.bin_weights, r, soon, limit, sums
+                ranked.bin_offsets, ranked.bins, ranked.bin_weights, r, costs.soon, limit, sums
             )
         if passing == 0:
             continue

@@ -1,26 +1,20 @@
-"""Greedy clusters around pivots, within a largest radius (Abul, Bonchi and Nanni 2008, the clustering of NWA.
-
-As we know it).
-"""
+"""Greedy clusters around pivots within a largest radius, as NWA makes them (Abul, Bonchi and Nanni 2008)."""
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.model.trajectories import Floats, Integers
+from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.compiled import compiled
-
-Flags = npt.NDArray[np.bool_]
 
 
 @compiled
 def cluster_within(distances: Floats, k: int, radius: float) -> Integers:
     """The pivot of everybody's cluster: int64 [n], a pivot its own, -1 = in no cluster.
 
-    distances: [n, n], symmetric, zeros on the diagonal. The first pivot is farthest from the one with the
-    least sum of distances, each next one is farthest from the pivot before it, among those that no cluster
-    holds and that have not failed. With its k - 1 nearest in no cluster it makes one, unless the last of
-    these lies beyond ``radius``. Whoever is left joins the nearest pivot within ``radius``, of equally near
-    ones the first made. Other ties: the first person.
+    distances: [n, n], symmetric, zeros on the diagonal. The first pivot is farthest from whoever has the
+    least sum of distances. Each next one is farthest from the pivot before it, among those that no
+    cluster holds and that have not failed. A pivot makes a cluster with the k - 1 nearest that are in
+    none, unless the last of these lies beyond ``radius``. Whoever is left joins the nearest pivot within
+    ``radius``, of equally near ones the first made. Other ties go to the first person.
     """
     n = len(distances)
     pivot_of = np.full(n, -1)
@@ -54,7 +48,7 @@ def cluster_within(distances: Floats, k: int, radius: float) -> Integers:
 
 @compiled
 def _farthest(distance: Floats, pivot_of: Integers, failed: Flags) -> int:
-    """Who of those in no cluster that have not failed is farthest away, the first of equals, -1 = there is none."""
+    """Who is farthest away of those in no cluster that have not failed; the first of equals, -1 = nobody."""
     chosen = -1
     for i in range(len(distance)):
         if pivot_of[i] < 0 and not failed[i] and (chosen < 0 or distance[i] > distance[chosen]):
@@ -64,7 +58,7 @@ def _farthest(distance: Floats, pivot_of: Integers, failed: Flags) -> int:
 
 @compiled
 def _nearest(distance: Floats, pivot: int, pivot_of: Integers, near: Integers) -> None:
-    """Fill ``near`` with the nearest others in no cluster, of which there are enough, ascending by distance and then by number."""
+    """Fill ``near`` with the nearest others in no cluster, by distance, then by number; there are enough."""
     known = 0
     for i in range(len(distance)):
         if (

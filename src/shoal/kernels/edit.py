@@ -1,15 +1,15 @@
 """Edit distance on real sequences (EDR): how many samples separate two trajectories, and which become which.
 
 A sample is t seconds, x and y meters; each trajectory ascends by t. Two samples match when they differ by at
-most ``reach_m`` in x and in y and by at most ``reach_s`` in t. Inserting, deleting or replacing one counts 1
-(Chen, Oezsu and Oria 2005, Def. 4).
+most ``match_m`` in x and in y and by at most ``match_s`` in t. Each sample inserted, deleted or replaced
+counts 1 (Chen, Oezsu and Oria 2005, Def. 4).
 """
 
 from typing import Final
 
 import numpy as np
 
-from shoal.model.trajectories import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
 _BITS: Final = 62  # of an int64, so that a sum of two words stays one
@@ -26,8 +26,8 @@ def edit_distances(
     y: Floats,
     offsets: Integers,
     first: int,
-    reach_m: float,
-    reach_s: float,
+    match_m: float,
+    match_s: float,
     distances: Integers,
 ) -> None:
     """Set distances [n] from trajectory ``first`` to each later one.
@@ -45,11 +45,11 @@ def edit_distances(
         low = start
         for j in range(offsets[other], offsets[other + 1]):
             equal[:] = 0
-            while low < end and t[low] < t[j] - reach_s:
+            while low < end and t[low] < t[j] - match_s:
                 low += 1
             i = low
-            while i < end and t[i] <= t[j] + reach_s:
-                if abs(x[i] - x[j]) <= reach_m and abs(y[i] - y[j]) <= reach_m:
+            while i < end and t[i] <= t[j] + match_s:
+                if abs(x[i] - x[j]) <= match_m and abs(y[i] - y[j]) <= match_m:
                     equal[(i - start) // _BITS] |= 1 << ((i - start) % _BITS)
                 i += 1
             carry = 1
@@ -84,16 +84,15 @@ def align(
     at_t: Floats,
     at_x: Floats,
     at_y: Floats,
-    reach_m: float,
-    reach_s: float,
+    match_m: float,
+    match_s: float,
     speed_m_s: float,
 ) -> Integers:
-    """Which sample of (t, x, y) becomes each of (at_t, at_x, at_y).
+    """Which sample of (t, x, y) becomes each of (at_t, at_x, at_y): int64 [len(at_t)], -1 = one is created.
 
-    Int64 [len(at_t)], -1 = none, so that one has to be created.
-
-    An optimal script of edits; among those with as few edits the one that moves the samples least, a second
-    counting ``speed_m_s`` meters; then replacing before deleting before creating, from the end.
+    An optimal script of edits. Among those with as few edits it is the one that moves the samples least,
+    where a second counts ``speed_m_s`` meters. Then, from the end, replacing comes before deleting before
+    creating.
     """
     m, n = len(t), len(at_t)
     step = np.empty((m + 1, n + 1), np.uint8)
@@ -105,7 +104,7 @@ def align(
         for j in range(1, n + 1):
             aside, along = abs(x[i - 1] - at_x[j - 1]), abs(y[i - 1] - at_y[j - 1])
             late = abs(t[i - 1] - at_t[j - 1])
-            matches = aside <= reach_m and along <= reach_m and late <= reach_s
+            matches = aside <= match_m and along <= match_m and late <= match_s
             best_edits = corner_edits + (0 if matches else 1)
             best_moved = corner_moved + np.hypot(aside, along) + speed_m_s * late
             chosen = _REPLACED

@@ -1,13 +1,14 @@
-"""Where the effort to somebody's nearest others comes from.
+"""What the effort to somebody's nearest others is made of: its parts, and the tails of its sample stretches.
 
-Its parts and the tail of its sample stretches (glove.txt, Sec. 5.3).
+After glove.txt, Sec. 5.3.
 """
 
 from typing import Any
 
 import numpy as np
 
-from shoal.kernels.stretch import Floats, Integers, Numbers, Samples, Scale, box_sum, nearest_boxes
+from shoal.kernels.stretch import Samples, Scale, box_sum, nearest_boxes
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 
@@ -21,15 +22,15 @@ def boxes_of(all_boxes: Samples, first: int, end: int) -> Samples:
         all_boxes.y_min[first:end],
         all_boxes.x_max[first:end],
         all_boxes.y_max[first:end],
-        all_boxes.reach[first:end],
+        all_boxes.latest_end[first:end],
     )
 
 
 @compiled
 def pair_stretches(a: Samples, b: Samples, scale: Scale, space: Numbers, time: Numbers) -> int:
-    """Fill in the spatial and temporal cost of each sample of the longer, and return how many there are.
+    """Fill in the spatial and temporal cost of each sample of the longer; how many there are.
 
-    a stands before b in canonical order. With equal lengths the longer is the one whose direction costs more,
+    a stands before b in canonical order. Of equal lengths, the longer is the one whose direction costs more,
     then a (semantics 1.2).
     """
     longer_is_b = len(b.t_start) > len(a.t_start)
@@ -47,10 +48,7 @@ def pair_stretches(a: Samples, b: Samples, scale: Scale, space: Numbers, time: N
 
 @compiled
 def tail_weight(values: Numbers) -> float:
-    """(Q99 - Q50) / (Q75 - Q50), each between its two neighbors in proportion.
-
-    Nan where the last two are equal. Sorts ``values``.
-    """
+    """(Q99 - Q50) / (Q75 - Q50), interpolated linearly, nan where Q75 equals Q50. Sorts ``values``."""
     values.sort()
     quantiles = np.empty(3)
     for place, share in enumerate((0.5, 0.75, 0.99)):
@@ -75,10 +73,9 @@ def gap_parts(
 ) -> Any:
     """Fill parts [n, 2] and tails [n, 3] of these subjects.
 
-    Mean costs in space and time, and the tails of both together, space, time.
-
-    boxes, offsets: raw samples of all subjects as boxes of one cell and slot; neighbors: [n, c]; longest:
-    most samples of one subject.
+    parts: mean costs in space and in time. tails: of both together, of space, of time. boxes, offsets:
+    raw samples of all subjects as boxes of one cell and slot. neighbors: [n, c]. longest: most samples of
+    one subject.
     """
     count = neighbors.shape[1]
     space, time = (

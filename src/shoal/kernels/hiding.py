@@ -1,14 +1,11 @@
-"""Who hides whom at the least cost.
-
-K-merge costs within a neighborhood, and the assignment that gives everybody one hider each turn.
-"""
+"""Who hides whom at the least cost: k-merge costs in a neighborhood, and one hider for each in every turn."""
 
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.k_merge import ROWS, best_partition, least_costs, stamps_of
-from shoal.kernels.stretch import Integers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
 NOBODY: Final = -1
@@ -16,10 +13,7 @@ _FORBIDDEN: Final = 1 << 48
 
 
 class Pieces(NamedTuple):
-    """What each subject did in each epoch.
-
-    Piece p owns the samples first[p] to end[p] of t, x, y, ascending by t.
-    """
+    """What each subject did in each epoch: piece p is samples first[p] to end[p], ascending by t."""
 
     t: Integers
     x: Integers
@@ -29,10 +23,7 @@ class Pieces(NamedTuple):
 
 
 class Past(NamedTuple):
-    """hiders: int64 [subjects, most].
-
-    The first used[s] of row s have hidden subject s before and must not again.
-    """
+    """Who has hidden whom: hiders[s, : used[s]] have hidden subject s before and must not do so again."""
 
     hiders: Integers
     used: Integers
@@ -42,7 +33,7 @@ class Past(NamedTuple):
 def _merged_cost(pieces: Pieces, a: int, b: int, merged: Integers, room: Integers) -> int:
     """The k-merge cost of two pieces (Eq. 7).
 
-    merged: int64 [4, m], room: [ROWS, m + 1], scratch for the m samples of both or more.
+    merged: int64 [4, m] and room: [ROWS, m + 1], workspaces for the m samples of both or more.
     """
     t = pieces.t
     i, j = pieces.first[a], pieces.first[b]
@@ -104,7 +95,7 @@ def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
 
 @compiled
 def least_assignment(cost: Integers) -> Integers:
-    """For each row of a square matrix its column in the assignment with the least sum (shortest augmenting paths)."""
+    """The column of each row of a square matrix in the assignment of least sum, by augmenting paths."""
     n = len(cost)
     row_price, column_price = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
     row_of, back = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
@@ -145,7 +136,10 @@ def least_assignment(cost: Integers) -> Integers:
 
 @compiled
 def _costs(pieces: Pieces, window: Integers, subjects: Integers, past: Past, space_weight: int) -> Integers:
-    """[n, n] summed costs of each row's pieces with each column's, forbidden where the column is the row or has hidden it before."""
+    """[n, n] summed costs of each row's pieces with each column's.
+
+    Forbidden where the column is the row, or has hidden it before.
+    """
     n, epochs = window.shape
     cost = np.zeros((n, n), dtype=np.int64)
     for epoch in range(epochs):
@@ -173,11 +167,11 @@ def hide_each_other(
     turns: int,
     hiders: Integers,
 ) -> int:
-    """Give every subject of a neighborhood ``turns`` different hiders out of it, so that each hides others ``turns`` times.
+    """Give each subject of a neighborhood ``turns`` different hiders out of it; each hides ``turns`` others.
 
-    window: int64 [n, w] the published piece of each subject in each epoch, -1 where there is none, alike for all in which are none.
-    subjects: [n]. hiders: int64 [n, turns], filled with rows, NOBODY where nobody is left who has not hidden the subject before.
-    Returns how many entries are NOBODY.
+    window: int64 [n, w] the published piece of each subject in each epoch, -1 in epochs in which nobody has
+    one. subjects: [n]. hiders: int64 [n, turns], filled with rows; NOBODY
+    where nobody is left who has not hidden the subject before. Returns how many entries are NOBODY.
     """
     n = len(window)
     cost = _costs(pieces, window, subjects, past, space_weight)
@@ -207,8 +201,8 @@ def generalize_pieces(
 ) -> None:
     """k-merge of each chosen piece with its guests, the pieces of all that hide it there.
 
-    guests guest_starts[i] to guest_starts[i + 1] belong to chosen[i]. Boxes [., 6] of piece i stand from
-    room[i] on, counts[i] of them; there are at most as many as the piece has samples.
+    Guests guest_starts[i] to guest_starts[i + 1] belong to chosen[i]. The boxes [., 6] of piece i stand from
+    room[i] on, counts[i] of them, at most as many as the piece has samples.
     """
     for i in range(len(chosen)):
         members = np.concatenate((chosen[i : i + 1], guests[guest_starts[i] : guest_starts[i + 1]]))

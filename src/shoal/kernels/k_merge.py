@@ -4,21 +4,18 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.stretch import Integers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
 NONE: Final = -1
 IMPOSSIBLE: Final = 1 << 60
 ROWS: Final = 15  # of the room that a merge needs; many small merges share one
-# stamps that are looked at one by one sooner than sorted into levels; measured, any value gives the same
-# result
+# so few stamps are looked at one by one rather than sorted into levels: measured; the result is the same
 _SHORT: Final = 8
 
 
 class Stamps(NamedTuple):
-    """The distinct times of m samples and the hull of the cells at each.
-
-    No cut may fall between samples of equal time.
+    """The distinct times of m samples, between which cuts may fall, and the hull of the cells at each.
 
     starts: int64 [s + 1], where each begins; t, x_low, x_high, y_low, y_high: [s]. latest: [s], for each
     stamp h the greatest g for which stamps g..h hold a sample of every owner, NONE where there is none.
@@ -35,7 +32,7 @@ class Stamps(NamedTuple):
 
 @compiled
 def stamps_of(t: Integers, x: Integers, y: Integers, owner: Integers, k: int, room: Integers) -> Stamps:
-    """t: [m] ascending; owner: [m] in 0..k-1, each present.
+    """The stamps of samples with ascending t [m] and an owner [m] in 0..k-1, each present.
 
     room: int64 [ROWS, m + 1] or more, where all is written.
     """
@@ -88,16 +85,13 @@ def _one_by_one(stamps: Stamps, cost: Integers, h: int, lowest: int) -> int:
 
 @compiled
 def least_costs(stamps: Stamps, room: Integers) -> Integers:
-    """[s + 1], in the room of the stamps.
+    """[s + 1]: the least cost of parting the first h stamps into complete runs (Eq. 7), or IMPOSSIBLE.
 
-    What the best partition of the first h stamps into complete runs costs (Eq. 7).
-
-    IMPOSSIBLE where there is none.
-
-    A run of stamps g..h can be split into two complete runs exactly when g <= P(P(h) - 1), with P the latest
-    complete start: the candidates for g are the range above it, up to P(h), and stay the same until P(h)
-    moves. Of a long range the hulls back from P(h) are kept, and candidates whose runs have equal sides are
-    one level: cost[g] - t[g] sides decides among them for every later h.
+    It lies in the room of the stamps. A run of stamps g..h can be split into two complete runs exactly
+    when g <= P(P(h) - 1), with P the latest complete start: the candidates for g are the range above it,
+    up to P(h), and stay the same until P(h) moves. Of a long range the hulls back from P(h) are kept, and
+    candidates whose runs have equal sides are one level: cost[g] - t[g] sides decides among them for
+    every later h.
     """
     t, x_low, x_high, y_low, y_high, latest = (
         stamps.t,
@@ -169,10 +163,11 @@ def least_costs(stamps: Stamps, room: Integers) -> Integers:
 def best_partition(
     t: Integers, x: Integers, y: Integers, owner: Integers, k: int
 ) -> tuple[Integers, Integers, int]:
-    """First and last sample of every run of the cheapest partition into complete runs, in time order, and its cost (Eq. 7).
+    """First and last sample of every run of the cheapest partition into complete runs, and its cost (Eq. 7).
 
-    t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in 0..k-1, each present. Integers: spans count slots and
-    cells, so one raw sample costs 2. Of equally cheap partitions the one with the shortest last runs.
+    Runs are in time order. t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in
+    0..k-1, each present. Integers: spans count slots and cells, so one raw sample costs 2. Of equally cheap
+    partitions it is the one with the shortest last runs.
     """
     room = np.empty((ROWS, len(t) + 1), dtype=np.int64)
     stamps = stamps_of(t, x, y, owner, k, room)

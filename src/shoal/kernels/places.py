@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from shoal.kernels.stretch import Integers, Numbers
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 
 @compiled
 def numbered_cells(row: Integers, column: Integers, seen: Numbers) -> tuple[Numbers, int]:
-    """The number of each sample's cell among all that occur, row by row, and how many there are.
+    """The number of each sample's cell among all that occur, row by row, and how many these are.
 
     row, column: [m] from 0. seen: int32 [rows, columns], all zero; overwritten.
     """
@@ -60,7 +60,7 @@ def own_places(offsets: Integers, number: Numbers, count: int) -> tuple[Numbers,
 
 @compiled
 def gap_costs(row: Integers, column: Integers, side: int, per_cell: int, half: int, costs: Numbers) -> None:
-    """Fill costs[p, q] with the least spatial cost between any cell of square p and any of square q, at most ``half``.
+    """Fill costs[p, q] with the least spatial cost between any cells of squares p and q, at most ``half``.
 
     row, column: [P] positions of the squares; side: cells along each. With side 1 the cost is exact.
     """

@@ -1,24 +1,15 @@
-"""Trajectories as functions of time.
-
-Where they are between fixes, and whether one stays within a radius of another.
-"""
+"""Trajectories as functions of time: where they are between fixes, and whether one stays near another."""
 
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class Lines(NamedTuple):
-    """Broken lines through points in the order of time.
-
-    Line i owns points offsets[i] to offsets[i + 1], at least one.
-    """
+    """Lines through points in the order of time; line i owns points offsets[i] to offsets[i + 1], at least one."""
 
     offsets: Integers
     t: Floats
@@ -50,9 +41,10 @@ def place_at(lines: Lines, at: int, last: int, t: float) -> tuple[float, float]:
 def stays_near(
     a: Lines, i: int, b: Lines, j: int, radius_m: float, begin_s: float, end_s: float
 ) -> tuple[bool, bool]:
-    """Whether line i of a is within the radius of line j of b at some time, and at all times, of the closed interval.
+    """Whether line i of a is within the radius of line j of b at some time, and at all times, of an interval.
 
-    At times when one of them is not defined it is not. Between fixes the difference is linear: its least length has a closed form.
+    The interval is closed. At times when either line is not defined, it is not. Between fixes the difference
+    is linear, so its least length has a closed form.
     """
     first_a, last_a, first_b, last_b = a.offsets[i], a.offsets[i + 1] - 1, b.offsets[j], b.offsets[j + 1] - 1
     now, end = max(begin_s, a.t[first_a], b.t[first_b]), min(end_s, a.t[last_a], b.t[last_b])
@@ -97,7 +89,7 @@ def stays_near(
 def count_near(
     lines: Lines, regions: Lines, queries: Queries, begin: int, end: int, sometime: Integers, always: Integers
 ) -> None:
-    """Set, for queries begin to end, how many lines are inside the region at some time, and at all times, of the interval."""
+    """Count, for queries begin to end, the lines inside the region at some time, and at all times."""
     for q in range(begin, end):
         for i in range(len(lines.offsets) - 1):
             if (
@@ -119,9 +111,7 @@ def count_near(
 
 @compiled
 def distances_in_time(raw: Lines, published: Lines, record_of: Integers, found: Floats) -> None:
-    """Set found [m]: how far each raw point is from its line's record at the same time.
-
-    Nan where that has no place then.
+    """Set found [m]: how far each raw point is from its line's record at that time, nan where that has no place.
 
     record_of: [n], the published line of each raw one, -1 = none. Of several points of a record at one time
     the last counts.

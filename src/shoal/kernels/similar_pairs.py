@@ -1,11 +1,11 @@
-"""How often pairs of uncertain points occur in stored trajectories, by looking at all of them (user-centric.txt, Def. 2.5)."""
+"""A full scan for pairs of uncertain points in stored trajectories (user-centric.txt, Def. 2.5)."""
 
 import math
 from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.stretch import Floats, Integers, Numbers
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 
@@ -19,35 +19,51 @@ class Cylinders(NamedTuple):
     radius_m: Integers
 
 
+class Stored(NamedTuple):
+    """Stored trajectories, those of one owner together.
+
+    Trajectory r holds points offsets[r] to offsets[r + 1] and belongs to owner[r].
+    """
+
+    points: Cylinders
+    offsets: Integers
+    owner: Integers
+
+
+class Thresholds(NamedTuple):
+    """When two points are similar: theta in meters and minutes. literal: Def. 2.5(b) as printed.
+
+    earth_m: the radius of the earth.
+    """
+
+    theta_m: float
+    theta_min: float
+    literal: bool
+    earth_m: float
+
+
 @compiled
 def count_pairs(
     own: Cylinders,
     pairs: Integers,
-    stored: Cylinders,
-    offsets: Integers,
-    owner: Integers,
+    stored: Stored,
+    thresholds: Thresholds,
     without: int,
-    theta_m: float,
-    theta_min: float,
-    literal: bool,
-    earth_m: float,
     people: Integers,
     occurrences: Integers,
 ) -> None:
-    """Count for each pair of a trajectory's points the owners of similar ones, and these themselves.
+    """Count for each pair of a trajectory's points the owners of similar pairs, and these pairs themselves.
 
-    pairs: [p, 2] ascending places. offsets [r + 1], owner [r]: the stored trajectories, those of one owner
-    together; ``without`` does not count. literal: Def. 2.5(b) as printed. people, occurrences: [p],
+    pairs: [p, 2] ascending places. without: the owner who does not count. people, occurrences: [p],
     overwritten.
     """
+    offsets, owner = stored.offsets, stored.owner
     people[:], occurrences[:] = 0, 0
     latest = np.full(len(pairs), -1, dtype=np.int64)
     near = np.zeros((len(own.lat), np.diff(offsets).max() if len(owner) else 0), dtype=np.bool_)
     for record in range(len(owner)):
         first, length = offsets[record], offsets[record + 1] - offsets[record]
-        if owner[record] == without or not mark_similar(
-            own, stored, first, length, theta_m, theta_min, literal, earth_m, near
-        ):
+        if owner[record] == without or not mark_similar(own, stored.points, first, length, thresholds, near):
             continue
         for pair in range(len(pairs)):
             found, before = 0, 0
@@ -66,13 +82,11 @@ def mark_similar(
     stored: Cylinders,
     first: int,
     length: int,
-    theta_m: float,
-    theta_min: float,
-    literal: bool,
-    earth_m: float,
+    thresholds: Thresholds,
     near: Numbers,
 ) -> bool:
-    """Fill near[i, place] with whether one's own point i and a record's are similar; whether any two are."""
+    """Fill near[i, place] with whether the own point i is similar to a stored one; whether any two are."""
+    theta_m, theta_min, literal, earth_m = thresholds
     any_near = False
     for place in range(length):
         other = first + place
@@ -88,15 +102,15 @@ def mark_similar(
             near[i, place] = False
             if not times:
                 continue
-            reach_m = own.radius_m[i] + stored.radius_m[other] + theta_m
+            limit_m = own.radius_m[i] + stored.radius_m[other] + theta_m
             half_lat = (stored.lat[other] - own.lat[i]) / 2
-            if 2 * earth_m * abs(half_lat) > reach_m + 1:  # no great circle is shorter
+            if 2 * earth_m * abs(half_lat) > limit_m + 1:  # no great circle is shorter
                 continue
             half_lon = (stored.lon[other] - own.lon[i]) / 2
             h = (
                 math.sin(half_lat) ** 2
                 + math.cos(own.lat[i]) * math.cos(stored.lat[other]) * math.sin(half_lon) ** 2
             )
-            near[i, place] = 2 * earth_m * math.asin(min(1.0, math.sqrt(h))) <= reach_m
+            near[i, place] = 2 * earth_m * math.asin(min(1.0, math.sqrt(h))) <= limit_m
             any_near |= near[i, place]
     return any_near

@@ -1,15 +1,13 @@
-"""Street graphs as arrays: the nearest place on an edge for a point, and bounded shortest paths (Dijkstra with a binary heap)."""
+"""Street graphs as arrays: the nearest place on an edge for a point, and bounded shortest paths."""
 
+import heapq
 import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class Roads(NamedTuple):
@@ -27,63 +25,20 @@ class Roads(NamedTuple):
     across: Integers
 
 
-class Heap(NamedTuple):
-    """A binary heap of (distance, name), the least on top, in arrays that never fill up."""
-
-    distance: Floats
-    name: Integers
-
-
 @compiled
-def push(heap: Heap, size: int, distance: float, name: int) -> int:
-    """Put one in; the new size."""
-    at = size
-    while at > 0:
-        above = (at - 1) // 2
-        if heap.distance[above] <= distance:
-            break
-        heap.distance[at], heap.name[at] = heap.distance[above], heap.name[above]
-        at = above
-    heap.distance[at], heap.name[at] = distance, name
-    return size + 1
-
-
-@compiled
-def drop_top(heap: Heap, size: int) -> int:
-    """Take the top away; the new size."""
-    size -= 1
-    distance, name = heap.distance[size], heap.name[size]
-    at = 0
-    while 2 * at + 1 < size:
-        below = 2 * at + 1
-        if below + 1 < size and heap.distance[below + 1] < heap.distance[below]:
-            below += 1
-        if heap.distance[below] >= distance:
-            break
-        heap.distance[at], heap.name[at] = heap.distance[below], heap.name[below]
-        at = below
-    heap.distance[at], heap.name[at] = distance, name
-    return size
-
-
-@compiled
-def node_distances(roads: Roads, source: int, bound_m: float, heap: Heap, found: Floats) -> None:
-    """Set found [n]: path lengths from a node to all nodes, inf beyond the bound.
-
-    heap: room for two entries an edge and one more.
-    """
+def node_distances(roads: Roads, source: int, bound_m: float, found: Floats) -> None:
+    """Set found [n] to the path lengths from a node to all nodes, inf beyond the bound (Dijkstra)."""
     found[:] = np.inf
     found[source] = 0.0
-    size = push(heap, 0, 0.0, source)
-    while size > 0:
-        distance, node = heap.distance[0], heap.name[0]
-        size = drop_top(heap, size)
+    waiting = [(0.0, source)]
+    while len(waiting) > 0:
+        distance, node = heapq.heappop(waiting)
         if distance == found[node]:
             for i in range(roads.beside_offsets[node], roads.beside_offsets[node + 1]):
-                reached = distance + roads.length[roads.beside[i]]
-                if reached <= bound_m and reached < found[roads.across[i]]:
-                    found[roads.across[i]] = reached
-                    size = push(heap, size, reached, roads.across[i])
+                onward = distance + roads.length[roads.beside[i]]
+                if onward <= bound_m and onward < found[roads.across[i]]:
+                    found[roads.across[i]] = onward
+                    heapq.heappush(waiting, (onward, roads.across[i]))
 
 
 class Pieces(NamedTuple):
@@ -101,20 +56,33 @@ class Pieces(NamedTuple):
     to_share: Floats
 
 
-@compiled
-def list_pieces(
-    pieces: Pieces,
-    x_min: float,
-    y_min: float,
-    cell_m: float,
-    across: int,
-    offsets: Integers,
-    listed: Integers,
-) -> None:
-    """Which pieces each cell of a grid may hold.
+class Raster(NamedTuple):
+    """Square cells over all pieces, row by row, and the pieces that each cell may hold.
 
-    First call, with an empty ``listed``: set offsets [cells + 1]; second call: set listed.
+    x_min, y_min: the lower corner. across: cells in a row. Cell c lists listed[offsets[c]] to
+    listed[offsets[c + 1]].
     """
+
+    x_min: float
+    y_min: float
+    cell_m: float
+    across: int
+    offsets: Integers
+    listed: Integers
+
+
+class Nearest(NamedTuple):
+    """The nearest place of each point: its edge, -1 = none; how far along it, 0 to 1; meters off it."""
+
+    edge: Integers
+    share: Floats
+    distance: Floats
+
+
+@compiled
+def list_pieces(pieces: Pieces, raster: Raster) -> None:
+    """Set raster.offsets when ``listed`` is empty, which gives its length; else set raster.listed."""
+    x_min, y_min, cell_m, across, offsets, listed = raster
     counting = len(listed) == 0
     for piece in range(len(pieces.edge)):
         left, right = min(pieces.x0[piece], pieces.x1[piece]), max(pieces.x0[piece], pieces.x1[piece])
@@ -138,27 +106,15 @@ def list_pieces(
 
 @compiled
 def nearest_places(
-    x: Floats,
-    y: Floats,
-    most_m: float,
-    pieces: Pieces,
-    x_min: float,
-    y_min: float,
-    cell_m: float,
-    across: int,
-    offsets: Integers,
-    listed: Integers,
-    edge: Integers,
-    share: Floats,
-    distance: Floats,
+    x: Floats, y: Floats, most_m: float, pieces: Pieces, raster: Raster, found: Nearest
 ) -> None:
-    """Set edge, share, distance [m]: each point's nearest edge, how far along it (0 to 1), and how far away.
+    """Fill ``found`` with each point's nearest place on an edge; edge -1 and distance inf beyond ``most_m``.
 
-    -1, inf beyond ``most_m``.
-
-    Cells are searched in rings around the point's own; all beyond ring r are farther than r cells less one
-    from it.
+    Cells are searched in rings around the point's own. Whatever lies beyond ring r is more than r - 1 cells
+    away. Of equally near edges the first is taken.
     """
+    x_min, y_min, cell_m, across, offsets, listed = raster
+    edge, share, distance = found
     down = (len(offsets) - 1) // across
     for i in range(len(x)):
         own_row, own_column = int((y[i] - y_min) // cell_m), int((x[i] - x_min) // cell_m)

@@ -8,20 +8,13 @@ costs more than the best found.
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
-
-Numbers = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class Scale(NamedTuple):
-    """What a unit of stretch costs.
-
-    per_cell, per_slot: cost of one unit in space and time; half: the most either may cost.
-    """
+    """What a cell and a slot of stretch cost, and half, the most that space or time may cost."""
 
     per_cell: float
     per_slot: float
@@ -31,7 +24,7 @@ class Scale(NamedTuple):
 class Samples(NamedTuple):
     """Boxes of one fingerprint in canonical order, [m] each.
 
-    Reach: the latest end among this and all earlier boxes.
+    latest_end: the latest end among this and all earlier boxes.
     """
 
     t_start: Numbers
@@ -40,17 +33,15 @@ class Samples(NamedTuple):
     y_min: Numbers
     x_max: Numbers
     y_max: Numbers
-    reach: Numbers
+    latest_end: Numbers
 
 
 class Raw(NamedTuple):
     """Raw samples of all subjects, ordered by (t, x, y) within each.
 
-    Subject i owns rows offsets[i] to offsets[i + 1].
-
-    place: [m] which of its subject's distinct places a sample is at, counted from 0. place_offsets [n + 1],
-    place_x, place_y: the distinct places of each subject. bounds: [n, 4] least and greatest x, least and
-    greatest y of each subject.
+    Subject i owns rows offsets[i] to offsets[i + 1]. place: [m] which of its subject's distinct places a
+    sample is at, counted from 0. place_offsets [n + 1], place_x, place_y: the distinct places of each
+    subject. bounds: [n, 4] least and greatest x, least and greatest y of each subject.
     """
 
     offsets: Integers
@@ -66,16 +57,13 @@ class Raw(NamedTuple):
 
 @compiled
 def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale, limit: float) -> Any:
-    """Sum over a's raw samples of the least cost to any raw sample of b.
+    """Sum over a's raw samples of the least cost to any raw sample of b: Eq. 10 before division.
 
-    Eq. 10 before division, all boxes of one size.
-
-    Ends early, with a sum above ``limit``, once the sum exceeds it.
-
-    The search for the least runs both ways from the nearest time. No further sample costs less than its time
-    plus the way to b's surroundings, so it ends where that bound reaches the best found; and beyond the time
-    cap only space differs, so there the least is half plus the way to b's nearest place, which is found once
-    for each place of a. least_spaces: room for as many numbers as a has places.
+    All boxes are of one size. Ends early, with a sum above ``limit``, once the sum exceeds it. The search for
+    the least runs both ways from the nearest time. No further sample costs less than its time plus the
+    distance to b's bounding rectangle, so the search ends where that bound is no better than the best found.
+    Beyond the time cap only space differs: the least is half plus the distance to b's nearest place, which is
+    found once for each place of a. least_spaces: space for as many numbers as a has places.
     """
     per_cell, per_slot, half = scale
     first, last = raw.offsets[b], raw.offsets[b + 1]
@@ -124,7 +112,9 @@ def surrounding_box(boxes: Samples) -> tuple[Any, Any, Any, Any]:
 
 
 @compiled
-def way_to(around: tuple[Any, Any, Any, Any], a: Samples, i: int, n_a: int, n_b: int, scale: Scale) -> Any:
+def least_space_to(
+    around: tuple[Any, Any, Any, Any], a: Samples, i: int, n_a: int, n_b: int, scale: Scale
+) -> Any:
     """What a's box i costs in space at least, times n_a + n_b, beside boxes with these surroundings."""
     away = max(around[0] - a.x_max[i], a.x_min[i] - around[1], 0) + max(
         around[2] - a.y_max[i], a.y_min[i] - around[3], 0
@@ -136,16 +126,14 @@ def way_to(around: tuple[Any, Any, Any, Any], a: Samples, i: int, n_a: int, n_b:
 def nearest_box(
     a: Samples, i: int, n_a: int, b: Samples, near: int, n_b: int, least_space: Any, scale: Scale
 ) -> tuple[int, Any]:
-    """Position and cost (times n_a + n_b) of b's box with the least stretch from a's box i.
-
-    The first of equals.
+    """Position and cost (times n_a + n_b) of the first of b's boxes with the least stretch from a's box i.
 
     near: the first position in b whose start is not before the start of a's box i. least_space: what all
     boxes of b cost in space at least, times n_a + n_b, at most half of it. The search runs both ways from
-    ``near`` and ends where a bound on the cost of all further boxes reaches the best found. With H the length
-    of the hull in time, the cost is n_a (H - d_a) + n_b (H - d_b). A box that starts s after a's has H - d_b
-    >= s and H - d_a >= s - d_a; one that starts s before has H - d_a >= s and H - d_b >= the end of a's box
-    less its own.
+    ``near`` and ends where a bound on the cost of all further boxes is no better than the best found. With H
+    the length of the hull in time, the cost is n_a (H - d_a) + n_b (H - d_b). A box that starts s after a's
+    has H - d_b >= s and H - d_a >= s - d_a. One that starts s before has H - d_a >= s and H - d_b >= the end
+    of a's box less its own.
     """
     both = n_a + n_b
     cap = both * scale.half
@@ -168,7 +156,7 @@ def nearest_box(
                 late = b.t_start[j] - t_start
                 bound = n_b * late + n_a * max(late - own_time, 0)
             else:
-                bound = n_a * (t_start - b.t_start[j]) + n_b * max(t_end - b.reach[j], 0)
+                bound = n_a * (t_start - b.t_start[j]) + n_b * max(t_end - b.latest_end[j], 0)
             least = min(scale.per_slot * bound, cap) + least_space
             if least > best or (least == best and step > 0):
                 break
@@ -193,7 +181,7 @@ def nearest_box(
 
 @compiled
 def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> tuple[Integers, Numbers]:
-    """For each box of a: position and cost (times n_a + n_b) of the box of b with the least stretch, the first of equals."""
+    """Position and cost (times n_a + n_b) of b's first box with the least stretch from each box of a."""
     chosen = np.empty(len(a.t_start), dtype=np.int64)
     cost = np.empty(len(a.t_start), dtype=a.t_start.dtype)
     around_b = surrounding_box(b)
@@ -202,7 +190,7 @@ def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> t
         while near < len(b.t_start) and b.t_start[near] < a.t_start[i]:
             near += 1
         chosen[i], cost[i] = nearest_box(
-            a, i, n_a, b, near, n_b, way_to(around_b, a, i, n_a, n_b, scale), scale
+            a, i, n_a, b, near, n_b, least_space_to(around_b, a, i, n_a, n_b, scale), scale
         )
     return chosen, cost
 
@@ -219,7 +207,9 @@ def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: flo
     for i in range(len(a.t_start)):
         while near < len(b.t_start) and b.t_start[near] < a.t_start[i]:
             near += 1
-        total += nearest_box(a, i, n_a, b, near, n_b, way_to(around_b, a, i, n_a, n_b, scale), scale)[1]
+        total += nearest_box(a, i, n_a, b, near, n_b, least_space_to(around_b, a, i, n_a, n_b, scale), scale)[
+            1
+        ]
         if total > limit:
             break
     return total
@@ -237,9 +227,10 @@ def box_sum_from(
     scale: Scale,
     limit: float,
 ) -> Any:
-    """The same from bounds: floors [m] below the cost of each of a's boxes, ``lowest`` their sum, spaces [m] below each in space alone.
+    """The same from bounds below the cost of each of a's boxes: floors [m] in all, spaces [m] in space alone.
 
-    Each box replaces its floor by its cost, so that the sum only grows and is above the limit as soon as it can be.
+    lowest: the sum of the floors. Each box replaces its floor by its cost, so that the sum only grows and
+    exceeds the limit as soon as it can.
     """
     total = lowest
     near = 0
@@ -254,11 +245,10 @@ def box_sum_from(
 
 @compiled
 def box_effort(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, ceiling: float) -> float:
-    """Fingerprint stretch times 2 * half of two groups' boxes.
+    """Fingerprint stretch, times 2 * half, of two groups' boxes.
 
-    With equal lengths the larger direction (semantics 1.2).
-
-    An effort above ``ceiling`` may come out as any effort above it.
+    Of equal lengths the larger direction counts (semantics 1.2). An effort above ``ceiling`` may come out
+    as any effort above it.
     """
     total = 0 * scale.half
     m_a, m_b = len(a.t_start), len(b.t_start)

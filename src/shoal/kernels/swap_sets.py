@@ -1,14 +1,14 @@
-"""Swap sets of SwapLocations: for each triple of a cluster's leader one unswapped triple of every other member (Alg. 3, lines 3 to 13)."""
+"""Swap sets of SwapLocations (Alg. 3, lines 3 to 13).
+
+For each triple of a cluster's leader, one unswapped triple of every other member.
+"""
 
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @compiled
@@ -20,16 +20,15 @@ def form_swap_sets(
     members: Integers,
     time_threshold_s: float,
     space_threshold_m: float,
-    used: npt.NDArray[np.bool_],
+    used: Flags,
     sets: Integers,
 ) -> int:
     """How many sets one cluster forms.
 
-    members: positions of its trajectories, the leader first; the others are asked in this order.
-
-    Set: sets [at least the leader's length, members], rows of triples, the leading one first; used [m], the
-    triples in sets. Each triple is chosen for the least sum of hypot(dx, dy) / R^s + |dt| / R^t to those
-    collected before it (semantics 3.5), the first of equals.
+    members: positions of its trajectories, the leader first; the others are asked in this order. Filled: sets
+    [at least the leader's length, members], rows of triples, the leading one first; used [m], the triples in
+    sets. Each triple is chosen for the least sum of hypot(dx, dy) / R^s + |dt| / R^t to those collected
+    before it (semantics 3.5), the first of equals.
     """
     n_sets = 0
     for leading in range(offsets[members[0]], offsets[members[0] + 1]):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.cover_index import first_not_below
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
 

@@ -1,19 +1,17 @@
-"""The distance of every two trajectories under synchronization, and shortest paths through the distance graph.
+"""The distance of every two synchronized trajectories, and shortest paths through the distance graph.
 
-Nothing is interpolated at a stamp: between two fixes of either trajectory the difference of their places is linear in time, so its
-squares over all stamps there have a closed form in the number of these stamps and the sums of their times and squared times.
+Nothing is interpolated at single stamps. Between two fixes of either trajectory, the difference of their
+places is linear in time. So the sum of its squares over all stamps there has a closed form, in the number of
+these stamps and the sums of their times and squared times.
 """
 
 import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class Courses(NamedTuple):
@@ -47,7 +45,10 @@ class Stamps(NamedTuple):
 
 @compiled
 def sum_of_squares(courses: Courses, stamps: Stamps, i: int, j: int, first: int, last: int) -> float:
-    """Sum of the squared distance over the stamps of ranks first to last, where both courses are defined (Def. 12 without p and |ot|)."""
+    """Sum of the squared distance over the stamps of ranks first to last, where both courses are defined.
+
+    Def. 12 without p and |ot|.
+    """
     offsets, rank = courses.offsets, courses.rank
     a = offsets[i] + np.searchsorted(rank[offsets[i] : offsets[i + 1]], first, side="right") - 1
     b = offsets[j] + np.searchsorted(rank[offsets[j] : offsets[j + 1]], first, side="right") - 1
@@ -86,7 +87,10 @@ def sum_of_squares(courses: Courses, stamps: Stamps, i: int, j: int, first: int,
 
 @compiled
 def direct_distances(courses: Courses, stamps: Stamps, begin: int, end: int, distances: Floats) -> None:
-    """Set the distances [n, n] of courses begin to end from all later ones, both ways, where they overlap in time (Def. 10 and 12)."""
+    """Set the distances [n, n] of courses begin to end from all later ones, both ways (Def. 10 and 12).
+
+    Only where the courses overlap in time.
+    """
     offsets, rank = courses.offsets, courses.rank
     n = len(offsets) - 1
     for i in range(begin, end):
@@ -127,9 +131,10 @@ def relax_panel(block: Floats, before: Floats, panel: Floats) -> None:
 
 @compiled
 def relax_rows(panel: Floats, begin: int, end: int, width: int, distances: Floats) -> None:
-    """Distances [n, n] = min(distances, panel' (min, +) panel) in rows begin to end, from each row's diagonal on.
+    """Distances [n, n] = min(distances, panel' (min, +) panel) in rows begin to end, from the diagonal on.
 
-    panel: [b, n] with b a multiple of 4, the paths' middle. width: columns that are worked on at a time, so that they stay in the cache.
+    panel: [b, n] with b a multiple of 4, the paths' middle. width: columns that are worked on at a time, so
+    that they stay in the cache.
     """
     n = len(distances)
     for left in range(begin, n, width):

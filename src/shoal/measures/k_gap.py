@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.kernels.gaps import gap_parts
-from shoal.kernels.stretch import Floats, Integers, Samples
+from shoal.kernels.stretch import Samples
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, trajectories_of_arrays
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Trajectories, require_people
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 
 _FIRST_BAND: Final = 1 / 16  # of the largest effort there is
@@ -75,11 +76,7 @@ def k_gaps(
     for k in ks:
         if k < 2:
             raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
-        if n < k:
-            raise MisuseError(
-                f"the {k}-gap needs at least {k} people, and the data has {n}; choose a smaller k or add "
-                "people"
-            )
+        require_people(n, k)
     if not ks:
         return []
     run = run or Run()
@@ -93,7 +90,7 @@ def _gap_to(original: Trajectories, neighbors: Integers, caps: Caps, run: Run) -
     scale = caps.scale_on(original.snapped_grid())
     own = Boxes.of_samples(original.t, original.x, original.y)
     boxes = Samples(
-        *own.columns(), reach=own.t_end
+        *own.columns(), latest_end=own.t_end
     )  # each subject's samples ascend, and all are one slot long
     parts, tails = np.empty((n, 2)), np.empty((n, 3))
 

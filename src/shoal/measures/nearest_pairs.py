@@ -9,11 +9,15 @@ from typing import Final
 import numpy as np
 
 from shoal.kernels.bounds import LANES, Ranked, in_order
-from shoal.kernels.near_pairs import Field, Hours, Nearest, People, Places, sieve
+from shoal.kernels.cost_table import Workspace
+from shoal.kernels.near_pairs import Search, sieve
+from shoal.kernels.nearest_lists import Nearest
+from shoal.kernels.people import Hours, People, Places
 from shoal.kernels.places import gap_costs, numbered_cells, own_places
-from shoal.kernels.stretch import Integers, Numbers, Raw, Scale
+from shoal.kernels.stretch import Raw, Scale
 from shoal.measures.stretch import Caps
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.run import Run
 
 _MOST_PLACES: Final = 4096
@@ -71,6 +75,7 @@ class NearPairs:
         )
 
         shift, limits = self._limits(ranked.lengths, wanted[order], threshold)
+        search = Search(self.people, ranked, order, limits, shift, threshold, self.scale)
 
         def part(first: int) -> Nearest:
             found = Nearest(
@@ -80,9 +85,9 @@ class NearPairs:
                 wanted=wanted,
                 tally=np.zeros(2, dtype=np.int64),
             )
-            room = self.room(order)
+            workspace = self.workspace(order)
             for begin in range(first * LANES, len(order), threads * LANES):
-                sieve(self.people, ranked, order, begin, limits, shift, threshold, found, room, self.scale)
+                sieve(search, begin, found, workspace)
                 if first == 0:  # one thread speaks for all: they advance alike
                     left = len(order) - begin
                     self.run.progress(_LABEL, possible - left * (left - 1) // 2, possible)
@@ -126,15 +131,15 @@ class NearPairs:
         limits = np.minimum(threshold * lengths / (1 << shift) * 1.000001 + 1, (1 << 31) - 1).astype(np.int32)
         return shift, np.stack([np.where(wanted, limits, np.int32(0)), limits])
 
-    def room(self, order: Integers) -> Field:
-        """Room for the field of any of these subjects; each thread needs its own."""
+    def workspace(self, order: Integers) -> Workspace:
+        """Space for the cost table of any of these subjects; each thread needs its own."""
         raw, places, hours = self.people
         n_places, kind = len(places.costs), places.costs.dtype
         longest = int(self.lengths[order].max(initial=1))
         most_places = int(np.diff(places.offsets)[order].max(initial=1))
         last_slot = int(hours.slot.max())
         shift = max(last_slot.bit_length() - _INDEX_BITS, 0)
-        return Field(
+        return Workspace(
             table=np.empty((longest + 2) * (n_places + 1), dtype=kind),
             column=np.empty(n_places, dtype=places.of_sample.dtype),
             place=np.empty(n_places + 1, dtype=np.int64),

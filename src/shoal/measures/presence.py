@@ -6,9 +6,9 @@ Boxes are spread evenly over their area.
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Floats, Integers
+from shoal.units import DAY_S
 
 Place = Literal["home", "work"]
 
@@ -16,29 +16,26 @@ HOURS: Final[dict[str, tuple[float, float]]] = {
     "home": (20.0, 30.0),
     "work": (9.0, 17.0),
 }  # 30 = 6 on the next morning
-_DAY_S: Final = 86_400.0
 _MONDAY_1970: Final = 4  # 1 January 1970 was a Thursday; days are counted from there
 
 
-def share_of_hours(
-    boxes: Integers, slot_s: float, place: Place, utc_offset_s: float = 0.0
-) -> npt.NDArray[np.float64]:
+def share_of_hours(boxes: Integers, slot_s: float, place: Place, utc_offset_s: float = 0.0) -> Floats:
     """[b]: the share of each box's interval that lies in the hours of ``place``: 20 to 6 for home, 9 to 17 on Monday to Friday for work."""
     start, end = boxes[:, 0] * slot_s + utc_offset_s, boxes[:, 1] * slot_s + utc_offset_s
     first, last = (hour * 3600.0 for hour in HOURS[place])
     inside = np.zeros(len(boxes))
     if not len(boxes):
         return inside
-    for day in range(int(start.min() // _DAY_S) - 1, int(end.max() // _DAY_S) + 1):
+    for day in range(int(start.min() // DAY_S) - 1, int(end.max() // DAY_S) + 1):
         if place == "work" and (day - _MONDAY_1970) % 7 > 4:
             continue
         inside += np.clip(
-            np.minimum(end, day * _DAY_S + last) - np.maximum(start, day * _DAY_S + first), 0.0, None
+            np.minimum(end, day * DAY_S + last) - np.maximum(start, day * DAY_S + first), 0.0, None
         )
     return np.asarray(inside / (end - start))
 
 
-def likeliest_area(boxes: Integers, weights: npt.NDArray[np.float64]) -> Integers:
+def likeliest_area(boxes: Integers, weights: Floats) -> Integers:
     """int64 [a, 4] (x_min, y_min, x_max, y_max).
 
     The rectangles of cells with the most expected presence, empty without any.

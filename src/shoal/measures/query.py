@@ -14,16 +14,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.model.release import Boxes, Release
-from shoal.model.trajectories import Grid, Integers, Numbers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Floats, Integers, Numbers
+from shoal.units import DAY_S, HOUR_S
 
-Floats = npt.NDArray[np.float64]
-
-DAY_S: Final = 86_400.0
-_HOUR_S: Final = 3600.0
 _CHUNK: Final = 4_000
 _ROUNDING: Final = 1e-9
 
@@ -184,9 +181,9 @@ def time_profile(data: Release | Trajectories) -> Estimates:
     """
     boxes, _, grid = boxes_of(data)
     start_s, end_s = boxes.t_start * grid.slot_s, boxes.t_end * grid.slot_s
-    first = np.floor(start_s / _HOUR_S + _ROUNDING).astype(np.int64)
+    first = np.floor(start_s / HOUR_S + _ROUNDING).astype(np.int64)
     hours = np.minimum(
-        np.ceil(end_s / _HOUR_S - _ROUNDING).astype(np.int64) - first, 24
+        np.ceil(end_s / HOUR_S - _ROUNDING).astype(np.int64) - first, 24
     )  # a day touches every hour once
     edges = np.bincount(first % 24, minlength=49) - np.bincount(first % 24 + hours, minlength=49)
     touched = edges.cumsum()
@@ -200,11 +197,11 @@ def time_profile(data: Release | Trajectories) -> Estimates:
 
 def _hours_of_day(start_s: Numbers, end_s: Numbers) -> Floats:
     """[24]: mean share of the intervals that lies in each hour of the day."""
-    edges = np.arange(25) * _HOUR_S
+    edges = np.arange(25) * HOUR_S
 
     def until(moment: Numbers) -> Floats:
         whole, rest = np.divmod(moment, DAY_S)
-        return np.asarray(whole[:, None] * _HOUR_S + np.clip(rest[:, None] - edges[None, :-1], 0.0, _HOUR_S))
+        return np.asarray(whole[:, None] * HOUR_S + np.clip(rest[:, None] - edges[None, :-1], 0.0, HOUR_S))
 
     return np.asarray(
         ((until(end_s) - until(start_s)) / (end_s - start_s)[:, None]).sum(axis=0) / max(len(start_s), 1)

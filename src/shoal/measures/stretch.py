@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from shoal.errors import MisuseError
 from shoal.kernels.stretch import Samples, Scale, box_effort
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Numbers
 
 SPACE_CAP_M: Final = 20_000.0
 TIME_CAP_S: Final = 8 * 3600.0
@@ -98,7 +99,7 @@ def fingerprint_stretch(
 def samples_of_boxes(boxes: Boxes) -> Samples:
     """Boxes in canonical order as kernels take them."""
     ordered = boxes.sorted()
-    return Samples(*ordered.columns(), reach=np.maximum.accumulate(ordered.t_end))
+    return Samples(*ordered.columns(), latest_end=np.maximum.accumulate(ordered.t_end))
 
 
 def trajectories_of_arrays(fingerprints: Sequence[npt.ArrayLike], grid: Grid | None = None) -> Trajectories:
@@ -125,7 +126,7 @@ def _as_samples(fingerprint: npt.ArrayLike, grid: Grid) -> Samples:
     return Samples(t_start, t_end, x_min, y_min, x_max, y_max, np.maximum.accumulate(t_end))
 
 
-def _checked(fingerprint: npt.ArrayLike, widths: tuple[int, ...]) -> npt.NDArray[Any]:
+def _checked(fingerprint: npt.ArrayLike, widths: tuple[int, ...]) -> Numbers:
     rows = np.asarray(fingerprint, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] not in widths or not len(rows):
         wanted = " or ".join(f"[m, {width}]" for width in widths)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.kernels.trajectory_distance import (
@@ -22,10 +21,10 @@ from shoal.kernels.trajectory_distance import (
     relax_panel,
     relax_rows,
 )
-from shoal.model.trajectories import Integers, Numbers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.run import Run
 
-Floats = npt.NDArray[np.float64]
 Paths = Literal["none", "disjoint", "all"]
 PATHS: Final[tuple[str, ...]] = get_args(Paths)
 
@@ -103,12 +102,9 @@ def trajectory_distances(
     return TrajectoryDistances(matrix=shortest, component=found.component)
 
 
-def shortest_paths(matrix: Floats, run: Run | None = None) -> Floats:
-    """The lengths [n, n] of the shortest paths through a graph of symmetric lengths, inf = no edge.
-
-    Floyd-Warshall in blocks.
-    """
-    run, n = run or Run(), len(matrix)
+def shortest_paths(matrix: Floats, run: Run) -> Floats:
+    """Lengths [n, n] of the shortest paths through a graph of symmetric lengths, inf = none, by blocked Floyd-Warshall."""
+    n = len(matrix)
     padded = -(-n // _BLOCK) * _BLOCK
     found = np.full((padded, padded), np.inf)
     found[:n, :n] = matrix

@@ -7,10 +7,11 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import NothingLeftError
-from shoal.kernels.cover import count_covered
+from shoal.kernels import covering
 from shoal.model.claims import Claim
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 
 _FEWEST_TO_TELL_AN_ORDER: Final = 4
@@ -50,7 +51,12 @@ def assemble(
     class_of = np.repeat(np.arange(len(classes)), [len(each.members) for each in classes])
     members = np.concatenate([each.members for each in classes])
     covered = sum(
-        int(count_covered(*original.samples_of(subject), *published[own].columns()))
+        int(
+            covering.count_covered(
+                covering.Points(*original.samples_of(subject)),
+                covering.BoxColumns(*published[own].columns()),
+            )
+        )
         for subject, own in zip(members.tolist(), class_of.tolist(), strict=True)
     )
     release, linkage, _ = _release(

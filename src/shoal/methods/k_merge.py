@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from shoal.kernels.k_merge import best_partition
 from shoal.measures.stretch import trajectories_of_arrays
+from shoal.model.hulls import hulls_of
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Integers
 
 
 def k_merge(
@@ -68,13 +70,5 @@ def merge_members(original: Trajectories, members: Integers) -> tuple[Boxes, int
     owner = np.repeat(np.arange(len(own)), [len(columns[0]) for columns in own])
     order = np.argsort(t, kind="stable")
     t, x, y, owner = t[order], x[order], y[order], owner[order]
-    first, final, cost = best_partition(t, x, y, owner, len(own))
-    boxes = Boxes(
-        t_start=t[first],
-        t_end=t[final] + 1,
-        x_min=np.minimum.reduceat(x, first),
-        y_min=np.minimum.reduceat(y, first),
-        x_max=np.maximum.reduceat(x, first) + 1,
-        y_max=np.maximum.reduceat(y, first) + 1,
-    )
-    return boxes, int(cost)
+    first, _, cost = best_partition(t, x, y, owner, len(own))
+    return hulls_of(Boxes.of_samples(t, x, y), first), int(cost)

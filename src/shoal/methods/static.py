@@ -13,8 +13,10 @@ from shoal.methods.method import About
 from shoal.methods.parameters import ABOVE_0, k_parameter, parameter, require_declared, stated
 from shoal.methods.techniques import rounding
 from shoal.model.claims import KAnonymity
+from shoal.model.hulls import hulls_of
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories, require_people
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import show_m, show_s
@@ -114,11 +116,7 @@ class StaticGeneralization:
 
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
         """The classes of at least k people with the same coarse samples, and one box for each of these."""
-        if original.n_subjects < self.k:
-            raise MisuseError(
-                f"k = {self.k} needs at least {self.k} people, and the data has {original.n_subjects}; "
-                "choose a smaller k or add people"
-            )
+        require_people(original.n_subjects, self.k)
         place = self._coarse(original)
         alike: dict[bytes, list[int]] = {}
         for subject, (start, end) in enumerate(pairwise(original.offsets.tolist())):
@@ -158,13 +156,4 @@ def _hulls(original: Trajectories, members: Integers, place: Integers) -> Boxes:
     rows = np.concatenate([np.arange(original.offsets[i], original.offsets[i + 1]) for i in members])
     rows = rows[np.argsort(place[rows], kind="stable")]
     first = np.flatnonzero(np.diff(place[rows], prepend=-1))
-    t, x, y = original.t[rows], original.x[rows], original.y[rows]
-    low, high = np.minimum.reduceat, np.maximum.reduceat
-    return Boxes(
-        t_start=low(t, first),
-        t_end=high(t, first) + 1,
-        x_min=low(x, first),
-        y_min=low(y, first),
-        x_max=high(x, first) + 1,
-        y_max=high(y, first) + 1,
-    )
+    return hulls_of(Boxes.of_samples(original.t[rows], original.x[rows], original.y[rows]), first)

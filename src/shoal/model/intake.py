@@ -22,7 +22,7 @@ _WORDS: Final = {
 }
 
 
-def insist_on_types(kind: type, values: Mapping[str, Any]) -> None:
+def require_types(kind: type, values: Mapping[str, Any]) -> None:
     """Whether a frozen dataclass can be made of what stood in JSON.
 
     Raises MisuseError for the first value that is not what it must be.

@@ -6,7 +6,8 @@ import numpy as np
 
 from shoal.errors import InputError, MisuseError
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.units import show_m, show_s
 
 _ROOM: Final = 10_000  # slots or cells
@@ -49,7 +50,7 @@ def records_that_belong(original: Trajectories, release: Release, linkage: Linka
         raise InputError(
             "the release holds no record, so there is nothing to measure; check that it is the right folder"
         )
-    _insist_on_one_grid(original, release)
+    _require_one_grid(original, release)
     if original.intake.unit_of_protection != release.unit_of_protection:
         raise InputError(
             f"the release protects {release.unit_of_protection}, the raw data was read for "
@@ -76,7 +77,7 @@ def records_that_belong(original: Trajectories, release: Release, linkage: Linka
     return records
 
 
-def insist_on_possible_boxes(original: Trajectories, release: Release) -> None:
+def require_possible_boxes(original: Trajectories, release: Release) -> None:
     """Raises InputError for a folder's boxes so far from this data that figures about them are wrong, and may take for ever."""
     if release.kind == "points" or not len(release.boxes):
         return
@@ -102,13 +103,13 @@ def insist_on_possible_boxes(original: Trajectories, release: Release) -> None:
             )
 
 
-def _insist_on_one_grid(original: Trajectories, release: Release) -> None:
+def _require_one_grid(original: Trajectories, release: Release) -> None:
     """Raises when the samples of one are not those of the other.
 
     Cells and slots, or points as given in one plane.
     """
     if release.kind == "points":
-        original.points_as_given()
+        original.require_points_as_given()
         if original.crs != release.crs:
             planes = [crs or "local meters" for crs in (original.crs, release.crs)]
             raise InputError(

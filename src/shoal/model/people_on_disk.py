@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.model.intake import Intake, Reading
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Integers
 
 SAMPLES_FILE: Final = "samples.bin"
 PEOPLE_FILE: Final = "people.parquet"

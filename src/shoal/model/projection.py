@@ -8,14 +8,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import InputError
+from shoal.runtime.arrays import Floats
 
 if TYPE_CHECKING:
     from pyproj import Transformer
 
-Floats = npt.NDArray[np.float64]
 
 WGS84: Final = "EPSG:4326"
 

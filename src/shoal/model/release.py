@@ -13,7 +13,8 @@ from shoal.errors import MisuseError
 from shoal.model.claims import Claim, PayloadKind
 from shoal.model.intake import Reading
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Floats, Grid, Integers
+from shoal.model.trajectories import Grid
+from shoal.runtime.arrays import Floats, Integers
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import InputError
 from shoal.model.projection import transform
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from shoal.runtime.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

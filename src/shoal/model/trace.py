@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.model.streets import StreetGraph
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Integers
 
 TRACE_FILE: Final = "origin.parquet"
 _COLUMNS: Final = ("time_from", "place_from", "swap_set", "set_rows")

@@ -8,35 +8,125 @@ no release repeats it.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.model.intake import Intake
+from shoal.runtime.arrays import Floats, Integers, Numbers
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from plotly.graph_objects import Figure
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Numbers = npt.NDArray[Any]
 
-COLUMNS: Final = {
-    "t": "snapped: slots of slot_s seconds since 1970-01-01 UTC; as given: seconds since then (or since "
-    "step 0)",
-    "x": "snapped: cells of cell_m meters, eastward, lower corner; as given: meters",
-    "y": "snapped: cells of cell_m meters, northward, lower corner; as given: meters",
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """What one column of Trajectories holds, and what construction checks of it.
+
+    of: what it has one value for. snapped, given: its type on a grid and as given, None = absent there. unit:
+    on a grid; as_given: the unit without one. place: its place in the order of a subject's samples. pair:
+    the column that must be there with it.
+    """
+
+    of: Literal["offset", "subject", "sample"]
+    snapped: type[np.generic] | None
+    given: type[np.generic] | None
+    meaning: str
+    unit: str = ""
+    as_given: str = ""
+    required: bool = True
+    place: int | None = None
+    pair: str | None = None
+
+
+COLUMNS: Final[dict[str, Column]] = {
+    "offsets": Column(
+        of="offset",
+        snapped=np.int64,
+        given=np.int64,
+        meaning="subject i owns samples offsets[i] to offsets[i + 1], at least one",
+    ),
+    "t": Column(
+        of="sample",
+        snapped=np.int64,
+        given=np.float64,
+        unit="slots of slot_s seconds since 1970-01-01 UTC",
+        as_given="seconds since then, or since step 0",
+        meaning="when the subject was seen",
+        place=0,
+    ),
+    "x": Column(
+        of="sample",
+        snapped=np.int64,
+        given=np.float64,
+        unit="cells of cell_m meters, by their lower corner",
+        as_given="meters",
+        meaning="where the subject was seen, eastward",
+        place=1,
+    ),
+    "y": Column(
+        of="sample",
+        snapped=np.int64,
+        given=np.float64,
+        unit="cells of cell_m meters, by their lower corner",
+        as_given="meters",
+        meaning="where the subject was seen, northward",
+        place=2,
+    ),
+    "input_rank": Column(
+        of="subject",
+        snapped=np.int64,
+        given=np.int64,
+        meaning="the subject's place in the order of first appearance in the input",
+        required=False,
+    ),
+    "lat": Column(
+        of="sample",
+        snapped=None,
+        given=np.float64,
+        as_given="degrees",
+        meaning="latitude, to the last digit of the input",
+        required=False,
+        pair="lon",
+    ),
+    "lon": Column(
+        of="sample",
+        snapped=None,
+        given=np.float64,
+        as_given="degrees",
+        meaning="longitude, to the last digit of the input",
+        required=False,
+        pair="lat",
+    ),
 }
+"""The columns of Trajectories; construction checks types, lengths, pairs and order by this table."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """The precision of snapped data.
+    """The precision of snapped data: square cells and slots of time (semantics 0).
 
-    Square cells of ``cell_m`` meters, slots of ``slot_s`` seconds (semantics 0).
+    Parameters
+    ----------
+    cell_m : float
+        Side of a cell in meters.
+    slot_s : float
+        Length of a slot in seconds.
+
+    Raises
+    ------
+    MisuseError
+        When either is not finite or not greater than 0.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.Grid(cell_m=500)
+    Grid(cell_m=500, slot_s=60.0)
     """
 
     cell_m: float = 100.0
@@ -51,10 +141,7 @@ class Grid:
 
 
 class Population(Protocol):
-    """What is known of subjects without their samples.
-
-    Of Trajectories in memory, and of people who lie on disk.
-    """
+    """What is known of subjects without their samples, in memory or on disk."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -78,14 +165,44 @@ class Population(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Trajectories:
-    """All samples of n subjects.
+    """All samples of n subjects, in a few contiguous arrays.
 
-    ids: n different texts, ascending. offsets: int64 [n + 1]; subject i owns samples offsets[i] to offsets[i
-    + 1]. t, x, y: [m], int64 slots and cells when ``grid`` is set, float64 seconds and meters when it is
-    None; each subject's samples ascend by (t, x, y), without repeats. crs: the plane of x and y as text that
-    pyproj reads, None = local meters. input_rank: int64 [n], each subject's place in the order of first
-    appearance in the input. lat, lon: float64 [m], degrees exactly as given; None when samples are snapped or
-    came in meters. Raises MisuseError when the arrays contradict each other.
+    ``from_rows`` builds them from rows in any order, ``shoal.read`` from files and data frames. Construction
+    checks the arrays by the table ``COLUMNS`` and makes them read-only.
+
+    Parameters
+    ----------
+    ids : tuple of str
+        n different texts, ascending.
+    offsets : int64 [n + 1]
+        Subject i owns samples offsets[i] to offsets[i + 1].
+    t, x, y : int64 or float64 [m]
+        Slots and cells when ``grid`` is set, else seconds and meters. Each subject's samples ascend by (t, x, y),
+        without repeats.
+    grid : Grid or None
+        The grid that samples are snapped to; None = as given.
+    crs : str or None
+        The plane of x and y as text that pyproj reads; None = local meters.
+    input_rank : int64 [n] or None
+        Each subject's place in the order of first appearance in the input.
+    lat, lon : float64 [m] or None
+        Degrees exactly as given; None when samples are snapped or came in meters.
+    intake : Intake
+        The account of the reading.
+
+    Raises
+    ------
+    MisuseError
+        When the arrays contradict the table or each other.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> walks = shoal.Trajectories.from_rows(["bo", "al", "al"], [0, 60, 0], [0, 5, 0], [0, 5, 0])
+    >>> walks
+    Trajectories(2 subjects, 3 samples, as given)
+    >>> walks.samples_of(0)[0].tolist()
+    [0.0, 60.0]
     """
 
     ids: tuple[str, ...]
@@ -101,7 +218,49 @@ class Trajectories:
     intake: Intake = field(default_factory=Intake)
 
     def __post_init__(self) -> None:
-        n, m = len(self.ids), len(self.t)
+        self._require_columns()
+        if any(a >= b for a, b in pairwise(self.ids)):
+            raise MisuseError(
+                "ids must be different and ascending; build with Trajectories.from_rows to have them sorted"
+            )
+        if not self._samples_ascend():
+            keys = ", ".join(_ordering())
+            raise MisuseError(
+                f"each subject's samples must ascend by ({keys}) without repeats; build with "
+                "Trajectories.from_rows"
+            )
+        for name in COLUMNS:
+            column = getattr(self, name)
+            if column is not None:
+                column.flags.writeable = False
+
+    def _require_columns(self) -> None:
+        """Raises MisuseError unless every column is as COLUMNS says."""
+        held = {name: getattr(self, name) for name in COLUMNS}
+        n, m = len(self.ids), 0 if held["t"] is None else len(held["t"])
+        lengths = {"offset": n + 1, "subject": n, "sample": m}
+        for name, column in COLUMNS.items():
+            kind = _kind(name, self.grid)
+            if held[name] is None:
+                if column.required:
+                    raise MisuseError(f"{name} is missing; it holds {column.meaning}")
+                if column.pair is not None and held[column.pair] is not None:
+                    raise MisuseError(f"{name} is missing; {name} and {column.pair} come together")
+                continue
+            if kind is None:
+                where = "points as given" if self.grid is not None else "snapped samples"
+                raise MisuseError(f"{name} belongs to {where} only; leave it out")
+            if held[name].dtype != kind:
+                alike = [one for one in held if held[one] is not None and _kind(one, self.grid) is kind]
+                found = ", ".join(str(held[one].dtype) for one in alike)
+                raise MisuseError(f"{', '.join(alike)} must all be {np.dtype(kind)}, not {found}")
+            if held[name].shape != (lengths[column.of],) and column.of != "offset":
+                alike = [one for one in held if held[one] is not None and COLUMNS[one].of == column.of]
+                found = ", ".join(str(len(held[one])) for one in alike)
+                raise MisuseError(
+                    f"{', '.join(alike)} differ in length: {found}; each needs {lengths[column.of]}, one for "
+                    f"each {column.of}"
+                )
         if (
             self.offsets.shape != (n + 1,)
             or self.offsets[0] != 0
@@ -111,30 +270,6 @@ class Trajectories:
             raise MisuseError(
                 f"offsets must rise from 0 to {m} in {n} steps, with at least one sample for each subject"
             )
-        if not len(self.t) == len(self.x) == len(self.y):
-            raise MisuseError(f"t, x and y differ in length: {len(self.t)}, {len(self.x)}, {len(self.y)}")
-        wanted = np.float64 if self.grid is None else np.int64
-        if not self.t.dtype == self.x.dtype == self.y.dtype == wanted:
-            raise MisuseError(
-                f"t, x and y must all be {np.dtype(wanted)}, not {self.t.dtype}, {self.x.dtype}, "
-                f"{self.y.dtype}"
-            )
-        if any(a >= b for a, b in zip(self.ids, self.ids[1:], strict=False)):
-            raise MisuseError(
-                "ids must be different and ascending; build with Trajectories.from_rows to have them sorted"
-            )
-        if not self._samples_ascend():
-            raise MisuseError(
-                "each subject's samples must ascend by (t, x, y) without repeats; build with "
-                "Trajectories.from_rows"
-            )
-        if (self.lat is None) != (self.lon is None) or any(
-            degrees is not None and len(degrees) != m for degrees in (self.lat, self.lon)
-        ):
-            raise MisuseError(f"lat and lon come together, one of each for every one of the {m} samples")
-        for column in (self.offsets, self.t, self.x, self.y, self.lat, self.lon):
-            if column is not None:
-                column.flags.writeable = False
 
     @classmethod
     def from_rows(
@@ -150,11 +285,28 @@ class Trajectories:
     ) -> "Trajectories":
         """Trajectories from one row per sample in any order; exact repeats become one.
 
-        ids, t, x, y: equal length. With ``grid``, t, x and y are slots and cells already; without, seconds
-        and meters.
+        Parameters
+        ----------
+        ids : sequence of str
+            Whose each row is.
+        t, x, y : array-like
+            One value for each row: slots and cells with ``grid``, else seconds and meters.
+        grid : Grid or None
+            The grid that the rows are snapped to already; None = as given.
+        crs : str or None
+            The plane of x and y; None = local meters.
+        intake : Intake or None
+            The account of the reading; None = nothing was dropped.
+
+        Returns
+        -------
+        Trajectories
+            Subjects by id, each one's samples by (t, x, y).
         """
-        kind = np.float64 if grid is None else np.int64
-        columns = [np.ascontiguousarray(column, dtype=kind) for column in (t, x, y)]
+        columns = [
+            np.ascontiguousarray(column, dtype=_kind(name, grid))
+            for name, column in zip("txy", (t, x, y), strict=True)
+        ]
         names, first_row, code = np.unique(
             np.asarray(ids, dtype=np.str_), return_index=True, return_inverse=True
         )
@@ -191,21 +343,15 @@ class Trajectories:
         return np.diff(self.offsets)
 
     def snapped_grid(self) -> Grid:
-        """The grid.
-
-        Raises MisuseError for points as given, which assessment and the generalizing methods cannot use.
-        """
+        """The grid; raises MisuseError for points as given, which have none."""
         if self.grid is None:
             raise MisuseError(
                 "these points are as given; read them with a cell and a slot (without --no-snap) for this"
             )
         return self.grid
 
-    def points_as_given(self) -> None:
-        """Nothing.
-
-        Raises MisuseError for snapped samples, which the methods that publish points cannot use.
-        """
+    def require_points_as_given(self) -> None:
+        """Raises MisuseError for snapped samples, which cannot be published as points."""
         if self.grid is not None:
             raise MisuseError(
                 "these samples are snapped to cells and slots; read them as given (snap=False, --no-snap) "
@@ -213,11 +359,8 @@ class Trajectories:
             )
 
     def snapped_to(self, grid: Grid) -> "Trajectories":
-        """The same subjects with every point in its cell and slot, repeats left out.
-
-        As a reader with this grid would give them.
-        """
-        self.points_as_given()
+        """The same subjects as a reader with this grid gives them: every point in its cell and slot, without repeats."""
+        self.require_points_as_given()
         steps = ((self.t, grid.slot_s), (self.x, grid.cell_m), (self.y, grid.cell_m))
         t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
         owner = np.repeat(np.arange(self.n_subjects), self.lengths)
@@ -260,9 +403,11 @@ class Trajectories:
         )
 
     def _samples_ascend(self) -> bool:
-        """Whether every subject's samples strictly ascend by (t, x, y)."""
-        dt, dx, dy = np.diff(self.t), np.diff(self.x), np.diff(self.y)
-        ascends = (dt > 0) | ((dt == 0) & ((dx > 0) | ((dx == 0) & (dy > 0))))
+        """Whether every subject's samples strictly ascend in the order that COLUMNS says."""
+        ascends = np.zeros(max(self.n_samples - 1, 0), dtype=np.bool_)
+        for name in reversed(_ordering()):
+            step = np.diff(getattr(self, name))
+            ascends = (step > 0) | ((step == 0) & ascends)
         ascends[self.offsets[1:-1] - 1] = True
         return bool(ascends.all())
 
@@ -325,3 +470,22 @@ class Trajectories:
         from shoal.model.summaries import html_of_trajectories
 
         return html_of_trajectories(self)
+
+
+def require_people(n: int, k: int) -> None:
+    """Raises MisuseError when n people are fewer than k."""
+    if n < k:
+        raise MisuseError(
+            f"k = {k} needs at least {k} people, and the data has {n}; choose a smaller k or add people"
+        )
+
+
+def _kind(name: str, grid: Grid | None) -> type[np.generic] | None:
+    """The type of a column of snapped samples, or of points as given."""
+    return COLUMNS[name].given if grid is None else COLUMNS[name].snapped
+
+
+def _ordering() -> list[str]:
+    """The columns by which a subject's samples are ordered, the first to decide first."""
+    places = {name: column.place for name, column in COLUMNS.items() if column.place is not None}
+    return sorted(places, key=places.__getitem__)

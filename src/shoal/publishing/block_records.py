@@ -12,10 +12,10 @@ import numpy as np
 from shoal.methods.glove.glove import Glove
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Losses, Release
-from shoal.model.trajectories import Integers
 from shoal.report.facts.curves import quantile_of_people
 from shoal.report.facts.density import Window, density_in, expected_density, some_boxes, window_around
 from shoal.report.facts.release import BoxFacts, ReleaseFacts, days_between, span_of
+from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

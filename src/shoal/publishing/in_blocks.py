@@ -20,7 +20,6 @@ from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage
-from shoal.model.trajectories import Integers
 from shoal.model.verdicts import Verdict
 from shoal.publishing.block_records import (
     ReleaseOnDisk,
@@ -34,6 +33,7 @@ from shoal.release_folder.box_table import write_boxes_in_parts
 from shoal.release_folder.folder import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.report import page_of_facts
+from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

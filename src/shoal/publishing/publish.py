@@ -29,8 +29,12 @@ from shoal.publishing.writing import (
 from shoal.release_folder.folder import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import write_table
-from shoal.report import Evidence, assessment_report, record_page
-from shoal.runtime.checkpoint import Checkpoint, fingerprint, parts_folder
+from shoal.report import (
+    Evidence,
+    assessment_report,
+    record_page,
+)
+from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write, staged_file, staged_folder
@@ -166,7 +170,7 @@ def publish(
 def _job(original: Trajectories, method: Method) -> dict[str, Any]:
     """What decides the crowds of a release: the samples and the method with its parameters."""
     return {
-        "data": fingerprint(original.offsets, original.t, original.x, original.y),
+        "data": digest_of(original.offsets, original.t, original.x, original.y),
         "grid": original.grid,
         "method": type(method).__name__,
         "parameters": method.parameters(),

@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Release
-from shoal.model.trajectories import Floats, Grid, Integers
+from shoal.model.trajectories import Grid
+from shoal.runtime.arrays import Floats, Integers
 
 _ROWS_PER_GROUP: Final = 1 << 20
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # cells or slots that float64 still tells apart

@@ -21,13 +21,14 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.model.claims import PayloadKind, claim_from_json, claim_to_json
-from shoal.model.intake import Reading, insist_on_types
+from shoal.model.intake import Reading, require_types
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Release
 from shoal.model.trace import TRACE_FILE, Trace
-from shoal.model.trajectories import Grid, Integers
+from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import records_in
+from shoal.runtime.arrays import Integers
 from shoal.runtime.staging import staged_file
 from shoal.version import __version__
 
@@ -245,7 +246,7 @@ def _header(folder: Path, manifest: Manifest) -> dict[str, Any]:
 
 def _reading(folder: Path, manifest: Manifest) -> Reading:
     try:
-        insist_on_types(Reading, manifest.reading)
+        require_types(Reading, manifest.reading)
         return Reading(**manifest.reading)
     except MisuseError as error:
         raise InputError(f"{folder / MANIFEST_FILE} cannot be read: reading: {error}") from error

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import DEGREE_COLUMNS, POINT_COLUMNS, Points, Release
-from shoal.model.trajectories import Floats
+from shoal.runtime.arrays import Floats
 
 _ROWS_PER_GROUP: Final = 1 << 20
 _POINT: Final = np.dtype(

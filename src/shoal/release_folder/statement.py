@@ -6,7 +6,6 @@ It comes from a small TOML file, stands in the manifest under ``record``, and is
 was given.
 """
 
-import tomllib
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -14,6 +13,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from shoal.errors import InputError
+from shoal.runtime.settings_file import read_settings
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
 
@@ -62,12 +62,9 @@ def read_statement(path: Path) -> Statement:
 
     Raises InputError when it cannot be read or says something that no statement has.
     """
+    entries = read_settings(path)
     try:
-        return Statement.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from error
+        return Statement.model_validate(entries)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims import PayloadKind
 from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Payload, Release
-from shoal.model.trajectories import Grid, Integers
+from shoal.model.trajectories import Grid
 from shoal.release_folder.box_table import boxes_in, write_boxes
 from shoal.release_folder.point_table import points_as_written, write_points
+from shoal.runtime.arrays import Integers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import InputError, OutputError
+from shoal.runtime.arrays import Numbers
 from shoal.runtime.staging import partial_name
 from shoal.version import __version__
 
-Arrays = Mapping[str, npt.NDArray[Any]]
+Arrays = Mapping[str, Numbers]
 
 _JOB_FILE: Final = "job.json"
 
@@ -34,7 +34,7 @@ class Checkpoint:
     def open(cls, folder: Path, job: Mapping[str, Any]) -> "Checkpoint":
         """The folder, made when it is absent; raises InputError when it holds parts of another job.
 
-        job: whatever decides the result, as JSON: data (see ``fingerprint``) and parameters.
+        job: whatever decides the result, as JSON: data (see ``digest_of``) and parameters.
         """
         stated = json.dumps({"shoal_version": __version__, **job}, sort_keys=True, default=str).encode()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -73,8 +73,8 @@ def parts_folder(output: Path) -> Path:
     return output.with_name(f"{output.name}.parts")
 
 
-def fingerprint(*columns: npt.NDArray[Any]) -> str:
-    """SHA-256 over arrays, in hexadecimal: the same data gives the same text."""
+def digest_of(*columns: Numbers) -> str:
+    """SHA-256 over arrays with their types and shapes, in hexadecimal."""
     digest = hashlib.sha256()
     for column in columns:
         digest.update(f"{column.dtype.str}{column.shape}".encode())

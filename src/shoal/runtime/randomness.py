@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
+
+from shoal.runtime.arrays import Integers
 
 _PSEUDONYM_BYTES: Final = 8
 
@@ -44,14 +45,14 @@ class Randomness:
             self._generator = np.random.default_rng(int.from_bytes(self._draw_bytes(32)))
         return self._generator
 
-    def permutation(self, n: int) -> npt.NDArray[np.int64]:
+    def permutation(self, n: int) -> Integers:
         """A uniformly random order of 0..n-1, from one 64-bit key each (ties are broken by redrawing)."""
         while True:
             keys = np.frombuffer(self._draw_bytes(8 * n), dtype=np.uint64)
             if np.unique(keys).size == n:
                 return np.argsort(keys).astype(np.int64)
 
-    def permutations(self, rows: int, n: int) -> npt.NDArray[np.int64]:
+    def permutations(self, rows: int, n: int) -> Integers:
         """int64 [rows, n]: in each row a uniformly random order of 0..n-1, independent of the others."""
         orders = np.empty((rows, n), dtype=np.int64)
         waiting = np.arange(rows)
@@ -64,7 +65,7 @@ class Randomness:
             waiting = waiting[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
         return orders
 
-    def below(self, limit: int, count: int) -> npt.NDArray[np.int64]:
+    def below(self, limit: int, count: int) -> Integers:
         """int64 [count]: independent whole numbers, each of 0..limit-1 equally likely (draws beyond the last full round are repeated)."""
         found = np.empty(count, dtype=np.int64)
         waiting, full = np.arange(count), 2**63 - 2**63 % limit

@@ -15,7 +15,8 @@ from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.glove import Glove
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Arrays, Checkpoint
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

@@ -12,8 +12,9 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.model.projection import Floats
-from shoal.model.trajectories import Integers
+from shoal.model.neighborhoods import bisected
+from shoal.model.trajectories import require_people
+from shoal.runtime.arrays import Floats, Integers
 
 _EDGES: Final = (0.05, 0.95)  # the spread is that of the middle nine tenths: single outliers decide nothing
 
@@ -33,22 +34,13 @@ def split_into_blocks(
             f"blocks of {size} people are too small for k = {k}; make them of {2 * k} people at least, "
             "better of some thousands"
         )
-    if n < k:
-        raise MisuseError(
-            f"k = {k} needs at least {k} people, and the data has {n}; choose a smaller k or add people"
-        )
+    require_people(n, k)
     places: Floats = middles / np.array(caps)
-    waiting = [(np.arange(n), -(-n // size))]
-    blocks = []
-    while waiting:
-        members, count = waiting.pop()
-        if count == 1:
-            blocks.append(np.sort(members))
-            continue
+
+    def by_widest(members: Integers) -> Integers:
         own = places[members]
         low, high = np.quantile(own, _EDGES, axis=0)
         first, second, third = np.argsort(low - high, kind="stable")
-        order = np.lexsort((members, own[:, third], own[:, second], own[:, first]))
-        cut = len(members) * (count // 2) // count
-        waiting += [(members[order[cut:]], count - count // 2), (members[order[:cut]], count // 2)]
-    return blocks
+        return members[np.lexsort((members, own[:, third], own[:, second], own[:, first]))]
+
+    return list(bisected(np.arange(n), by_widest, parts=-(-n // size)))

@@ -1,10 +1,8 @@
-"""Who carries out the tasks of large work.
+"""Who carries out the tasks of large work: this process, processes of this machine, or a cluster.
 
-One verb, ``map``, in this process, in processes of this machine, or on a cluster.
-
-A task is a function that can be imported by its name and a small part that names data by their place, never
-holds them. The function must give the same whenever and how often it is called, because an engine calls it
-again when a worker is lost.
+A task is a function that can be imported by its name, and a small part that names data by its place and never
+holds it. The function must give the same result every time, because an engine calls it again when a worker is
+lost.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,24 +28,25 @@ class Engine(Protocol):
 
 
 class Threads:
-    """In this process, one thread after another finishing a part: for work on small data, and for tests."""
+    """In this process, on the threads of a run: for work on small data, and for tests."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
         """As Engine.map."""
-        return Run().map(fn, parts)
+        return self._run.map(fn, parts)
 
 
 def engine_of(text: str) -> Engine:
-    """The engine that a user names.
-
-    Threads, local, local:4, dask (a cluster of this machine) or dask:tcp://host:8786.
+    """The engine that a user names: threads, local, local:4, dask (on this machine) or dask:tcp://host:8786.
 
     Raises MisuseError for another name, MissingExtraError where dask is not installed.
     """
     name, _, detail = text.partition(":")
     match name:
         case "threads" if not detail:
-            return Threads()
+            return Threads(Run())
         case "local" if not detail or (detail.isdecimal() and int(detail)):
             from shoal.scale.engine_local import Processes
 

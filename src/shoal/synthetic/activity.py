@@ -7,9 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from shoal.synthetic.coverage import Indices
+from shoal.runtime.arrays import Floats, Integers
 from shoal.synthetic.people import MINUTES_PER_DAY
-from shoal.synthetic.stations import Floats
 
 EVENTS_PER_HOUR: Final = 0.75  # mean over people and hours
 RATE_SIGMA: Final = 0.8  # of the logarithm of a person's rate
@@ -27,7 +26,7 @@ _WEEKEND: Final = (
 )
 
 
-def event_minutes(clock_min: Indices, days: int, rng: np.random.Generator) -> tuple[Indices, Indices]:
+def event_minutes(clock_min: Integers, days: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
     """(person, minute): the events of n people, minutes since the first day's 00:00, in no order, with repeats.
 
     clock_min: int64 [n], by how much each person's rhythm is late. Everybody has at least one event.

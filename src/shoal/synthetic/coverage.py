@@ -6,9 +6,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from shoal.synthetic.stations import Floats, Stations
-
-Indices = npt.NDArray[np.int64]
+from shoal.runtime.arrays import Floats, Integers
+from shoal.synthetic.stations import Stations
 
 _N_NEIGHBORS: Final = 8
 _RASTER: Final = 512  # cells along the longer side
@@ -44,12 +43,12 @@ class Coverage:
     x_m, y_m: float64 [n]. neighbors: int64 [n, up to 8], the nearest others, nearest first; neighbor_m:
     their distances. spacing_m: float64 [n], mean distance to them. density: float64 [n], people per area, any
     unit. raster: int32 [rows, columns], the nearest station to the middle of each square of cell_m meters
-    from (west_m, south_m). reach_m: the distance from the median position within which 9 of 10 stations lie.
+    from (west_m, south_m). radius_m: the distance from the median position within which 9 of 10 stations lie.
     """
 
     x_m: Floats
     y_m: Floats
-    neighbors: Indices
+    neighbors: Integers
     neighbor_m: Floats
     spacing_m: Floats
     density: Floats
@@ -57,7 +56,7 @@ class Coverage:
     cell_m: float
     west_m: float
     south_m: float
-    reach_m: float
+    radius_m: float
 
     @classmethod
     def of(cls, stations: Stations) -> "Coverage":
@@ -77,10 +76,10 @@ class Coverage:
             cell_m=cell,
             west_m=float(x.min()) - cell / 2,
             south_m=float(y.min()) - cell / 2,
-            reach_m=float(np.quantile(np.hypot(x, y), 0.9)),
+            radius_m=float(np.quantile(np.hypot(x, y), 0.9)),
         )
 
-    def serving(self, x: Floats, y: Floats) -> tuple[Indices, Floats]:
+    def serving(self, x: Floats, y: Floats) -> tuple[Integers, Floats]:
         """(station, distance in meters).
 
         The nearest station to each point, through the raster and its neighbors.
@@ -99,7 +98,7 @@ class Coverage:
             station = np.take_along_axis(candidates, best, axis=-1)[..., 0]
         return station, np.sqrt(np.take_along_axis(squared, best, axis=-1)[..., 0])
 
-    def jump(self, origin: Indices, law: JumpLaw, rng: np.random.Generator, n_directions: int) -> Indices:
+    def jump(self, origin: Integers, law: JumpLaw, rng: np.random.Generator, n_directions: int) -> Integers:
         """The station reached from each origin.
 
         A length by the law, a direction by the density of people there.
@@ -121,7 +120,7 @@ class Coverage:
         return np.where(pull[:, -1] > 0, chosen, origin)
 
 
-def _nearest_others(x: Floats, y: Floats) -> tuple[Indices, Floats]:
+def _nearest_others(x: Floats, y: Floats) -> tuple[Integers, Floats]:
     """([n, k] stations, [n, k] meters).
 
     The k nearest other stations of each, k = 8 or all others when they are fewer.

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 import numpy as np
 
 from shoal.errors import MisuseError, OutputError
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run, silent
 from shoal.synthetic.activity import event_minutes
-from shoal.synthetic.coverage import Coverage, Indices
+from shoal.synthetic.coverage import Coverage
 from shoal.synthetic.people import live
 from shoal.synthetic.stations import LAYOUTS, Layout, Stations, lay_out_stations
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 FIRST_SECOND: Final = 1_704_067_200  # 2024-01-01T00:00:00Z, a Monday
 HANDOVER_SHARE: Final = 0.08  # of the events where stations stand close
-HANDOVER_REACH_M: Final = 2_000.0
+HANDOVER_WITHIN_M: Final = 2_000.0  # of the nearest other station; farther away they are rarer
 _N_HANDOVER: Final = 3  # the nearest others that may take an event over
 
 _PERSON_DAYS_PER_BLOCK: Final = 14_000
@@ -104,7 +105,7 @@ class World:
             }
         )
 
-    def _records(self, n: int, rng: np.random.Generator) -> tuple[Indices, Indices, Indices]:
+    def _records(self, n: int, rng: np.random.Generator) -> tuple[Integers, Integers, Integers]:
         """(person, minute, station) of n people, ascending and without repeats."""
         stays = live(n, self.days, self.stations, self.coverage, rng)
         person, minute = event_minutes(stays.clock_min, self.days, rng)
@@ -119,13 +120,13 @@ class World:
         person, minute = np.divmod(key, span)
         return person, minute, station
 
-    def _as_observed(self, station: Indices, rng: np.random.Generator) -> Indices:
+    def _as_observed(self, station: Integers, rng: np.random.Generator) -> Integers:
         """The stations that record.
 
         Now and then one next to the nearest, more often where they stand close.
         """
         neighbors = self.coverage.neighbors[:, :_N_HANDOVER]
-        share = HANDOVER_SHARE * np.minimum(HANDOVER_REACH_M / self.coverage.neighbor_m[:, 0], 1.0)
+        share = HANDOVER_SHARE * np.minimum(HANDOVER_WITHIN_M / self.coverage.neighbor_m[:, 0], 1.0)
         handed_over = np.flatnonzero(rng.random(station.size) < share[station])
         observed = station.copy()
         observed[handed_over] = neighbors[

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.synthetic.coverage import Coverage, Indices, JumpLaw
-from shoal.synthetic.stations import Floats, Stations
-
-Flags = npt.NDArray[np.bool_]
+from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.synthetic.coverage import Coverage, JumpLaw
+from shoal.synthetic.stations import Stations
 
 MINUTES_PER_DAY: Final = 1440
 
@@ -55,13 +53,13 @@ class Stays:
     stations.
     """
 
-    clock_min: Indices
-    home: Indices
-    key: Indices
-    place: Indices
+    clock_min: Integers
+    home: Integers
+    key: Integers
+    place: Integers
     stride: int
 
-    def place_of(self, person: Indices, minute: Indices) -> Indices:
+    def place_of(self, person: Integers, minute: Integers) -> Integers:
         """The station nearest to each person at each minute since the first day's 00:00."""
         return self.place[
             np.searchsorted(self.key, person * self.stride + _LEAD_MIN + minute, side="right") - 1
@@ -102,7 +100,7 @@ def live(n: int, days: int, stations: Stations, coverage: Coverage, rng: np.rand
     )
 
 
-def _clocks(works: Flags, rng: np.random.Generator) -> Indices:
+def _clocks(works: Flags, rng: np.random.Generator) -> Integers:
     """int64 [n] minutes: early birds and night owls within two hours, late and night shifts far beyond."""
     shift = rng.random(works.size)
     late = (
@@ -112,7 +110,7 @@ def _clocks(works: Flags, rng: np.random.Generator) -> Indices:
     return (late + np.clip(40 * rng.standard_normal(works.size), -120, 120)).astype(np.int64)
 
 
-def _workdays(works: Flags, day: Indices, rng: np.random.Generator) -> Flags:
+def _workdays(works: Flags, day: Integers, rng: np.random.Generator) -> Flags:
     """[n, d]: who goes to work on which day; day 0 is a Monday."""
     rota = rng.random(works.size) < ROTA_SHARE
     turn = np.where(rota, rng.integers(0, 7, works.size), 0)
@@ -121,7 +119,9 @@ def _workdays(works: Flags, day: Indices, rng: np.random.Generator) -> Flags:
     return present
 
 
-def _bases(home: Indices, n_days: int, coverage: Coverage, rng: np.random.Generator) -> tuple[Indices, Flags]:
+def _bases(
+    home: Integers, n_days: int, coverage: Coverage, rng: np.random.Generator
+) -> tuple[Integers, Flags]:
     """([n, d] stations, [n, d]): where each day begins and ends, and whether that is a journey's lodging."""
     starts = rng.random((home.size, n_days)) < JOURNEYS_PER_DAY
     length = rng.geometric(1 / JOURNEY_DAYS, (home.size, n_days))
@@ -129,8 +129,8 @@ def _bases(home: Indices, n_days: int, coverage: Coverage, rng: np.random.Genera
     journey = JumpLaw(
         alpha=ALPHA,
         offset_m=OUTING.offset_m,
-        min_m=min(JOURNEY_MIN_M, coverage.reach_m),
-        max_m=2 * coverage.reach_m,
+        min_m=min(JOURNEY_MIN_M, coverage.radius_m),
+        max_m=2 * coverage.radius_m,
     )
     lodging = np.zeros(starts.shape, dtype=np.int64)
     lodging[who, when] = coverage.jump(home[who], journey, rng, 2 * _DIRECTIONS)
@@ -160,8 +160,13 @@ def _outing_days(at_work: Flags, rng: np.random.Generator) -> Flags:
 
 
 def _outings(
-    base: Indices, anchor: Indices, away: Flags, outings: Flags, coverage: Coverage, rng: np.random.Generator
-) -> Indices:
+    base: Integers,
+    anchor: Integers,
+    away: Flags,
+    outings: Flags,
+    coverage: Coverage,
+    rng: np.random.Generator,
+) -> Integers:
     """[n, d, 3] stations of each outing; where none takes place, the place one would have left from.
 
     base, anchor: [n, d] stations of the night and of work. Outings of a journey are always somewhere new and
@@ -191,7 +196,7 @@ def _outings(
     return visited
 
 
-def _starts(at_work: Flags, outings: Flags, rng: np.random.Generator) -> Indices:
+def _starts(at_work: Flags, outings: Flags, rng: np.random.Generator) -> Integers:
     """int64 [n, d, 7] minutes after the day's begin at which its stays begin, ascending, within the day."""
     shape = at_work.shape
 

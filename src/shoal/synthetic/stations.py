@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import InputError, MisuseError
+from shoal.runtime.arrays import Flags, Floats
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Floats = npt.NDArray[np.float64]
 Layout = Literal["nation", "city"]
 LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 
@@ -110,7 +109,7 @@ def read_stations(path: Path | str) -> Stations:
     )
     dropped: dict[str, int] = {}
 
-    def keep(usable: npt.NDArray[np.bool_], reason: str) -> None:
+    def keep(usable: Flags, reason: str) -> None:
         nonlocal lat, lon
         if not usable.all():
             dropped[reason] = int((~usable).sum())
@@ -209,7 +208,7 @@ def _on_plane(lat: Floats, lon: Floats) -> tuple[Floats, Floats]:
     return east * METERS_PER_DEGREE * float(np.cos(np.radians(middle))), (lat - middle) * METERS_PER_DEGREE
 
 
-def _on_earth(lat: Floats, lon: Floats) -> npt.NDArray[np.bool_]:
+def _on_earth(lat: Floats, lon: Floats) -> Flags:
     return (np.abs(lat) <= 90) & (np.abs(lon) <= 180)  # false for NaN
 
 

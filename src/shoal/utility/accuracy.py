@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.kernels.accuracy import covering_extents
+from shoal.kernels.covering import BoxColumns, Owned, Points, covering_extents
 from shoal.model.linked import records_of
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Integers, Trajectories
-
-Floats = npt.NDArray[np.float64]
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -188,15 +187,11 @@ def covering_extents_of(
     """The same, where the record of each subject is known: int64 [n], -1 = none."""
     space, time = np.empty(original.n_samples, dtype=np.int64), np.empty(original.n_samples, dtype=np.int64)
     covering_extents(
-        original.offsets,
-        original.t,
-        original.x,
-        original.y,
-        records,
+        Points(original.t, original.x, original.y),
+        BoxColumns(*release.boxes.columns()),
+        Owned(original.offsets, release.offsets, records),
         time,
         space,
-        release.offsets,
-        *release.boxes.columns(),
     )
     return space, time
 

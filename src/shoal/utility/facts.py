@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, k_gaps
-from shoal.measures.query import Estimate, Estimates, Floats, Zones, people_in_zones
+from shoal.measures.query import Estimate, Estimates, Zones, people_in_zones
 from shoal.model.claims import PayloadKind
 from shoal.model.linked import records_that_belong
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Integers, Trajectories
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 from shoal.utility import queries
 from shoal.utility.accuracy import Accuracy, accuracy_of, covering_extents_of

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from shoal.model.claims import PayloadKind
+from shoal.runtime.json_values import null_for_nan
 
 if TYPE_CHECKING:
     from shoal.utility.facts import Facts
@@ -104,7 +105,7 @@ class Measurement:
         }
         return {
             "name": self.name,
-            **{key: _null_for_nan(number) for key, number in known.items()},
+            **null_for_nan(known),
             "unit": self.metric.unit,
             "better": self.metric.better,
             "words": self.metric.question,

@@ -5,9 +5,10 @@ import math
 import numpy as np
 
 from shoal.measures.presence import holds, likeliest_area, share_of_hours
-from shoal.measures.query import Estimates, Floats, time_profile
+from shoal.measures.query import Estimates, time_profile
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats
 from shoal.utility.facts import Facts
 from shoal.utility.measuring import Value
 

@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from shoal.measures.query import Floats, origin_destination
+from shoal.measures.query import origin_destination
+from shoal.runtime.arrays import Floats
 from shoal.utility.facts import Facts
 from shoal.utility.measuring import Value
 

@@ -14,10 +14,10 @@ from shoal.errors import MisuseError
 from shoal.kernels.range_queries import Lines, Queries, count_near, distances_in_time
 from shoal.model.linked import records_of
 from shoal.model.release import Linkage, Points, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
-Floats = npt.NDArray[np.float64]
 _QUERIES_PER_PART = 500
 
 

@@ -6,8 +6,9 @@ from typing import Final
 import numpy as np
 
 from shoal.measures.query import Zones
-from shoal.model.trajectories import Grid, Integers, Trajectories
-from shoal.utility.facts import Facts, Flags
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Flags, Integers
+from shoal.utility.facts import Facts
 
 ACROSS: Final = 8
 _HOUR_S: Final = 3600.0

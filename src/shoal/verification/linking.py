@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Integers, Population
+from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding
+from shoal.runtime.arrays import Integers
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -4,7 +4,6 @@ Home and work are found on her device, from her own points; nothing of that leav
 """
 
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from shoal.collect.matching.trimming import Trimming
 from shoal.errors import InputError, MisuseError
 from shoal.measures.presence import Place as Found
 from shoal.measures.presence import share_of_hours
+from shoal.runtime.settings_file import read_settings
 from shoal.units import duration_s, length_m
 
 SMALLEST_RADIUS_M: Final = 75  # a circle must hold a public cell of 100 m, with 71 m to its corners
@@ -162,12 +162,7 @@ class Profile(_Part):
 
 def read_profile(path: Path) -> Profile:
     """Read a profile from a TOML file; raise InputError that says what is wrong, and where."""
-    try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from error
+    entries = read_settings(path)
     try:
         return Profile.model_validate(entries)
     except ValidationError as error:

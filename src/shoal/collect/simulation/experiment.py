@@ -27,7 +27,8 @@ from shoal.collect.roles.rules import Rules
 from shoal.collect.simulation.in_process import run_collection
 from shoal.collect.storage.phi import PhiStore
 from shoal.errors import MisuseError
-from shoal.kernels.similar_pairs import Cylinders, count_pairs
+from shoal.kernels import similar_pairs as kernel
+from shoal.kernels.similar_pairs import Cylinders
 from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
@@ -252,19 +253,9 @@ class _Stored:
             own, pairs = trip
             people, occurrences = np.empty((2, len(pairs)), dtype=np.int64)
             chosen = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-            theta = (thresholds.theta_m, thresholds.theta_min, thresholds.literal)
-            count_pairs(
-                _cylinders(own),
-                chosen,
-                self._points,
-                self._offsets,
-                self._owners,
-                without,
-                *theta,
-                EARTH_M,
-                people,
-                occurrences,
-            )
+            alike = kernel.Thresholds(thresholds.theta_m, thresholds.theta_min, thresholds.literal, EARTH_M)
+            stored = kernel.Stored(self._points, self._offsets, self._owners)
+            kernel.count_pairs(_cylinders(own), chosen, stored, alike, without, people, occurrences)
             found: list[int] = (people if setting.by_people else occurrences).tolist()
             return found
 

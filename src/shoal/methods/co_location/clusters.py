@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.errors import MisuseError
 from shoal.kernels.clusters import cluster_within
 from shoal.methods.assembly import assemble_points
 from shoal.methods.parameters import SHARE_BELOW_1, parameter
 from shoal.methods.techniques import microaggregation
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Points, Release
-from shoal.model.trajectories import Floats, Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 
 K_OF_CLUSTERS: Final = "the fewest people who are moved into one cylinder"
@@ -144,13 +144,3 @@ def publish_clusters(
         rng=rng,
     )
     return release, linkage
-
-
-def need_people(original: Trajectories, k: int) -> None:
-    """Raises MisuseError with fewer than k people, and for snapped samples."""
-    original.points_as_given()
-    if original.n_subjects < k:
-        raise MisuseError(
-            f"k = {k} needs at least {k} people, and the data has {original.n_subjects}; choose a smaller k "
-            "or add people"
-        )

@@ -14,7 +14,6 @@ from shoal.methods.co_location.clusters import (
     Cluster,
     delta_parameter,
     greedy_clusters,
-    need_people,
     places_at,
     publish_clusters,
     root_mean_square_distances,
@@ -24,7 +23,8 @@ from shoal.methods.method import About
 from shoal.methods.parameters import ABOVE_0, k_parameter, parameter, require_declared, stated
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Floats, Integers, Trajectories
+from shoal.model.trajectories import Trajectories, require_people
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import show_s
@@ -155,7 +155,8 @@ class Nwa:
 
         Raises MisuseError with fewer than k people.
         """
-        need_people(original, self.k)
+        original.require_points_as_given()
+        require_people(original.n_subjects, self.k)
         large = [
             (span, np.array(members))
             for span, members in self.classes(original).items()

@@ -3,7 +3,6 @@
 Abul, Bonchi and Nanni 2010.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, get_args
 
@@ -17,7 +16,6 @@ from shoal.methods.co_location.clusters import (
     Cluster,
     delta_parameter,
     greedy_clusters,
-    need_people,
     places_at,
     publish_clusters,
     root_mean_square_distances,
@@ -33,8 +31,10 @@ from shoal.methods.parameters import (
     stated,
 )
 from shoal.model.claims import KDeltaAnonymity
+from shoal.model.neighborhoods import along_longest, bisected
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Floats, Integers, Trajectories
+from shoal.model.trajectories import Trajectories, require_people
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
@@ -154,10 +154,17 @@ class W4m:
 
         Raises MisuseError with fewer than k people.
         """
-        need_people(original, self.k)
-        chunks = list(
-            _neighborhoods(original, np.arange(original.n_subjects), self.chunk or original.n_subjects)
+        original.require_points_as_given()
+        require_people(original.n_subjects, self.k)
+        middles = np.stack(
+            [
+                np.add.reduceat(column, original.offsets[:-1]) / original.lengths
+                for column in (original.x, original.y)
+            ],
+            axis=1,
         )
+        everybody = np.arange(original.n_subjects)
+        chunks = list(bisected(everybody, along_longest(middles), most=self.chunk or len(everybody)))
         groups: list[tuple[int, Integers]] = []
         for done, chunk in enumerate(chunks):
             run.progress("clustering", done, len(chunks))
@@ -209,22 +216,3 @@ def _lives(people: Trajectories, speed_m_s: float) -> Floats:
         at = np.linspace(samples[0].min(), samples[0].max(), _FRACTIONS)
         lives[row] = np.stack([*places_at(at, samples), speed_m_s * at], axis=1)
     return lives
-
-
-def _neighborhoods(original: Trajectories, people: Integers, most: int) -> Iterator[Integers]:
-    """Parts of at most ``most`` people, ascending, by halving at the median middle along the longer side."""
-    middles = np.stack(
-        [
-            np.add.reduceat(column, original.offsets[:-1]) / original.lengths
-            for column in (original.x, original.y)
-        ]
-    )
-    waiting = [people]
-    while waiting:
-        part = waiting.pop()
-        if len(part) <= most:
-            yield np.sort(part)
-            continue
-        axis = int(np.argmax(np.ptp(middles[:, part], axis=1)))
-        order = part[np.argsort(middles[axis, part], kind="stable")]
-        waiting += [order[len(part) // 2 :], order[: len(part) // 2]]

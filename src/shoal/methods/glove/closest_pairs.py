@@ -14,24 +14,23 @@ from typing import Final
 
 import numpy as np
 
+from shoal.kernels.bounding_rectangles import MOST_RECTANGLES, Bounding, bound_slot, bound_slots
 from shoal.kernels.near_crowds import Crowds, nearest_to_crowds, offer_all
-from shoal.kernels.near_pairs import Nearest
-from shoal.kernels.patches import MOST_PATCHES, Outline, outline_slot, outline_slots
-from shoal.kernels.stretch import Integers, Samples
+from shoal.kernels.nearest_lists import Nearest
+from shoal.kernels.stretch import Samples
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
 _LIST: Final = 16
 _FIRST_BAND: Final = 1 / 16  # of the largest effort there is
 _GROWTH: Final = 1.25
 _MANY: Final = 4000  # living crowds, from which on all threads search for one
-_BINS_TOGETHER: Final = (
-    2  # four bins of a quarter of an hour in the outline of a crowd: it is kept for everybody
-)
+_BINS_TOGETHER: Final = 2  # four bins of a quarter of an hour around a crowd: they are kept for everybody
 _PAIR, _END = 0, 1
 
 # Effort, both slots ascending, then: _PAIR and the ages of both slots; or _END, the owner of the list and its
@@ -148,10 +147,10 @@ class _MergedCrowds:
         self._used = original.n_samples
         self._most_boxes = int(original.lengths.max())
         self._far = int(near.scale.half // near.scale.per_slot) + 1
-        outline = Outline(
+        bounding = Bounding(
             around=np.zeros((n, 4), dtype=np.int64),
-            patches=np.zeros((n, MOST_PATCHES, 4), dtype=np.int64),
-            n_patches=np.zeros(n, dtype=np.int64),
+            rectangles=np.zeros((n, MOST_RECTANGLES, 4), dtype=np.int64),
+            in_use=np.zeros(n, dtype=np.int64),
             waits=np.zeros(
                 (n, (hours.n_bins >> _BINS_TOGETHER) + 1), dtype=np.int16 if self._far < 1 << 15 else np.int64
             ),
@@ -165,9 +164,9 @@ class _MergedCrowds:
             starts=original.offsets[:-1].copy(),
             stops=original.offsets[1:].copy(),
             sizes=np.ones(n, dtype=np.int64),
-            outline=outline,
+            bounding=bounding,
         )
-        outline_slots(self.crowds.boxes, self.crowds.starts, self.crowds.stops, hours, self._far, outline)
+        bound_slots(self.crowds.boxes, self.crowds.starts, self.crowds.stops, hours, self._far, bounding)
         self._lists = [
             Nearest(
                 partner=np.empty((n, _LIST), dtype=np.int32),
@@ -190,7 +189,7 @@ class _MergedCrowds:
         for column, own in zip(crowds.boxes, samples, strict=True):
             column[self._used : stop] = own
         crowds.starts[slot], crowds.stops[slot], crowds.sizes[slot] = self._used, stop, len(merged.members)
-        outline_slot(samples, self._near.people.hours, self._far, crowds.outline, slot)
+        bound_slot(samples, self._near.people.hours, self._far, crowds.bounding, slot)
         self._most_boxes = max(self._most_boxes, len(samples.t_start))
         self._used = stop
 

@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 
-from shoal.errors import MisuseError
 from shoal.kernels.stretch import Scale, box_effort
 from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S, Caps, samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass, assemble
@@ -26,7 +25,7 @@ from shoal.methods.parameters import (
 from shoal.methods.techniques import local_generalization
 from shoal.model.claims import KAnonymity
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Grid, Trajectories, require_people
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
@@ -160,11 +159,7 @@ class Glove:
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
         """The classes of at least k people, each with what is published for its members."""
         grid = original.snapped_grid()
-        if original.n_subjects < self.k:
-            raise MisuseError(
-                f"k = {self.k} needs at least {self.k} people, and the data has {original.n_subjects}; "
-                "choose a smaller k or add people"
-            )
+        require_people(original.n_subjects, self.k)
         caps = Caps(space_cap_m=self.space_cap_m, time_cap_s=self.time_cap_s)
         scale = caps.scale_on(grid)
 

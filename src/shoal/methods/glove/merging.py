@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from shoal.kernels.stretch import Integers, Samples, Scale, box_sum, nearest_boxes
+from shoal.kernels.stretch import Samples, Scale, box_sum, nearest_boxes
 from shoal.measures.stretch import samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass
+from shoal.model.hulls import stretched_over
 from shoal.model.release import Boxes
+from shoal.runtime.arrays import Integers
 
 
 def merge(first: EquivalenceClass, second: EquivalenceClass, scale: Scale) -> EquivalenceClass:
@@ -23,13 +25,13 @@ def merge(first: EquivalenceClass, second: EquivalenceClass, scale: Scale) -> Eq
     target, _ = nearest_boxes(many, n_long, few, n_short, scale)
     met = np.unique(target)
     unmet = np.setdiff1d(np.arange(len(few.t_start)), met)
-    results = _hulls(_boxes(many, slice(None)), target, _boxes(few, slice(None))).take(met).sorted()
+    results = stretched_over(_boxes(few, slice(None)), _boxes(many, slice(None)), target).take(met).sorted()
     if unmet.size:
         left_over = _boxes(few, unmet)
         target, _ = nearest_boxes(
             samples_of_boxes(left_over), n_short, samples_of_boxes(results), n_long + n_short, scale
         )
-        results = _hulls(left_over, target, results).sorted()
+        results = stretched_over(results, left_over, target).sorted()
     return EquivalenceClass(members=np.sort(np.concatenate([first.members, second.members])), boxes=results)
 
 
@@ -44,18 +46,4 @@ def _second_is_longer(first: EquivalenceClass, second: EquivalenceClass, scale: 
 
 def _boxes(samples: Samples, rows: slice | Integers) -> Boxes:
     """These rows of a kernel's samples as boxes."""
-    return Boxes(**{name: column[rows] for name, column in samples._asdict().items() if name != "reach"})
-
-
-def _hulls(boxes: Boxes, target: Integers, onto: Boxes) -> Boxes:
-    """Each box of ``onto`` stretched over all of ``boxes`` that were sent to it (Eq. 12 and 13)."""
-    stretched = {}
-    for name, column in zip(
-        ("t_start", "t_end", "x_min", "y_min", "x_max", "y_max"), onto.columns(), strict=True
-    ):
-        bound = column.copy()
-        (np.minimum if name in ("t_start", "x_min", "y_min") else np.maximum).at(
-            bound, target, getattr(boxes, name)
-        )
-        stretched[name] = bound
-    return Boxes(**stretched)
+    return Boxes(**{name: column[rows] for name, column in samples._asdict().items() if name != "latest_end"})

@@ -7,6 +7,7 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
+from shoal.model.hulls import hulls_of
 from shoal.model.release import Boxes
 
 Generalize = Literal["k-merge", "reshape-final", "reshape-each", "overlap-split", "none"]
@@ -19,14 +20,7 @@ def unite_overlaps(boxes: Boxes) -> Boxes:
     if not len(ordered):
         return ordered
     first = np.flatnonzero(np.r_[True, ordered.t_start[1:] >= np.maximum.accumulate(ordered.t_end)[:-1]])
-    return Boxes(
-        t_start=np.minimum.reduceat(ordered.t_start, first),
-        t_end=np.maximum.reduceat(ordered.t_end, first),
-        x_min=np.minimum.reduceat(ordered.x_min, first),
-        y_min=np.minimum.reduceat(ordered.y_min, first),
-        x_max=np.maximum.reduceat(ordered.x_max, first),
-        y_max=np.maximum.reduceat(ordered.y_max, first),
-    )
+    return hulls_of(ordered, first)
 
 
 def split_at_overlaps(boxes: Boxes) -> Boxes:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.kernels.hiding import Pieces
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -17,7 +17,8 @@ import numpy as np
 
 from shoal.kernels.hiding import NOBODY, Past, hide_each_other
 from shoal.methods.kte_hide.epochs import Epochs
-from shoal.model.trajectories import Integers
+from shoal.model.neighborhoods import along_longest, cut_in_two
+from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Arrays
 from shoal.runtime.run import Run
 
@@ -189,7 +190,7 @@ def _assign(
             solve, [waiting[i : i + _NODES_AT_ONCE] for i in range(0, len(waiting), _NODES_AT_ONCE)]
         ):
             pass
-        larger: dict[_Node, None] = {}  # in the order in which they were found
+        larger: dict[_Node, None] = {}  # in the order of the first of their parts
         for node in waiting:
             if node.missing and node.parent is not None and len(node.parent.rows) <= _LARGEST_NEIGHBORHOOD:
                 larger[node.parent] = None
@@ -241,26 +242,8 @@ def _leaves(node: _Node, places: Integers, neighborhood: int) -> Iterator[_Node]
     if len(node.rows) <= neighborhood:
         yield node
         return
-    for part in _halves(node.rows, places):
-        yield from _leaves(_Node(part, node), places, neighborhood)
-
-
-def halved(rows: Integers, places: Integers, most: int) -> Iterator[Integers]:
-    """Neighborhoods of at most ``most`` rows; places: [n, 2] in cells, of all rows."""
-    if len(rows) <= most:
-        yield rows
-        return
-    for part in _halves(rows, places):
-        yield from halved(part, places, most)
-
-
-def _halves(rows: Integers, places: Integers) -> tuple[Integers, Integers]:
-    """Two equal parts along the longer side of where the rows lie."""
-    own = places[rows]
-    axis = int(np.argmax(own.max(axis=0) - own.min(axis=0)))
-    order = np.argsort(own[:, axis], kind="stable")
-    half = len(order) // 2
-    return np.sort(rows[order[:half]]), np.sort(rows[order[half:]])
+    for part in cut_in_two(node.rows, along_longest(places)):
+        yield from _leaves(_Node(np.sort(part), node), places, neighborhood)
 
 
 def _unpublish(

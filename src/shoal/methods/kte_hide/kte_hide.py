@@ -28,7 +28,8 @@ from shoal.methods.parameters import (
 from shoal.methods.techniques import local_generalization
 from shoal.model.claims import KteAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories, require_people
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import show_s
@@ -176,11 +177,7 @@ class KteHide:
     def _epochs(self, original: Trajectories) -> Epochs:
         """The data cut into epochs of epsilon; raises MisuseError where that cannot be."""
         grid = original.snapped_grid()
-        if original.n_subjects < self.k:
-            raise MisuseError(
-                f"k = {self.k} needs at least {self.k} people, and the data has {original.n_subjects}; "
-                "choose a smaller k or add people"
-            )
+        require_people(original.n_subjects, self.k)
         slots = self.epsilon_s / grid.slot_s
         if slots != int(slots):
             valid = [show_s(grid.slot_s * count) for count in (int(slots), int(slots) + 1) if count]

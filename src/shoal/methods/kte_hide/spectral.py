@@ -17,8 +17,9 @@ import numpy as np
 from shoal.errors import MissingExtraError
 from shoal.kernels.hiding import pair_costs
 from shoal.methods.kte_hide.epochs import Epochs
-from shoal.methods.kte_hide.hiding_sets import WINDOWS_A_PART, halved
-from shoal.model.trajectories import Integers
+from shoal.methods.kte_hide.hiding_sets import WINDOWS_A_PART
+from shoal.model.neighborhoods import along_longest, bisected
+from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Arrays
 from shoal.runtime.run import Run
 
@@ -52,7 +53,8 @@ def spectral_states(epochs: Epochs, k: int, run: Run) -> Integers:
         first = epochs.pieces.first[inside]
         places = np.stack([epochs.pieces.x[first], epochs.pieces.y[first]], axis=1)
         used = 1
-        for rows in halved(np.arange(len(inside)), places, _LARGEST_BLOCK):
+        ordering = along_longest(places)
+        for rows in bisected(np.arange(len(inside)), lambda own: ordering(np.sort(own)), most=_LARGEST_BLOCK):
             wanted = len(rows) // size
             labels = np.zeros(len(rows), dtype=np.int64)
             if wanted > 1:

@@ -14,7 +14,8 @@ from shoal.model.claims import Claim
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 
 NOTHING_SWAPPED: Final = "no point found a swap set"

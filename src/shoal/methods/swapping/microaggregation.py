@@ -10,9 +10,8 @@ from typing import Final, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Floats, Integers
 
-Floats = npt.NDArray[np.float64]
 Clustering = Literal["greedy", "mdav"]
 CLUSTERING: Final[tuple[str, ...]] = get_args(Clustering)
 

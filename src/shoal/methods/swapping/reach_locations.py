@@ -6,16 +6,17 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.kernels.reach import REMOVED, SWAPPED, Cache, Locations, Room, State, trade_places
+from shoal.kernels.trading import REMOVED, SWAPPED, Cache, Locations, Rules, State, Town, trade_places
 from shoal.methods.method import About
 from shoal.methods.parameters import ABOVE_0, k_parameter, parameter, require_declared, stated
 from shoal.methods.swapping.exchanged import Exchange, publish_exchange
-from shoal.methods.swapping.street_places import heap, place_points, roads_of
+from shoal.methods.swapping.street_places import place_points, roads_of
 from shoal.methods.techniques import permutation
 from shoal.model.claims import LocationPrivacy
 from shoal.model.release import Linkage, Release
 from shoal.model.streets import StreetGraph
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories, require_people
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
@@ -125,17 +126,13 @@ class ReachLocations:
         Raises MisuseError without streets or with fewer than k trajectories, NothingLeftError when nothing is
         swapped.
         """
-        original.points_as_given()
+        original.require_points_as_given()
         if self.streets is None:
             raise MisuseError(
                 "reach-locations needs a street graph; give --streets-nodes and --streets-edges (or one "
                 ".graphml as nodes)"
             )
-        if original.n_subjects < self.k:
-            raise MisuseError(
-                f"k = {self.k} needs at least {self.k} trajectories, and the data has "
-                f"{original.n_subjects}; choose a smaller k"
-            )
+        require_people(original.n_subjects, self.k)
         streets = self.streets.on_plane(original.crs)
         placed = place_points(streets, original.x, original.y, self.most_off_street_m)
         owner = np.repeat(np.arange(original.n_subjects), original.lengths)
@@ -194,43 +191,29 @@ class ReachLocations:
 
         ``state`` receives the exchanges.
         """
-        roads, m, n = roads_of(streets), original.n_samples, streets.n_nodes
+        m, n = original.n_samples, streets.n_nodes
         slots = int(np.clip(_CACHE_BYTES // (8 * n), _FEWEST_ROWS, max(n, _FEWEST_ROWS)))
-        cache = Cache(
-            np.empty((slots, n)),
-            np.full(n, -1, dtype=np.int64),
-            np.full(slots, -1, dtype=np.int64),
-            np.zeros(1, dtype=np.int64),
+        town = Town(
+            roads=roads_of(streets),
+            cache=Cache(
+                rows=np.empty((slots, n)),
+                slot_of=np.full(n, -1, dtype=np.int64),
+                node_in=np.full(slots, -1, dtype=np.int64),
+                oldest=np.zeros(1, dtype=np.int64),
+            ),
+            locations=locations,
+            state=state,
+            nearest=np.full(n, np.inf),
+            tried=np.full(m, -1, dtype=np.int64),
         )
-        fill = 2 * streets.n_edges + 2
-        room = Room(
-            heap(fill),
-            heap(fill),
-            heap(3 * m),
-            np.full(n, np.inf),
-            np.empty(n + 1, dtype=np.int64),
-            np.full(m, -1, dtype=np.int64),
-        )
+        rules = Rules(self.time_threshold_s, self.space_threshold_m, self.both_sides)
         order, draws = rng.permutation(original.n_subjects), rng.below(self.k, m)
         leaders, members = np.empty(m, dtype=np.int64), np.empty((m + 1, self.k - 1), dtype=np.int64)
         n_sets, label = 0, "trading places"
         for begin in range(0, len(order), _PART):
             run.progress(label, begin, len(order))
-            n_sets = trade_places(
-                roads,
-                cache,
-                locations,
-                state,
-                room,
-                order[begin : begin + _PART],
-                draws,
-                self.time_threshold_s,
-                self.space_threshold_m,
-                self.both_sides,
-                n_sets,
-                leaders,
-                members,
-            )
+            part = order[begin : begin + _PART]
+            n_sets = trade_places(town, rules, part, draws, n_sets, leaders, members)
         run.progress(label, len(order), len(order))
         return leaders[:n_sets].copy(), members[:n_sets].copy()
 

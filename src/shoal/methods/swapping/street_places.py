@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.kernels.streets import Heap, Pieces, Roads, list_pieces, nearest_places
-from shoal.model.streets import Floats, Integers, StreetGraph
+from shoal.kernels.streets import Nearest, Pieces, Raster, Roads, list_pieces, nearest_places
+from shoal.model.streets import StreetGraph
+from shoal.runtime.arrays import Floats, Integers
 
 _PIECES_PER_CELL = 2.0
 
@@ -57,12 +58,13 @@ def place_points(streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> P
     cell_m = max(np.sqrt(max(wide * tall, 1.0) * _PIECES_PER_CELL / len(at)), max(wide, tall) / 2000, 1e-6)
     across, down = int(wide // cell_m) + 1, int(tall // cell_m) + 1
     offsets = np.zeros(across * down + 1, dtype=np.int64)
-    list_pieces(pieces, x_min, y_min, cell_m, across, offsets, np.empty(0, dtype=np.int64))
-    listed = np.empty(int(offsets[-1]), dtype=np.int64)
-    list_pieces(pieces, x_min, y_min, cell_m, across, offsets, listed)
-    found, share, away = np.full(len(x), -1, dtype=np.int64), np.zeros(len(x)), np.full(len(x), np.inf)
-    nearest_places(x, y, most_m, pieces, x_min, y_min, cell_m, across, offsets, listed, found, share, away)
-    return Placed(edge=found, along=share * streets.length_m[found], away=away)
+    raster = Raster(x_min, y_min, cell_m, across, offsets, listed=np.empty(0, dtype=np.int64))
+    list_pieces(pieces, raster)
+    raster = raster._replace(listed=np.empty(int(offsets[-1]), dtype=np.int64))
+    list_pieces(pieces, raster)
+    found = Nearest(np.full(len(x), -1, dtype=np.int64), np.zeros(len(x)), np.full(len(x), np.inf))
+    nearest_places(x, y, most_m, pieces, raster, found)
+    return Placed(edge=found.edge, along=found.share * streets.length_m[found.edge], away=found.distance)
 
 
 def roads_of(streets: StreetGraph) -> Roads:
@@ -79,8 +81,3 @@ def roads_of(streets: StreetGraph) -> Roads:
         edges[order],
         np.concatenate([streets.v, streets.u])[order],
     )
-
-
-def heap(size: int) -> Heap:
-    """An empty heap with room for so many entries."""
-    return Heap(np.empty(size + 1), np.empty(size + 1, dtype=np.int64))

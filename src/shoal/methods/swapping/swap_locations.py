@@ -19,7 +19,8 @@ from shoal.methods.swapping.microaggregation import CLUSTERING, Clustering, dist
 from shoal.methods.techniques import permutation
 from shoal.model.claims import TrajectoryPrivacy
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
@@ -125,7 +126,7 @@ class SwapLocations:
         self, original: Trajectories, run: Run
     ) -> tuple[list[Integers], dict[str, int], dict[str, float]]:
         """Clusters of positions, how many trajectories are in none by reason, and figures."""
-        original.points_as_given()
+        original.require_points_as_given()
         kept = run.kept("clusters", lambda: self._clustered(original, run))
         clusters = np.split(kept["members"], np.cumsum(kept["sizes"])[:-1])
         left_out = {NO_DURATION: int(kept["left_out"][0]), APART: int(kept["left_out"][1])}

@@ -18,7 +18,7 @@ from shoal.model.claims.k_delta_anonymity import KDeltaAnonymity
 from shoal.model.claims.kte_anonymity import KteAnonymity
 from shoal.model.claims.location_privacy import LocationPrivacy
 from shoal.model.claims.trajectory_privacy import TrajectoryPrivacy
-from shoal.model.intake import insist_on_types
+from shoal.model.intake import require_types
 
 __all__ = [
     "CLAIMS",
@@ -64,7 +64,7 @@ def claim_from_json(fields: Mapping[str, Any]) -> Claim:
             f"{', '.join(CLAIMS)}"
         )
     try:
-        insist_on_types(kind, numbers)
+        require_types(kind, numbers)
         return kind(**numbers)
     except (TypeError, MisuseError) as error:
         raise InputError(

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.runtime.arrays import Floats
 from shoal.utility.accuracy import Extents
-
-Floats = npt.NDArray[np.float64]
 
 STEPS: Final = 200
 LEAST_PEOPLE: Final = 10

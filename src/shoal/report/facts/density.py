@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.model.release import Boxes
-
-Floats = npt.NDArray[np.float64]
+from shoal.runtime.arrays import Floats
 
 PIXELS: Final = 150
 _MOST_EXAMPLES: Final = 80

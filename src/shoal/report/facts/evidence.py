@@ -12,8 +12,9 @@ from typing import Final
 import numpy as np
 
 from shoal.attacks.questions import TRIES, Answer, Assessment, assess_release
-from shoal.report.facts.curves import LEAST_PEOPLE, Floats
+from shoal.report.facts.curves import LEAST_PEOPLE
 from shoal.report.facts.release import ReleaseFacts, release_facts
+from shoal.runtime.arrays import Floats
 from shoal.utility import METRICS, Facts, Measurement, measured
 from shoal.utility.vanished import Presence, Vanished, vanished_of
 

@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Integers
 from shoal.report.facts.release import crowds_of
+from shoal.runtime.arrays import Integers
 from shoal.utility import Facts
 
 _MOST_BOXES: Final = 60

@@ -13,8 +13,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE, Curve, curve_of_people
 from shoal.report.facts.release import GapFacts, Span, gap_facts, span_of
 from shoal.report.words.numbers import meters, number, percent, seconds
-
-Floats = npt.NDArray[np.float64]
+from shoal.runtime.arrays import Floats
 
 _TAIL: Final = 0.05
 _QUIET_HOURS: Final = 8

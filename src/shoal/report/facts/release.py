@@ -11,16 +11,17 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap
-from shoal.model.claims import KAnonymity, KteAnonymity, PayloadKind
+from shoal.model.claims import PayloadKind
 from shoal.model.release import Boxes, Release
-from shoal.model.trajectories import Grid, Integers
+from shoal.model.trajectories import Grid
 from shoal.report.facts.curves import Curve, curve_of_people, quantile_of_people
 from shoal.report.facts.density import Density, density_map, some_boxes
 from shoal.report.words.numbers import meters, percent, seconds
+from shoal.runtime.arrays import Integers
+from shoal.units import DAY_S
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy, Extents
 
-_DAY_S: Final = 86_400.0
 _A_DATE_S: Final = 315_532_800  # 1980; smaller times are steps counted from zero, not dates
 _NEAR_THE_MIDDLE: Final = 0.1
 
@@ -169,7 +170,7 @@ def _of_boxes(facts: Facts) -> tuple[BoxFacts | None, Boxes]:
         median_samples=quantile_of_people(original.lengths.astype(np.float64), 0.5),
         samples_per_day=original.n_samples / original.n_subjects / days,
         accuracy=facts.accuracy,
-        crowds=_CROWDS_OF[release.claim.type](release),
+        crowds=_crowds_by_size(release) if release.claim.in_classes else {},
     )
     return alone, some_boxes(release.boxes)
 
@@ -183,24 +184,15 @@ def _crowds_by_size(release: Release) -> dict[int, int]:
     return dict(sorted(Counter(np.bincount(crowds_of(release)).tolist()).items()))
 
 
-def _no_crowds(_release: Release) -> dict[int, int]:
-    """Who hides whom changes from interval to interval, so that no crowd has a size."""
-    return {}
-
-
 _OF_PAYLOAD: Final[Mapping[PayloadKind, Callable[[Facts], tuple[BoxFacts | None, Boxes]]]] = {
     "boxes": _of_boxes,
     "points": _of_points,
-}
-_CROWDS_OF: Final[Mapping[str, Callable[[Release], dict[int, int]]]] = {  # every claim about boxes
-    KAnonymity.type: _crowds_by_size,
-    KteAnonymity.type: _no_crowds,
 }
 
 
 def days_between(first_slot: int, last_slot: int, slot_s: float) -> int:
     """How many UTC days two slots span, the days of both counted."""
-    return int(last_slot * slot_s // _DAY_S) - int(first_slot * slot_s // _DAY_S) + 1
+    return int(last_slot * slot_s // DAY_S) - int(first_slot * slot_s // DAY_S) + 1
 
 
 def crowds_of(release: Release) -> Integers:

@@ -9,6 +9,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.report.facts.exposure import ExposureFacts, exposure_facts
 from shoal.report.facts.release import GapFacts
 from shoal.report.words.numbers import meters, number, percent, seconds
+from shoal.runtime.json_values import null_for_nan
 
 
 def gaps_in_words(original: Trajectories, gaps: Sequence[KGap]) -> list[str]:
@@ -37,9 +38,12 @@ def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, A
             }
             for gap in facts.gaps
         ],
-        "median_time_share": _known(facts.median_time_share),
-        "share_mostly_time": _known(facts.mostly_time),
-        "share_heavy_tailed": {"space": _known(facts.heavy_in_space), "time": _known(facts.heavy_in_time)},
+        "median_time_share": null_for_nan(facts.median_time_share),
+        "share_mostly_time": null_for_nan(facts.mostly_time),
+        "share_heavy_tailed": {
+            "space": null_for_nan(facts.heavy_in_space),
+            "time": null_for_nan(facts.heavy_in_time),
+        },
         "tail": {
             "subjects": facts.tail_people,
             "gap_over": facts.tail_threshold,
@@ -83,7 +87,3 @@ def cost_in_words(gap: GapFacts) -> str:
         f"and {seconds(gap.cost_time_s)} of time per sample, on average (median {gap.k}-gap "
         f"{number(gap.median)})."
     )
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value

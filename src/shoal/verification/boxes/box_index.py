@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
 LEAST_TIME: Final = 5  # steps of 32 slots at least

@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.model.release import Release
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Integers
 from shoal.verification.boxes.loops import is_canonical
 
 

@@ -12,11 +12,12 @@ import numpy as np
 
 from shoal.model.claims import KAnonymity
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
+from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import Records, records_of
-from shoal.verification.boxes.loops import Flags, count_possible_members, match_records
+from shoal.verification.boxes.loops import count_possible_members, match_records
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
     empty_hulls,

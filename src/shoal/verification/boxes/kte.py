@@ -14,15 +14,16 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.model.claims import KteAnonymity
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Integers, Numbers, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
+from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.run import Run
 from shoal.units import show_s
 from shoal.verification.boxes.box_index import index_of
 from shoal.verification.boxes.classes import Records, records_of
 from shoal.verification.boxes.kte_leakage import leakage
 from shoal.verification.boxes.kte_loops import Published, Raw, short_intervals
-from shoal.verification.boxes.loops import Flags, mark_loose, match_records
+from shoal.verification.boxes.loops import mark_loose, match_records
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
     empty_hulls,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shoal.model.trajectories import Integers, Numbers
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 from shoal.verification.boxes.box_index import boxes_with
 from shoal.verification.boxes.kte_loops import (

@@ -9,10 +9,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.model.trajectories import Integers
+from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.compiled import compiled
 from shoal.verification.boxes.box_index import BoxIndex, boxes_with, holds
-from shoal.verification.boxes.loops import Flags
 
 FOREVER: Final = 1 << 60
 PATIENCE: Final = 10

@@ -6,12 +6,9 @@ when the whole slot and cell lie inside.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.model.trajectories import Integers, Numbers
+from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.compiled import compiled
-
-Flags = npt.NDArray[np.bool_]
 
 
 @compiled

@@ -6,10 +6,11 @@ from typing import Final
 import numpy as np
 
 from shoal.model.release import Release
-from shoal.model.trajectories import Integers, Population
+from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding
+from shoal.runtime.arrays import Flags, Integers
 from shoal.verification.boxes.classes import Records
-from shoal.verification.boxes.loops import Flags, mark_overlaps
+from shoal.verification.boxes.loops import mark_overlaps
 from shoal.verification.linking import Links
 
 NOT_COMPARED: Final = "the boxes were not compared with the raw data, because the two are not on one grid"

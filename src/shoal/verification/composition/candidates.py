@@ -18,7 +18,8 @@ from shoal.errors import InputError
 from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
 from shoal.model.release import Linkage, Release
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 from shoal.verification.boxes.box_index import boxes_with
 from shoal.verification.boxes.classes import records_of

@@ -17,12 +17,11 @@ import numpy as np
 from shoal.errors import InputError
 from shoal.model.linked import records_that_belong
 from shoal.model.release import Release
-from shoal.model.trajectories import Integers
 from shoal.model.verdicts import Finding
+from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 from shoal.units import show_m, show_s
 from shoal.verification.boxes.classes import records_of
-from shoal.verification.boxes.loops import Flags
 from shoal.verification.checks import check_of, require_payload, verify
 from shoal.verification.composition.candidates import Fitting, Issued, People
 

@@ -17,12 +17,12 @@ import pyarrow.compute as pc
 from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Points
-from shoal.model.trajectories import Floats, Grid
+from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Finding
 from shoal.release_folder.box_table import outline_corners
 from shoal.release_folder.folder import RELEASE_FILE
 from shoal.release_folder.point_table import lon_lat, places_in
-from shoal.verification.boxes.loops import Flags
+from shoal.runtime.arrays import Flags, Floats
 
 _ULPS: Final = 4  # a whole number times a cell, rounded once when written and once when read back
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or meters that float64 still tells apart

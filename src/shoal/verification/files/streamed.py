@@ -20,9 +20,10 @@ from shoal.errors import InputError, MisuseError
 from shoal.model.claims import Claim
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Integers
+from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.folder import RELEASE_FILE, read_manifest, sha256_of, without_boxes
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import records_of
 from shoal.verification.boxes.loops import is_canonical

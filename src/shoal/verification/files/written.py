@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError
-from shoal.model.trajectories import Integers, Numbers
 from shoal.model.verdicts import Finding
 from shoal.release_folder.folder import RELEASE_FILE
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.verification.boxes.loops import is_canonical
 
 

@@ -5,8 +5,9 @@ from typing import Final
 
 import numpy as np
 
-from shoal.model.trajectories import Integers, Population
+from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding
+from shoal.runtime.arrays import Integers
 
 FEWEST_RECORDS: Final = 4  # from here on a method must avoid to repeat such an order by chance
 # nothing redraws pseudonyms: 10 stand in one of two orders by chance once in 1.8 million releases

@@ -12,8 +12,9 @@ import numpy as np
 
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Floats, Integers, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 from shoal.units import show_m
 from shoal.verification.examination import Examination, pseudonyms_used_twice

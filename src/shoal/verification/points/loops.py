@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shoal.model.trajectories import Floats
+from shoal.runtime.arrays import Floats
 from shoal.runtime.compiled import compiled
 
 

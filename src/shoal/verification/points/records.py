@@ -15,7 +15,7 @@ def off_plane(original: Trajectories, release: Release, *, moved: bool = False) 
     moved: the published points are no raw ones, and have no degrees as given. Raises MisuseError when the raw
     data is snapped.
     """
-    original.points_as_given()
+    original.require_points_as_given()
     degrees = original.lat is not None and not moved
     if release.crs == original.crs and (release.points.lat is not None) == degrees:
         return []

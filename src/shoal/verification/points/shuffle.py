@@ -13,7 +13,8 @@ import numpy as np
 
 from shoal.model.release import Release
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 
 LEVEL: Final = 0.001  # of the test over many runs
 PROOF: Final = 1e-6  # of a verdict on one release: a sound one must not be refused once in a thousand times

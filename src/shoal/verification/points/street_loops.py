@@ -4,9 +4,8 @@ import heapq
 
 import numpy as np
 
-from shoal.model.trajectories import Floats, Integers
+from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.compiled import compiled
-from shoal.verification.boxes.loops import Flags
 
 
 @compiled

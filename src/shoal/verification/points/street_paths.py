@@ -8,8 +8,9 @@ from shoal.model.claims import LocationPrivacy
 from shoal.model.release import Release
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Floats, Integers, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
+from shoal.runtime.arrays import Floats, Integers
 from shoal.verification.points.street_loops import answer_paths, nearest_edges, questions_of_run
 
 _ROUNDING = 1e-9  # sums along a path in another order differ in the last digits

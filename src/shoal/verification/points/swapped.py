@@ -16,10 +16,10 @@ from shoal.model.claims import LocationPrivacy, TrajectoryPrivacy
 from shoal.model.release import Linkage, Release
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Integers, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
+from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
-from shoal.verification.boxes.loops import Flags
 from shoal.verification.examination import Examination, pseudonyms_used_twice
 from shoal.verification.points.records import malformed_points, off_plane
 from shoal.verification.points.shuffle import PROOF, shuffle_of

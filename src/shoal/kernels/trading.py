@@ -1,0 +1,315 @@
+"""ReachLocations (Alg. 4): each location trades places with one of the nearest that keep all paths short.
+
+Locations take their turns one after the other. Candidates that are equally near come in the order of their
+rows.
+"""
+
+import heapq
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.streets import Roads, node_distances
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.compiled import compiled
+
+UNSWAPPED, SWAPPED, REMOVED = 0, 1, 2
+
+Waiting = list[tuple[float, int]]
+"""A heap of (distance in meters, node or row)."""
+
+
+class Locations(NamedTuple):
+    """All m samples.
+
+    owner: [m] whose. edge, along: [m] where on the graph, meters from the edge's end u. x, y: [m] exact
+    places.
+    """
+
+    offsets: Integers
+    owner: Integers
+    t: Floats
+    x: Floats
+    y: Floats
+    edge: Integers
+    along: Floats
+
+
+class State(NamedTuple):
+    """What has happened so far.
+
+    status, place: [m] of each sample, and the sample whose place it has now. waiting: [m] samples not swapped
+    yet, those of edge e from edge_offsets[e] on, waiting_count[e] of them; waiting_at: [m] where each is.
+    """
+
+    status: Integers
+    place: Integers
+    edge_offsets: Integers
+    waiting_count: Integers
+    waiting: Integers
+    waiting_at: Integers
+
+
+class Cache(NamedTuple):
+    """Path lengths from some nodes to all.
+
+    rows: [slots, n]. slot_of: [n], -1 = none. node_in: [slots], -1 = free. oldest: [1].
+    """
+
+    rows: Floats
+    slot_of: Integers
+    node_in: Integers
+    oldest: Integers
+
+
+class Town(NamedTuple):
+    """The streets, everybody on them, and a workspace for one search at a time.
+
+    nearest: [n] least distance to each node, inf between searches. tried: [m] who last tried a sample.
+    """
+
+    roads: Roads
+    cache: Cache
+    locations: Locations
+    state: State
+    nearest: Floats
+    tried: Integers
+
+
+class Rules(NamedTuple):
+    """What a trade must keep: the largest difference in time, the longest path, and whose neighbors count."""
+
+    time_threshold_s: float
+    bound_m: float
+    both_sides: bool
+
+
+@compiled
+def settle(state: State, edge: Integers, row: int, status: int) -> None:
+    """Give a waiting sample its last status and take it off its edge's list."""
+    state.status[row] = status
+    e = edge[row]
+    state.waiting_count[e] -= 1
+    last = state.waiting[state.edge_offsets[e] + state.waiting_count[e]]
+    state.waiting[state.waiting_at[row]] = last
+    state.waiting_at[last] = state.waiting_at[row]
+
+
+@compiled
+def neighbor(locations: Locations, state: State, row: int, step: int) -> int:
+    """The sample before (step -1) or after (step 1) in the same trajectory that is not removed; -1 = none."""
+    own = locations.owner[row]
+    at = row + step
+    while locations.offsets[own] <= at < locations.offsets[own + 1]:
+        if state.status[at] != REMOVED:
+            return at
+        at += step
+    return -1
+
+
+@compiled
+def fetch(roads: Roads, cache: Cache, bound_m: float, node: int) -> int:
+    """1 when the node's row had to be computed, which overwrote the oldest one; 0 when it was there."""
+    if cache.slot_of[node] >= 0:
+        return 0
+    slot = cache.oldest[0]
+    cache.oldest[0] = (slot + 1) % len(cache.node_in)
+    if cache.node_in[slot] >= 0:
+        cache.slot_of[cache.node_in[slot]] = -1
+    cache.node_in[slot], cache.slot_of[node] = node, slot
+    node_distances(roads, node, bound_m, cache.rows[slot])
+    return 1
+
+
+@compiled
+def fetch_ends(roads: Roads, cache: Cache, bound_m: float, edges: Integers) -> None:
+    """Have the rows of both ends of these edges (-1 = none) at hand at once.
+
+    The cache holds more than twice as many.
+    """
+    missed = 1
+    while missed > 0:
+        missed = 0
+        for e in edges:
+            if e >= 0:
+                missed += fetch(roads, cache, bound_m, roads.u[e]) + fetch(roads, cache, bound_m, roads.v[e])
+
+
+@compiled
+def path_length(town: Town, a: int, b: int) -> float:
+    """Path length between the original places of samples a, whose ends are in the cache, and b.
+
+    Inf beyond the bound of the rows.
+    """
+    roads, cache, locations = town.roads, town.cache, town.locations
+    e, f = locations.edge[a], locations.edge[b]
+    a_u, b_u = locations.along[a], locations.along[b]
+    a_v, b_v = roads.length[e] - a_u, roads.length[f] - b_u
+    from_u, from_v = cache.rows[cache.slot_of[roads.u[e]]], cache.rows[cache.slot_of[roads.v[e]]]
+    to_u, to_v = roads.u[f], roads.v[f]
+    best = min(
+        a_u + min(from_u[to_u] + b_u, from_u[to_v] + b_v), a_v + min(from_v[to_u] + b_u, from_v[to_v] + b_v)
+    )
+    return float(min(best, abs(a_u - b_u)) if e == f else best)
+
+
+@compiled
+def offer(
+    town: Town, rules: Rules, leader: int, e: int, node: int, node_distance: float, places: Waiting
+) -> None:
+    """Push the waiting samples of an edge that the leader may take, seen from the edge's end ``node``."""
+    roads, locations, state = town.roads, town.locations, town.state
+    for i in range(state.edge_offsets[e], state.edge_offsets[e] + state.waiting_count[e]):
+        row = state.waiting[i]
+        if (
+            locations.owner[row] != locations.owner[leader]
+            and abs(locations.t[row] - locations.t[leader]) <= rules.time_threshold_s
+        ):
+            from_u, from_v = locations.along[row], roads.length[e] - locations.along[row]
+            if roads.u[e] == roads.v[e]:
+                from_u = from_v = min(from_u, from_v)
+            distance = node_distance + (from_u if roads.u[e] == node else from_v)
+            if distance <= rules.bound_m:
+                heapq.heappush(places, (distance, row))
+
+
+@compiled
+def suits(town: Town, rules: Rules, leader: int, row: int, around: Integers) -> bool:
+    """Whether leader and row may trade places.
+
+    (3) (b) to (d) of Alg. 4 for the leader's neighbors ``around``, and the same for the row's own if both
+    sides count.
+    """
+    place = town.state.place
+    for beside in around:
+        if beside >= 0 and path_length(town, place[beside], row) > rules.bound_m:
+            return False
+    if rules.both_sides:
+        for step in (-1, 1):
+            beside = neighbor(town.locations, town.state, row, step)
+            if beside >= 0 and path_length(town, leader, place[beside]) > rules.bound_m:
+                return False
+    return True
+
+
+@compiled
+def begin_search(
+    town: Town, rules: Rules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
+) -> None:
+    """Push the ends of the leader's own edge and what waits on it."""
+    roads, locations, state = town.roads, town.locations, town.state
+    e, along = locations.edge[leader], locations.along[leader]
+    for node, distance in ((roads.u[e], along), (roads.v[e], roads.length[e] - along)):
+        if distance < town.nearest[node] and distance <= rules.bound_m:
+            town.nearest[node] = distance
+            touched.append(node)
+            heapq.heappush(nodes, (distance, node))
+    for i in range(state.edge_offsets[e], state.edge_offsets[e] + state.waiting_count[e]):
+        row = state.waiting[i]
+        direct = abs(locations.along[row] - along)
+        in_time = abs(locations.t[row] - locations.t[leader]) <= rules.time_threshold_s
+        if in_time and direct <= rules.bound_m and locations.owner[row] != locations.owner[leader]:
+            heapq.heappush(places, (direct, row))
+
+
+@compiled
+def is_new(locations: Locations, leader: int, members: Integers, row: int) -> bool:
+    """Conditions (1) and (2): a place unlike the leader's and the members', of a trajectory unlike theirs."""
+    if locations.x[row] == locations.x[leader] and locations.y[row] == locations.y[leader]:
+        return False
+    for other in members:
+        if locations.owner[row] == locations.owner[other]:
+            return False
+        if locations.x[row] == locations.x[other] and locations.y[row] == locations.y[other]:
+            return False
+    return True
+
+
+@compiled
+def settle_node(
+    town: Town, rules: Rules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
+) -> None:
+    """Take the nearest node off its heap, offer what waits beside it and push its neighbors."""
+    roads, nearest = town.roads, town.nearest
+    distance, node = heapq.heappop(nodes)
+    if distance > nearest[node]:
+        return
+    for i in range(roads.beside_offsets[node], roads.beside_offsets[node + 1]):
+        edge, other = roads.beside[i], roads.across[i]
+        offer(town, rules, leader, edge, node, distance, places)
+        onward = distance + roads.length[edge]
+        if onward <= rules.bound_m and onward < nearest[other]:
+            if nearest[other] == np.inf:
+                touched.append(other)
+            nearest[other] = onward
+            heapq.heappush(nodes, (onward, other))
+
+
+@compiled
+def nearest_partners(town: Town, rules: Rules, leader: int, members: Integers) -> bool:
+    """Fill members [k - 1] with the waiting samples nearest to the leader by path; False = too few.
+
+    They satisfy (1) to (3) of Alg. 4. Nodes come in the order of their distance. A sample on an edge is
+    offered once from each end, and is final when every node that is still to come is farther than it; so
+    equally near ones are taken in the order of their rows.
+    """
+    locations, state = town.locations, town.state
+    around = np.array([neighbor(locations, state, leader, -1), neighbor(locations, state, leader, 1)])
+    edges = np.full(3, -1, dtype=np.int64)
+    edges[0] = locations.edge[leader]
+    for i in range(2):
+        if around[i] >= 0:
+            edges[1 + i] = locations.edge[state.place[around[i]]]
+    fetch_ends(town.roads, town.cache, rules.bound_m, edges)
+    # the compiler learns the types of empty lists from what they would hold
+    nodes = [(0.0, leader) for _ in range(0)]
+    places = [(0.0, leader) for _ in range(0)]
+    touched = [leader for _ in range(0)]
+    begin_search(town, rules, leader, nodes, places, touched)
+    n_found = 0
+    while (len(nodes) > 0 or len(places) > 0) and n_found < len(members):
+        if len(places) == 0 or (len(nodes) > 0 and nodes[0][0] <= places[0][0]):
+            settle_node(town, rules, leader, nodes, places, touched)
+            continue
+        _, row = heapq.heappop(places)
+        if town.tried[row] != leader:
+            town.tried[row] = leader
+            if is_new(locations, leader, members[:n_found], row) and suits(town, rules, leader, row, around):
+                members[n_found] = row
+                n_found += 1
+    for node in touched:
+        town.nearest[node] = np.inf
+    return n_found == len(members)
+
+
+@compiled
+def trade_places(
+    town: Town,
+    rules: Rules,
+    subjects: Integers,
+    draws: Integers,
+    n_sets: int,
+    leaders: Integers,
+    members: Integers,
+) -> int:
+    """Let these trajectories lead in turn; the new number of sets.
+
+    draws: [m] uniform in 0..k-1, 0 = the leader keeps its place. Sets: leaders [m], members [m, k - 1] of
+    each set in the order of the run, and the state.
+    """
+    locations, state = town.locations, town.state
+    for subject in subjects:
+        for row in range(locations.offsets[subject], locations.offsets[subject + 1]):
+            if state.status[row] != UNSWAPPED:
+                continue
+            if not nearest_partners(town, rules, row, members[n_sets]):
+                settle(state, locations.edge, row, REMOVED)
+                continue
+            settle(state, locations.edge, row, SWAPPED)
+            leaders[n_sets] = row
+            if draws[row] > 0:
+                partner = members[n_sets, draws[row] - 1]
+                settle(state, locations.edge, partner, SWAPPED)
+                state.place[row], state.place[partner] = partner, row
+            n_sets += 1
+    return n_sets

@@ -1,0 +1,13 @@
+"""The kinds of arrays that type hints name, said once; docstrings add shapes and units."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[Any]
+"""Numbers of any type: int64 where data is snapped, float64 where it is as given."""
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]

@@ -1,0 +1,80 @@
+"""Rows cut in two again and again, and boxes around boxes: against what their definitions say."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oracles import hull
+from shoal.model.hulls import hulls_of, stretched_over
+from shoal.model.neighborhoods import along_longest, bisected, cut_in_two
+from shoal.model.release import Boxes
+from shoal.runtime.arrays import Integers
+
+places_of_rows = st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1, max_size=40).map(
+    np.array
+)
+tables = st.lists(
+    st.tuples(*[st.tuples(st.integers(-9, 9), st.integers(1, 5)) for _ in range(3)]), min_size=1, max_size=12
+)
+
+
+@given(places_of_rows, st.integers(1, 12))
+def test_neighborhoods_take_everybody_once_and_are_small_enough(places: Integers, most: int) -> None:
+    parts = list(bisected(np.arange(len(places)), along_longest(places), most=most))
+    assert sorted(np.concatenate(parts).tolist()) == list(range(len(places)))
+    assert all(1 <= len(part) <= most and (np.diff(part) > 0).all() for part in parts)
+    if len(places) > most:
+        assert min(len(part) for part in parts) >= (most + 1) // 2
+
+
+@given(places_of_rows, st.integers(1, 12))
+def test_so_many_parts_differ_by_one_row_at_the_most(places: Integers, parts: int) -> None:
+    count = min(parts, len(places))
+    sizes = [len(part) for part in bisected(np.arange(len(places)), along_longest(places), parts=count)]
+    assert len(sizes) == count
+    assert sum(sizes) == len(places)
+    assert max(sizes) - min(sizes) <= 1
+
+
+@given(places_of_rows)
+def test_a_cut_goes_across_the_longer_side(places: Integers) -> None:
+    low, high = cut_in_two(np.arange(len(places)), along_longest(places))
+    axis = int(np.argmax(np.ptp(places, axis=0)))
+    assert len(low) == len(places) // 2
+    if len(low):
+        assert places[low, axis].max() <= places[high, axis].min()
+
+
+def boxes_of(rows: list[tuple[tuple[int, int], ...]]) -> Boxes:
+    (t, long), (x, wide), (y, high) = (np.array(axis).T for axis in zip(*rows, strict=True))
+    return Boxes(t_start=t, t_end=t + long, x_min=x, y_min=y, x_max=x + wide, y_max=y + high)
+
+
+def as_tuples(boxes: Boxes) -> list[tuple[int, ...]]:
+    return [tuple(row) for row in np.stack(boxes.columns(), axis=1).tolist()]
+
+
+@given(tables, st.sets(st.integers(1, 11)))
+def test_hulls_of_runs_are_those_of_the_oracle(
+    rows: list[tuple[tuple[int, int], ...]], cuts: set[int]
+) -> None:
+    boxes = boxes_of(rows)
+    first = np.array([0, *sorted(cut for cut in cuts if cut < len(boxes))])
+    every, ends = as_tuples(boxes), [*first[1:].tolist(), len(boxes)]
+    expected = [hull(every[a:b]) for a, b in zip(first.tolist(), ends, strict=True)]  # type: ignore[arg-type]
+    assert as_tuples(hulls_of(boxes, first)) == expected
+
+
+@given(tables, tables, st.randoms(use_true_random=False))
+def test_boxes_are_stretched_over_those_sent_to_them(
+    onto_rows: list[tuple[tuple[int, int], ...]], rows: list[tuple[tuple[int, int], ...]], random: object
+) -> None:
+    onto, boxes = boxes_of(onto_rows), boxes_of(rows)
+    target = [random.randrange(len(onto)) for _ in rows]  # type: ignore[attr-defined]  # random.Random
+    sent, own = as_tuples(boxes), as_tuples(onto)
+    expected = [
+        hull([own[j], *(box for box, to in zip(sent, target, strict=True) if to == j)])  # type: ignore[list-item]
+        for j in range(len(onto))
+    ]
+    assert as_tuples(stretched_over(onto, boxes, np.array(target))) == expected
+    assert as_tuples(onto) == own
