@@ -119,7 +119,7 @@ def may_assert(function: Function) -> bool:
 
 
 def written_out(body: Iterable[ast.stmt], known: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Names that a file or a function binds, outside loops, to something that it writes out and that is not empty."""
+    """Names that a file or a function binds, outside loops, to something written out that is not empty."""
     found = set(known)
     for node in body:
         if isinstance(node, ast.With):
@@ -152,7 +152,7 @@ class Helpers:
     there: frozenset[tuple[str, str]]
 
     def at_hand(self, file: str) -> frozenset[str]:
-        """Names that mean such a function in a file: its own come first, others must all be such functions."""
+        """Names that mean such a function in a file: its own come first; others must all be such ones."""
         own = {name for home, name in self.there if home == file}
         doubtful = {name for home, name in self.there - self.asserting if home != file}
         return frozenset(name for home, name in self.asserting if home == file or name not in own | doubtful)
