@@ -67,6 +67,8 @@ from shoal.release_folder.statement import Statement as Statement
 from shoal.release_folder.statement import read_statement as read_statement
 from shoal.runtime.randomness import Randomness as Randomness
 from shoal.runtime.run import Run as Run
+from shoal.synthetic import Stations as Stations
+from shoal.synthetic import read_stations as read_stations
 from shoal.synthetic import synthesize as synthesize
 from shoal.utility import measure as measure
 from shoal.utility.measuring import Measured as Measured

@@ -401,6 +401,7 @@ def test_the_hitting_set_is_a_smallest_one(sets: list[frozenset[int]]) -> None:
     st.integers(0, 4),
 )
 def test_no_rare_checked_one_is_left(phi: dict[tuple[int, ...], int], least: int) -> None:
+    assert len(get_args(Trimming)) > 1
     for how in get_args(Trimming):
         kept = set(trim(6, phi, least, how))
         assert not [places for places, people in phi.items() if people < least and set(places) <= kept]

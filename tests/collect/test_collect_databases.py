@@ -35,7 +35,7 @@ def database(database_url: str) -> Iterator[Database]:
 @settings(max_examples=100)
 @given(
     stored=st.lists(st.tuples(st.integers(0, 3), trajectories), max_size=12),
-    queries=st.lists(trajectories.filter(lambda t: len(t) > 1), max_size=4),
+    queries=st.lists(trajectories.filter(lambda t: len(t) > 1), min_size=1, max_size=4),
 )
 def test_postgres_counts_as_brute_force_does(
     postgres_store: PhiStore, stored: list[tuple[int, list[Cylinder]]], queries: list[list[Cylinder]]
@@ -44,6 +44,7 @@ def test_postgres_counts_as_brute_force_does(
     thresholds = Thresholds(theta_m=333.3, theta_min=7)
     postgres_store.database.change("TRUNCATE record, place, contributor")
     postgres_store.add_all(releases, day=3)
+    assert postgres_store.n_records == len(releases)
     for query in queries:
         for without in (None, (1).to_bytes(16)):
             count = postgres_store.count(query, thresholds, 4, without=without)

@@ -66,8 +66,9 @@ def test_cheaters_are_named_and_nobody_else(kind: type[Member], n: int) -> None:
 def test_a_cheater_who_confesses_nothing_puts_the_blame_on_nobody_else() -> None:
     for place in range(3):
         outcomes = Network(build(session_of(4, 2), {place: TagThenSilent}), place).run()
-        for me in set(range(4)) - {place}:
-            outcome = outcomes[me]
+        honest = [outcomes[me] for me in range(4) if me != place]
+        assert len(honest) == 3
+        for outcome in honest:
             assert isinstance(outcome, Aborted)
             assert outcome.findings.silent == {place}
             assert not outcome.findings.culprits

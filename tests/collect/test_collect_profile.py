@@ -209,6 +209,7 @@ def test_the_strongest_rule_holds(places: list[tuple[int, int, str]], where: lis
         )
     profile = Profile.model_validate({"k": 2, "blur": {"radius": "500m", "gap": "30min"}, "places": texts})
     applied = apply(profile, [Point(meter / degree_m, 0.0, 1000) for meter in where])
+    assert len(applied.fates) == len(where)
     for meter, fate in zip(where, applied.fates, strict=True):
         margin = [abs(abs(meter - 1000 * number) - within) for number, within, _ in places]
         if margin and min(margin) < 1:

@@ -83,7 +83,7 @@ trajectories = st.lists(points, min_size=1, max_size=5).map(sorted)
 @settings(max_examples=150)
 @given(
     st.lists(st.tuples(st.integers(0, 3), trajectories), max_size=12),
-    st.lists(trajectories.filter(lambda t: len(t) > 1), max_size=6),
+    st.lists(trajectories.filter(lambda t: len(t) > 1), min_size=1, max_size=6),
 )
 def test_counts_are_those_of_brute_force(
     stored: list[tuple[int, list[Cylinder]]], queries: list[list[Cylinder]]
@@ -92,6 +92,7 @@ def test_counts_are_those_of_brute_force(
     thresholds = Thresholds(theta_m=333.3, theta_min=7)
     with PhiStore() as store:
         store.add_all(releases, day=3)
+        assert store.n_records == len(releases)
         for query in queries:
             for without in (None, (1).to_bytes(16)):
                 count = store.count(query, thresholds, 4, without=without)

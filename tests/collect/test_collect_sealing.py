@@ -57,6 +57,7 @@ def test_letters_arrive_once_and_in_turn(plan: list[tuple[tuple[int, int], bytes
         assert members[receiver].open(letter) == Letter(sender, number, text)
         refused("duplicate", members[receiver], letter)
         counts[sender, receiver] = number + 1
+    assert sum(counts.values()) == len(plan)
     for (sender, receiver), count in counts.items():
         assert members[sender].sent[receiver] == members[receiver].received[sender] == count
 

@@ -7,6 +7,7 @@ writes out, and an ``if`` that asserts on both sides, need none.
 
 import ast
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
@@ -118,9 +119,11 @@ def may_assert(function: Function) -> bool:
 
 
 def written_out(body: Iterable[ast.stmt], known: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Names that a file or a function binds at its top to something that it writes out, and that is not empty."""
+    """Names that a file or a function binds, outside loops, to something written out that is not empty."""
     found = set(known)
     for node in body:
+        if isinstance(node, ast.With):
+            found |= written_out(node.body, frozenset(found))
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             if Reader(frozenset(), frozenset(found)).is_full(node.value):
@@ -128,20 +131,40 @@ def written_out(body: Iterable[ast.stmt], known: frozenset[str] = frozenset()) -
     return frozenset(found)
 
 
-def asserting_names(trees: Iterable[ast.Module]) -> frozenset[str]:
-    """Names of helpers that assert whatever the data, those that call such a helper among them.
+@dataclass(frozen=True)
+class Found:
+    """A function with its file, and the names that are written out around its statements."""
 
-    A name counts when every function that has it does.
-    """
-    known: frozenset[str] = frozenset()
-    named = [
-        (function, written_out(function.body, written_out(tree.body)))
-        for tree in trees
-        for function in functions_in(tree)
-    ]
+    file: str
+    function: Function
+    written: frozenset[str]
+
+    def asserts(self, helpers: "Helpers") -> bool:
+        """Whether it asserts whatever the data, when these helpers do."""
+        return Reader(helpers.at_hand(self.file), self.written).asserts(self.function.body)
+
+
+@dataclass(frozen=True)
+class Helpers:
+    """The functions that assert whatever the data, as (file, name), among all that there are."""
+
+    asserting: frozenset[tuple[str, str]]
+    there: frozenset[tuple[str, str]]
+
+    def at_hand(self, file: str) -> frozenset[str]:
+        """Names that mean such a function in a file: its own come first; others must all be such ones."""
+        own = {name for home, name in self.there if home == file}
+        doubtful = {name for home, name in self.there - self.asserting if home != file}
+        return frozenset(name for home, name in self.asserting if home == file or name not in own | doubtful)
+
+
+def helpers_among(functions: list[Found]) -> Helpers:
+    """Functions that assert whatever the data, those that call such a function among them."""
+    there = frozenset((one.file, one.function.name) for one in functions)
+    known = Helpers(frozenset(), there)
     while True:
-        verdicts = [(one.name, Reader(known, written).asserts(one.body)) for one, written in named]
-        grown = frozenset(name for name, _ in verdicts) - {name for name, asserts in verdicts if not asserts}
+        silent = {(one.file, one.function.name) for one in functions if not one.asserts(known)}
+        grown = Helpers(there - silent, there)
         if grown == known:
             return known
         known = grown
@@ -149,14 +172,16 @@ def asserting_names(trees: Iterable[ast.Module]) -> frozenset[str]:
 
 def unguarded(trees: dict[str, ast.Module]) -> list[str]:
     """Tests whose every assertion stands inside a loop or an ``if``."""
-    asserting = asserting_names(trees.values())
-    return [
-        f"{name}: {function.name}"
-        for name, tree in trees.items()
+    functions = [
+        Found(file, function, written_out(function.body, written_out(tree.body)))
+        for file, tree in trees.items()
         for function in functions_in(tree)
-        if function.name.startswith("test_")
-        and may_assert(function)
-        and not Reader(asserting, written_out(function.body, written_out(tree.body))).asserts(function.body)
+    ]
+    helpers = helpers_among(functions)
+    return [
+        f"{one.file}: {one.function.name}"
+        for one in functions
+        if one.function.name.startswith("test_") and may_assert(one.function) and not one.asserts(helpers)
     ]
 
 
@@ -186,6 +211,7 @@ GUARDED = {
     "within a context": "with opened():\n    assert a",
     "by a helper": "helper(found())",
     "by a helper of a helper": "second(found())",
+    "by a helper of another file": "elsewhere(found())",
     "by numpy": "np.testing.assert_array_equal(a, b)",
     "nothing asserted": "run()",
 }
@@ -212,9 +238,12 @@ def loops(xs):
 """
 
 
+OTHERS = "def helper(x): pass\ndef elsewhere(x): assert x"
+
+
 def tree_of(body: str) -> dict[str, ast.Module]:
     code = f"{HELPERS}\ndef test_it():\n    " + body.replace("\n", "\n    ")
-    return {"test_x.py": ast.parse(code)}
+    return {"test_x.py": ast.parse(code), "others.py": ast.parse(OTHERS)}
 
 
 def test_the_rule_tells_guarded_from_unguarded() -> None:

@@ -46,7 +46,7 @@ def moments(t_s: Any) -> list[pd.Timestamp]:
     return [pd.Timestamp(float(one), unit="s", tz="UTC") for one in t_s]
 
 
-def test_snapped_samples_stand_in_the_center_of_their_cell_at_the_begin_of_their_slot() -> None:
+def test_snapped_samples_stand_in_the_center_of_their_cell_at_the_start_of_their_slot() -> None:
     data = random_people(5, 9, crs=PLANE, grid=Grid(cell_m=250.0, slot_s=600.0))
     frame = data.to_dataframe()
     assert list(frame.columns) == ["uid", "t", "x", "y", "lat", "lon"]

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.model.frames import seconds_and_meters
+from shoal.runtime.arrays import Numbers
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from shoal.model.release import Boxes, Release
     from shoal.model.trajectories import Trajectories
 
-Column = npt.NDArray[Any]
 Line = list[float | None]  # coordinates with None between parts that are not joined
 
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -92,18 +91,18 @@ def short(value: float) -> float:
     return round(value, 4)
 
 
-def short_list(values: Column) -> list[float]:
+def short_list(values: Numbers) -> list[float]:
     """Numbers to four decimals."""
     return [short(value) for value in values.tolist()]
 
 
-def _broken(lines: Iterable[Column]) -> Line:
+def _broken(lines: Iterable[Numbers]) -> Line:
     """The numbers of all lines in a row, with None after each line."""
     return [value for line in lines for value in (*short_list(line), None)]
 
 
 def _paths(
-    x_m: Column, y_m: Column, offsets: Column, crs: str | None, at_most: int, owners: str, rows: str
+    x_m: Numbers, y_m: Numbers, offsets: Numbers, crs: str | None, at_most: int, owners: str, rows: str
 ) -> "Figure":
     """One path for each owner of rows, all in one line that is broken between them."""
     chosen, note = _drawn(offsets, at_most, owners, rows)
@@ -113,7 +112,7 @@ def _paths(
     return _map(x, y, crs, note, mode="lines+markers", marker={"size": 3, "color": COLORS[0]})
 
 
-def _drawn(offsets: Column, at_most: int, owners: str, rows: str) -> tuple[Column, str]:
+def _drawn(offsets: Numbers, at_most: int, owners: str, rows: str) -> tuple[Numbers, str]:
     """Which rows are drawn, those of whole owners evenly spread over all, and what is said of the others."""
     if at_most < 1:
         raise MisuseError(f"at_most = {at_most} draws nothing; choose at least 1, for example {AT_MOST}")

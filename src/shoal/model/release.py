@@ -250,10 +250,11 @@ class Release:
         Returns
         -------
         DataFrame
-            ``trajectory_id``: the pseudonym of the record. Of boxes ``t_start``, ``t_end``, ``x_min``, ``y_min``,
-            ``x_max``, ``y_max``; of points ``t``, ``x``, ``y`` and, where there is a plane, ``lat``, ``lon``.
-            Times are moments in UTC, or seconds since step 0 where the input counts steps (its numbers are
-            small, or ``time_unit`` is a length of time); coordinates are meters of the plane.
+            ``trajectory_id``: the pseudonym of the record. Of boxes ``t_start``, ``t_end``, ``x_min``,
+            ``y_min``, ``x_max``, ``y_max``; of points ``t``, ``x``, ``y`` and, where there is a plane,
+            ``lat``, ``lon``. Times are moments in UTC, or seconds since step 0 where the input counts steps
+            (its numbers are small, or ``time_unit`` is a length of time). Coordinates are meters of the
+            plane.
 
         Raises
         ------
@@ -278,8 +279,8 @@ class Release:
         Parameters
         ----------
         at_most
-            The most boxes or points to draw. Of a larger release some records are drawn, evenly spread over all,
-            and the title says how many.
+            The most boxes or points to draw. Of a larger release some records are drawn, evenly spread over
+            all, and the title says how many.
 
         Returns
         -------

@@ -422,10 +422,10 @@ class Trajectories:
         Returns
         -------
         DataFrame
-            ``uid``: the subject. ``t``: the moment in UTC, or the second since step 0 where the input counts steps
-            (its numbers are small, or ``time_unit`` is a length of time). ``x``, ``y``: meters of the plane.
-            ``lat``, ``lon``: degrees, where there is a plane. Snapped samples stand at the begin of their slot
-            and the center of their cell.
+            ``uid``: the subject. ``t``: the moment in UTC, or the second since step 0 where the input counts
+            steps (its numbers are small, or ``time_unit`` is a length of time). ``x``, ``y``: meters of the
+            plane. ``lat``, ``lon``: degrees, where there is a plane. Snapped samples stand at the start of
+            their slot and the center of their cell.
 
         Raises
         ------

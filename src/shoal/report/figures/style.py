@@ -1,7 +1,7 @@
-"""Lines, marks and axes of the drawings in reports, beside the dress that all drawings have (``model/plotting``).
+"""Lines, marks and axes of the drawings in reports, beside what all drawings share (``model/plotting``).
 
-Traces are of the kinds scatter, bar and heatmap alone, so that a page needs neither WebGL nor any request. Lines
-differ in their dashes as well as in their colors.
+Traces are of the kinds scatter, bar and heatmap alone, so that a page needs neither WebGL nor any request.
+Lines differ in their dashes as well as in their colors.
 """
 
 from typing import TYPE_CHECKING, Any, Final
