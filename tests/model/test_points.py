@@ -1,4 +1,4 @@
-"""Releases of points: read as given, written to the last digit, and every disagreement within a written folder is found."""
+"""Releases of points: read as given, written to the last digit, and disagreements in a folder are found."""
 
 import json
 from collections.abc import Callable

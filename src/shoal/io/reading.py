@@ -75,8 +75,8 @@ def read(
     snap : bool
         False keeps points as given.
     time_unit : str or None
-        The unit of numeric times: "s", "ms", "us", "ns", or a duration such as "1min" for counted steps; None =
-        recognized by size.
+        The unit of numeric times: "s", "ms", "us", "ns", or a duration such as "1min" for counted steps;
+        None = recognized by size.
     not_after_s : float or None
         Later rows, in seconds since 1970, are dropped as lying in the future; None = the end of today.
     min_samples_per_day : float
@@ -175,8 +175,8 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
 def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], None]) -> "Taken":
     """Read and clean all rows, and hand them to ``keep`` part by part.
 
-    The rows are not placed yet: microseconds, and degrees or meters. Raises as ``read`` does, also when no row
-    is left.
+    The rows are not placed yet: microseconds, and degrees or meters. Raises as ``read`` does, also when
+    no row is left.
     """
     require_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
     if not (np.isfinite(reading.min_samples_per_day) and reading.min_samples_per_day >= 0):
@@ -203,7 +203,7 @@ def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], N
 
 @dataclass(kw_only=True)
 class Taken:
-    """Everything that a source gave besides its rows, which ``keep`` takes; plane: known once all are read."""
+    """What a source gave besides its rows, which ``keep`` takes; plane: known once all are read."""
 
     keep: Callable[[Rows], None]
     name: str

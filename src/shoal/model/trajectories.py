@@ -173,8 +173,8 @@ class Trajectories:
     offsets : int64 [n + 1]
         Subject i owns samples offsets[i] to offsets[i + 1].
     t, x, y : int64 or float64 [m]
-        Slots and cells when ``grid`` is set, else seconds and meters. Each subject's samples ascend by (t, x, y),
-        without repeats.
+        Slots and cells when ``grid`` is set, else seconds and meters. Each subject's samples ascend by
+        (t, x, y), without repeats.
     grid : Grid or None
         The grid that samples are snapped to; None = as given.
     crs : str or None
@@ -355,7 +355,7 @@ class Trajectories:
             )
 
     def snapped_to(self, grid: Grid) -> "Trajectories":
-        """The same subjects as a reader with this grid gives them: every point in its cell and slot, without repeats."""
+        """The same subjects on a grid, as a reader gives them: points in cells and slots, without repeats."""
         self.require_points_as_given()
         steps = ((self.t, grid.slot_s), (self.x, grid.cell_m), (self.y, grid.cell_m))
         t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
