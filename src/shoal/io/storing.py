@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import MisuseError
-from shoal.io.reading import Taken, no_rows, screen, take_in
+from shoal.io.reading import Taken, no_rows, take_in
+from shoal.io.screening import screen
 from shoal.io.snapping import Arranged, Rows, arrange, placed, reason_outside
 from shoal.kernels.places import middles
 from shoal.model.intake import Reading
