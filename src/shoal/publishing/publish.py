@@ -143,7 +143,7 @@ def publish(
             run = replace(run, checkpoint=Checkpoint.open(parts, _job(original, method)))
     with staged_folder(output) as staging, ExitStack() as beside:
         release, linkage = method.anonymize(original, rng, run)
-        verdict = verify(original, release, linkage)
+        verdict = verify(original, release, linkage, run=run)
         require_holds(verdict)
         evidence = Evidence(Facts(original, release, linkage, run=run), tries=tries)
         record = partial(record_page, evidence, verdict, statement=statement)
@@ -153,7 +153,7 @@ def publish(
             verdict,
             write=partial(write_table, release),
             page=record,
-            check=partial(verify_folder, original, staging, linkage),
+            check=partial(verify_folder, original, staging, linkage, run=run),
             statement=statement,
         )
         if private_report is not None:
