@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -29,16 +30,35 @@ def render(source: Path, target: Path, *options: str) -> subprocess.CompletedPro
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The whole site, rendered once from a copy of the pages."""
-    folder = tmp_path_factory.mktemp("site")
-    for page in ("CONTRIBUTING.md", "CHANGELOG.md"):
-        shutil.copy(ROOT / page, folder)
-    shutil.copytree(
-        ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("_build", "reference", "site")
-    )
-    done = render(folder / "docs", folder / "built")
-    assert done.returncode == 0, done.stderr
+    """The whole site, rendered from a copy of the pages, by one of the workers for all of them."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "rendered-site"
+    outcome = folder / "outcome"
+    try:
+        folder.mkdir()
+    except FileExistsError:  # another worker is at it
+        while not outcome.exists():
+            time.sleep(0.5)
+    else:
+        _render_all(folder, outcome)
+    assert outcome.read_text() == ""
     return folder / "built" / "html"
+
+
+def _render_all(folder: Path, outcome: Path) -> None:
+    """Render the site and say what went wrong, nothing if all is well; whatever happens, say something."""
+    said = "rendering did not come to its end"
+    try:
+        for page in ("CONTRIBUTING.md", "CHANGELOG.md"):
+            shutil.copy(ROOT / page, folder)
+        ignored = shutil.ignore_patterns("_build", "reference", "site")
+        shutil.copytree(ROOT / "docs", folder / "docs", ignore=ignored)
+        done = render(folder / "docs", folder / "built")
+        said = "" if done.returncode == 0 else done.stderr or f"exit code {done.returncode}"
+    finally:
+        whole = outcome.with_suffix(".part")
+        whole.write_text(said)
+        whole.rename(outcome)
 
 
 def test_every_page_and_every_public_name_is_rendered(site: Path) -> None:
