@@ -1,6 +1,6 @@
 """Make examples/tutorial.ipynb from docs/tutorial.md: python docs/site/notebook.py.
 
-A python block is a code cell, the text block right after it the cell's output, everything else a cell of text.
+A python block is a code cell, the text block right after it is the cell's output, and the rest is text.
 """
 
 import json

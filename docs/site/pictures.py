@@ -1,6 +1,7 @@
-"""Draw the pictures of the tutorial: python docs/site/pictures.py; needs Chromium, as the tests of reports do.
+"""Draw the pictures of the tutorial: python docs/site/pictures.py.
 
-The blocks of the page run as they stand, and what they made is photographed as a reader sees it.
+It needs Chromium, as the tests of reports do. The blocks of the page run as they stand, and what they made
+is photographed as a reader sees it.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ PICTURES: Final = {
     "release.png": ("release", 460),
     "record.png": ("release/report.html", 620),
 }
-"""What each picture shows, a name of the page whose ``plot()`` is drawn or a file, and its height in pixels."""
+"""What each picture shows (a name of the page whose ``plot()`` is drawn, or a file), and its height in px."""
 
 
 def main() -> None:

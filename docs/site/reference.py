@@ -68,7 +68,7 @@ def write_pages(app: Any) -> None:
 
 
 def resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
-    """The page of a public name that a signature gives by its module; plain text for a name that is not public."""
+    """The page of a public name that a signature gives by its module; any other name stays text."""
     target = node.get("reftarget", "")
     name = target.split(".")[-1]
     if node.get("refdomain") != "py" or not (target.startswith("shoal.") or name in _ALL):

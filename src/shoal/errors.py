@@ -1,6 +1,7 @@
-"""Every error shoal raises on purpose, under one base class, so that a caller can catch all of them or exactly one.
+"""Every error that shoal raises on purpose, under one base class, to catch all of them or exactly one.
 
-A message says what happened, where, and what to do now, in one line. It never holds a raw identifier or a seed.
+A message says in one line what happened, where, and what to do now. It never holds a raw identifier or a
+seed.
 """
 
 

@@ -22,18 +22,12 @@ _QUANTITY: Final = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-z
 
 
 def length_m(text: str | float) -> float:
-    """Meters in ``500m``, ``2km``, ``1.5 km``.
-
-    Raises MisuseError on a missing or unknown unit, or when not > 0.
-    """
+    """Meters in ``500m``, ``2km``, ``1.5 km``; MisuseError for another unit, none, or a value not > 0."""
     return _quantity(text, METERS, "length", "500m or 2km")
 
 
 def duration_s(text: str | float) -> float:
-    """Seconds in ``100s``, ``30min``, ``1h``, ``2d``.
-
-    Raises MisuseError on a missing or unknown unit, or when not > 0.
-    """
+    """Seconds in ``100s``, ``30min``, ``1h``; MisuseError for another unit, none, or a value not > 0."""
     return _quantity(text, SECONDS, "duration", "100s, 30min or 1h")
 
 

@@ -22,7 +22,7 @@ def test_runs_over_bad_wires_end_and_blame_nobody_honest() -> None:
 
 
 def test_a_testimony_that_overtakes_a_vote_puts_nobody_in_the_wrong() -> None:
-    """A confession came before its author's vote; an audit without that vote named the wrong ones or nobody."""
+    """A confession came before its author's vote; an audit without it named the wrong ones or nobody."""
     assert {cheat(number) for number in (11, 20)} == {"caught, culprit right"}
 
 

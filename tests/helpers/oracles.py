@@ -165,7 +165,7 @@ def glove(
 
 
 def tail_weight_index(values: list[float]) -> float:
-    """((Q99 - Q50) / (Q75 - Q50)) / ((z99 - z50) / (z75 - z50)), with linear interpolation between order statistics."""
+    """((Q99 - Q50) / (Q75 - Q50)) / ((z99 - z50) / (z75 - z50)), by linear interpolation."""
 
     def quantile(q: float) -> float:
         ordered = sorted(values)

@@ -1,4 +1,4 @@
-"""The description against plain counting, the cost of importing, progress, and the real data beside the project."""
+"""The description against plain counting, the cost of importing, progress, and real data."""
 
 import json
 import statistics

@@ -26,9 +26,11 @@ NOON = 1_224_730_384  # 2008-10-23T02:53:04Z
 LAEA = "+proj=laea +lat_0=39.9 +lon_0=116.3 +datum=WGS84 +units=m +no_defs"
 PREAMBLE = "Geolife trajectory\nWGS 84\nAltitude is in Feet\nReserved 3\n0,2,255,My Track,0,0,2,8421376\n0\n"
 FIX = "39.984702,116.318417,0,492,39744.1201851852,2008-10-23,02:53:04\n"
-GPX = """<?xml version="1.0"?><gpx xmlns="http://www.topografix.com/GPX/1/1"><wpt lat="1" lon="2"/><trk><trkseg>
+GPX = """<?xml version="1.0"?><gpx xmlns="http://www.topografix.com/GPX/1/1"><wpt lat="1" lon="2"/>
+<trk><trkseg>
 <trkpt lat="39.984702" lon="116.318417"><ele>3</ele><time>2008-10-23T02:53:04Z</time></trkpt>
-<trkpt lat="39.984" lon="116.31"><time>2008-10-23T02:55:04Z</time></trkpt><trkpt lat="39.9" lon="116.3"/></trkseg></trk></gpx>"""
+<trkpt lat="39.984" lon="116.31"><time>2008-10-23T02:55:04Z</time></trkpt>
+<trkpt lat="39.9" lon="116.3"/></trkseg></trk></gpx>"""
 
 
 def put(path: Path, text: str) -> Path:

@@ -92,7 +92,8 @@ def test_degrees_are_preferred_to_planar_columns_unless_those_are_named() -> Non
 
 def test_the_unit_of_protection_can_be_another_column_or_the_day() -> None:
     table = pa.table({
-        "vehicle": ["v1", "v1", "v2"], "driver": ["z", "z", None], "t": [NOON, NOON + 86400, NOON], "lat": [48.85] * 3, "lon": [2.35] * 3,
+        "vehicle": ["v1", "v1", "v2"], "driver": ["z", "z", None], "t": [NOON, NOON + 86400, NOON],
+        "lat": [48.85] * 3, "lon": [2.35] * 3,
     })  # fmt: skip
     assert read(table).intake.unit_of_protection == "each distinct value of column 'vehicle'"
     by_driver = read(table, person="Driver")
@@ -159,7 +160,8 @@ def test_the_plane_is_centered_across_the_date_line() -> None:
 def wkb(x: float, y: float, *, big: bool = False, kind: str = "2D") -> bytes:
     order = ">" if big else "<"
     code, srid, extra = {
-        "2D": (1, b"", ()), "Z": (1001, b"", (7.0,)), "EWKB": (0x20000001, struct.pack(f"{order}I", 4326), ()),
+        "2D": (1, b"", ()), "Z": (1001, b"", (7.0,)),
+        "EWKB": (0x20000001, struct.pack(f"{order}I", 4326), ()),
         "EWKB Z": (0xA0000001, struct.pack(f"{order}I", 4326), (7.0,)), "ZM": (3001, b"", (1.0, 2.0)),
     }[kind]  # fmt: skip
     return (

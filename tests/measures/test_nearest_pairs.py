@@ -73,7 +73,7 @@ def one_sample_people_beside_a_long_one() -> Trajectories:
 
 
 def far_outliers() -> Trajectories:
-    """Beyond both caps from everybody, in space, in time, and in both, at distances that a 32-bit product would not hold."""
+    """Beyond both caps from everybody, in space, time or both, where a 32-bit product would overflow."""
     rng = np.random.default_rng(2)
     crowd = [(i, rng.integers(0, 900, 4), *rng.integers(0, 30, (2, 4))) for i in range(40)]
     far = [

@@ -1,4 +1,4 @@
-"""Answers with bounds: by hand, and against the answers of every raw data set that a release could come from."""
+"""Answers with bounds: by hand, and against every raw data set that a release could come from."""
 
 import itertools
 from dataclasses import replace

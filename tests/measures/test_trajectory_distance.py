@@ -1,4 +1,4 @@
-"""The distance between trajectories against the literal one, its paths against Floyd-Warshall, and what has no distance."""
+"""Distances of trajectories against literal ones, paths against Floyd-Warshall, and missing distances."""
 
 import numpy as np
 import pytest

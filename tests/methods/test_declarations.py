@@ -118,7 +118,7 @@ def test_a_parameter_says_everything_about_itself(name: str, field: str) -> None
         (
             "reach-locations",
             {"most_off_street_m": 0},
-            "most_off_street_m = 0 must be finite and greater than 0",
+            "the largest distance from a street 0 m must be finite",
         ),
         ("static", {"slot_s": -1.0}, "slot_s = -1.0 must be finite and greater than 0, for example 7200"),
         ("swap-locations", {"paths": "none"}, "paths = 'none' is not known; choose one of disjoint, all"),

@@ -93,7 +93,7 @@ def walked(
     drop: int = 0,
     every_m: float | None = None,
 ) -> tuple[Trajectories, shoal.ReachLocations, StreetGraph]:
-    """Drivers on a town's streets; every_m: they are seen at multiples of it only, so that paths tie exactly."""
+    """Drivers on a town's streets; every_m: seen only at multiples of it, so that paths tie exactly."""
     streets = town(drop=drop, seed=seed)
     method = ReachLocations(
         k=k, streets=streets, space_threshold_m=space, both_sides=both_sides, most_off_street_m=1.0

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles import hull
+from oracles import Box, hull
 from shoal.model.hulls import hulls_of, stretched_over
 from shoal.model.neighborhoods import along_longest, bisected, cut_in_two
 from shoal.model.release import Boxes
@@ -50,7 +50,7 @@ def boxes_of(rows: list[tuple[tuple[int, int], ...]]) -> Boxes:
     return Boxes(t_start=t, t_end=t + long, x_min=x, y_min=y, x_max=x + wide, y_max=y + high)
 
 
-def as_tuples(boxes: Boxes) -> list[tuple[int, ...]]:
+def as_tuples(boxes: Boxes) -> list[Box]:
     return [tuple(row) for row in np.stack(boxes.columns(), axis=1).tolist()]
 
 
@@ -61,7 +61,7 @@ def test_hulls_of_runs_are_those_of_the_oracle(
     boxes = boxes_of(rows)
     first = np.array([0, *sorted(cut for cut in cuts if cut < len(boxes))])
     every, ends = as_tuples(boxes), [*first[1:].tolist(), len(boxes)]
-    expected = [hull(every[a:b]) for a, b in zip(first.tolist(), ends, strict=True)]  # type: ignore[arg-type]
+    expected = [hull(every[a:b]) for a, b in zip(first.tolist(), ends, strict=True)]
     assert as_tuples(hulls_of(boxes, first)) == expected
 
 
@@ -73,7 +73,7 @@ def test_boxes_are_stretched_over_those_sent_to_them(
     target = [random.randrange(len(onto)) for _ in rows]  # type: ignore[attr-defined]  # random.Random
     sent, own = as_tuples(boxes), as_tuples(onto)
     expected = [
-        hull([own[j], *(box for box, to in zip(sent, target, strict=True) if to == j)])  # type: ignore[list-item]
+        hull([own[j], *(box for box, to in zip(sent, target, strict=True) if to == j)])
         for j in range(len(onto))
     ]
     assert as_tuples(stretched_over(onto, boxes, np.array(target))) == expected

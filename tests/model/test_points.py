@@ -1,4 +1,4 @@
-"""Releases of points: read as given, written to the last digit; a disagreement within a folder is found."""
+"""Releases of points: read as given, written to the last digit, and disagreements in a folder are found."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Examples in README and docs run as they stand, and every command they show exists with the options they give."""
+"""Examples in README and docs run as they stand, and every command exists with the options they give."""
 
 import re
 import runpy

@@ -1,4 +1,4 @@
-"""A stopped job goes on from its own finished parts, never from another job's or from a broken file."""
+"""A stopped job continues from its finished parts, never from another job's or from a broken file."""
 
 import errno
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The synthetic people: repeatable whatever the order of the work, and with the habits that the docs promise."""
+"""The synthetic people: repeatable in any order of work, with the habits that the docs promise."""
 
 import errno
 import re

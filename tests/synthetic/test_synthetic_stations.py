@@ -1,4 +1,4 @@
-"""Station files: recognized columns, dropped rows counted by reason, and one clear line when a file cannot be used."""
+"""Station files: recognized columns, dropped rows counted by reason, and clear errors."""
 
 import gzip
 from pathlib import Path
@@ -91,7 +91,8 @@ def test_stations_across_the_date_line_are_neighbors() -> None:
     [
         (
             b"id,longitude\n1,121\n",
-            r"no latitude column in the station file .* \(found: id, longitude\); name exactly one of them lat",
+            r"no latitude column in the station file .* \(found: id, longitude\); name exactly one of them "
+            "lat",
         ),
         (
             b"lat,x\n1,121\n",
@@ -135,7 +136,8 @@ def test_a_compressed_csv_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("lat", "lon", "population"),
-    [([7.0], [8.0], [1.0]), ([7.0, 7.0], [8.0, 8.0], [0.5, 0.5]), ([7.0, 7.1], [8.0], [0.5, 0.5]), ([7.0, 97.0], [8.0, 8.0], [0.5, 0.5]),
+    [([7.0], [8.0], [1.0]), ([7.0, 7.0], [8.0, 8.0], [0.5, 0.5]), ([7.0, 7.1], [8.0], [0.5, 0.5]),
+     ([7.0, 97.0], [8.0, 8.0], [0.5, 0.5]),
      ([7.0, 7.1], [8.0, 8.0], [0.5, 0.6]), ([7.0, 7.1], [8.0, 8.0], [0.0, 1.0])],
 )  # fmt: skip
 def test_contradicting_stations_are_refused(

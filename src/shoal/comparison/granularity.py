@@ -39,7 +39,10 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Hour:
-    """An hour of the day (UTC): raw samples, the share suppressed, mean extents of the rest; nan of too few."""
+    """An hour of the day (UTC): raw samples, the share suppressed, mean extents of the rest.
+
+    Figures of too few samples are nan.
+    """
 
     hour: int
     samples: int

@@ -73,7 +73,8 @@ class Study:
             )
         if self.budget.utility not in OF_EVERY_RELEASE:
             raise MisuseError(
-                f"'{self.budget.utility}' is no metric for the budget; choose from {', '.join(OF_EVERY_RELEASE)}"
+                f"'{self.budget.utility}' is no metric for the budget; choose from "
+                f"{', '.join(OF_EVERY_RELEASE)}"
             )
         require_boxes([*self.knowledge, self.budget.knowledge])
 

@@ -1,7 +1,4 @@
-"""Readers, one file per format, and the way from their rows to Trajectories.
-
-Each is loaded when it is first used.
-"""
+"""Readers, one file for each format, and the way from their rows to Trajectories; loaded on first use."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final

@@ -1,7 +1,4 @@
-"""Which rows are fit for use.
-
-Every row that is not is counted once, under the first reason that holds, in plain words.
-"""
+"""Which rows are fit for use; every other row is counted once, under the first reason that holds."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -62,7 +59,7 @@ class Sieve:
 
 
 class TimeOrder:
-    """Counts rows whose time is before the previous good row of the same person, in file order over all batches."""
+    """Counts rows with a time before the person's previous good row, in file order over all batches."""
 
     def __init__(self) -> None:
         self.rows = 0

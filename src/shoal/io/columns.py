@@ -1,4 +1,4 @@
-"""Which column is which: names that are recognized, names that the caller gives, and errors that say what to name."""
+"""Which column is which: recognized names, names that the caller gives, and errors that say what to name."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,11 +10,15 @@ from shoal.model.intake import Reading
 # fmt: off
 NAMES: Final = {
     "id": (
-        "uid", "user_id", "user", "id", "userid", "caller", "caller_id", "msisdn", "imsi", "imei", "device_id", "device", "deviceid",
-        "vehicle_id", "vehicle", "vehicleid", "cab", "cab_id", "taxi", "taxi_id", "taxiid", "person", "person_id", "personid",
-        "traj_user", "subject", "subject_id", "subscriber", "subscriber_id", "trajectory_id", "individual-local-identifier",
+        "uid", "user_id", "user", "id", "userid", "caller", "caller_id", "msisdn", "imsi", "imei",
+        "device_id", "device", "deviceid", "vehicle_id", "vehicle", "vehicleid", "cab", "cab_id", "taxi",
+        "taxi_id", "taxiid", "person", "person_id", "personid", "traj_user", "subject", "subject_id",
+        "subscriber", "subscriber_id", "trajectory_id", "individual-local-identifier",
     ),
-    "time": ("t", "datetime", "timestamp", "tracked_at", "time", "date_time", "ts", "unixtime", "unix_time", "epoch"),
+    "time": (
+        "t", "datetime", "timestamp", "tracked_at", "time", "date_time", "ts", "unixtime", "unix_time",
+        "epoch",
+    ),
     "lat": ("lat", "latitude"),
     "lon": ("lon", "lng", "long", "longitude"),
     "x": ("x", "x_m", "easting"),
@@ -35,12 +39,10 @@ RECOGNIZED: Final = frozenset(name for names in NAMES.values() for name in names
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """The columns to read. person names the subject.
+    """The columns to read.
 
-    first, second: longitude and latitude when ``angles``, else x and y.
-
-    With ``geometry`` the position comes from that column instead. beside: what else could have given the
-    position.
+    person: names the subject. first, second: longitude and latitude when ``angles``, else x and y. geometry:
+    the column that gives the position instead. beside: what else could have given it.
     """
 
     id: str

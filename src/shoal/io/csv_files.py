@@ -1,7 +1,4 @@
-"""Delimited text: .csv, .tsv and .txt, plain or gzipped.
-
-Every column is read as text; what it means is decided later.
-"""
+"""Delimited text: .csv, .tsv and .txt, plain or gzipped, read as text; what it means is decided later."""
 
 import csv
 import io
@@ -53,10 +50,7 @@ def open_table(path: Path) -> Table:
         return "skip"
 
     def whole_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Without rows whose values hold line ends.
-
-        An open quotation mark took the lines up to the next one for a value.
-        """
+        """Without rows whose values hold line ends: an open quotation mark swallowed them."""
         ends = sum(
             (pc.count_substring(column, "\n").to_numpy(zero_copy_only=False) for column in batch.columns),
             np.zeros(len(batch)),
@@ -67,7 +61,7 @@ def open_table(path: Path) -> Table:
         lines = int((ends + broken).sum())
         unreadable[WRONG_FIELDS] = unreadable.get(WRONG_FIELDS, 0) + lines
         notes.append(
-            f"quotation marks in {path.name} reach over several lines; these {lines} lines count as broken"
+            f"quotation marks in {path.name} span several lines; these {lines} lines count as broken"
         )
         return batch.filter(pa.array(~broken))
 

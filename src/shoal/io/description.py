@@ -16,14 +16,13 @@ TOP_PLACES: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """first_time, last_time: ISO 8601, UTC. days: between them.
+    """A data set in figures.
 
-    extent: of the smallest upright rectangle around all samples.
-
-    samples_per_subject: least, median, most. samples_per_subject_and_day: mean over all subjects and the days
-    of the data, at least one. places: different cells, or positions as given. share_in_top_places: of all
-    samples, in the ten most frequent ones. median_gap_s: between consecutive samples of one subject, None
-    where nobody has two. cell_m, slot_s: None for points as given.
+    first_time, last_time: ISO 8601, UTC. days: between them. extent: of the smallest upright rectangle
+    around all samples. samples_per_subject: least, median, most. samples_per_subject_and_day: mean over
+    all subjects and the days of the data, at least one. places: different cells, or positions as given.
+    share_in_top_places: of all samples, in the ten most frequent ones. median_gap_s: between consecutive
+    samples of one subject, None where nobody has two. cell_m, slot_s: None for points as given.
     """
 
     subjects: int
@@ -88,7 +87,25 @@ class Description:
 
 
 def describe(trajectories: Trajectories) -> Description:
-    """The figures of a data set, snapped or as given."""
+    """The figures of a data set, snapped or as given.
+
+    Parameters
+    ----------
+    trajectories : Trajectories
+        The data set.
+
+    Returns
+    -------
+    Description
+        How many people and samples, from when to when, how wide, how dense, and what the reading dropped.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> city = shoal.read(shoal.synthesize(20, 2, 1))
+    >>> shoal.describe(city).lines()[0]
+    "subjects: 20 (each distinct value of column 'uid')"
+    """
     grid, intake, lengths = trajectories.grid, trajectories.intake, trajectories.lengths
     slot_s, cell_m = (grid.slot_s, grid.cell_m) if grid else (1.0, 1.0)
     first_s, last_s = float(trajectories.t.min()) * slot_s, float(trajectories.t.max()) * slot_s

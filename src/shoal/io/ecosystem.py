@@ -1,9 +1,7 @@
 """To the frames of other libraries, and from them where plain reading is not enough.
 
-The only file that imports GeoPandas and MovingPandas.
-
-A release holds areas and intervals. Where a format knows only points, a box becomes one only when the caller
-says how.
+This is the only file that imports GeoPandas and MovingPandas. A release holds areas and intervals. Where
+a format knows only points, a box becomes one only when the caller says how.
 """
 
 import warnings
@@ -30,9 +28,10 @@ _BOX_AS: Final = get_args(BoxAs)
 
 
 def from_geopandas(frame: "GeoDataFrame", **settings: Any) -> Trajectories:
-    """Trajectories from a frame with a point geometry, such as trackintel's positionfixes (``user_id``, ``tracked_at``).
+    """Trajectories from a frame with a point geometry, such as trackintel's positionfixes.
 
-    An index with a name becomes a column first (a frame of MovingPandas has its times there). settings: as for ``shoal.read``.
+    An index with a name becomes a column first: a frame of MovingPandas has its times there. settings: as for
+    ``shoal.read``.
     """
     named = [name for name in frame.index.names if name is not None and name not in frame.columns]
     whole = frame.reset_index(level=named) if named else frame
@@ -40,7 +39,7 @@ def from_geopandas(frame: "GeoDataFrame", **settings: Any) -> Trajectories:
 
 
 def to_geopandas(release: Release) -> "GeoDataFrame":
-    """One row per box: trajectory_id, t_start and t_end (UTC), and the box as a polygon in the release's plane."""
+    """One row for each box: trajectory_id, t_start, t_end (UTC), and a polygon in the release's plane."""
     geopandas = _geopandas()
     import pandas as pd
     import shapely
@@ -83,12 +82,11 @@ def to_positionfixes(data: Release | Trajectories, *, box_as: BoxAs | None = Non
 
 
 def to_movingpandas(data: Release | Trajectories, *, box_as: BoxAs | None = None) -> "TrajectoryCollection":
-    """A collection of MovingPandas.
+    """A collection of MovingPandas: a trajectory for each person or record.
 
-    A trajectory for each person or record, times in UTC without a zone, points in WGS 84.
-
-    That library keeps one point for each moment of a trajectory, and no trajectory of a single one; a warning
-    counts what it leaves out. box_as: see ``points_of``.
+    Times are in UTC without a zone, points in WGS 84. That library keeps one point for each moment of a
+    trajectory, and no trajectory of a single moment; a warning counts what it leaves out. box_as: see
+    ``points_of``.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of libraries that it would like to have

@@ -1,4 +1,4 @@
-"""Frames of other libraries (pandas, polars, pyarrow, DuckDB ...), through the Arrow stream that all of them offer."""
+"""Frames of other libraries (pandas, polars, pyarrow, DuckDB ...), through their Arrow streams."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable

@@ -1,7 +1,8 @@
-"""GeoLife's PLT files: six lines of preamble, then latitude, longitude, 0, altitude, days, date, time in GMT, one fix a line.
+"""GeoLife's PLT files: six lines of preamble, then one fix a line.
 
-Files do not say whose they are: the person is the folder above ``Trajectory``, as GeoLife lays them out (``010/Trajectory/x.plt``), or the
-folder of the file elsewhere. Column ``file`` tells the single tracks apart (``--person file``).
+A fix is latitude, longitude, 0, altitude, days, date, time in GMT. Files do not say whose they are. The
+person is the folder above ``Trajectory``, as GeoLife lays them out (``010/Trajectory/x.plt``), else the
+folder of the file. Column ``file`` tells single tracks apart (``--person file``).
 """
 
 from collections.abc import Iterator, Sequence

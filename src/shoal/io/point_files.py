@@ -1,7 +1,4 @@
-"""Point files for other tools: a folder of GPX files, or of GeoLife's PLT files, one person or record each.
-
-Complete or absent.
-"""
+"""Point files for other tools: a folder of GPX or GeoLife's PLT files, one for each person or record."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,4 @@
-"""From the coordinates of an input to one plane in meters.
-
-Degrees, planar coordinates of a declared system, local meters.
-"""
+"""From an input's coordinates to one plane in meters: degrees, a declared plane, or local meters."""
 
 from typing import Final
 

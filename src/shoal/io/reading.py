@@ -13,6 +13,7 @@ from shoal.io import cleaning
 from shoal.io.cleaning import Sieve, TimeOrder
 from shoal.io.columns import Columns, find_columns
 from shoal.io.positions import Positions
+from shoal.io.screening import days_of, screen
 from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
 from shoal.io.sources import openers
 from shoal.io.tables import Table
@@ -20,7 +21,6 @@ from shoal.io.times import DAY, SECOND, Micros, Times
 from shoal.io.values import Codes, Names
 from shoal.model.intake import Intake, Reading
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.units import DAY_S
 
@@ -75,8 +75,8 @@ def read(
     snap : bool
         False keeps points as given.
     time_unit : str or None
-        The unit of numeric times: "s", "ms", "us", "ns", or a duration such as "1min" for counted steps; None =
-        recognized by size.
+        The unit of numeric times: "s", "ms", "us", "ns", or a duration such as "1min" for counted steps;
+        None = recognized by size.
     not_after_s : float or None
         Later rows, in seconds since 1970, are dropped as lying in the future; None = the end of today.
     min_samples_per_day : float
@@ -175,8 +175,8 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
 def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], None]) -> "Taken":
     """Read and clean all rows, and hand them to ``keep`` part by part.
 
-    The rows are not placed yet: microseconds, and degrees or meters. Raises as ``read`` does, also when no row
-    is left.
+    The rows are not placed yet: microseconds, and degrees or meters. Raises as ``read`` does, also when
+    no row is left.
     """
     require_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
     if not (np.isfinite(reading.min_samples_per_day) and reading.min_samples_per_day >= 0):
@@ -203,7 +203,7 @@ def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], N
 
 @dataclass(kw_only=True)
 class Taken:
-    """Everything that a source gave besides its rows, which ``keep`` takes; plane: known once all are read."""
+    """What a source gave besides its rows, which ``keep`` takes; plane: known once all are read."""
 
     keep: Callable[[Rows], None]
     name: str
@@ -374,34 +374,6 @@ def no_rows(taken: Taken) -> InputError:
     }
     hint = hints.get(max(taken.dropped, key=taken.dropped.__getitem__), "check which columns are meant")
     return InputError(f"no row of {taken.name} can be used ({cleaning.listed(taken.dropped)}); {hint}")
-
-
-def screen(lengths: Integers, days: float, intake: Intake) -> tuple[Integers, Intake]:
-    """Positions of the subjects with as many samples a day as asked, on average, and the new account.
-
-    days: of the data; at least one is counted, and a person-day is one day long whatever the data. Raises
-    InputError when nobody is left.
-    """
-    least = intake.reading.min_samples_per_day
-    days = 1.0 if intake.reading.per_day else max(days, 1.0)
-    kept = np.flatnonzero(lengths / days >= least)
-    lost = len(lengths) - len(kept)
-    if not len(kept):
-        raise InputError(
-            f"nobody has {least:g} samples a day, on average over {days:.3g} days; ask for fewer with "
-            "--min-samples-per-day"
-        )
-    if not lost:
-        return kept, intake
-    intake = intake.with_dropped(f"below {least:g} samples a day", int(lengths.sum() - lengths[kept].sum()))
-    note = f"{lost:,} of {len(lengths):,} subjects have fewer than {least:g} samples a day and are left out"
-    return kept, replace(intake, notes=(*intake.notes, note))
-
-
-def days_of(trajectories: Trajectories) -> float:
-    """From the first to the last time of the data, in days."""
-    slot_s = trajectories.grid.slot_s if trajectories.grid else 1.0
-    return float(trajectories.t.max() - trajectories.t.min()) * slot_s / DAY_S
 
 
 def _end_of_today_s() -> float:

@@ -1,7 +1,4 @@
-"""From cleaned rows to the arrays of Trajectories.
-
-Project, snap, sort, and leave out exact duplicates, in little memory.
-"""
+"""From cleaned rows to the arrays of Trajectories: projected, snapped, sorted and without duplicates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,9 +26,8 @@ LONGEST_S: Final = 1000 * 365.25 * DAY_S
 class Rows:
     """Some rows in input order: code of the subject, time, position.
 
-    First microseconds and degrees or meters, then the final units.
-
-    lat, lon: degrees exactly as given, where points stay as given and came in degrees.
+    Units are microseconds and degrees or meters at first, then those of Trajectories. lat, lon: degrees
+    exactly as given, where points stay as given and came in degrees.
     """
 
     code: Codes
@@ -58,7 +54,7 @@ class Arranged:
 
 
 def require_grid(grid: Grid) -> None:
-    """Raises MisuseError for a grid finer than what coordinates and times are kept to, or coarser than anything that could be told."""
+    """Raises MisuseError for a grid finer than coordinates and times are kept, or wider than the earth."""
     if not grid.cell_m <= COARSEST_M:
         raise MisuseError(f"cell_m = {grid.cell_m} is wider than the earth; choose at most {COARSEST_M:.0f}")
     if not grid.slot_s <= LONGEST_S:
@@ -84,10 +80,10 @@ def put_on_plane(
     *,
     keep_degrees: bool = False,
 ) -> None:
-    """Project each part from degrees into ``plane`` (None = meters already) and snap it, in place, on all threads.
+    """Project each part from degrees into ``plane`` (None = meters already) and snap it, in place.
 
-    Rows without an image on the plane are counted in ``dropped``. Without ``grid``: seconds and meters, and with ``keep_degrees`` the
-    degrees stay beside them.
+    Rows without an image on the plane are counted in ``dropped``. Without ``grid`` the units are seconds and
+    meters; with ``keep_degrees`` the degrees stay beside them.
     """
 
     def work(index: int) -> int:
@@ -138,10 +134,9 @@ def cells(meters: Floats, cell_m: float) -> Integers:
 def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:
     """Subjects by id, each one's samples by (t, x, y) without repeats.
 
-    Empties ``parts``; needs at least one row.
-
-    texts: the id of each code. Whole-number columns are packed with the subject into one 64-bit key where
-    that fits, because sorting one key takes a tenth of the time and memory of sorting four columns.
+    Empties ``parts``; needs at least one row. texts: the id of each code. Whole-number columns are packed
+    with the subject into one 64-bit key where that fits, because sorting one key takes a tenth of the
+    time and memory of sorting four columns.
     """
     first_row = np.full(len(texts), -1, dtype=np.int64)
     row = sum(len(part.code) for part in parts)
@@ -221,10 +216,7 @@ class Packing:
 
 
 def _sorted_rows(parts: list[Rows], subject_of_code: Integers) -> list[Any]:
-    """The same for rows that fit no 64-bit key.
-
-    Points as given (then latitude and longitude, too), or a very large area and time.
-    """
+    """The same for rows that fit no 64-bit key: points as given, with degrees, or a very large area."""
     given = any(part.lat is not None for part in parts)
     filled = [part for part in parts if part.code.size]
     names = ("t", "x", "y", "lat", "lon") if given else ("t", "x", "y")

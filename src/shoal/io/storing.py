@@ -1,8 +1,7 @@
-"""Any source of positions to people on disk, in little memory.
+"""From any source of positions to people on disk, in little memory.
 
-Rows are spread over buckets by person, each sorted on its own.
-
-The account of rows is the same as that of reading into memory.
+Rows are spread over buckets by person, and each bucket is sorted on its own. The account of rows is the same
+as that of reading into memory.
 """
 
 import os
@@ -15,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import MisuseError
-from shoal.io.reading import Taken, no_rows, screen, take_in
+from shoal.io.reading import Taken, no_rows, take_in
+from shoal.io.screening import screen
 from shoal.io.snapping import Arranged, Rows, arrange, placed, reason_outside
 from shoal.kernels.places import middles
 from shoal.model.intake import Reading
@@ -52,10 +52,7 @@ def store_people(source: object, reading: Reading, folder: Path, run: Run) -> St
 
 
 class _Spill:
-    """Rows on disk, spread over buckets by their person.
-
-    first_row: of each person, in the order of the input.
-    """
+    """Rows on disk, in buckets by person; first_row: of each person, in the order of the input."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "spill"

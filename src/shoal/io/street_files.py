@@ -1,6 +1,4 @@
-"""Street graphs from files and frames.
-
-Tables of nodes and edges (Parquet, CSV, GeoDataFrames) and GraphML as OSMnx writes it.
+"""Street graphs from tables of nodes and edges (Parquet, CSV, GeoDataFrames), and GraphML as OSMnx writes it.
 
 Nothing is downloaded. Columns are recognized by their usual names: nodes ``node_id``, ``osmid`` or ``id``
 with ``lat, lon`` or ``x, y``; edges ``u, v`` with ``length_m`` or ``length`` and a shape in ``geometry``
@@ -34,11 +32,35 @@ Shapes = list[tuple[Floats, Floats] | None]
 
 
 def read_streets(nodes: Any, edges: Any | None = None, *, crs: str | None = None) -> StreetGraph:
-    """A street graph from a table of nodes and one of edges (paths, frames), or from one GraphML file.
+    """A street graph from a table of nodes and one of edges, or from one GraphML file.
 
-    crs: the system of x and y, where the input does not say it; None = the plane of the trajectories. Degrees
-    in columns lat and lon are WGS 84. Raises InputError for a missing column or file, an edge to an unknown
-    node, a negative length.
+    Parameters
+    ----------
+    nodes : path or frame
+        A table with ``node_id``, ``osmid`` or ``id``, and ``lat, lon`` (WGS 84) or ``x, y``; or a GraphML
+        file.
+    edges : path, frame or None
+        A table with ``u, v``, and if known ``length_m`` or ``length`` in meters and a shape in
+        ``geometry`` or ``geom_lon, geom_lat``; None with GraphML.
+    crs : str or None
+        The system of x and y where the input does not say it; None = the plane of the trajectories.
+
+    Returns
+    -------
+    StreetGraph
+        Nodes and undirected edges.
+
+    Raises
+    ------
+    InputError
+        For a missing column or file, an edge to an unknown node, or a negative length.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, shoal
+    >>> nodes = pa.table({"id": [1, 2], "x": [0.0, 100.0], "y": [0.0, 0.0]})
+    >>> shoal.read_streets(nodes, pa.table({"u": [1], "v": [2]}))
+    StreetGraph(2 nodes, 1 edges)
     """
     if edges is None:
         if not isinstance(nodes, str | Path) or Path(nodes).suffix.lower() != ".graphml":
@@ -149,10 +171,7 @@ def _table(source: Any, what: str) -> pa.Table:
 
 
 def _crs_of(table: pa.Table) -> str | None:
-    """The system that the table's metadata names.
-
-    Of a GeoDataFrame, or of GeoParquet (whose default is longitude and latitude).
-    """
+    """The system that a GeoDataFrame names, or GeoParquet, whose default is longitude and latitude."""
     metadata = table.schema.metadata or {}
     if b"streets_crs" in metadata:
         return str(metadata[b"streets_crs"].decode())
@@ -225,10 +244,7 @@ def _shape(value: Any) -> tuple[Floats, Floats] | None:
 
 
 def _graphml(path: Path, crs: str | None) -> StreetGraph:
-    """A GraphML file as OSMnx or networkx writes it.
-
-    X and y of nodes, length and geometry (text) of edges, crs of the graph.
-    """
+    """A GraphML file: x and y of nodes, length and geometry (text) of edges, crs of the graph."""
     try:
         content = path.read_bytes()
         if b"<!DOCTYPE" in content or b"<!ENTITY" in content:

@@ -45,9 +45,7 @@ class Table:
 
 
 def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:
-    """The point column of a GeoParquet file or a GeoArrow frame.
-
-    A bare binary column named ``geometry`` counts as one.
+    """The point column of a GeoParquet file or a GeoArrow frame, or a bare binary column named ``geometry``.
 
     Raises InputError when the column is encoded otherwise than as well-known binary.
     """

@@ -44,10 +44,8 @@ LAYOUTS: Final = tuple(
 class Times:
     """Turns the time columns of one input, batch after batch, into microseconds.
 
-    The unit of numbers is decided once.
-
-    unit: "s", "ms", "us", "ns", a duration such as "1min" for counted steps, or None = recognize. naive,
-    zoned: rows read from dates and times without and with a zone.
+    The unit of numbers is decided once. unit: "s", "ms", "us", "ns", a duration such as "1min" for counted
+    steps, or None = recognize. naive, zoned: rows read from dates and times without and with a zone.
     """
 
     def __init__(self, unit: str | None) -> None:
@@ -121,10 +119,7 @@ class Times:
         return _scaled(values, self.unit), readable
 
     def _from_text(self, text: pa.Array) -> tuple[Micros, Flags]:
-        """Numbers or dates written as text.
-
-        The common whole-column cases first, because they are many times faster.
-        """
+        """Numbers or dates written as text; uniform columns first, since they are many times faster."""
         text = pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text)
         for kind in (pa.int64(), pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
             try:
@@ -149,10 +144,7 @@ class Times:
 
 
 def _scaled(values: Numbers, unit: str) -> Micros:
-    """Microseconds from numbers in a unit; far past and future stay far, without overflow.
-
-    Integers stay exact.
-    """
+    """Microseconds from numbers in a unit; integers stay exact, far past and future stay far."""
     if unit == "ns":
         scaled = np.clip(np.floor_divide(values, 1000), -LIMIT, LIMIT)
     else:

@@ -1,7 +1,4 @@
-"""From Arrow columns to NumPy arrays, whole columns at a time.
-
-Numbers (also written as text), ids as codes, WKB points.
-"""
+"""From Arrow columns to NumPy arrays: numbers (also written as text), ids as codes, WKB points."""
 
 import math
 from decimal import Decimal
@@ -22,10 +19,7 @@ WKB_POINT_BYTES: Final = 21
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """The column without dictionary, extension or view around its values.
-
-    Bytes that hold text as text, trimmed.
-    """
+    """The column without dictionary, extension or view; bytes become text, and text is trimmed."""
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
     if pa.types.is_dictionary(column.type):
@@ -83,9 +77,8 @@ def filled(column: pa.Array) -> Flags:
 def points(column: pa.Array) -> tuple[Floats, Floats, Flags]:
     """x, y and whether each is a point, from well-known binary.
 
-    Byte orders, Z and M, and an SRID are understood.
-
-    Anything else than a point counts as unreadable; an empty point comes out as nan.
+    Both byte orders, Z and M, and an SRID are understood. Anything but a point counts as unreadable; an empty
+    point comes out as nan.
     """
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage

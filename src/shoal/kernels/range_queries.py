@@ -9,7 +9,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Lines(NamedTuple):
-    """Lines through points in the order of time; line i owns points offsets[i] to offsets[i + 1], at least one."""
+    """Lines through points in the order of time; line i owns offsets[i] to offsets[i + 1], at least one."""
 
     offsets: Integers
     t: Floats
@@ -111,7 +111,7 @@ def count_near(
 
 @compiled
 def distances_in_time(raw: Lines, published: Lines, record_of: Integers, found: Floats) -> None:
-    """Set found [m]: how far each raw point is from its line's record at that time, nan where that has no place.
+    """Set found [m]: how far each raw point is from its line's record at that time, nan = nowhere then.
 
     record_of: [n], the published line of each raw one, -1 = none. Of several points of a record at one time
     the last counts.

@@ -1,7 +1,4 @@
-"""How exposed people are before anything is published.
-
-The k-gap and the weight of its tail (glove.txt, Sec. 4.2 and 5).
-"""
+"""How exposed people are before publication: the k-gap and its tails (glove.txt, Sec. 4.2 and 5)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,11 +27,19 @@ _Z: Final = {0.5: 0.0, 0.75: 0.6744897501960817, 0.99: 2.3263478740408408}  # st
 class KGap:
     """The k-gap of every subject, each array float64 [n] in the order of the subjects.
 
-    0 = already hidden, 1 = isolated.
-
-    gap: Eq. 11; space, time: its parts, gap = space + time (Sec. 5.3). tail_weight, tail_weight_space,
-    tail_weight_time: the Tail Weight Index of the subject's sample stretches (Fig. 5a), nan where the middle
-    of the distribution is flat. space_cap_m, time_cap_s: the stretches that count as total loss.
+    Parameters
+    ----------
+    k : int
+        How many people are to share a record.
+    gap : float64 [n]
+        0 = already hidden, 1 = isolated (Eq. 11).
+    space, time : float64 [n]
+        Its parts, gap = space + time (Sec. 5.3).
+    tail_weight, tail_weight_space, tail_weight_time : float64 [n]
+        The Tail Weight Index of the subject's sample stretches (Fig. 5a); nan where the middle of the
+        distribution is flat.
+    space_cap_m, time_cap_s : float
+        The stretches that count as total loss.
     """
 
     k: int
@@ -55,12 +60,39 @@ def k_gap(
     caps: Caps | None = None,
     run: Run | None = None,
 ) -> KGap:
-    """The k-gap of every subject.
+    """The k-gap of every subject: the mean stretch effort to the k - 1 nearest others.
 
-    Mean stretch effort to the k - 1 nearest others (Eq. 11), with its parts and tails.
+    Parameters
+    ----------
+    trajectories : Trajectories or sequence of array-like [m, 3]
+        Snapped trajectories; or, for each subject, rows of (t, x, y) in seconds and meters, which are snapped
+        to 60 s and 100 m.
+    k : int
+        How many people are to share a record, at least 2.
+    caps : Caps or None
+        The stretches that count as total loss; None = 20 km and 8 h.
+    run : Run or None
+        Where to report progress, and how many threads to use; None = local and silent.
 
-    trajectories: snapped, or plain arrays [m, 3] of (t, x, y) in seconds and meters, one per subject, snapped
-    to 60 s and 100 m here. Raises MisuseError when k < 2 or when there are fewer than k people.
+    Returns
+    -------
+    KGap
+        The gap of each subject, with its parts in space and time and their tails.
+
+    Raises
+    ------
+    MisuseError
+        When k < 2 or when there are fewer than k people.
+
+    References
+    ----------
+    glove.txt, Sec. 4.2 and 5, Eq. 11.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.k_gap([[(0, 0, 0)], [(3600, 2000, 0)]], k=2).gap.tolist()
+    [0.1125, 0.1125]
     """
     original = (
         trajectories if isinstance(trajectories, Trajectories) else trajectories_of_arrays(trajectories)
@@ -89,9 +121,8 @@ def _gap_to(original: Trajectories, neighbors: Integers, caps: Caps, run: Run) -
     n, k = original.n_subjects, neighbors.shape[1] + 1
     scale = caps.scale_on(original.snapped_grid())
     own = Boxes.of_samples(original.t, original.x, original.y)
-    boxes = Samples(
-        *own.columns(), latest_end=own.t_end
-    )  # each subject's samples ascend, and all are one slot long
+    # each subject's samples ascend, and all are one slot long
+    boxes = Samples(*own.columns(), latest_end=own.t_end)
     parts, tails = np.empty((n, 2)), np.empty((n, 3))
 
     def part(subjects: Integers) -> None:
@@ -117,11 +148,27 @@ def _gap_to(original: Trajectories, neighbors: Integers, caps: Caps, run: Run) -
 
 
 def tail_weight_index(values: npt.ArrayLike) -> float:
-    """((Q99 - Q50) / (Q75 - Q50)) / ((z99 - z50) / (z75 - z50)).
+    """How heavy the upper tail is: ((Q99 - Q50) / (Q75 - Q50)) / ((z99 - z50) / (z75 - z50)).
 
-    1 for a normal tail, 1.6 for an exponential, 14 for Pareto(1).
+    Parameters
+    ----------
+    values : array-like [m]
+        Numbers in any order.
 
-    values: [m]. nan when Q75 equals Q50 (Sec. 5.3, footnote 5; Hoaglin, Mosteller and Tukey 1983).
+    Returns
+    -------
+    float
+        1 for a normal tail, 1.6 for an exponential one, 14 for Pareto(1); nan when Q75 equals Q50.
+
+    References
+    ----------
+    glove.txt, Sec. 5.3, footnote 5; Hoaglin, Mosteller and Tukey 1983.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> round(shoal.tail_weight_index(range(101)), 3)
+    0.568
     """
     middle, upper, top = (
         float(value) for value in np.quantile(np.asarray(values, dtype=np.float64), [0.5, 0.75, 0.99])
@@ -132,9 +179,9 @@ def tail_weight_index(values: npt.ArrayLike) -> float:
 
 
 def _nearest_others(near: NearPairs, count: int) -> Integers:
-    """[n, count] the nearest others of everybody, the first of equals, found in bands.
+    """[n, count] the nearest others of everybody, the first of equals.
 
-    Who has enough below a threshold is done.
+    They are sought in bands of a growing threshold; whoever has enough below it is done.
     """
     n, largest = len(near.lengths), 2 * float(near.scale.half)
     everybody, missing = np.arange(n), np.ones(n, dtype=np.bool_)

@@ -1,7 +1,4 @@
-"""Everybody's nearest others in a whole population, exactly, without a matrix.
-
-For GLOVE's loop and for the k-gap.
-"""
+"""Everybody's nearest others in a whole population, exactly and without a matrix: for GLOVE and the k-gap."""
 
 import math
 from typing import Final
@@ -52,9 +49,10 @@ class NearPairs:
     def nearest(
         self, among: Integers, count: int, threshold: float, wanted: Numbers | None = None
     ) -> Nearest:
-        """Of each of ``among``, the ``count`` nearest others of ``among`` with an effort below ``threshold``, the first of equals.
+        """Of each of ``among``, the ``count`` nearest others of ``among`` with an effort below ``threshold``.
 
-        among: ascending subjects. threshold: in units of 1 / (2 * half). wanted: [n] whose nearest are asked for; None = all.
+        Of equals the first. among: ascending subjects. threshold: in units of 1 / (2 * half). wanted: [n]
+        whose nearest are asked for; None = everybody's.
         """
         n = len(self.lengths)
         wanted = np.ones(n, dtype=np.bool_) if wanted is None else wanted
@@ -118,9 +116,7 @@ class NearPairs:
         return order, stratum
 
     def _limits(self, lengths: Integers, wanted: Numbers, threshold: float) -> tuple[int, Numbers]:
-        """How many bits least costs lose, downwards, so that they and their sums fit.
-
-        And what sums must stay below.
+        """How many bits least costs lose, rounded down, so that sums of them fit; and the limits of sums.
 
         lengths, wanted: by rank. The limits are int32 [2, n], beside a block of nobody wanted (no sum is
         below 0) and beside any other.
@@ -159,7 +155,7 @@ class NearPairs:
 
 
 def _raw_and_cells(original: Trajectories) -> tuple[Raw, Numbers, int]:
-    """Snapped trajectories as kernels take them, the number of each sample's cell among all cells in use, and how many these are."""
+    """Snapped trajectories as kernels take them, the number of each sample's cell, and how many cells."""
     x, y = original.x, original.y
     cell, n_cells = _numbered(x, y)
     local, place_offsets, own, _ = own_places(original.offsets, cell, n_cells)
@@ -184,10 +180,7 @@ def _raw_and_cells(original: Trajectories) -> tuple[Raw, Numbers, int]:
 
 
 def _places(original: Trajectories, cell: Numbers, n_cells: int, scale: Scale, narrow: bool) -> Places:
-    """Cells as places where they are few, as with base stations.
-
-    Else squares, doubled in size until they are few, as with GPS.
-    """
+    """Cells as places where they are few, as with base stations; else squares, doubled until they are."""
     side, number, count = 1, cell, n_cells
     while count > _MOST_PLACES:
         side *= 2

@@ -1,7 +1,4 @@
-"""Where a record most likely is at certain hours: home at night, work on working days.
-
-Boxes are spread evenly over their area.
-"""
+"""Where a record most likely is at certain hours: home at night, work on working days."""
 
 from typing import Final, Literal
 
@@ -20,7 +17,10 @@ _MONDAY_1970: Final = 4  # 1 January 1970 was a Thursday; days are counted from 
 
 
 def share_of_hours(boxes: Integers, slot_s: float, place: Place, utc_offset_s: float = 0.0) -> Floats:
-    """[b]: the share of each box's interval that lies in the hours of ``place``: 20 to 6 for home, 9 to 17 on Monday to Friday for work."""
+    """[b]: the share of each box's interval that lies in the hours of ``place``.
+
+    These are 20 to 6 for home, and 9 to 17 on Monday to Friday for work.
+    """
     start, end = boxes[:, 0] * slot_s + utc_offset_s, boxes[:, 1] * slot_s + utc_offset_s
     first, last = (hour * 3600.0 for hour in HOURS[place])
     inside = np.zeros(len(boxes))
@@ -36,12 +36,10 @@ def share_of_hours(boxes: Integers, slot_s: float, place: Place, utc_offset_s: f
 
 
 def likeliest_area(boxes: Integers, weights: Floats) -> Integers:
-    """int64 [a, 4] (x_min, y_min, x_max, y_max).
+    """int64 [a, 4] (x_min, y_min, x_max, y_max): the rectangles of cells with the most expected presence.
 
-    The rectangles of cells with the most expected presence, empty without any.
-
-    Each box spreads its weight evenly over its cells; expected presence of a cell is the sum over the boxes
-    that hold it.
+    Each box spreads its weight evenly over its cells. The expected presence of a cell is the sum over the
+    boxes that hold it. Empty when no box has a weight.
     """
     kept = weights > 0
     if not kept.any():

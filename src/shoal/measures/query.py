@@ -1,6 +1,4 @@
-"""Questions to a release, answered with bounds.
-
-How many people were in an area and interval, and who went from where to where.
+"""Questions to a release, answered with bounds: how many people were where, and how many went where.
 
 A box says that its subject was somewhere inside, so an answer has a minimum (boxes that lie inside for
 certain), a maximum (boxes that could), and an expected value between them (positions and times spread evenly
@@ -140,9 +138,10 @@ def people_in_zones(data: Release | Trajectories, zones: Zones) -> Estimates:
 
 
 def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
-    """[zones, zones]: days of people that begin (first sample of a UTC day) in one zone and end (last sample) in another or the same.
+    """[zones, zones]: days of people that begin in one zone and end in another or the same.
 
-    Days with one sample are no trip. A box belongs to the day of its start.
+    A UTC day begins with its first sample and ends with its last; days with one sample are no trip. A box
+    belongs to the day of its start.
     """
     boxes, offsets, grid = boxes_of(data)
     record = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -160,9 +159,8 @@ def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
         origin, destination = (
             _shares_of_zones(boxes.take(rows[start : start + _CHUNK]), grid, zones) for rows in (begins, ends)
         )
-        known = (origin >= 1).any(axis=1) & (destination >= 1).any(
-            axis=1
-        )  # one zone each: counted, not multiplied
+        # one zone each: counted, not multiplied
+        known = (origin >= 1).any(axis=1) & (destination >= 1).any(axis=1)
         pairs = origin[known].argmax(axis=1) * len(zones) + destination[known].argmax(axis=1)
         total += np.bincount(pairs, minlength=len(zones) ** 2).reshape(total.shape[1:])
         origin, destination = origin[~known], destination[~known]
@@ -175,9 +173,8 @@ def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
 def time_profile(data: Release | Trajectories) -> Estimates:
     """[24]: the share of all samples that lies in each hour of the day (UTC).
 
-    Expected: each box spread evenly over its interval.
-
-    minimum: boxes that lie in the hour whole; maximum: boxes that touch it.
+    expected: each box spread evenly over its interval. minimum: boxes that lie wholly in the hour. maximum:
+    boxes that touch it.
     """
     boxes, _, grid = boxes_of(data)
     start_s, end_s = boxes.t_start * grid.slot_s, boxes.t_end * grid.slot_s
@@ -218,10 +215,7 @@ def _records_in_chunks(offsets: Integers) -> Iterator[tuple[int, int]]:
 
 
 def _present(share: Floats, offsets: Integers) -> Estimates:
-    """Sums over records of the chance to have at least one of its boxes' positions inside.
-
-    Share: [boxes, places].
-    """
+    """Sums over records of the chance that any of their positions is inside; share: [boxes, places]."""
     rows = offsets[:-1][np.diff(offsets) > 0]
     if not len(rows):
         nothing = np.zeros(share.shape[1])
@@ -246,10 +240,7 @@ def _shares_of_zones(boxes: Boxes, grid: Grid, zones: Zones) -> Floats:
 
 
 def _share(low: Numbers, high: Numbers, edges: Floats) -> Floats:
-    """[boxes, edges - 1]: the share of each interval between neighboring edges.
-
-    Exactly 0 and 1 where only rounding is between.
-    """
+    """[boxes, edges - 1]: the share of each interval between neighboring edges, 0 and 1 despite rounding."""
     inside = np.minimum(high[:, None], edges[None, 1:]) - np.maximum(low[:, None], edges[None, :-1])
     share: Floats = np.clip(inside / (high - low)[:, None], 0.0, 1.0)
     share[share < _ROUNDING], share[share > 1 - _ROUNDING] = 0.0, 1.0

@@ -1,6 +1,6 @@
-"""The stretch effort of samples and fingerprints, for people who call it and for whole populations (glove.txt, Sec. 4).
+"""The stretch effort of samples and fingerprints (glove.txt, Sec. 4).
 
-Distances and durations become exact integers when both caps are fractions of the grid: cost = 2 * half * stretch.
+Where both caps are simple multiples of the grid, costs are exact integers: cost = 2 * half * stretch.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,28 @@ _LARGEST_HALF: Final = 1 << 32
 
 @dataclass(frozen=True, kw_only=True)
 class Caps:
-    """The stretches beyond which a sample is worth nothing (phi_max of Eq. 2 and 3); each half weighs 1/2."""
+    """The stretches beyond which a sample is worth nothing; space and time weigh one half each.
+
+    Parameters
+    ----------
+    space_cap_m, time_cap_s : float
+        The caps phi_max of Eq. 2 and 3, in meters and seconds.
+
+    Raises
+    ------
+    MisuseError
+        When either is not finite or not greater than 0.
+
+    References
+    ----------
+    glove.txt, Sec. 4.1, Eq. 2 and 3.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.Caps(space_cap_m=10_000)
+    Caps(space_cap_m=10000, time_cap_s=28800.0)
+    """
 
     space_cap_m: float = SPACE_CAP_M
     time_cap_s: float = TIME_CAP_S
@@ -37,10 +58,7 @@ class Caps:
                 raise MisuseError(f"{name} = {value} must be finite and greater than 0")
 
     def scale_on(self, grid: Grid) -> Scale:
-        """The integer costs of one cell and one slot.
-
-        Raises MisuseError when they have no common unit of sensible size.
-        """
+        """The integer costs of a cell and a slot; raises MisuseError when no sensible unit holds both."""
         cell, slot = (
             Fraction(repr(float(step))) / Fraction(repr(float(cap)))
             for step, cap in ((grid.cell_m, self.space_cap_m), (grid.slot_s, self.time_cap_s))
@@ -63,10 +81,39 @@ def sample_stretch(
     caps: Caps | None = None,
     grid: Grid | None = None,
 ) -> float:
-    """Stretch effort in [0, 1] of merging two samples (Eq. 1-9).
+    """Stretch effort in [0, 1] of merging two samples.
 
-    a, b: (t, x, y) in seconds and meters, which cover one slot and cell of ``grid``, or boxes
-    (t_start, t_end, x_min, y_min, x_max, y_max). n_a, n_b: people behind each.
+    Parameters
+    ----------
+    a, b : array-like [3] or [6]
+        (t, x, y) in seconds and meters, which cover one slot and cell of ``grid``, or boxes (t_start, t_end,
+        x_min, y_min, x_max, y_max).
+    n_a, n_b : int
+        How many people stand behind each.
+    caps : Caps or None
+        The stretches that count as total loss; None = 20 km and 8 h.
+    grid : Grid or None
+        What a point covers; None = 60 s and 100 m.
+
+    Returns
+    -------
+    float
+        0 = alike, 1 = beyond both caps.
+
+    Raises
+    ------
+    MisuseError
+        On other shapes, values that are not finite, and numbers of people below 1.
+
+    References
+    ----------
+    glove.txt, Sec. 4.1, Eq. 1-9.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.sample_stretch((0, 0, 0), (3600, 2000, 0))
+    0.1125
     """
     return fingerprint_stretch(
         np.atleast_2d(np.asarray(a)), np.atleast_2d(np.asarray(b)), n_a=n_a, n_b=n_b, caps=caps, grid=grid
@@ -82,12 +129,39 @@ def fingerprint_stretch(
     caps: Caps | None = None,
     grid: Grid | None = None,
 ) -> float:
-    """Stretch effort in [0, 1] of merging two fingerprints (Eq. 10); with equal lengths the larger direction.
+    """Stretch effort in [0, 1] of merging two fingerprints; of equal lengths the larger direction counts.
 
-    a, b: arrays [m, 3] of (t, x, y) in seconds and meters, which cover one slot and cell of ``grid`` (default
-    60 s, 100 m), or boxes [m, 6] of (t_start, t_end, x_min, y_min, x_max, y_max), in any order. n_a, n_b:
-    people behind each. Raises MisuseError on other shapes, on values that are not finite, and on an empty
-    fingerprint.
+    Parameters
+    ----------
+    a, b : array-like [m, 3] or [m, 6]
+        Rows of (t, x, y) in seconds and meters, which cover one slot and cell of ``grid``, or boxes (t_start,
+        t_end, x_min, y_min, x_max, y_max), in any order.
+    n_a, n_b : int
+        How many people stand behind each.
+    caps : Caps or None
+        The stretches that count as total loss; None = 20 km and 8 h.
+    grid : Grid or None
+        What a point covers; None = 60 s and 100 m.
+
+    Returns
+    -------
+    float
+        0 = alike, 1 = every sample beyond both caps.
+
+    Raises
+    ------
+    MisuseError
+        On other shapes, values that are not finite, an empty fingerprint, and numbers of people below 1.
+
+    References
+    ----------
+    glove.txt, Sec. 4.2, Eq. 10.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.fingerprint_stretch([(0, 0, 0), (7200, 500, 0)], [(0, 0, 0)])
+    0.06875
     """
     if n_a < 1 or n_b < 1:
         raise MisuseError(f"n_a = {n_a} and n_b = {n_b} must each be at least 1")
@@ -103,7 +177,7 @@ def samples_of_boxes(boxes: Boxes) -> Samples:
 
 
 def trajectories_of_arrays(fingerprints: Sequence[npt.ArrayLike], grid: Grid | None = None) -> Trajectories:
-    """Snapped trajectories of plain arrays [m, 3] of (t, x, y) in seconds and meters, one array per subject, in that order."""
+    """Snapped trajectories of arrays [m, 3] of (t, x, y) in seconds and meters, one for each subject."""
     grid = grid or Grid()
     arrays = [_checked(fingerprint, (3,)) for fingerprint in fingerprints]
     if not arrays:

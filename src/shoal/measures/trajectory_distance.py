@@ -1,9 +1,8 @@
-"""How far apart two trajectories are (swap-reach-locations.txt, Sec. 4.
+"""How far apart two trajectories are: synchronized, and penalized for little overlap.
 
-Semantics 3.1 to 3.3): synchronized, penalized for little overlap.
-
-Courses that never overlap are as far apart as the shortest path between them through courses that do; where
-no path leads there is no distance. Trajectories with fewer than two different times have none to anybody.
+After swap-reach-locations.txt, Sec. 4 (semantics 3.1 to 3.3). Courses that never overlap are as far apart as
+the shortest path between them through courses that do. Where no path leads, there is no distance.
+Trajectories with fewer than two different times have none to anybody.
 """
 
 from collections.abc import Callable
@@ -42,10 +41,9 @@ _ROWS_PER_PART: Final = 64
 class TrajectoryDistances:
     """The distances of n trajectories.
 
-    matrix: [n, n], symmetric, inf where there is no distance (or none was asked for).
-
-    component: int64 [n], 0 for the largest component of the distance graph, then by falling size; -1 for a
-    trajectory with fewer than two different times, which is not comparable with anything (Def. 10).
+    matrix: [n, n], symmetric, inf where there is no distance, or none was asked for. component: int64 [n], 0
+    for the largest component of the distance graph, then by falling size; -1 for a trajectory with fewer than
+    two different times, which is not comparable with anything (Def. 10).
     """
 
     matrix: Floats
@@ -70,12 +68,43 @@ class TrajectoryDistances:
 def trajectory_distances(
     trajectories: Trajectories, *, paths: Paths = "none", run: Run | None = None
 ) -> TrajectoryDistances:
-    """The distance of every two trajectories (Def. 12), in meters per percent of overlap.
+    """The distance of every two trajectories, in meters per percent of overlap.
 
-    paths: "none" leaves pairs without overlap at inf; "disjoint" gives them the length of the shortest path
-    and keeps the direct value of those that overlap (Def. 12 as it stands); "all" takes the shortest path
-    everywhere (the paper's Floyd-Warshall paragraph). Simultaneous fixes of one trajectory count as one at
-    their mean. Takes 8 n^2 bytes, twice that with paths. Raises MisuseError for an unknown ``paths``.
+    Simultaneous fixes of one trajectory count as one, at their mean. Takes 8 n^2 bytes of memory, twice that
+    with paths.
+
+    Parameters
+    ----------
+    trajectories : Trajectories
+        n of them, as given or snapped.
+    paths : {"none", "disjoint", "all"}
+        "none" leaves pairs without overlap at inf. "disjoint" gives them the length of the shortest path and
+        keeps the direct value of those that overlap, as Def. 12 stands. "all" takes the shortest path
+        everywhere, as the paper's paragraph on Floyd-Warshall does.
+    run : Run or None
+        Where to report progress, and how many threads to use; None = local and silent.
+
+    Returns
+    -------
+    TrajectoryDistances
+        A matrix [n, n], and the component of the distance graph that each trajectory is in.
+
+    Raises
+    ------
+    MisuseError
+        For an unknown ``paths``.
+
+    References
+    ----------
+    swap-reach-locations.txt, Sec. 4, Def. 10 and 12.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> who, t_s = ["al", "al", "bo", "bo"], [0, 60, 0, 60]
+    >>> walks = shoal.Trajectories.from_rows(who, t_s, [0, 9, 3, 12], [0, 0, 4, 4])
+    >>> shoal.trajectory_distances(walks).matrix.round(4).tolist()
+    [[0.0, 0.0354], [0.0354, 0.0]]
     """
     if paths not in PATHS:
         raise MisuseError(f"paths = '{paths}' is not known; choose one of {', '.join(PATHS)}")
@@ -103,7 +132,7 @@ def trajectory_distances(
 
 
 def shortest_paths(matrix: Floats, run: Run) -> Floats:
-    """Lengths [n, n] of the shortest paths through a graph of symmetric lengths, inf = none, by blocked Floyd-Warshall."""
+    """[n, n] lengths of shortest paths through a graph of symmetric lengths, inf = none (Floyd-Warshall)."""
     n = len(matrix)
     padded = -(-n // _BLOCK) * _BLOCK
     found = np.full((padded, padded), np.inf)

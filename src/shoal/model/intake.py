@@ -1,9 +1,7 @@
-"""What happened between a file and the arrays.
+"""What happened between a file and the arrays: the columns used, and rows dropped or repaired, by reason.
 
-Which columns were used, and every row dropped or repaired, by reason.
-
-Data only. Readers fill it, releases and reports show it, and a verifier uses ``Reading`` to read the raw file
-the same way.
+Data only. Readers fill it, releases and reports show it, and a verifier reads the raw file the same way by
+its ``Reading``.
 """
 
 from collections.abc import Mapping
@@ -23,10 +21,7 @@ _WORDS: Final = {
 
 
 def require_types(kind: type, values: Mapping[str, Any]) -> None:
-    """Whether a frozen dataclass can be made of what stood in JSON.
-
-    Raises MisuseError for the first value that is not what it must be.
-    """
+    """Raises MisuseError for the first value, of those that stood in JSON, that a dataclass cannot take."""
     known = {each.name: each for each in fields(kind)}
     hints = get_type_hints(kind)
     for name, each in known.items():

@@ -78,7 +78,7 @@ def records_that_belong(original: Trajectories, release: Release, linkage: Linka
 
 
 def require_possible_boxes(original: Trajectories, release: Release) -> None:
-    """Raises InputError for a folder's boxes so far from this data that figures about them are wrong, and may take for ever."""
+    """Raises InputError for boxes so far from this data that figures about them would be wrong or endless."""
     if release.kind == "points" or not len(release.boxes):
         return
     boxes = release.boxes

@@ -13,7 +13,7 @@ Ordering = Callable[[Integers], Integers]
 def bisected(
     rows: Integers, ordering: Ordering, *, most: int | None = None, parts: int | None = None
 ) -> Iterator[Integers]:
-    """Neighborhoods of rows, each ascending: of at most ``most`` rows, or so many parts of almost equal size."""
+    """Neighborhoods of at most ``most`` rows, or so many parts of almost equal size; each ascending."""
     waiting = [(rows, parts)]
     while waiting:
         own, count = waiting.pop()
@@ -32,7 +32,7 @@ def cut_in_two(rows: Integers, ordering: Ordering, share: int = 1, of: int = 2) 
 
 
 def along_longest(places: Numbers) -> Ordering:
-    """By the axis of ``places`` [n, axes] on which rows differ the most; of equal places as the rows stand."""
+    """By the axis of ``places`` [n, axes] on which rows differ most; equal places as the rows stand."""
 
     def ordering(rows: Integers) -> Integers:
         own = places[rows]

@@ -1,7 +1,7 @@
-"""People who lie on disk: who they are, how they were read and where their samples stand, of which any few can be loaded.
+"""People on disk: who they are, how they were read and where their samples stand, to load any few of them.
 
-The folder holds raw data: it is readable by its owner alone and lies beside a release, never in it. It is complete when its list of
-people is there, which is written last.
+The folder holds raw data: only its owner can read it, and it lies beside a release, never in it. It is
+complete when its list of people is there, which is written last.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A release in memory: boxes or points under fresh pseudonyms, the claim they carry, and the counts of what was lost.
+"""A release in memory: boxes or points under fresh pseudonyms, the claim they carry, and what was lost.
 
 It holds no raw identifier and no seed. Who became which record is the Linkage, which exists apart from it.
 """
@@ -223,7 +223,7 @@ class Release:
         return self.payload.take(slice(self.offsets[position], self.offsets[position + 1]))
 
     def as_boxes(self, grid: Grid) -> "Release":
-        """The release as boxes, for attacks and figures that know nothing else; boxes are returned as they are.
+        """The release as boxes, for attacks and figures that know nothing else; boxes come back as they are.
 
         Every point becomes the slot and cell of this grid that hold it; repeats within a record are left out.
         """

@@ -1,6 +1,4 @@
-"""A street graph: nodes, edges with lengths and shapes.
-
-Undirected: a way that one direction closes is open to the other.
+"""A street graph: nodes, and undirected edges with lengths and shapes.
 
 Coordinates stand as they came, with the system they are in; ``on_plane`` brings them to the meters of the
 trajectories.
@@ -20,12 +18,10 @@ from shoal.runtime.arrays import Floats, Integers
 class StreetGraph:
     """n nodes, e edges.
 
-    x, y: float64 [n], meters of a plane, or longitude and latitude where crs is geographic; None = the data's
-    plane.
-
-    u, v: int64 [e], the ends of each edge. length_m: float64 [e], nan = as long as its shape. shape_offsets:
-    int64 [e + 1]; shape_x, shape_y: corners of each edge from u to v, both ends included. Raises InputError
-    when the parts contradict each other.
+    x, y: float64 [n], meters of a plane, or longitude and latitude where crs is geographic. u, v: int64 [e],
+    the ends of each edge. length_m: float64 [e], nan = as long as its shape. shape_offsets: int64 [e + 1];
+    shape_x, shape_y: corners of each edge from u to v, both ends included. crs: None = the data's plane.
+    Raises InputError when the parts contradict each other.
     """
 
     x: Floats

@@ -1,10 +1,9 @@
 """What a run of swapping did, point by point.
 
-It undoes the release: it is kept in memory, and written only when asked for.
-
-The file holds one row for each published point, in the release's order: the record, the raw samples
-(positions in the raw data as read) whose time and place the point has, the person the place was taken from,
-the swap set, and the whole set where it first appears.
+It undoes the release, so it is kept in memory and written only when asked for. The file holds one row for
+each published point, in the release's order: the record, the raw samples (positions in the raw data as
+read) whose time and place the point has, the person the place was taken from, the swap set, and the whole
+set where it first appears.
 """
 
 from collections.abc import Mapping, Sequence

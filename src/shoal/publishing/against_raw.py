@@ -26,7 +26,7 @@ def verify_against_raw(
 
     overrides: settings of the reading that take the place of the manifest's, such as other column names.
     """
-    return verify_folder(read_raw_of(raw, folder, run, **overrides), folder, linkage)
+    return verify_folder(read_raw_of(raw, folder, run, **overrides), folder, linkage, run=run)
 
 
 def stream_against_raw(raw: Any, folder: Path, linkage: Linkage, run: Run, **overrides: Any) -> Verdict:

@@ -132,10 +132,10 @@ def publish(
     ['manifest.json', 'release.parquet', 'report.html']
     """
     run = run or Run()
-    if private_report is not None and method.about.publishes == "points":
+    of_points = method.about.publishes == "points"  # asked before there is a release
+    if private_report is not None and of_points:
         raise MisuseError("a private report shows one crowd of boxes; releases of points have none")
-    traced = linkage_file is not None and method.about.publishes == "points"
-    trace_file = linkage_file.with_name(TRACE_FILE) if linkage_file is not None and traced else None
+    trace_file = linkage_file.with_name(TRACE_FILE) if linkage_file is not None and of_points else None
     require_free(output, linkage_file, trace_file, private_report)
     parts = parts_folder(output)
     if resume:
@@ -143,7 +143,7 @@ def publish(
             run = replace(run, checkpoint=Checkpoint.open(parts, _job(original, method)))
     with staged_folder(output) as staging, ExitStack() as beside:
         release, linkage = method.anonymize(original, rng, run)
-        verdict = verify(original, release, linkage)
+        verdict = verify(original, release, linkage, run=run)
         require_holds(verdict)
         evidence = Evidence(Facts(original, release, linkage, run=run), tries=tries)
         record = partial(record_page, evidence, verdict, statement=statement)
@@ -153,7 +153,7 @@ def publish(
             verdict,
             write=partial(write_table, release),
             page=record,
-            check=partial(verify_folder, original, staging, linkage),
+            check=partial(verify_folder, original, staging, linkage, run=run),
             statement=statement,
         )
         if private_report is not None:

@@ -204,7 +204,7 @@ def without_boxes(folder: Path, manifest: Manifest) -> Release:
 def release_with(
     folder: Path, manifest: Manifest, *, trajectory_ids: Sequence[str], offsets: Integers, payload: Payload
 ) -> Release:
-    """The release of a manifest with these records; raises InputError for a manifest that contradicts itself."""
+    """The release of a manifest with these records; raises InputError when the manifest is wrong."""
     return Release(
         trajectory_ids=tuple(trajectory_ids),
         offsets=offsets,

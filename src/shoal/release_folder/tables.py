@@ -78,5 +78,5 @@ def require_places_on_earth(path: Path) -> None:
     if geo is not None and not np.isfinite(json.loads(geo)["columns"]["geometry"]["bbox"]).all():
         raise InputError(
             "the release reaches beyond the edge of the plane: the data spans too much of the earth; publish "
-            "each region by itself"
+            "each region on its own"
         )

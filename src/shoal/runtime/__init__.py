@@ -1,4 +1,1 @@
-"""How work is run, whatever the work.
-
-Progress, checkpoints, compiled loops, randomness, files that are whole or absent.
-"""
+"""How any work is run: progress, checkpoints, compiled loops, randomness, files that are whole or absent."""

@@ -49,10 +49,7 @@ class Checkpoint:
         return cls(folder)
 
     def kept(self, part: str, make: Callable[[], Arrays]) -> Arrays:
-        """The arrays of a part.
-
-        Read when it is finished already, otherwise made and written at once, complete or not at all.
-        """
+        """The arrays of a part: read when it is finished, otherwise made and written, whole or not at all."""
         path = self.folder / f"{part}.npz"
         try:
             with path.open("rb") as finished, np.load(finished, allow_pickle=False) as stored:
@@ -64,10 +61,7 @@ class Checkpoint:
 
 
 def parts_folder(output: Path) -> Path:
-    """Where the finished parts of a release lie until it is done.
-
-    Raises OutputError for an output without a name.
-    """
+    """Where a release's finished parts lie until it is done; OutputError for an output without a name."""
     if not output.name:
         raise OutputError(f"'{output}' is no name for a new folder; give one with --output")
     return output.with_name(f"{output.name}.parts")

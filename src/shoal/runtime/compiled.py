@@ -14,7 +14,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def _ensure_writable_cache() -> None:
-    """Point numba at a private temporary folder when neither the package nor the user's cache can be written."""
+    """Point numba at a temporary folder when neither the package nor the user's cache is writable."""
     if os.environ.get("NUMBA_CACHE_DIR"):
         return
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~").expanduser())
@@ -28,9 +28,6 @@ from numba import njit  # noqa: E402  (numba reads its cache folder from the env
 
 
 def compiled(function: Kernel) -> Kernel:
-    """Compile a function over plain arrays.
-
-    Cached, without the interpreter lock, division by zero as in NumPy.
-    """
+    """Compile a function over plain arrays: cached, without the interpreter lock, 1 / 0 as in NumPy."""
     wrapped: Kernel = njit(cache=True, nogil=True, error_model="numpy")(function)
     return wrapped

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def null_for_nan(value: Any) -> Any:
-    """The value with None for every float that is not a number, also inside dictionaries, lists and tuples."""
+    """The value with None for every float that is nan, also inside dictionaries, lists and tuples."""
     if isinstance(value, dict):
         return {name: null_for_nan(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -1,7 +1,7 @@
 """Where chance comes from: the operating system for a release, a seed for research.
 
-A method never draws from an ambient generator; it is handed one of these. A seed would let its holder undo
-the shuffle, so a seeded stream marks what it touches as not for publication, and never shows its seed.
+A method never draws from an ambient generator; it is handed one of these. Whoever holds a seed could undo the
+shuffle. So a seeded stream marks what it touches as not for publication, and never shows its seed.
 """
 
 import os
@@ -16,7 +16,25 @@ _PSEUDONYM_BYTES: Final = 8
 
 
 class Randomness:
-    """A stream of random bytes, and the few draws that releases need, made from it."""
+    """A stream of random bytes, and the few draws from it that releases need.
+
+    Make one with ``from_system`` or ``for_research``.
+
+    Parameters
+    ----------
+    draw_bytes : callable
+        Gives so many fresh random bytes.
+    publishable : bool
+        Whether what is made with it may be published.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.Randomness.from_system()
+    Randomness(operating system)
+    >>> shoal.Randomness.for_research(7).permutation(4).tolist()
+    [3, 0, 2, 1]
+    """
 
     def __init__(self, draw_bytes: Callable[[int], bytes], *, publishable: bool) -> None:
         self._draw_bytes = draw_bytes
@@ -30,7 +48,7 @@ class Randomness:
 
     @classmethod
     def for_research(cls, seed: int) -> "Randomness":
-        """A repeatable stream; what is made with it is marked as not for publication (semantics 3.7)."""
+        """A repeatable stream, which marks what is made with it as not for publication (semantics 3.7)."""
         generator = np.random.Generator(np.random.PCG64(seed))
         stream = cls(generator.bytes, publishable=False)
         stream._generator = generator
@@ -46,7 +64,7 @@ class Randomness:
         return self._generator
 
     def permutation(self, n: int) -> Integers:
-        """A uniformly random order of 0..n-1, from one 64-bit key each (ties are broken by redrawing)."""
+        """A uniformly random order of 0..n-1, by a 64-bit key each; if two are equal, all are drawn again."""
         while True:
             keys = np.frombuffer(self._draw_bytes(8 * n), dtype=np.uint64)
             if np.unique(keys).size == n:
@@ -66,7 +84,10 @@ class Randomness:
         return orders
 
     def below(self, limit: int, count: int) -> Integers:
-        """int64 [count]: independent whole numbers, each of 0..limit-1 equally likely (draws beyond the last full round are repeated)."""
+        """int64 [count]: independent whole numbers, each of 0..limit-1 equally likely.
+
+        Draws beyond the last full round are repeated.
+        """
         found = np.empty(count, dtype=np.int64)
         waiting, full = np.arange(count), 2**63 - 2**63 % limit
         while len(waiting):

@@ -1,7 +1,4 @@
-"""What long work is handed: where to report progress, how many threads it may use, where to keep finished parts.
-
-The default is local, silent and keeps nothing.
-"""
+"""What long work is handed: where to report progress, how many threads to use, where to keep parts."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -35,26 +32,41 @@ def available_cores() -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """How a piece of work is carried out; never what its result is."""
+    """How a piece of work is carried out, never what its result is.
+
+    The default is local and silent, and keeps nothing.
+
+    Parameters
+    ----------
+    progress : Progress
+        Receives how far each named piece of work has come.
+    threads : int
+        How many threads to use; all processors of this process unless told.
+    checkpoint : Checkpoint or None
+        Where finished parts are kept, so that the same work continues after a stop.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> list(shoal.Run(threads=2).map(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
 
     progress: Progress = silent
     threads: int = field(default_factory=available_cores)
     checkpoint: Checkpoint | None = None
 
     def kept(self, part: str, make: Callable[[], Arrays]) -> Arrays:
-        """The arrays of a part of the work.
-
-        From the checkpoint when it is finished there, otherwise made (and kept there).
-        """
+        """The arrays of a part: from the checkpoint when it holds them, otherwise made, and kept there."""
         return make() if self.checkpoint is None else self.checkpoint.kept(part, make)
 
     def map(
         self, work: Callable[[Part], Result], parts: Iterable[Part], *, label: str | None = None
     ) -> Iterator[Result]:
-        """Results in the order of ``parts``, computed on all threads, with progress under ``label`` after each part.
+        """Results in the order of ``parts``, computed on all threads, with progress under ``label``.
 
-        Kernels release the interpreter lock, so threads are enough. When the caller stops early, or is interrupted,
-        parts that have not begun are dropped.
+        Kernels release the interpreter lock, so threads are enough. When the caller stops early or is
+        interrupted, parts that have not begun are dropped.
         """
         waiting = list(parts)
         report = silent if label is None else self.progress

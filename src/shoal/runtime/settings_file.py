@@ -8,7 +8,7 @@ from shoal.errors import InputError
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """The entries of a TOML file; raises InputError, naming the file, when it cannot be read or is no TOML."""
+    """The entries of a TOML file; raises InputError, naming the file, when it cannot be read as such."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -1,7 +1,4 @@
-"""What is written is complete or absent.
-
-It is filled under a hidden name beside its own, and renamed at the end.
-"""
+"""What is written is complete or absent: filled under a hidden name beside its own, and renamed last."""
 
 import errno
 import os
@@ -17,9 +14,7 @@ from shoal.errors import OutputError
 
 @contextmanager
 def staged_folder(target: Path) -> Iterator[Path]:
-    """A new folder to fill that becomes ``target`` only when the block ends without an error.
-
-    Otherwise nothing is left.
+    """A new folder to fill that becomes ``target`` if the block ends without an error; else nothing stays.
 
     Raises OutputError when the target exists, its parent cannot be written, or the disk is full.
     """
@@ -63,11 +58,10 @@ def explained_write(target: Path) -> Iterator[None]:
 
 @contextmanager
 def staged_file(path: Path, write: Callable[[BinaryIO], object], *, mode: int = 0o600) -> Iterator[None]:
-    """A file that ``write`` fills at once, and that gets its name only when the block ends without an error.
+    """A file that ``write`` fills at once, and that gets its name when the block ends without an error.
 
-    Otherwise nothing is left.
-
-    mode: the default lets its owner alone read it. Raises OutputError when it cannot be written.
+    Otherwise nothing is left. mode: by default only its owner may read it. Raises OutputError when it
+    cannot be written.
     """
     partial = partial_name(path)
     with explained_write(path):

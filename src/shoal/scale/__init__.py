@@ -1,4 +1,1 @@
-"""Beyond memory and beyond one machine.
-
-Blocks of people, the engines that work on them, and the release they make together.
-"""
+"""Beyond memory and beyond one machine: blocks of people, and the engines that work on them."""

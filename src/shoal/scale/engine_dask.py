@@ -20,9 +20,9 @@ _PATIENCE_S: Final = 30
 
 
 class DaskCluster:
-    """Tasks go to the workers of a cluster, which must reach the same files under the same paths.
+    """Tasks go to a cluster's workers, which must find the same files under the same paths.
 
-    address: None = this machine.
+    address: None = two workers on this machine.
     """
 
     def __init__(self, address: str | None = None) -> None:

@@ -1,6 +1,4 @@
-"""Processes of this machine, freshly spawned.
-
-A worker that dies costs only its task, which goes to a new one.
+"""Processes of this machine: a worker that dies costs only its task, which goes to a new one.
 
 The standard pool breaks as a whole when one of its workers dies, and never says which task killed it.
 """

@@ -1,7 +1,4 @@
-"""When people are recorded: a heavy-tailed rate per person, a daily and weekly rhythm, and bursts.
-
-Whole minutes.
-"""
+"""When people are recorded, in whole minutes: a heavy-tailed rate, a daily and weekly rhythm, and bursts."""
 
 from typing import Final
 
@@ -27,7 +24,7 @@ _WEEKEND: Final = (
 
 
 def event_minutes(clock_min: Integers, days: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
-    """(person, minute): the events of n people, minutes since the first day's 00:00, in no order, with repeats.
+    """(person, minute) of n people's events, since the first day's 00:00, in no order, with repeats.
 
     clock_min: int64 [n], by how much each person's rhythm is late. Everybody has at least one event.
     """
@@ -49,7 +46,7 @@ def event_minutes(clock_min: Integers, days: int, rng: np.random.Generator) -> t
 
 
 def _rhythm(days: int) -> tuple[Floats, Floats]:
-    """(cumulative share of the activity, hours since the beginning) at each full hour of ``days`` days from a Monday."""
+    """(cumulative share of activity, hours since then) at each hour of ``days`` days from a Monday on."""
     weight = np.concatenate([_WEEKEND if day % 7 >= 5 else _WEEKDAY for day in range(days)])
     cumulative = np.concatenate([[0.0], np.cumsum(weight)])
     return cumulative / cumulative[-1], np.arange(cumulative.size, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Which station serves a point, which stations stand next to each other, and where a jump from a station ends."""
+"""Which station serves a point, which stations are neighbors, and where a jump from a station ends."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -80,9 +80,7 @@ class Coverage:
         )
 
     def serving(self, x: Floats, y: Floats) -> tuple[Integers, Floats]:
-        """(station, distance in meters).
-
-        The nearest station to each point, through the raster and its neighbors.
+        """The nearest station to each point, through the raster and its neighbors, and meters to it.
 
         x, y: meters, equal shape. In very uneven layouts the answer can be the second nearest; nothing hangs
         on it.
@@ -99,12 +97,11 @@ class Coverage:
         return station, np.sqrt(np.take_along_axis(squared, best, axis=-1)[..., 0])
 
     def jump(self, origin: Integers, law: JumpLaw, rng: np.random.Generator, n_directions: int) -> Integers:
-        """The station reached from each origin.
+        """The station at which a jump from each origin ends.
 
-        A length by the law, a direction by the density of people there.
-
-        origin: int64 [n] stations. One of n_directions random directions is chosen in proportion to the
-        density at its end; who would leave the area in all of them stays.
+        Its length follows the law, its direction the density of people. origin: int64 [n] stations. One
+        of n_directions random directions is chosen in proportion to the density at its end; who would
+        leave the area in all of them stays.
         """
         length = law.lengths_m(rng.random(origin.size))[:, None]
         angle = rng.random((origin.size, n_directions)) * (2 * np.pi)
@@ -121,10 +118,7 @@ class Coverage:
 
 
 def _nearest_others(x: Floats, y: Floats) -> tuple[Integers, Floats]:
-    """([n, k] stations, [n, k] meters).
-
-    The k nearest other stations of each, k = 8 or all others when they are fewer.
-    """
+    """[n, k] the nearest other stations of each, 8 or all when there are fewer, and [n, k] meters to them."""
     n = x.size
     k = min(_N_NEIGHBORS, n - 1)
     neighbors, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
@@ -143,10 +137,7 @@ def _nearest_others(x: Floats, y: Floats) -> tuple[Integers, Floats]:
 
 
 def _nearest_raster(x: Floats, y: Floats, cell: float) -> npt.NDArray[np.int32]:
-    """The nearest station to each cell's middle, tile by tile.
-
-    Only stations that can be nearest within a tile are compared.
-    """
+    """The nearest station to each cell's middle, tile by tile, out of those that can be nearest in it."""
     columns, rows = (int(np.ceil(np.ptp(axis) / cell)) + 1 for axis in (x, y))
     raster = np.empty((rows, columns), dtype=np.int32)
     for top in range(0, rows, _TILE):

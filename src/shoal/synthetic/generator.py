@@ -1,9 +1,7 @@
-"""Call-record-like data out of a seed.
+"""Data like call records out of a seed, as a table or a Parquet file.
 
-Blocks of people, each from a random stream of its own, as a table or a Parquet file.
-
-People stand in the order of their ids and draw their homes independently of each other, so that an id says
-nothing of a place.
+Blocks of people come from random streams of their own. People stand in the order of their ids and draw their
+homes independently of each other, so that an id says nothing of a place.
 """
 
 import os
@@ -121,10 +119,7 @@ class World:
         return person, minute, station
 
     def _as_observed(self, station: Integers, rng: np.random.Generator) -> Integers:
-        """The stations that record.
-
-        Now and then one next to the nearest, more often where they stand close.
-        """
+        """The stations that record: now and then not the nearest, more often where they stand close."""
         neighbors = self.coverage.neighbors[:, :_N_HANDOVER]
         share = HANDOVER_SHARE * np.minimum(HANDOVER_WITHIN_M / self.coverage.neighbor_m[:, 0], 1.0)
         handed_over = np.flatnonzero(rng.random(station.size) < share[station])
@@ -144,11 +139,39 @@ def synthesize(
     stations: Stations | None = None,
     run: Run | None = None,
 ) -> "pa.Table":
-    """Records of ``n_subjects`` people over ``days`` days from Monday 2024-01-01 (UTC), sorted by uid and t.
+    """Records of made-up people over some days from Monday 2024-01-01 (UTC).
 
-    uid: text. t: int64 seconds since 1970, whole minutes. lat, lon: float64 degrees of the recording station.
-    No row repeats. Nothing but the arguments (``run`` excepted) decides the data. Raises MisuseError on
-    numbers below 1 or an unknown layout.
+    Nothing but the arguments decides the data, and ``run`` does not.
+
+    Parameters
+    ----------
+    n_subjects, days : int
+        How many people, over how many days; at least 1 each.
+    seed : int
+        Another seed gives other people; the same gives the same.
+    layout : {"city", "nation"}
+        Where stations stand.
+    stations : Stations or None
+        Real or other stations instead; see ``read_stations``.
+    run : Run or None
+        Where to report progress, and how many threads to use; None = local and silent.
+
+    Returns
+    -------
+    pyarrow.Table
+        uid, text; t, int64 seconds since 1970, whole minutes; lat, lon, float64 degrees of the recording
+        station. Sorted by uid and t, without repeats.
+
+    Raises
+    ------
+    MisuseError
+        On numbers below 1, a negative seed, or an unknown layout.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.synthesize(20, 2, 1).column_names
+    ['uid', 't', 'lat', 'lon']
     """
     import pyarrow as pa
 

@@ -149,10 +149,7 @@ def _bases(
 
 
 def _outing_days(at_work: Flags, rng: np.random.Generator) -> Flags:
-    """[n, d, 3]: which of a day's three outings take place.
-
-    Some people go out several times as often as others.
-    """
+    """[n, d, 3]: which of a day's three outings take place; some people go out far more often than others."""
     outgoing = rng.lognormal(-0.5 * 0.7**2, 0.7, (at_work.shape[0], 1, 1))
     chance = np.where(at_work[..., None], OUTINGS_WORKDAY, OUTINGS_FREE_DAY) * outgoing
     takes_place: Flags = rng.random(chance.shape) < np.minimum(chance, 0.95)

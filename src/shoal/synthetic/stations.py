@@ -80,10 +80,7 @@ class Stations:
         return len(self.lat)
 
     def on_plane(self) -> tuple[Floats, Floats]:
-        """(x, y) in meters about the median position.
-
-        A plain cylindrical plane, good enough to choose destinations on.
-        """
+        """(x, y) in meters about the median position, on a plane good enough to choose destinations."""
         return _on_plane(self.lat, self.lon)
 
 
@@ -96,10 +93,10 @@ def lay_out_stations(layout: Layout, rng: np.random.Generator) -> Stations:
 
 
 def read_stations(path: Path | str) -> Stations:
-    """Stations from the latitude and longitude columns of a CSV or Parquet file, all with the same population.
+    """Stations from the latitude and longitude columns of a CSV or Parquet file, of equal population.
 
-    Outliers, repeats and unusable positions are dropped and counted in ``dropped``.
-    Raises InputError when the file cannot be read, lacks a column, or holds fewer than two usable positions.
+    Outliers, repeats and unusable positions are dropped and counted in ``dropped``. Raises InputError
+    when the file cannot be read, lacks a column, or holds fewer than two usable positions.
     """
     path = Path(path)
     table = _read_table(path)
@@ -130,10 +127,7 @@ def read_stations(path: Path | str) -> Stations:
 
 
 def _city(radius_m: float, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-    """(x, y, population) around the origin.
-
-    A jittered sunflower spiral whose spacing grows from the middle outward.
-    """
+    """(x, y, population): a jittered sunflower spiral around the origin, wider spaced farther out."""
     r = np.linspace(0.0, radius_m, 2_000)
     spacing = DOWNTOWN_SPACING_M + (FRINGE_SPACING_M - DOWNTOWN_SPACING_M) * r / radius_m
     per_meter = 2 * np.pi * r / (0.87 * spacing**2)  # a station of a triangular lattice takes 0.87 spacing^2

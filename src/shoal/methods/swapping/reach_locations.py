@@ -8,7 +8,7 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.kernels.trading import REMOVED, SWAPPED, Cache, Locations, Rules, State, Town, trade_places
 from shoal.methods.method import About
-from shoal.methods.parameters import ABOVE_0, k_parameter, parameter, require_declared, stated
+from shoal.methods.parameters import k_parameter, parameter, require_declared, stated
 from shoal.methods.swapping.exchanged import Exchange, publish_exchange
 from shoal.methods.swapping.street_places import place_points, roads_of
 from shoal.methods.techniques import permutation
@@ -89,7 +89,6 @@ class ReachLocations:
     most_off_street_m: float = parameter(
         default=100.0,
         unit="m",
-        bound=ABOVE_0,
         help="Points farther from every street are left out.",
         meaning="points farther from every street were left out",
     )
