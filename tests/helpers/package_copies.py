@@ -73,6 +73,11 @@ class Addition:
     changed: Mapping[str, tuple[Row | Line, ...]] = field(default_factory=dict)
 
     @property
+    def places(self) -> tuple[str, ...]:
+        """Every file that is new or touched."""
+        return (*self.new, *self.changed)
+
+    @property
     def files(self) -> tuple[int, int]:
         """How many files are new, and how many others are touched."""
         return len(self.new), len(self.changed)
@@ -93,8 +98,8 @@ class Addition:
 class Copy:
     """A copy of the package with something added.
 
-    Rooms in which nothing changes are links, so that kernels are compiled once for all copies; those of other
-    rooms come along as far as they are compiled.
+    Folders in which nothing changes are links, so that kernels are compiled once for all copies; those of
+    other folders come along as far as they are compiled.
     """
 
     folder: Path
@@ -102,15 +107,8 @@ class Copy:
     @classmethod
     def with_added(cls, folder: Path, *additions: Addition, source: Path = SOURCE) -> "Copy":
         package = folder / "src" / "shoal"
-        package.mkdir(parents=True)
-        touched = {Path(place).parts[0] for each in additions for place in (*each.new, *each.changed)}
-        for part in source.iterdir():
-            if part.is_file():
-                shutil.copy2(part, package)
-            elif part.name in touched:
-                shutil.copytree(part, package / part.name, copy_function=_copied)
-            elif part.name != "__pycache__":
-                (package / part.name).symlink_to(part)
+        touched = {parent for each in additions for place in each.places for parent in Path(place).parents}
+        _copy(source, package, touched)
         for addition in additions:
             addition.apply(package)
         return cls(folder)
@@ -135,6 +133,20 @@ class Copy:
     def text(self, place: str) -> str:
         """A file that a command wrote."""
         return (self.folder / place).read_text()
+
+
+def _copy(source: Path, target: Path, touched: set[Path], here: Path = Path()) -> None:
+    """Copy the touched folders, and link those in them in which nothing is touched."""
+    target.mkdir(parents=True)
+    for part in source.iterdir():
+        if part.is_file():
+            shutil.copy2(part, target)
+        elif here / part.name in touched:
+            _copy(part, target / part.name, touched, here / part.name)
+        elif part.name == "__pycache__":
+            shutil.copytree(part, target / part.name, copy_function=_copied)
+        else:
+            (target / part.name).symlink_to(part)
 
 
 def _copied(source: str, target: str) -> None:
