@@ -65,7 +65,7 @@ def test_people_all_over_the_earth_are_refused_in_words(
         *blocks,
     )
     assert outcome.code == 2, outcome.err
-    assert "publish each region by itself" in outcome.err
+    assert "publish each region on its own" in outcome.err
     assert not (tmp_path / "release").exists()
 
 
@@ -244,5 +244,5 @@ def test_data_from_everywhere_on_earth_is_bad_input_not_a_broken_promise(
         "anonymize", tmp_path / "world.csv", "--output", tmp_path / "r", "--risk-tries", "0", "--quiet"
     )
     assert outcome.code == 2
-    assert "the data spans too much of the earth; publish each region by itself" in outcome.err
+    assert "the data spans too much of the earth; publish each region on its own" in outcome.err
     assert [path.name for path in tmp_path.iterdir()] == ["world.csv"]
