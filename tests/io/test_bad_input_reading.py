@@ -248,7 +248,7 @@ def test_lines_between_two_quotation_marks_are_counted_each(tmp_path: Path) -> N
     assert got.intake.rows_read == 7
     assert (
         got.intake.notes[0]
-        == "quotation marks in calls.csv reach over several lines; these 5 lines count as broken"
+        == "quotation marks in calls.csv span several lines; these 5 lines count as broken"
     )
 
 
