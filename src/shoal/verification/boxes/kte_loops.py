@@ -2,7 +2,7 @@
 
 An interval [a, a + tau) begins at slot a and has as many slots as one of length tau can touch. One that
 begins between slots, or is shorter, holds some of the samples of these slots; whoever fits all of them fits
-those, and every box inside it lies inside these slots, too, and holds one of its samples. So slots are enough.
+those, and every box inside it lies inside these slots, too, and holds one of its samples.
 """
 
 from typing import Final, NamedTuple
