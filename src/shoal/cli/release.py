@@ -26,6 +26,7 @@ from shoal.runtime.json_values import null_for_nan
 
 if TYPE_CHECKING:
     from shoal.model.trace import Trace
+    from shoal.model.verdicts import Verdict
     from shoal.publishing.in_blocks import BlockPublication
     from shoal.publishing.publish import Publication
 
@@ -185,14 +186,17 @@ def anonymize(
     return 0
 
 
-@click.command(epilog="Exit 0: the claim holds; 1: it does not, counter-examples are shown; 2: bad input.")
+@click.command(
+    epilog="Exit 0: every part of the claim was checked and holds; 1: it does not hold, counter-examples are "
+    "shown; 2: bad input; 3: nothing was found, but parts of the claim were not checked."
+)
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=PATH, metavar="RELEASE")
 @click.option(
     "--linkage",
     type=PATH,
     metavar="FILE",
-    help="Who became which record; without it the check is partial.",
+    help="Who became which record; without it the check is partial (exit 3).",
 )
 @click.option(
     "--streamed",
@@ -253,7 +257,7 @@ def verify(
     if together is not None:
         verdict = verdict.and_also(together.findings())
     facts = {**verdict.to_json(), **({} if together is None else {"together": together.to_json()})}
-    lines = [f"{'HOLDS' if verdict.holds else 'DOES NOT HOLD'}: {verdict.checked:,} records checked"]
+    lines = _judged(verdict)
     lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]
     lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
     if together is not None:
@@ -264,7 +268,7 @@ def verify(
             f"{told['least']}), where each release alone leaves {told['k']}"
         )
     print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)])
-    return 0 if verdict.holds else 1
+    return {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}[verdict.word]
 
 
 @click.command()
@@ -312,6 +316,18 @@ def _told_how_to_continue(output: Path, *, resume: bool) -> Iterator[None]:
                 "the same command continues"
             )
         raise KeyboardInterrupt(told) from stopped
+
+
+def _judged(verdict: "Verdict") -> list[str]:
+    """The outcome in one line, and a line for each part of the claim that was not checked."""
+    records = f"{verdict.checked:,} records checked"
+    if verdict.word == "NOT CHECKED":
+        return [
+            *(f"NOT CHECKED: {part}" for part in verdict.unchecked),
+            f"{records}, and nothing found in the other parts of the claim",
+        ]
+    left = [f"  not checked: {part}" for part in verdict.unchecked]
+    return [f"{verdict.word}: {records}", *left]
 
 
 def _print_publication(

@@ -82,10 +82,5 @@ def write_page(page: str, path: Path) -> None:
 
 def require_holds(verdict: Verdict) -> None:
     """Raise ClaimError, with every kind of finding and one example, unless the verdict holds."""
-    if verdict.holds:
-        return
-    kinds = ", ".join(f"{kind} ({count})" for kind, count in verdict.to_json()["findings_by_kind"].items())
-    raise ClaimError(
-        f"the release does not keep its promise and was not written: {kinds}; for example: "
-        f"{verdict.findings[0].message}"
-    )
+    if not verdict.holds:
+        raise ClaimError(f"the release does not keep its promise and was not written: {verdict.why_not}")

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.model.claims import LocationPrivacy, TrajectoryPrivacy
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Release
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
-from shoal.model.verdicts import Finding, Verdict
+from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 from shoal.verification.examination import Examination, pseudonyms_used_twice
@@ -29,73 +29,55 @@ Swapped = TrajectoryPrivacy | LocationPrivacy
 Paths = Callable[[Trace, StreetGraph, list[str]], Iterable[Finding]]
 
 NOT_COMPARED: Final = "the points were not compared with the raw data"
-WITHOUT_LINKAGE: Final = (
-    "checked without a linkage table: not whose times a record has, nor that each subject has one record"
-)
-WITHOUT_TRACE: Final = (
-    "checked without the trace of the run (origin.parquet beside the linkage): that every point is true and "
-    "none stands twice, but neither its swap set, nor the thresholds, nor the fairness of the shuffle"
-)
-WITHOUT_STREETS: Final = (
-    "checked without the street graph (--streets-nodes, --streets-edges): not the length of any path"
-)
 
 
-def check_trajectory_privacy(
-    claim: TrajectoryPrivacy, original: Trajectories, release: Release, linkage: Linkage | None, _run: Run
-) -> Verdict:
-    """The verdict on a TrajectoryPrivacy claim (SwapLocations)."""
-    return _check(claim, original, release, linkage, times_stay=False, paths=None)
+def examine_trajectory_privacy(claim: TrajectoryPrivacy, case: Examination[Trajectories], _run: Run) -> None:
+    """Hold a TrajectoryPrivacy claim (SwapLocations) against raw data and trace."""
+    _examine(claim, case, times_stay=False, paths=None)
 
 
-def check_location_privacy(
-    claim: LocationPrivacy, original: Trajectories, release: Release, linkage: Linkage | None, _run: Run
-) -> Verdict:
-    """The verdict on a LocationPrivacy claim (ReachLocations); on paths where the trace brings streets."""
-    paths = partial(path_findings, claim, original, release)
-    return _check(claim, original, release, linkage, times_stay=True, paths=paths)
+def examine_location_privacy(claim: LocationPrivacy, case: Examination[Trajectories], _run: Run) -> None:
+    """Hold a LocationPrivacy claim (ReachLocations) against raw data, trace and streets."""
+    paths = partial(path_findings, claim, case.original, case.release)
+    _examine(claim, case, times_stay=True, paths=paths)
 
 
-def _check(
-    claim: Swapped,
-    original: Trajectories,
-    release: Release,
-    linkage: Linkage | None,
-    *,
-    times_stay: bool,
-    paths: Paths | None,
-) -> Verdict:
+def _examine(
+    claim: Swapped, case: Examination[Trajectories], *, times_stay: bool, paths: Paths | None
+) -> None:
     """What both claims ask. paths: what only the one about streets asks of a sound trace."""
-    case = Examination(original, release, linkage)
+    original, release = case.original, case.release
     apart = off_plane(original, release)
     case.find(malformed_points(release, repeats=True))
     case.find(pseudonyms_used_twice(release))
     case.find(apart)
     if apart or any(finding.kind == "malformed-point" for finding in case.findings):
         case.notes.append(NOT_COMPARED)
-        return case.verdict()
+        return
     case.compare_accounts()
     case.find(_losses_differ(original, release))
     case.find(_untrue(claim, original, release, times_stay=times_stay))
-    links = case.link(WITHOUT_LINKAGE)
+    case.looked_at("true-points")
+    links = case.link()
     case.count_subjects(links)
-    if links is None or linkage is None:
-        return case.verdict()
+    if links is None or case.linkage is None:
+        return
     if times_stay:
         case.find(_times_changed(original, release, links.subject_of))
-    trace = linkage.trace
+        case.looked_at("own-times")
+    trace = case.linkage.trace
     if trace is None:
-        case.notes.append(WITHOUT_TRACE)
-        return case.verdict()
+        return
     against = list(_against_trace(claim, original, release, links.subject_of, trace, times_stay=times_stay))
     case.find(against)
-    if not against:  # paths and shuffle can only be asked of a trace that is sound in itself
-        if paths is not None and trace.streets is None:
-            case.notes.append(WITHOUT_STREETS)
-        elif paths is not None and trace.streets is not None:
-            case.find(paths(trace, trace.streets, case.notes))
-        case.find(_biased(original, release, links.subject_of, trace, case.notes, times_stay=times_stay))
-    return case.verdict()
+    case.looked_at("swap-sets")
+    if against:
+        return  # paths and shuffle can only be asked of a trace that is sound in itself
+    if paths is not None and trace.streets is not None:
+        case.find(paths(trace, trace.streets, case.notes))
+        case.looked_at("paths")
+    case.find(_biased(original, release, links.subject_of, trace, case.notes, times_stay=times_stay))
+    case.looked_at("shuffle")
 
 
 def _losses_differ(original: Trajectories, release: Release) -> Iterator[Finding]:
