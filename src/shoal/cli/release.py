@@ -1,6 +1,6 @@
 """The commands that make and check a release: anonymize, verify, demo; heavy libraries load when one runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -282,17 +282,35 @@ def verify(
 )
 @output_options
 def demo(output: Path, as_json: bool, quiet: bool) -> int:
-    """Do the whole job on a synthetic city of 1,000 phones over 7 days, at k = 2.
+    """Do the whole job on a synthetic city of 1,000 phones over 7 days, at k = 5.
 
-    Takes less than a minute.
+    Shows what k = 2 would keep and give away beside it, and takes less than a minute.
     """
     from shoal.publishing.demo import demonstrate
+    from shoal.report.facts.release import accuracy_rows
     from shoal.runtime.run import Run
 
     with Bars(quiet=quiet) as bars:
         shown = demonstrate(output, Run(progress=bars))
     beside = {"city": shown.city, "assessment": shown.assessment, "linkage": shown.linkage}
-    _print_publication(shown.publication, as_json, beside)
+    at_k = [
+        {
+            "k": each.k,
+            "kept": {row.name: null_for_nan(row.raw) for row in accuracy_rows(each.accuracy)},
+            "attacks": [rate.to_json() for rate in each.rates],
+            "cautions": list(each.cautions),
+        }
+        for each in shown.at_k
+    ]
+    lines = [
+        f"k = {each.k}: "
+        + "; ".join(f"{row.words} {row.text(row.raw)}" for row in accuracy_rows(each.accuracy)[:5])
+        + "; won by the "
+        + ", ".join(f"attack {rate.name} {rate.rate:.1%} of {rate.tries}" for rate in each.rates)
+        for each in shown.at_k
+    ]
+    lines += [f"with k = {each.k}: {caution}" for each in shown.at_k for caution in each.cautions]
+    _print_publication(shown.publication, as_json, beside, also={"at_k": at_k}, lines=lines)
     return 0
 
 
@@ -335,8 +353,11 @@ def _print_publication(
     as_json: bool,
     beside: Mapping[str, Path | None],
     trace: "Trace | None" = None,
+    *,
+    also: Mapping[str, Any] | None = None,
+    lines: Sequence[str] = (),
 ) -> None:
-    """What was published, where it is, what was lost, and what the trace says of the run."""
+    """What was published, where it is, what was lost, what the trace says of the run, and further lines."""
     from shoal.release_folder.folder import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows
     from shoal.report.words.claims import claim_in_words
@@ -358,6 +379,7 @@ def _print_publication(
                 "publishable",
             }
         ),
+        "cautions": list(published.release.claim.cautions),
         "accuracy": {
             row.name: {"raw_samples": null_for_nan(row.raw), "published_samples": null_for_nan(row.published)}
             for row in rows
@@ -367,6 +389,7 @@ def _print_publication(
     facts.update({"run": run_facts} if run_facts else {})
     lost = manifest.losses
     by_reason = f" ({listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
+    facts.update(also or {})
     lines = [
         f"verified: {manifest.n_records:,} records. {claim_in_words(published.release.claim)}",
         f"protected: {manifest.unit_of_protection}",
@@ -379,8 +402,9 @@ def _print_publication(
         f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects "
         f"suppressed{by_reason}; "
         f"rows dropped on input: {listed(lost.rows)}; repaired: {listed(manifest.rows_repaired)}",
-        *(f"note: {note}" for note in manifest.verdict["notes"]),
+        *(f"note: {note}" for note in (*manifest.verdict["notes"], *published.release.claim.cautions)),
         *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
+        *lines,
         *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
     ]
     print_result(as_json, facts, lines)
