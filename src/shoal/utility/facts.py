@@ -80,7 +80,8 @@ class Facts:
         """The k-gaps of the raw data at k = 2, 5 and the claim's k, as far as there are so many people."""
         ks = sorted({*KS, self.release.claim.k})
         raw = self.on_grid.original
-        return tuple(k_gaps(raw, [k for k in ks if k <= raw.n_subjects], run=self.run))
+        with self.run.stage("k-gaps"):
+            return tuple(k_gaps(raw, [k for k in ks if k <= raw.n_subjects], run=self.run))
 
     @cached_property
     def extents(self) -> tuple[Integers, Integers]:
@@ -90,7 +91,8 @@ class Facts:
     @cached_property
     def accuracy(self) -> Accuracy:
         """What the boxes leave of place and time."""
-        return accuracy_of(self.release, *self.extents)
+        with self.run.stage("accuracy"):
+            return accuracy_of(self.release, *self.extents)
 
     @cached_property
     def lost(self) -> Flags | None:
