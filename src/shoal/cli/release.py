@@ -372,7 +372,7 @@ def _print_publication(
     lines: Sequence[str] = (),
     timings: Timings | None = None,
 ) -> None:
-    """What was published and where, what was lost, what the run says of itself, further lines, what it took."""
+    """What was published and where, what was lost, what the run says of itself, and what it took."""
     from shoal.release_folder.folder import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows
     from shoal.report.words.claims import claim_in_words
