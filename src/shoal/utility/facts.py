@@ -118,12 +118,13 @@ class Facts:
     @cached_property
     def visitors(self) -> tuple[Floats, Estimates]:
         """[zones] people seen in each zone, in the raw data and as the release lets it be estimated."""
-        return people_in_zones(self.original, self.zones).expected, people_in_zones(self.release, self.zones)
+        true = people_in_zones(self.original, self.zones, self.run).expected
+        return true, people_in_zones(self.release, self.zones, self.run)
 
     @cached_property
     def range_counts(self) -> tuple[list[float], list[Estimate]]:
         """People in 200 random areas and intervals, in the raw data and as the release estimates them."""
-        return queries.ask(self.original, self.release)
+        return queries.ask(self.original, self.release, self.run)
 
     @cached_property
     def n_published(self) -> int:
