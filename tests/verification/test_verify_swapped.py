@@ -17,7 +17,8 @@ from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.verification.linking import links_of
-from shoal.verification.points.shuffle import chi_squared_tail, shuffle_of
+from shoal.verification.points.shuffle import shuffle_of
+from shoal.verification.points.tails import chi_squared_tail
 from small_points import crowd, drivers, town
 
 Case = tuple[Trajectories, Release, Linkage]

@@ -21,8 +21,9 @@ from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 from shoal.verification.examination import Examination, pseudonyms_used_twice
+from shoal.verification.points.draws import clusters_of
 from shoal.verification.points.records import malformed_points, off_plane
-from shoal.verification.points.shuffle import PROOF, shuffle_of
+from shoal.verification.points.shuffle import fairness_of
 from shoal.verification.points.street_paths import path_findings
 
 Swapped = TrajectoryPrivacy | LocationPrivacy
@@ -76,8 +77,11 @@ def _examine(
     if paths is not None and trace.streets is not None:
         case.find(paths(trace, trace.streets, case.notes))
         case.looked_at("paths")
-    case.find(_biased(original, release, links.subject_of, trace, case.notes, times_stay=times_stay))
-    case.looked_at("shuffle")
+    fairness = fairness_of(original, release, links.subject_of, trace, times_stay=times_stay)
+    case.find(fairness.findings())
+    case.notes.extend(fairness.notes)
+    if fairness.enough:
+        case.looked_at("shuffle")
 
 
 def _losses_differ(original: Trajectories, release: Release) -> Iterator[Finding]:
@@ -97,23 +101,6 @@ def _losses_differ(original: Trajectories, release: Release) -> Iterator[Finding
             "were suppressed"
         )
         yield Finding("lost-subjects-not-counted", message)
-
-
-def _biased(
-    original: Trajectories,
-    release: Release,
-    subject_of: Integers,
-    trace: Trace,
-    notes: list[str],
-    *,
-    times_stay: bool,
-) -> Iterator[Finding]:
-    """A finding when the shuffle was not fair; the notes gain the result of the test."""
-    shuffle = shuffle_of(original, release, subject_of, trace, times_stay=times_stay)
-    notes.append(shuffle.words)
-    if shuffle.p_value < PROOF:
-        message = f"{shuffle.words}; a fair shuffle does this once in {1 / PROOF:,.0f} releases"
-        yield Finding("biased-shuffle", message)
 
 
 def _keys(
@@ -232,6 +219,8 @@ def _against_trace(
     sizes, leaders = np.diff(trace.set_offsets), trace.leaders
     set_of_row = np.repeat(np.arange(trace.n_sets), sizes)
     yield from _bad_sets(claim, original, trace, owner, set_of_row, times_stay=times_stay)
+    if not times_stay:
+        yield from _mixed_clusters(trace, owner)
     inside = (trace.swap_set >= 0) & (trace.swap_set < trace.n_sets)
     pairs = set_of_row * original.n_samples + trace.set_rows
     member = inside & np.isin(trace.swap_set * original.n_samples + trace.place_from, pairs)
@@ -298,6 +287,32 @@ def _bad_sets(
             "beyond-threshold",
             "holds a point beyond the space threshold",
         )
+
+
+def _mixed_clusters(trace: Trace, owner: Integers) -> Iterator[Finding]:
+    """Trajectories that swap now with some and now with others: their own records then keep most of them.
+
+    Of a trajectory that always swaps among the same c, every record gets the share 1 / c in the mean. Of one
+    whose companions change, its own record still does, and each other one gets less.
+    """
+    sizes = np.diff(trace.set_offsets)
+    clusters, members, known = [], [], 0
+    for c in np.unique(sizes).tolist():
+        rows = trace.set_rows[trace.set_offsets[:-1][sizes == c][:, None] + np.arange(c)]
+        own = np.sort(owner[rows], axis=1)
+        number = clusters_of(own)
+        clusters.append(np.repeat(known + number, c))
+        members.append(own.ravel())
+        known += int(number.max(initial=-1)) + 1
+    if members:
+        pairs = np.unique(np.column_stack([np.concatenate(members), np.concatenate(clusters)]), axis=0)
+        changing = int(np.count_nonzero(np.unique(pairs[:, 0], return_counts=True)[1] > 1))
+        if changing:
+            message = (
+                f"{changing} trajectories swap now with some and now with others; expected the same in each "
+                "set"
+            )
+            yield Finding("mixed-clusters", message)
 
 
 def _not_exchanged(
