@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.io.times import SECOND
+from shoal.io.time_text import SECOND
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.units import DAY_S, show_m, show_s
