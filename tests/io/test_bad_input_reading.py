@@ -54,7 +54,8 @@ def as_parquet(tmp_path: Path, size: int | None = None) -> Path:
 
 COLUMN_ERRORS = {
     "msisdn,ts,cell": "no latitude and longitude columns in calls.csv (found: msisdn, ts, cell); name them "
-    "with --lat and --lon, or give planar --x and --y",
+    "with --lat and --lon, or give planar --x and --y; records that name a cell need a table of cells: "
+    "--cells FILE",
     "who,when,a,b": "no id, time, latitude and longitude columns in calls.csv (found: who, when, a, b); name "
     "them with --id, --time, --lat and --lon, or give planar --x and --y",
     "who,when,x": "no id, time and y columns in calls.csv (found: who, when, x); name them with --id, --time "

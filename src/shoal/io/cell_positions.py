@@ -11,15 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError
+from shoal.io.columns import CELLS, NAMES
 from shoal.io.tables import Table, reshaped
 from shoal.io.values import Names, numbers
 from shoal.model.intake import Reading
 
 UNKNOWN: Final = "cell that is not in the table of cells"
-_CELL_NAMES: Final = (
-    "cell_id", "cellid", "cell", "cgi", "ecgi", "antenna", "antenna_id", "tower", "tower_id", "site",
-    "site_id", "bts", "zone", "zone_id", "locationid", "id",
-)  # fmt: skip
 
 
 def joined(table: Table, reading: Reading) -> Table:
@@ -86,8 +83,6 @@ def _at(row: int, latitude: Any, longitude: Any) -> tuple[float, float]:
 
 
 def _coordinate(cells: Table, role: str) -> str:
-    from shoal.io.columns import NAMES
-
     found = [name for name in cells.columns if name.strip().lower() in NAMES[role]]
     if len(found) != 1:
         raise InputError(
@@ -105,7 +100,7 @@ def _cell_column(name: str, columns: Sequence[str], given: str | None, but: Sequ
             raise InputError(f"no column '{given}' in {name} (found: {', '.join(columns[:30])})")
         return found[0]
     lower = {column.strip().lower(): column for column in columns if column not in but}
-    for usual in _CELL_NAMES:
+    for usual in (*CELLS, "id"):
         if usual in lower:
             return lower[usual]
     raise InputError(

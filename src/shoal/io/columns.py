@@ -35,6 +35,12 @@ WORDS: Final = {
     "person": "person",
 }
 RECOGNIZED: Final = frozenset(name for names in NAMES.values() for name in names)
+# fmt: off
+CELLS: Final = (
+    "cell_id", "cellid", "cell", "cgi", "ecgi", "antenna", "antenna_id", "tower", "tower_id", "site",
+    "site_id", "bts", "zone", "zone_id", "locationid",
+)
+# fmt: on
 SCALED: Final = frozenset({"lat_e7", "latitudee7", "lon_e7", "longitudee7"})  # whole numbers of 1e-7 degrees
 
 
@@ -156,6 +162,8 @@ def _require_all(table: Table, reading: Reading) -> None:
     words = [WORDS[role] for role in missing]
     options = [f"--{role}" for role in missing]
     other = ", or give planar --x and --y" if {"lat", "lon"} & set(missing) else ""
+    if other and any(name.strip().lower() in CELLS for name in table.columns):
+        other += "; records that name a cell need a table of cells: --cells FILE"
     raise InputError(
         f"no {', '.join(words[:-1])} and {words[-1]} columns in {table.name} ({_found(table)}); name them "
         "with "

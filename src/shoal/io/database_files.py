@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
 from shoal.io.columns import NAMES
-from shoal.io.tables import BATCH_ROWS, Table, geometry_of, text_batch
+from shoal.io.tables import Table, geometry_of, text_batch
 from shoal.model.intake import Reading
 
 _ROWS: Final = 1 << 16
@@ -72,7 +72,7 @@ def open_duckdb(path: Path, reading: Reading) -> Table:
                 for (name,) in database.execute("SHOW TABLES").fetchall()
             }
             wanted = _wanted(path.name, reading.table, tables)
-            empty = database.execute(f"SELECT * FROM {_quoted(wanted)} LIMIT 0").to_arrow_table()  # noqa: S608
+            empty = pa.table(database.sql(f"SELECT * FROM {_quoted(wanted)} LIMIT 0"))  # noqa: S608
     except duckdb.Error as error:
         raise InputError(
             f"{path.name} is no whole DuckDB database, is of a newer version, or another program has it open"
@@ -82,7 +82,7 @@ def open_duckdb(path: Path, reading: Reading) -> Table:
         query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(wanted)}"  # noqa: S608
         try:
             with duckdb.connect(str(path), read_only=True) as database:
-                for batch in database.execute(query).to_arrow_reader(BATCH_ROWS):
+                for batch in pa.RecordBatchReader.from_stream(database.sql(query)):
                     yield 0.0, batch
         except duckdb.Error as error:
             raise InputError(f"{path.name} broke off while its rows were read") from error

@@ -54,7 +54,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
         yield 1.0, text_batch(rows, COLUMNS, columns)
 
     owner = Owner(column="uid", value=own[0], place=str(path.resolve()))
-    return Table(name=path.name, columns=COLUMNS, batches=batches, owner=owner)
+    return Table(name=path.name, columns=COLUMNS, batches=batches, owner=owner, settings={"id": "uid"})
 
 
 def _place(frame: Any) -> tuple[str, str]:

@@ -40,7 +40,8 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
     shapes = 0
     for feature in features:
         one = feature if isinstance(feature, dict) else {}
-        geometry = one.get("geometry") if isinstance(one.get("geometry"), dict) else {}
+        shape = one.get("geometry")
+        geometry: dict[str, Any] = shape if isinstance(shape, dict) else {}
         properties = flat(one["properties"]) if isinstance(one.get("properties"), dict) else {}
         kind, places = geometry.get("type"), geometry.get("coordinates")
         if kind == "Point" or not geometry:
@@ -54,8 +55,9 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
             if kind == "MultiLineString":
                 places = [place for line in places or () for place in line]
                 moments = [time for line in moments for time in (line if isinstance(line, list) else [line])]
-            for index in range(max(len(places or ()), len(moments))):
-                lon, lat = _pair(places[index]) if index < len(places or ()) else (None, None)
+            along: list[Any] = places if isinstance(places, list) else []
+            for index in range(max(len(along), len(moments))):
+                lon, lat = _pair(along[index]) if index < len(along) else (None, None)
                 found.append((properties, moments[index] if index < len(moments) else None, lon, lat))
         else:
             shapes += 1

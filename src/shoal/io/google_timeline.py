@@ -112,10 +112,10 @@ def _place(found: Any) -> tuple[str | None, str | None]:
 def _e7(found: Any, lat: str, lon: str) -> tuple[str | None, str | None]:
     if not isinstance(found, Mapping):
         return None, None
-    values = found.get(lat), found.get(lon)
-    if not all(isinstance(value, int | float) for value in values):
+    north, east = found.get(lat), found.get(lon)
+    if not isinstance(north, int | float) or not isinstance(east, int | float):
         return None, None
-    return repr(float(values[0]) / _PER_DEGREE), repr(float(values[1]) / _PER_DEGREE)
+    return repr(north / _PER_DEGREE), repr(east / _PER_DEGREE)
 
 
 def _span(duration: Any) -> tuple[str | None, str | None]:

@@ -47,10 +47,10 @@ def _of(one: dict[str, Any]) -> Iterator[Row]:
                 text_of(place[0]),
             )
         return
-    at = one.get("location") if isinstance(one.get("location"), dict) else (one.get("gps") or {})
-    lat, lon = (
-        at.get(name, at.get(name[:3] if name == "latitude" else "lng")) for name in ("latitude", "longitude")
+    at: dict[str, Any] = next(
+        (one[name] for name in ("location", "gps") if isinstance(one.get(name), dict)), {}
     )
+    lat, lon = at.get("lat", at.get("latitude")), at.get("lng", at.get("longitude"))
     yield who, trip, text_of(one.get("timestamp")), text_of(lat), text_of(lon)
     if "start_location" in one and "end_location" in one:
         for place, time in (("start_location", "start_time"), ("end_location", "end_time")):

@@ -52,7 +52,13 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
     owner = Owner(column="uid", value=device.parent.name, place=str(device.parent))
     return Table(
-        name=path.name, columns=COLUMNS, batches=batches, owner=owner, unreadable=unreadable, notes=notes
+        name=path.name,
+        columns=COLUMNS,
+        batches=batches,
+        owner=owner,
+        settings={"id": "uid"},
+        unreadable=unreadable,
+        notes=notes,
     )
 
 

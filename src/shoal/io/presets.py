@@ -10,7 +10,7 @@ import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from shoal.errors import MisuseError
 from shoal.io import cell_positions, grid_steps, polylines, trips, whose
@@ -229,11 +229,19 @@ def applied(table: Table, reading: Reading) -> tuple[Table, Reading]:
     table = preset.rows(table) if preset.rows else table
     if reading.preset is None:
         table.notes.append(f"{table.name} is read as {found}: {preset.title}")
-    settings = {name: value for name, value in preset.settings.items() if getattr(reading, name) is None}
+    settings: dict[str, Any] = {
+        name: value for name, value in preset.settings.items() if getattr(reading, name) is None
+    }
     return table, replace(reading, preset=found, **settings)
 
 
 def prepared(table: Table, reading: Reading) -> tuple[Table, Reading]:
     """The table as a preset and a file of cells complete it, and the settings that follow."""
     table, reading = applied(table, reading)
+    shown: dict[str, Any] = {
+        name: value
+        for name, value in table.settings.items()
+        if name != "preset" and getattr(reading, name) is None
+    }
+    reading = replace(reading, **shown)
     return (table if reading.cells is None else cell_positions.joined(table, reading)), reading

@@ -146,29 +146,29 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
     for path in paths:
         if path.name.lower().endswith(ARCHIVE):
             opened += [
-                partial(zip_files.open_member, path, member, partial(_open, reading=reading, root=None))
+                partial(zip_files.open_member, path, member, partial(_open, reading))
                 for member in zip_files.members(path, _reads)
             ]
         else:
-            opened.append(partial(_open, path, reading, root))
+            opened.append(partial(_open, reading, path, root))
     return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), opened
 
 
 def _standard_input(reading: Reading) -> Table:
     """What another program writes: kept in a file for as long as it is read."""
-    return zip_files.open_stream(sys.stdin.buffer, partial(_open, reading=reading, root=None))
+    return zip_files.open_stream(sys.stdin.buffer, partial(_open, reading))
 
 
-def _open(path: Path, reading: Reading, root: Path | None) -> Table:
+def _open(reading: Reading, path: Path, root: Path) -> Table:
     """One file, with the values that its folders' names hold (``day=2024-05-01``), and its own place.
 
-    root: the folder that all files share; None = that of the archive's member.
+    root: the folder that all files share.
     """
     try:
         table = FORMATS[_ending(path)](path, reading)
     except OSError as error:
         raise InputError(f"{path.name} cannot be opened: {error.strerror}") from error
-    within = path.relative_to(root) if root is not None and path.is_relative_to(root) else Path(path.name)
+    within = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
     constants = dict(part.split("=", 1) for part in within.parts[:-1] if part.count("=") == 1)
     if table.owner is not None:
         constants["path"] = within.as_posix()

@@ -173,7 +173,7 @@ class Times:
         rest = np.flatnonzero(filled(text) & ~readable)
         if rest.size:
             left = text.take(pa.array(rest))
-            most = 2 * rest.size > np.count_nonzero(filled(text))
+            most = 2 * rest.size > int(np.count_nonzero(filled(text)))
             ticks[rest], readable[rest] = self._with_slashes(left, where, most=most)
         if not readable.any() and bool(pc.any(pc.match_substring_regex(left, time_text.CLOCK_ALONE)).as_py()):
             raise InputError(

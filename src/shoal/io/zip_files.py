@@ -53,8 +53,12 @@ def members(path: Path, reads: Callable[[Path], bool]) -> list[str]:
     return found
 
 
-def open_member(path: Path, member: str, open_file: Callable[[Path], Table]) -> Table:
-    """One file of an archive. Raises InputError when it is damaged, or needs a password."""
+def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table]) -> Table:
+    """One file of an archive.
+
+    open_file: takes the unpacked file and the folder of the archive. Raises InputError when it is damaged, or
+    needs a password.
+    """
     folder = _temporary()
     inner = folder / path.stem / member
     if not inner.resolve().is_relative_to(folder.resolve()):
@@ -73,7 +77,7 @@ def open_member(path: Path, member: str, open_file: Callable[[Path], Table]) -> 
         raise InputError(
             f"{path.name} is damaged or needs a password: {Path(member).name} cannot be read"
         ) from error
-    table = _kept(open_file(inner), folder)
+    table = _kept(open_file(inner, folder / path.stem), folder)
     if table.owner is not None:
         place = f"{path.resolve()}!{table.owner.place.removeprefix(str(folder.resolve()))}"
         table = replace(table, owner=replace(table.owner, place=place))
@@ -82,7 +86,7 @@ def open_member(path: Path, member: str, open_file: Callable[[Path], Table]) -> 
     return replace(table, place=f"{path.resolve()}!{member}")
 
 
-def open_stream(stream: BinaryIO, open_file: Callable[[Path], Table]) -> Table:
+def open_stream(stream: BinaryIO, open_file: Callable[[Path, Path], Table]) -> Table:
     """What comes on standard input; its first bytes tell the format."""
     folder = _temporary()
     raw = folder / "input"
@@ -92,7 +96,7 @@ def open_stream(stream: BinaryIO, open_file: Callable[[Path], Table]) -> Table:
         shutil.rmtree(folder, ignore_errors=True)
         raise InputError("standard input is empty")
     named = raw.rename(folder / f"standard input{_ending_of(raw)}")
-    return _kept(open_file(named), folder)
+    return _kept(open_file(named, folder), folder)
 
 
 def _ending_of(path: Path) -> str:
