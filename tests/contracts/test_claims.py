@@ -52,7 +52,7 @@ WORDS = {
 def missing_of(claim: Any) -> set[str]:
     """What a claim lacks: words, facts that checks read of it, or the verifier's row."""
     lacks = {what for what, ask in WORDS.items() if not _answers(lambda ask=ask: ask(claim))}
-    facts = ("payload", "in_classes", "truthful", "disjoint_in_time", "k")
+    facts = ("payload", "in_classes", "truthful", "disjoint_in_time", "cautions", "k")
     lacks |= {fact for fact in facts if not hasattr(claim, fact)}
     row = CHECKS.get(type(claim))
     if row is None:
@@ -117,6 +117,15 @@ def test_a_claim_without_parts_that_the_table_knows_is_refused(parts: tuple[str,
 # --- a claim that the tables do not know --------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
+def test_sets_of_two_are_cautioned_against_and_no_others(kind: type) -> None:
+    claim = EXAMPLES[kind]
+    assert claim.cautions == ()
+    (told,) = replace(claim, k=2).cautions
+    assert told in replace(claim, k=2).limits
+    assert told.startswith("Sets of two. ")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Toy:
     """A claim that lacks everything but its type and its number."""
@@ -135,6 +144,7 @@ class WholeToy(Toy):
     disjoint_in_time: ClassVar[bool] = True
     name: ClassVar[str] = "toy, k = 2"
     promise: ClassVar[str] = "It plays."
+    cautions: ClassVar[tuple[str, ...]] = ()
     limits: ClassVar[tuple[str, ...]] = ("It does nothing else.",)
     vanished: ClassVar[str] = "Nothing vanishes."
     privacy_model: ClassVar[str] = "none"
@@ -166,6 +176,7 @@ def test_a_toy_claim_is_told_everything_it_lacks() -> None:
         "in_classes",
         "truthful",
         "disjoint_in_time",
+        "cautions",
         "check",
         "candidates",
         "streamed",

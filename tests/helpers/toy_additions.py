@@ -13,11 +13,12 @@ FORMAT = Addition(
             import pyarrow as pa
 
             from shoal.io.tables import Table
+            from shoal.model.intake import Reading
 
             COLUMNS = ("uid", "t", "lat", "lon")
 
 
-            def open_table(path: Path) -> Table:
+            def open_table(path: Path, reading: Reading) -> Table:
                 """The samples of one file."""
 
                 def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -239,6 +240,11 @@ METHOD_OF_POINTS = Addition(
                 def promise(self) -> str:
                     """What is promised, in a sentence."""
                     return "Every toy point is true."
+
+                @property
+                def cautions(self) -> tuple[str, ...]:
+                    """What somebody who chooses these numbers is told at once."""
+                    return ()
 
                 @property
                 def limits(self) -> tuple[str, ...]:

@@ -27,7 +27,6 @@ from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.folder import read_any_release
 from shoal.runtime.randomness import Randomness
 
 VARIANTS: dict[str, Callable[[], Method]] = {
@@ -104,7 +103,7 @@ def test_folder_round_trips(name: str, tmp_path: Path) -> None:
         rng=Randomness.from_system(),
         linkage_file=tmp_path / "l.parquet",
     )
-    read = read_any_release(tmp_path / "release")
+    read = shoal.read_release(tmp_path / "release")
     assert read.kind == "points"
     assert isinstance(published.release, Release)
     for column, values in published.release.points.columns().items():

@@ -243,6 +243,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
     expected = {
         "claim": [claim_in_words(release.claim)],
         "claim-name": [claim_name(release.claim)],
+        "caution[]": list(release.claim.cautions),
         "method": [method_name(release.method)],
         "unit_of_protection": [manifest.unit_of_protection],
         "crs": [manifest.crs],

@@ -16,6 +16,7 @@ from shoal.errors import MisuseError
 Unit = Literal["m", "s", "m/s", "share", "people", "records"]
 Value = TypeVar("Value")
 
+DEFAULT_K: Final = 5  # in a set of two, each who knows the own samples learns the other's
 _KEY: Final = "shoal"  # of a field's metadata
 _SUFFIXES: Final[Mapping[Unit | None, str]] = {"m": "_m", "s": "_s", "m/s": "_m_s"}
 
@@ -108,10 +109,10 @@ def parameter(*, default: Value, **declaration: Any) -> Value:
     return field(default=default, metadata=metadata)
 
 
-def k_parameter(meaning: str) -> int:
+def k_parameter(meaning: str, default: int = DEFAULT_K) -> int:
     """The parameter k, which every method has; meaning: what this method hides a person among k of."""
     return parameter(
-        default=2, unit="records", help="The fewest records that fit one person.", meaning=meaning
+        default=default, unit="records", help="The fewest records that fit one person.", meaning=meaning
     )
 
 

@@ -21,6 +21,7 @@ from shoal.release_folder.folder import (
 )
 from shoal.release_folder.statement import Statement
 from shoal.release_folder.tables import require_places_on_earth
+from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_file
 
 
@@ -45,18 +46,22 @@ def fill_release_folder(
     page: Callable[[], str],
     check: Callable[[], Verdict],
     statement: Statement,
+    run: Run,
 ) -> Manifest:
     """Write table, manifest and report into a staged folder, and check what was written.
 
     write: writes the table of the release. page, check: called when the table, and when everything, is there.
     Raises ClaimError when the check finds anything, InputError when places lie off the plane.
     """
-    write(staging / RELEASE_FILE)
-    require_places_on_earth(staging / RELEASE_FILE)
-    manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
-    write_manifest(manifest, staging / MANIFEST_FILE)
-    (staging / REPORT_FILE).write_text(page(), encoding="utf-8")
-    require_holds(check())
+    with run.stage("writing"):
+        write(staging / RELEASE_FILE)
+        require_places_on_earth(staging / RELEASE_FILE)
+        manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
+        write_manifest(manifest, staging / MANIFEST_FILE)
+    with run.stage("page"):
+        (staging / REPORT_FILE).write_text(page(), encoding="utf-8")
+    with run.stage("check of the files"):
+        require_holds(check())
     return manifest
 
 

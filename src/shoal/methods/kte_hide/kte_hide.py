@@ -90,7 +90,9 @@ class KteHide:
         page="kte-hide",
     )
 
-    k: int = k_parameter(meaning="the fewest records that fit one person")
+    # there are no classes: nobody's samples are in a box with those of one other person alone, and each
+    # further hider costs a different one in every window
+    k: int = k_parameter(meaning="the fewest records that fit one person", default=2)
     tau_s: float = parameter(
         default=1800.0,
         unit="s",

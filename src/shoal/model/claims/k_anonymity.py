@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.model.claims.common import SHARED_IN_A_CLASS, VANISHED_FROM_BOXES, PayloadKind, require_class
+from shoal.model.claims.common import (
+    SHARED_IN_A_CLASS,
+    VANISHED_FROM_BOXES,
+    PayloadKind,
+    for_pairs,
+    require_class,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +66,15 @@ class KAnonymity:
         return f"Every published record is identical, sample for sample, to {others}."
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        return for_pairs(
+            self.k,
+            "The boxes of a crowd of two are spanned by the samples of both. Whoever is in it takes away the "
+            "own samples and has the other's, many of them exact in place and minute.",
+        )
+
+    @property
     def limits(self) -> tuple[str, ...]:
         """What the claim does not promise, a paragraph each."""
-        return (SHARED_IN_A_CLASS.format(k=self.k),)
+        return (SHARED_IN_A_CLASS.format(k=self.k), *self.cautions)

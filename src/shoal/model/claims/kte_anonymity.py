@@ -8,6 +8,7 @@ from shoal.model.claims.common import (
     SHARED_IN_A_CLASS,
     VANISHED_FROM_BOXES,
     PayloadKind,
+    for_pairs,
     require_class,
     require_positive,
 )
@@ -84,6 +85,15 @@ class KteAnonymity:
         )
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        return for_pairs(
+            self.k,
+            "In the first and the last epoch, and in data of one window, a box holds samples of the person "
+            "and of one other alone, who takes away the own ones and has the person's.",
+        )
+
+    @property
     def limits(self) -> tuple[str, ...]:
         """What the claim does not promise, a paragraph each."""
         return (
@@ -94,4 +104,5 @@ class KteAnonymity:
             "Equal chances. The records that fit are not equally likely: samples of the person lie in every "
             "box of the person's own record, and only in some boxes of the others.",
             SHARED_IN_A_CLASS.format(k=self.k),
+            *self.cautions,
         )
