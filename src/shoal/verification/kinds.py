@@ -68,6 +68,8 @@ KINDS: Final[dict[str, str]] = {
     "record-order": "The order of the records, or of their pseudonyms, follows the order of the input or of "
     "the raw identifiers.",
     "seed": "A parameter holds a seed, with which the shuffle can be undone.",
+    # what was expected
+    "weaker-claim": "The release claims less than was expected, or less than the releases of its method do.",
     # the folder
     "wrong-hash": "The manifest gives another SHA-256 than the table's file has.",
     "wrong-count": "The manifest gives other numbers of records or samples than the table holds.",

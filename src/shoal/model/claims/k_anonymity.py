@@ -1,9 +1,10 @@
 """k-anonymity: every record is identical to at least k - 1 others (GLOVE, static generalization)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.model.claims.common import (
+    MORE,
     SHARED_IN_A_CLASS,
     VANISHED_FROM_BOXES,
     PayloadKind,
@@ -47,9 +48,9 @@ class KAnonymity:
     in_classes: ClassVar[bool] = True
     privacy_model: ClassVar[str] = "K-anonymity model; the quasi-identifier is a person's whole movement"
     vanished: ClassVar[str] = VANISHED_FROM_BOXES
-    k: int
-    truthful: bool = True
-    disjoint_in_time: bool = True
+    k: int = field(metadata=MORE)
+    truthful: bool = field(default=True, metadata=MORE)
+    disjoint_in_time: bool = field(default=True, metadata=MORE)
 
     def __post_init__(self) -> None:
         require_class(self.k)
