@@ -275,9 +275,9 @@ def verify(
         if streets is not None and known is not None and known.trace is not None:
             known = replace(known, trace=replace(known.trace, streets=streets))
         if streamed and known is not None:
-            found = stream_against_raw(raw, release, known, run, expected=expected, **reading)
+            found = stream_against_raw(raw, release, known, run, expected=claim, **reading)
         else:
-            found = verify_against_raw(raw, release, known, run, expected=expected, **reading)
+            found = verify_against_raw(raw, release, known, run, expected=claim, **reading)
         together = (
             reveal(raw, release, linkage, others, run, **reading) if others and linkage is not None else None
         )

@@ -67,13 +67,13 @@ def verify_against_raw(
     linkage: Linkage | None,
     run: Run,
     *,
-    expected: Expected | None = None,
+    expected: str | None = None,
     **overrides: Any,
 ) -> Verified:
     """Read the raw input as the manifest says it was read, and check the folder against it.
 
-    expected: the least that the release must claim. overrides: settings of the reading that take the place of
-    the manifest's, such as other column names.
+    expected: the least that the release must claim, as ``Expected.parse`` reads it. overrides: settings of
+    the reading that take the place of the manifest's, such as other column names.
     """
     original = read_raw_of(raw, folder, run, **overrides)
     verdict = verify_folder(original, folder, linkage, expected=expected, run=run)
@@ -86,7 +86,7 @@ def stream_against_raw(
     linkage: Linkage,
     run: Run,
     *,
-    expected: Expected | None = None,
+    expected: str | None = None,
     **overrides: Any,
 ) -> Verified:
     """The same in little memory, with scratch files beside the release, which only their owner can read.
@@ -101,8 +101,9 @@ def stream_against_raw(
         (Path(scratch) / "spread").mkdir()
         verdict = verify_streamed_folder(people, folder, linkage, Path(scratch) / "spread", run)
         manifest = read_manifest(folder)
+        least = None if expected is None else Expected.parse(expected)
         return Verified(
-            verdict=with_whole_claim(verdict, manifest, expected), manifest=manifest, intake=people.intake
+            verdict=with_whole_claim(verdict, manifest, least), manifest=manifest, intake=people.intake
         )
 
 

@@ -31,7 +31,7 @@ def verify_folder(
     folder: Path,
     linkage: Linkage | None = None,
     *,
-    expected: Expected | None = None,
+    expected: str | None = None,
     run: Run | None = None,
 ) -> Verdict:
     """Check a written release folder against the raw data it was made from.
@@ -47,7 +47,8 @@ def verify_folder(
     linkage
         Who became which record. Without it, parts of every claim are unchecked, and the claim does not hold.
     expected
-        The least that the release must claim. None: what releases of its method claim.
+        The least that the release must claim, such as ``"k-anonymity:5,truthful"``. None: what releases of
+        its method claim.
     run
         How to carry out the work; local and silent by default.
 
@@ -62,10 +63,12 @@ def verify_folder(
     InputError
         When the folder cannot be read.
     MisuseError
-        When the raw data is not snapped and the folder holds boxes, or the other way round.
+        When the raw data is not snapped and the folder holds boxes, or the other way round; or when what is
+        expected cannot be read.
     """
+    least = None if expected is None else Expected.parse(expected)
     verdict = verify_claim_of_folder(original, folder, linkage, run=run)
-    return with_whole_claim(verdict, read_manifest(folder), expected)
+    return with_whole_claim(verdict, read_manifest(folder), least)
 
 
 def with_whole_claim(verdict: Verdict, manifest: Manifest, expected: Expected | None) -> Verdict:
