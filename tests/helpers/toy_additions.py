@@ -241,6 +241,11 @@ METHOD_OF_POINTS = Addition(
                     return "Every toy point is true."
 
                 @property
+                def cautions(self) -> tuple[str, ...]:
+                    """What somebody who chooses its numbers is told at once."""
+                    return ()
+
+                @property
                 def limits(self) -> tuple[str, ...]:
                     """What the claim does not promise."""
                     return ("A toy protects nobody.",)
