@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import shoal
+from claim_check import verdict_on_claim
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims import (
     CLAIMS,
@@ -22,10 +23,11 @@ from shoal.model.claims import (
 from shoal.model.release import Boxes, Losses, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.report.words.claims import claim_in_words, claim_name, limits_of, model_of, vanished_of
-from shoal.runtime.run import Run
-from shoal.verification.checks import CHECKS, check_of
+from shoal.verification.checks import CHECKS
 from shoal.verification.composition.candidates import Candidates, Issued
 from shoal.verification.composition.several import require_candidates
+from shoal.verification.examination import Examination
+from shoal.verification.parts import PARTS
 
 # one of each type, with numbers that no other text of a claim holds
 EXAMPLES: dict[type, Any] = {
@@ -37,6 +39,7 @@ EXAMPLES: dict[type, Any] = {
         k=17, time_threshold_s=90.0, space_threshold_m=4000.0, most_off_street_m=60.0
     ),
 }
+NOBODY = shoal.Linkage((), ())
 WORDS = {
     "name": claim_name,
     "promise": claim_in_words,
@@ -87,6 +90,28 @@ def test_a_claim_lacks_nothing(kind: type) -> None:
 def test_no_two_claims_promise_the_same() -> None:
     for ask in (claim_name, claim_in_words):
         assert len({ask(claim) for claim in EXAMPLES.values()}) == len(CLAIMS)
+
+
+@pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
+def test_a_part_that_nobody_marks_is_unchecked(kind: type) -> None:
+    """A check that looks at nothing leaves every part of its claim unchecked, and the claim does not hold."""
+    original, release = toy_release(EXAMPLES[kind])
+    parts = CHECKS[kind].parts
+    assert {"account", "subjects", "order"} < set(parts)
+    verdict = Examination(original, release, NOBODY, parts).verdict()
+    assert (verdict.holds, verdict.word, verdict.findings) == (False, "NOT CHECKED", ())
+    assert list(verdict.unchecked) == [PARTS[part].words for part in parts]
+
+
+def test_every_part_belongs_to_a_claim() -> None:
+    assert {part for check in CHECKS.values() for part in check.parts} == set(PARTS)
+
+
+@pytest.mark.parametrize("parts", [(), ("classes", "magic")])
+def test_a_claim_without_parts_that_the_table_knows_is_refused(parts: tuple[str, ...]) -> None:
+    original, release = toy_release(EXAMPLES[KAnonymity])
+    with pytest.raises(MisuseError, match="a claim needs parts to be checked"):
+        Examination(original, release, None, parts)
 
 
 # --- a claim that the tables do not know --------------------------------------------------------------------
@@ -190,9 +215,6 @@ def test_a_row_must_say_why_no_candidates_follow(monkeypatch: pytest.MonkeyPatch
     assert missing_of(WholeToy()) == set()
 
 
-NOBODY = shoal.Linkage((), ())
-
-
 @pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
 def test_a_claim_about_the_other_payload_is_refused(kind: type) -> None:
     claim = EXAMPLES[kind]
@@ -214,7 +236,7 @@ def test_every_check_takes_its_own_claim(kind: type) -> None:
         moved = Points(t=original.t, x=original.x + 1e6 * np.arange(2), y=original.y)
         release = replace(release, payload=moved, grid=None)
     linkage = shoal.Linkage(("a", "b"), ("p", "q"))
-    verdict = check_of(claim).verdict(claim, original, release, linkage, Run())
+    verdict = verdict_on_claim(original, release, linkage)
     assert verdict.checked == 2
     assert not verdict
 

@@ -21,7 +21,7 @@ from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KDeltaAnonymity, LocationPrivacy
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.release_folder.folder import read_manifest, read_points
+from shoal.release_folder.folder import read_manifest
 from shoal.release_folder.statement import read_statement
 from shoal.report import Evidence, record_page
 from shoal.report.words.claims import claim_in_words, claim_name
@@ -85,7 +85,7 @@ def published(
 
 def rates_again(original: Trajectories, folder: Path, known: tuple[str, ...]) -> list[Rate]:
     """Every attack by itself, from the files; those on the grid with data that were put on it here."""
-    release, linkage = read_points(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
+    release, linkage = shoal.read_release(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
     rates: list[Rate] = []
     for text in known:
         raw, shown = (
@@ -101,7 +101,7 @@ def rates_again(original: Trajectories, folder: Path, known: tuple[str, ...]) ->
 
 def recomputed(original: Trajectories, folder: Path, known: tuple[str, ...]) -> dict[str, float]:
     """Every figure of the page, from the files and the raw data."""
-    release, linkage = read_points(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
+    release, linkage = shoal.read_release(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
     manifest, losses = read_manifest(folder / "release"), read_manifest(folder / "release").losses
     n, m = original.n_subjects, original.n_samples
     slots = np.floor(release.points.t / 60)
@@ -209,7 +209,7 @@ def test_drawings_of_who_vanished_are_of_these_samples(
 ) -> None:
     original, folder, _ = published
     page = Marks((folder / "release/report.html").read_text())
-    release, linkage = read_points(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
+    release, linkage = shoal.read_release(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
     drawn = {name: figure["data"] for name, figure in page.figures.items()}
     rows = lost_rows(original, release, linkage)
     assert any(row[4] for row in rows)
@@ -245,7 +245,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
 ) -> None:
     original, folder, known = published
     page = Marks((folder / "release/report.html").read_text())
-    manifest, release = read_manifest(folder / "release"), read_points(folder / "release")
+    manifest, release = read_manifest(folder / "release"), shoal.read_release(folder / "release")
     rates, settings = rates_again(original, folder, known), settings_of(release)
     days = [
         str(np.datetime64(int(t) // 86_400, "D")) for t in (release.points.t.min(), release.points.t.max())

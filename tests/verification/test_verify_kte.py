@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from claim_check import verdict_on_claim
 from damages import rows_of, subject_positions, with_records
 from kte_oracle import chances, leaked, shortfalls
 from naive_release import hull, naive_release, samples_of
@@ -14,13 +15,12 @@ from shoal.errors import MisuseError
 from shoal.model.claims import KteAnonymity
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.model.verdicts import Verdict
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.verification import verify
 from shoal.verification.boxes.box_index import boxes_with, index_of
 from shoal.verification.boxes.classes import records_of
-from shoal.verification.boxes.kte import check_kte_anonymity, leaked_slots, published_of
+from shoal.verification.boxes.kte import leaked_slots, published_of
 from shoal.verification.boxes.kte_loops import Raw, short_intervals
 from test_verify_criterion import broken_releases, cities
 
@@ -34,11 +34,6 @@ def with_kte_claim(case: Case, tau: int, k: int | None = None) -> Case:
     original, release, linkage = case
     claim = KteAnonymity(k=k or release.claim.k, tau_s=60.0 * tau, epsilon_s=60.0 * tau)
     return original, replace(release, claim=claim), linkage
-
-
-def kte_verdict(original: Trajectories, release: Release, linkage: Linkage | None) -> Verdict:
-    assert isinstance(release.claim, KteAnonymity)
-    return check_kte_anonymity(release.claim, original, release, linkage, Run())
 
 
 @st.composite
@@ -83,7 +78,7 @@ def test_too_few_candidates_are_found_exactly_where_brute_force_finds_them(
     if any(uid not in original.ids for uid in linkage.uids) or len(set(linkage.uids)) < len(linkage.uids):
         return
     expected = shortfalls(original, release, linkage, tau)
-    verdict = kte_verdict(original, release, linkage)
+    verdict = verdict_on_claim(original, release, linkage)
     assert ("too-few-candidates" in verdict.kinds) == bool(expected.candidates)
     assert ("too-few-covers" in verdict.kinds) == bool(expected.covers)
     records = records_of(release)
@@ -130,7 +125,7 @@ def test_loose_boxes_are_those_that_are_no_hull_of_what_lies_inside(case: Case, 
         return bool(inside) and hull(inside) == box
 
     tight = all(is_hull(box) for record in rows_of(release) for box in record)
-    assert ("box-not-tight" in kte_verdict(original, release, linkage).kinds) == (not tight)
+    assert ("box-not-tight" in verdict_on_claim(original, release, linkage).kinds) == (not tight)
 
 
 @given(
@@ -210,7 +205,7 @@ def test_a_big_box_that_only_covers_by_accident_is_no_candidate() -> None:
     assert (
         "too-few-candidates" in verify(*with_kte_claim((original, broken, linkage), 6)).kinds
     )  # with 10 and 15 both inside
-    five = kte_verdict(
+    five = verdict_on_claim(
         *with_kte_claim((original, broken, linkage), 5)
     )  # an attacker who sees 10 to 14 learns nothing ...
     assert all(
@@ -231,3 +226,14 @@ def test_a_claim_whose_tau_does_not_fit_is_refused() -> None:
     release, linkage = naive_release(original, k=2)
     with pytest.raises(MisuseError, match="shorter than a slot"):
         verify(original, replace(release, claim=KteAnonymity(k=2, tau_s=60, epsilon_s=60)), linkage)
+
+
+def test_without_a_linkage_no_tau_is_checked() -> None:
+    """Seven days once held."""
+    original = Trajectories.from_rows(["a", "b"], [0, 0], [0, 0], [0, 0], grid=Grid())
+    release, linkage = naive_release(original, k=2)
+    week = replace(release, claim=KteAnonymity(k=2, tau_s=7 * 86_400, epsilon_s=1800))
+    assert verify(original, week, linkage).holds
+    verdict = verify(original, week)
+    assert (verdict.holds, verdict.word, verdict.findings) == (False, "NOT CHECKED", ())
+    assert "how many records fit in each interval of length tau (needs the linkage)" in verdict.unchecked

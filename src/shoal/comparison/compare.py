@@ -23,7 +23,7 @@ from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.publish import publish
 from shoal.publishing.writing import write_page
-from shoal.release_folder.folder import read_any_release, read_linkage
+from shoal.release_folder.folder import read_linkage, read_release
 from shoal.report.pages.comparison import comparison_page
 from shoal.report.words.claims import claim_name
 from shoal.runtime.json_values import null_for_nan
@@ -245,7 +245,7 @@ def _result_of(
             linkage_file=place / "linkage.parquet",
             tries=0,  # the study attacks it itself
         )
-    given, linkage = read_any_release(place / "release"), read_linkage(place / "linkage.parquet")
+    given, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
     release = given.as_boxes(published.snapped_grid())
     attacks: dict[str, Any] = {}
     notes: list[str] = []

@@ -100,8 +100,8 @@ def _checked(original: Trajectories, task: BlockTask, crowds: list[EquivalenceCl
         return {"suppressed": np.array([original.n_samples]), "raw": nothing, "published": nothing}
     verdict = verify(original, release, linkage)
     if not verdict.holds:
-        kinds = ", ".join(sorted(verdict.kinds))
-        raise ClaimError(f"block {task.block + 1} does not keep its promise, so nothing was written: {kinds}")
+        why = ", ".join(sorted(verdict.kinds)) or verdict.why_not
+        raise ClaimError(f"block {task.block + 1} does not keep its promise, so nothing was written: {why}")
     accuracy = measure_accuracy(original, release, linkage)
     return {
         "suppressed": np.array([accuracy.samples_suppressed]),

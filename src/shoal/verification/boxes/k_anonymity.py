@@ -6,14 +6,13 @@ samples inside it. All losses are counted.
 """
 
 from collections.abc import Iterator
-from typing import Final
 
 import numpy as np
 
 from shoal.model.claims import KAnonymity
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
-from shoal.model.verdicts import Finding, Verdict
+from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import Records, records_of
@@ -32,36 +31,29 @@ from shoal.verification.boxes.records import (
 from shoal.verification.examination import Examination, pseudonyms_used_twice
 from shoal.verification.linking import Links
 
-_WITHOUT_LINKAGE: Final = (
-    "checked without a linkage table: not that each subject has exactly one record, nor that each member "
-    "has a sample in every box of its own record, nor how many samples were suppressed, nor whether the "
-    "records follow the order of the input"
-)
 
-
-def check_k_anonymity(
-    claim: KAnonymity, original: Trajectories, release: Release, linkage: Linkage | None, _run: Run
-) -> Verdict:
-    """The verdict on a KAnonymity claim; raises MisuseError when the raw data is not snapped to a grid."""
-    case = Examination(original, release, linkage)
+def examine_k_anonymity(claim: KAnonymity, case: Examination[Trajectories], _run: Run) -> None:
+    """Hold a KAnonymity claim against the raw data; raises MisuseError when that is not snapped to a grid."""
+    original, release = case.original, case.release
     on_other_grid = off_grid(original, release)
     records = records_of(release)
     case.find(pseudonyms_used_twice(release))
     case.find(faults_of_records(claim, records, release))
+    case.looked_at("classes")
     if on_other_grid:
         case.find(on_other_grid)
         case.notes.append(NOT_COMPARED)
-        return case.verdict()
+        return
     case.compare_accounts()
-    links = case.link(_WITHOUT_LINKAGE)
+    links = case.link()
     if links is None:
         case.find(_possible_members(claim, original, records, release))
     else:
         faults, covered = members_against_boxes(claim, original, records, release, links)
         case.find(faults)
         case.find(lost_samples(original.n_samples - covered, release))
+        case.looked_at("own-samples", "lost-samples")
     case.count_subjects(links)
-    return case.verdict()
 
 
 def faults_of_records(claim: KAnonymity, records: Records, release: Release) -> Iterator[Finding]:

@@ -13,9 +13,9 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.model.claims import KteAnonymity
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
-from shoal.model.verdicts import Finding, Verdict
+from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.run import Run
 from shoal.units import show_s
@@ -44,23 +44,16 @@ LEAKAGE_SAMPLES: Final = 40_000
 LOOKS_A_SAMPLE: Final = 2000
 _FEWEST_SUBJECTS: Final = 25
 
-_WITHOUT_LINKAGE: Final = (
-    "checked without a linkage table: neither the number of candidates in any interval, nor that each "
-    "subject has exactly one record with its own samples in every box, nor how many samples were "
-    "suppressed, nor whether the records follow the order of the input"
-)
 _SUBJECTS_AT_ONCE: Final = 512
 _BOXES_AT_ONCE: Final = 1 << 16
 
 
-def check_kte_anonymity(
-    claim: KteAnonymity, original: Trajectories, release: Release, linkage: Linkage | None, run: Run
-) -> Verdict:
-    """The verdict on a KteAnonymity claim, with the leakage among its notes.
+def examine_kte_anonymity(claim: KteAnonymity, case: Examination[Trajectories], run: Run) -> None:
+    """Hold a KteAnonymity claim against the raw data, with the leakage among the notes.
 
     Raises MisuseError when the raw data is not snapped.
     """
-    case = Examination(original, release, linkage)
+    original, release = case.original, case.release
     on_other_grid = off_grid(original, release)
     records = records_of(release)
     case.find(pseudonyms_used_twice(release))
@@ -69,18 +62,18 @@ def check_kte_anonymity(
     if on_other_grid:
         case.find(on_other_grid)
         case.notes.append(NOT_COMPARED)
-        return case.verdict()
+        return
     case.find(_not_tight(claim, original, records, release, run))
     case.compare_accounts()
-    links = case.link(_WITHOUT_LINKAGE)
+    links = case.link()
     if links is not None:
         covered = np.zeros(original.n_samples, dtype=np.bool_)
         case.find(_own_samples(original, records, release, links, covered))
         findings, notes = _candidates(original, records, release, claim, links, covered, run)
         case.find(findings)
         case.notes.extend(notes)
+        case.looked_at("own-samples", "lost-samples", "candidates")
     case.count_subjects(links)
-    return case.verdict()
 
 
 def tau_slots(claim: KteAnonymity, slot_s: float) -> int:
