@@ -35,6 +35,10 @@ VARIANTS: dict[str, Callable[[], Method]] = {
     "static": partial(
         shoal.StaticGeneralization, k=2, grid_m=100_000, slot_s=104 * 3600
     ),  # this slot ends within the small city
+    "glove, outward": partial(shoal.Glove, k=2, hull="outward:3"),
+    "glove, to a grid": partial(shoal.Glove, k=2, hull="grid:500m"),
+    "glove, overlaps, outward": partial(shoal.Glove, k=2, generalize="none", hull="outward:3"),
+    "kte-hide, to a grid": partial(shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600, hull="grid:500m"),
     "glove, k = 3": lambda: shoal.Glove(k=3),
     "glove, with suppression": lambda: shoal.Glove(k=2, suppress_space_m=9_000, suppress_time_s=4 * 3600),
     "glove, leftover suppressed": lambda: shoal.Glove(k=3, leftover="suppress"),

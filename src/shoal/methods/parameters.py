@@ -65,6 +65,8 @@ class Parameter:
         What a number must be. None = anything, or what the claim requires.
     choices
         The texts that are known.
+    written
+        The forms of a text that is none of a few choices; the claim checks it.
     spelled
         How the command line spells the two values of a switch.
     option
@@ -84,6 +86,7 @@ class Parameter:
     unit: Unit | None = None
     bound: Bound | None = None
     choices: tuple[str, ...] = ()
+    written: str = ""
     spelled: Mapping[str, bool] | None = None
     option: str | None = None
     unset: str = "none"

@@ -10,6 +10,7 @@ from shoal.model.claims.common import (
     for_pairs,
     require_class,
 )
+from shoal.model.claims.hull import TIGHT, hull_in_words, hull_rule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +26,13 @@ class KAnonymity:
         members' samples inside it.
     disjoint_in_time
         No two boxes of one record share a moment.
+    hull
+        How far in space a truthful box may reach beyond that hull, as ``hull_rule`` reads it.
 
     Raises
     ------
     MisuseError
-        When k is below 2.
+        When k is below 2, or for a hull that is not known.
 
     References
     ----------
@@ -50,9 +53,11 @@ class KAnonymity:
     k: int
     truthful: bool = True
     disjoint_in_time: bool = True
+    hull: str = TIGHT
 
     def __post_init__(self) -> None:
         require_class(self.k)
+        hull_rule(self.hull)
 
     @property
     def name(self) -> str:
@@ -63,7 +68,9 @@ class KAnonymity:
     def promise(self) -> str:
         """What is promised, in a sentence."""
         others = "at least one other" if self.k == 2 else f"at least {self.k - 1} others"
-        return f"Every published record is identical, sample for sample, to {others}."
+        return (
+            f"Every published record is identical, sample for sample, to {others}.{hull_in_words(self.hull)}"
+        )
 
     @property
     def cautions(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from shoal.model.claims.common import (
     require_class,
     require_positive,
 )
+from shoal.model.claims.hull import TIGHT, hull_in_words, hull_rule
 from shoal.units import show_s
 
 
@@ -27,11 +28,14 @@ class KteAnonymity:
         Length of what the attacker knows, in seconds; a multiple of epsilon_s.
     epsilon_s
         How much further all candidates may go on together, in seconds.
+    hull
+        How far in space a box may reach beyond the hull of its samples, as ``hull_rule`` reads it.
 
     Raises
     ------
     MisuseError
-        When k is below 2, a length is not finite and positive, or tau_s is not a multiple of epsilon_s.
+        When k is below 2, a length is not finite and positive, tau_s is not a multiple of epsilon_s, or
+        the hull is not known.
 
     References
     ----------
@@ -57,9 +61,11 @@ class KteAnonymity:
     k: int
     tau_s: float
     epsilon_s: float
+    hull: str = TIGHT
 
     def __post_init__(self) -> None:
         require_class(self.k)
+        hull_rule(self.hull)
         for name, value in (("tau", self.tau_s), ("epsilon", self.epsilon_s)):
             require_positive(f"{name} =", value, "s", "30 min")
         epochs = self.tau_s / self.epsilon_s
@@ -82,6 +88,7 @@ class KteAnonymity:
         return (
             f"Whoever has followed a person for any {show_s(self.tau_s)} finds at least {self.k} records "
             f"that fit; who hides whom changes every {show_s(self.epsilon_s)}."
+            f"{hull_in_words(self.hull)}"
         )
 
     @property
