@@ -140,7 +140,7 @@ def test_every_row_says_everything_that_others_derive_from_it(name: str) -> None
     assert parse_knowledge(row.example).adversary is row
     if not any("{" in setting for setting in row.record):  # those with braces need a claim
         assert [parse_knowledge(text).text for text in row.texts(row.record)] == [*row.texts(row.record)]
-    assert [parse_knowledge(text).text for text in row.texts(row.default)] == [*row.texts(row.default)]
+        assert [parse_knowledge(text).text for text in row.texts(row.default)] == [*row.texts(row.default)]
     with pytest.raises(MisuseError, match=re.escape(f"write for example {row.example}")):
         parse_knowledge(f"{name}:a:b:c:d")
 
