@@ -116,7 +116,7 @@ def test_a_row_for_one_claim_is_evaluated_by_default_for_that_claim_alone(
     monkeypatch.setitem(ATTACKS, "toy", toy(claims=(type(release.claim),), record=("{claim.k}",)))
     assert "toy:1" not in default_knowledge(None)
     assert "toy:1" in default_knowledge(release)
-    assert record_knowledge(release, 40)[-1] == "toy:3"
+    assert "toy:3" in record_knowledge(release, 40)
     monkeypatch.setitem(ATTACKS, "toy", toy(claims=()))
     assert not any(
         text.startswith("toy") for text in (*default_knowledge(release), *record_knowledge(release, 40))
