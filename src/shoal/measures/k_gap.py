@@ -119,6 +119,7 @@ def k_gaps(
 def _gap_to(original: Trajectories, neighbors: Integers, caps: Caps, run: Run) -> KGap:
     """The k-gap of everybody to these others, nearest first: [n, k - 1]."""
     n, k = original.n_subjects, neighbors.shape[1] + 1
+    neighbors = np.ascontiguousarray(neighbors)
     scale = caps.scale_on(original.snapped_grid())
     own = Boxes.of_samples(original.t, original.x, original.y)
     # each subject's samples ascend, and all are one slot long
