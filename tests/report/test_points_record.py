@@ -13,6 +13,7 @@ import shoal
 from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of, same
 from record_marks import vanished_of as figures_of_vanished
 from shoal.attacks import Rate, attack
+from shoal.attacks.knowledge import parse_knowledge
 from shoal.attacks.questions import DRAW, QUESTIONS, assess_release
 from shoal.errors import InputError, MisuseError
 from shoal.methods.assembly import assemble_points
@@ -266,6 +267,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
         "setting-meaning[]": [setting.meaning for setting in settings],
         "knowledge[]": [rate.knowledge for rate in rates],
         "attacker[]": [rate.attacker for rate in rates],
+        "attack-source[]": [parse_knowledge(text).adversary.source for text in known],
         **({"first-day": days[:1], "last-day": days[1:]} if release.points.t.min() > 1e9 else {}),
         **{f"record.{name}": [text] for name, text in manifest.record.items() if name != "earlier_releases"},
         **{

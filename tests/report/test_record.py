@@ -13,6 +13,7 @@ import shoal
 from command_line import Shoal
 from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of, same, vanished_of
 from shoal.attacks import Rate, attack
+from shoal.attacks.knowledge import parse_knowledge
 from shoal.attacks.questions import DRAW, QUESTIONS
 from shoal.errors import InputError
 from shoal.model.plotting import new_figure
@@ -76,7 +77,6 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
     found: dict[str, float] = {
         **dict.fromkeys(("records", "records-to-check"), manifest.n_records),
         **dict.fromkeys(("boxes", "boxes-in-all", "map-boxes"), manifest.n_samples),
-        **dict.fromkeys(("k-protects", "k-limits"), k),
         **dict.fromkeys(("suppressed-share", "samples-suppressed-share"), losses.samples_suppressed / m),
         **dict.fromkeys(("samples", "samples-in-all"), m),
         **dict.fromkeys(("subjects", "subjects-in-all"), n),
@@ -98,7 +98,7 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
         for place, count in enumerate(sorted(rows.values(), reverse=True), start=1):
             found |= {f"{what}-{place}": count, f"{what}-share-{place}": count / original.intake.rows_read}
     if isinstance(release.claim, shoal.KAnonymity):
-        found |= {"twins": k - 1, "k-chance": k, "k-crowds": k, "crowds": sum(sizes.values())}
+        found |= {"k-crowds": k, "crowds": sum(sizes.values())}
         for size in sorted(sizes)[:12]:
             found |= {
                 f"crowd-size-{size}": size,
@@ -107,9 +107,6 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
             }
         if len(sizes) > 12:
             found["larger-sizes"] = len(sizes) - 12
-    else:
-        assert isinstance(release.claim, shoal.KteAnonymity)
-        found |= {"k-in-verdict": k, "tau": release.claim.tau_s, "epsilon": release.claim.epsilon_s}
     found |= gaps_of(original, {2, 5, k})
     accuracy = measure_accuracy(original, release, linkage)
     found["raw-covered"] = accuracy.raw.n_samples
@@ -243,6 +240,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
     expected = {
         "claim": [claim_in_words(release.claim)],
         "claim-name": [claim_name(release.claim)],
+        "limit[]": list(release.claim.limits),
         "method": [method_name(release.method)],
         "unit_of_protection": [manifest.unit_of_protection],
         "crs": [manifest.crs],
@@ -254,6 +252,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
         "setting-meaning[]": [setting.meaning for setting in settings],
         "knowledge[]": [rate.knowledge for rate in rates],
         "attacker[]": [rate.attacker for rate in rates],
+        "attack-source[]": [parse_knowledge(text).adversary.source for text in knowledge_of(release)],
         "first-day": [str(np.datetime64(days[0], "D"))],
         "last-day": [str(np.datetime64(days[1], "D"))],
         **{f"record.{name}": [text] for name, text in manifest.record.items() if name != "earlier_releases"},

@@ -363,5 +363,5 @@ def test_a_gap_of_other_people_is_refused() -> None:
 def test_the_claim_is_put_in_words() -> None:
     from shoal.report.words.claims import claim_in_words
 
-    assert claim_in_words(KAnonymity(k=2)).endswith("to at least one other.")
-    assert claim_in_words(KAnonymity(k=5)).endswith("to at least 4 others.")
+    assert "to at least one other; " in claim_in_words(KAnonymity(k=2))
+    assert claim_in_words(KAnonymity(k=5, truthful=False)).endswith("to at least 4 others.")

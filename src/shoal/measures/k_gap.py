@@ -1,4 +1,7 @@
-"""How exposed people are before publication: the k-gap and its tails (glove.txt, Sec. 4.2 and 5)."""
+"""How exposed people are before publication: the k-gap and its tails.
+
+Source: Gramaglia and Fiore 2015, Sec. 4.2 and 5.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -86,7 +89,7 @@ def k_gap(
 
     References
     ----------
-    glove.txt, Sec. 4.2 and 5, Eq. 11.
+    Gramaglia and Fiore 2015, Sec. 4.2 and 5, Eq. 11.
 
     Examples
     --------
@@ -163,7 +166,7 @@ def tail_weight_index(values: npt.ArrayLike) -> float:
 
     References
     ----------
-    glove.txt, Sec. 5.3, footnote 5; Hoaglin, Mosteller and Tukey 1983.
+    Gramaglia and Fiore 2015, Sec. 5.3, footnote 5; Hoaglin, Mosteller and Tukey 1983.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The paper's experiment: how much people would share (user-centric.txt, Sec. 5).
+"""The paper's experiment: how much people would share (Romero-Tris and Megías 2018, Sec. 5).
 
 It runs with real cryptography or without. Without it, every question goes straight to what is stored: the
 counts are the same, at any scale, and the cost of the protocol does not show.
