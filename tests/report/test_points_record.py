@@ -25,7 +25,6 @@ from shoal.model.trajectories import Grid, Trajectories
 from shoal.release_folder.folder import read_manifest
 from shoal.release_folder.statement import read_statement
 from shoal.report import Evidence, record_page
-from shoal.report.words.claims import claim_in_words, claim_name
 from shoal.report.words.settings import method_name, settings_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -252,8 +251,8 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
         str(np.datetime64(int(t) // 86_400, "D")) for t in (release.points.t.min(), release.points.t.max())
     ]
     expected: dict[str, list[Any]] = {
-        "claim": [claim_in_words(release.claim)],
-        "claim-name": [claim_name(release.claim)],
+        "claim": [release.claim.promise],
+        "claim-name": [release.claim.name],
         "method": [method_name(release.method)],
         "unit_of_protection": [manifest.unit_of_protection],
         "crs": [manifest.crs] if manifest.crs else [],
@@ -280,7 +279,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
     assert {path: set(texts) for path, texts in page.quotes.items()} == {
         path: set(texts) for path, texts in expected.items() if texts
     }
-    assert page.title == f"Record of a release: {claim_name(release.claim)} ({method_name(release.method)})"
+    assert page.title == f"Record of a release: {release.claim.name} ({method_name(release.method)})"
     assert "anonymous" not in (page.text + page.title).lower()
     assert not any(uid in page.text for uid in original.ids)
 

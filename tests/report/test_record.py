@@ -23,7 +23,6 @@ from shoal.release_folder.statement import Statement, read_statement
 from shoal.report import pages
 from shoal.report.facts.curves import curve_of_extents, curve_of_people
 from shoal.report.figures.record import FIGURES
-from shoal.report.words.claims import claim_in_words, claim_name, model_of
 from shoal.report.words.numbers import exact
 from shoal.report.words.settings import method_name, settings_of
 from shoal.report.words.terms import techniques_of
@@ -238,8 +237,8 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
         int(moment) * 60 // 86_400 for moment in (release.boxes.t_start.min(), release.boxes.t_end.max() - 1)
     ]
     expected = {
-        "claim": [claim_in_words(release.claim)],
-        "claim-name": [claim_name(release.claim)],
+        "claim": [release.claim.promise],
+        "claim-name": [release.claim.name],
         "limit[]": list(release.claim.limits),
         "method": [method_name(release.method)],
         "unit_of_protection": [manifest.unit_of_protection],
@@ -266,7 +265,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
     assert {path: set(texts) for path, texts in page.quotes.items()} == {
         path: set(texts) for path, texts in expected.items() if texts
     }
-    assert page.title == f"Record of a release: {claim_name(release.claim)} ({method_name(release.method)})"
+    assert page.title == f"Record of a release: {release.claim.name} ({method_name(release.method)})"
 
 
 def test_every_drawing_is_of_these_numbers(published: tuple[Trajectories, Path]) -> None:
@@ -404,7 +403,7 @@ def test_a_release_is_classified() -> None:
         "rounding",
         "local generalization",
     ]
-    assert model_of(shoal.KteAnonymity(k=2, tau_s=60, epsilon_s=60)).startswith("none")
+    assert shoal.KteAnonymity(k=2, tau_s=60, epsilon_s=60).privacy_model.startswith("none")
 
 
 def test_the_command_takes_the_statement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
