@@ -153,6 +153,15 @@ def test_the_questions_are_those_that_rows_can_name() -> None:
 def test_the_help_names_every_form(capsys: pytest.CaptureFixture[str]) -> None:
     shown = " ".join(Shoal(capsys)("attack", "--help").out.split())
     assert [row.form for row in ATTACKS.values() if row.form not in shown] == []
+    unbroken = shown.replace(" ", "")  # lines break at hyphens
+    wanted = [f"source: {row.source}" for row in ATTACKS.values()]
+    assert [source for source in wanted if source.replace(" ", "") not in unbroken] == []
+
+
+def test_the_page_on_attacks_names_the_source_of_every_one() -> None:
+    page = (Path(__file__).parents[2] / "docs/attacks.md").read_text()
+    listed = re.findall(r"^- `([\w-]+)`: (.+)$", page, re.MULTILINE)
+    assert listed == [(row.name, row.source) for row in ATTACKS.values()]
 
 
 def test_the_page_on_attacks_names_every_form() -> None:

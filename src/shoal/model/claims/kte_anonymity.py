@@ -39,7 +39,7 @@ class KteAnonymity:
 
     References
     ----------
-    kte-anonymity.txt, Sec. II-C.
+    Gramaglia et al. 2017, Sec. II-C.
 
     Examples
     --------

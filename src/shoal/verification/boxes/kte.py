@@ -95,7 +95,8 @@ def published_of(boxes: Integers, offsets: Integers) -> Published:
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     longest = np.zeros(len(offsets) - 1, dtype=np.int64)
     np.maximum.at(longest, owner, boxes[:, 1] - boxes[:, 0])
-    return Published(boxes, offsets, owner, longest, index_of(boxes))
+    # a copy of the offsets: all loops would be compiled once more for what may not be written to
+    return Published(boxes, offsets.copy(), owner, longest, index_of(boxes))
 
 
 def _own_samples(
