@@ -15,7 +15,7 @@ from test_claims import EXAMPLES
 @pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
 def test_every_number_of_a_claim_says_which_way_it_is_stronger(kind: type) -> None:
     directions = {each.name: each.metadata.get(STRONGER) for each in fields(kind)}
-    assert set(directions.values()) <= {"more", "less"}, directions
+    assert set(directions.values()) <= {"more", "less", "same"}, directions
 
 
 @pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
@@ -24,19 +24,16 @@ def test_every_number_made_weaker_is_less_and_made_stronger_is_not(kind: type) -
     whole = Expected.of(claim)
     assert list(whole.shortfalls(claim)) == []
     for each in fields(kind):
-        value, more = getattr(claim, each.name), each.metadata[STRONGER] == "more"
-        weaker: Any = False if value is True else value / 2 if more else value * 2
+        value, way = getattr(claim, each.name), each.metadata[STRONGER]
+        weaker: Any = "outward:3"
+        if way != "same":
+            weaker = False if value is True else value / 2 if way == "more" else value * 2
         weaker = int(weaker) if isinstance(value, int) and not isinstance(value, bool) else weaker
-        less = _with(claim, each.name, weaker)
+        less = replace(claim, **{each.name: weaker})
         (fault,) = whole.shortfalls(less)
         assert each.name.removesuffix("_s").removesuffix("_m").replace("_", "-") in fault
-        if value is not True:
+        if value is not True and way != "same":
             assert list(Expected.of(less).shortfalls(claim)) == []
-
-
-def _with(claim: Any, name: str, value: Any) -> Any:
-    """The claim with another number; tau stays a multiple of epsilon."""
-    return replace(claim, **{name: value})
 
 
 @pytest.mark.parametrize(
@@ -68,6 +65,8 @@ def _with(claim: Any, name: str, value: Any) -> Any:
             KDeltaAnonymity(k=5, delta_m=1),
             ["it claims k-delta-anonymity, expected k-anonymity"],
         ),
+        ("k-anonymity:5,hull=tight", KAnonymity(k=5, hull="grid:2km"), ["hull = grid:2km, expected tight"]),
+        ("k-anonymity:5,hull=grid:2km", KAnonymity(k=5, hull="grid:2km"), []),
         (
             "location-p-privacy:4,both-sides,most-off-street=50m",
             LocationPrivacy(
@@ -108,5 +107,5 @@ def test_an_expectation_that_cannot_be_read_is_told(text: str, told: str) -> Non
 
 def test_a_claim_shows_all_its_numbers() -> None:
     claim = KAnonymity(k=3, truthful=False)
-    assert numbers_in_words(claim) == "k = 3, truthful = no, disjoint-in-time = yes"
+    assert numbers_in_words(claim) == "k = 3, truthful = no, disjoint-in-time = yes, hull = tight"
     assert Expected.parse("kte-anonymity:2,tau=1h").words == "kte-anonymity, k 2, tau 1 h"

@@ -122,7 +122,9 @@ def test_the_command_says_what_it_verified_and_fails_on_less(
     assert enough.code == 0, enough.out
     lines = enough.out.splitlines()
     assert lines[0] == "HOLDS: 24 records checked"
-    assert "  claim: k-anonymity, k = 3 (k = 3, truthful = yes, disjoint-in-time = yes)" in lines
+    assert (
+        "  claim: k-anonymity, k = 3 (k = 3, truthful = yes, disjoint-in-time = yes, hull = tight)" in lines
+    )
     assert "  protected: each distinct value of column 'uid'" in lines
     assert "  cell and slot: 100 m and 1 min" in lines
     assert "  columns read: id from 'uid', time from 't', lat from 'lat', lon from 'lon'" in lines
@@ -134,7 +136,13 @@ def test_the_command_says_what_it_verified_and_fails_on_less(
     facts = json.loads(shoal(*against, "--json").out)
     assert (facts["outcome"], facts["unchecked"], facts["verified"]["expected"]) == ("HOLDS", [], None)
     about = facts["verified"]
-    assert about["claim"] == {"type": "k-anonymity", "k": 3, "truthful": True, "disjoint_in_time": True}
+    assert about["claim"] == {
+        "type": "k-anonymity",
+        "k": 3,
+        "truthful": True,
+        "disjoint_in_time": True,
+        "hull": "tight",
+    }
     assert (about["cell_m"], about["slot_s"], about["rows_dropped"]) == (100.0, 60.0, {})
     assert about["columns"] == {"id": "uid", "time": "t", "lat": "lat", "lon": "lon"}
     assert about["rows_read"] > 0

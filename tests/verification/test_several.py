@@ -202,6 +202,7 @@ def test_what_does_not_belong_together_is_refused() -> None:
             reveal_together(issued(people, sound), [earlier])
 
 
+@pytest.mark.jit_only
 def test_the_commands_take_earlier_releases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call = Shoal(capsys)
     city = tmp_path / "city.parquet"

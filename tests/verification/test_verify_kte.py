@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_check import verdict_on_claim
 from damages import rows_of, subject_positions, with_records
+from example_counts import examples
 from kte_oracle import chances, leaked, shortfalls
 from naive_release import hull, naive_release, samples_of
 from shoal.errors import MisuseError
@@ -66,7 +67,7 @@ def loose_releases(draw: st.DrawFn) -> Case:
     return original, with_records(release, records), linkage
 
 
-@settings(max_examples=300)
+@examples(3)
 @given(case=st.one_of(broken_releases(), loose_releases()), tau=st.integers(2, 15), k=st.integers(2, 3))
 def test_too_few_candidates_are_found_exactly_where_brute_force_finds_them(
     case: Case, tau: int, k: int

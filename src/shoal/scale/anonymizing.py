@@ -13,6 +13,7 @@ import numpy as np
 from shoal.errors import ClaimError, NothingLeftError
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.glove import Glove
+from shoal.methods.hulls import rounded_outward
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
@@ -65,7 +66,9 @@ def crowds_of(task: BlockTask) -> Arrays:
     with np.load(folder / f"{BLOCKS}.npz") as stored:
         subjects = stored["subjects"][stored["offsets"][task.block] : stored["offsets"][task.block + 1]]
     original = people.load(subjects)
-    crowds = task.method.classes(original, Run(threads=1))
+    classes = task.method.classes(original, Run(threads=1))
+    grid, rng = original.snapped_grid(), Randomness.from_system()  # a worker is handed no stream
+    crowds = list(rounded_outward(classes, task.method.hull, grid, rng))
     boxes = [crowd.boxes.sorted() for crowd in crowds]
     members = [crowd.members for crowd in crowds]
     return {

@@ -13,6 +13,7 @@ from shoal.model.claims import CLAIMS, Claim
 from shoal.model.claims.common import STRONGER, require_class
 from shoal.units import duration_s, length_m, show_m, show_s
 
+_BOUNDS: Final = {"more": "at least ", "less": "at most ", "same": ""}
 _UNITS: Final = {"_m": (length_m, show_m), "_s": (duration_s, show_s)}
 
 
@@ -76,13 +77,9 @@ class Expected:
             return
         stronger = {each.name: _direction(claim, each.metadata) for each in fields(claim)}
         for name, least in self.numbers.items():
-            found = getattr(claim, name)
-            if (found < least) if stronger[name] == "more" else (found > least):
-                bound = (
-                    ""
-                    if isinstance(least, bool)
-                    else f"at {'least' if stronger[name] == 'more' else 'most'} "
-                )
+            found, way = getattr(claim, name), stronger[name]
+            if {"more": found < least, "less": found > least, "same": found != least}[way]:
+                bound = "" if isinstance(least, bool) else _BOUNDS[way]
                 shown = show_number(name, least)
                 yield f"{_shown_name(name)} = {show_number(name, found)}, expected {bound}{shown}"
 
@@ -124,6 +121,8 @@ def _value(name: str, text: str | None, kind: type[Claim]) -> Any:
         raise MisuseError(
             f"{label} needs a value, such as {label}={'5' if declared is int else '30min or 1km'}"
         )
+    if declared is str:
+        return text
     if name[-2:] in _UNITS:
         return 0.0 if text.strip() == "0" else _UNITS[name[-2:]][0](text)
     try:

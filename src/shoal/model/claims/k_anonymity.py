@@ -5,12 +5,14 @@ from typing import ClassVar
 
 from shoal.model.claims.common import (
     MORE,
+    SAME,
     SHARED_IN_A_CLASS,
     VANISHED_FROM_BOXES,
     PayloadKind,
     for_pairs,
     require_class,
 )
+from shoal.model.claims.hull import TIGHT, hull_in_words, hull_rule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,20 +28,22 @@ class KAnonymity:
         members' samples inside it.
     disjoint_in_time
         No two boxes of one record share a moment.
+    hull
+        How far in space a truthful box may reach beyond that hull, as ``hull_rule`` reads it.
 
     Raises
     ------
     MisuseError
-        When k is below 2.
+        When k is below 2, or for a hull that is not known.
 
     References
     ----------
-    glove.txt, Sec. 2.4.
+    Gramaglia and Fiore 2015, Sec. 2.4.
 
     Examples
     --------
     >>> from shoal.model.claims import KAnonymity
-    >>> KAnonymity(k=5).promise
+    >>> KAnonymity(k=5, truthful=False).promise
     'Every published record is identical, sample for sample, to at least 4 others.'
     """
 
@@ -51,9 +55,11 @@ class KAnonymity:
     k: int = field(metadata=MORE)
     truthful: bool = field(default=True, metadata=MORE)
     disjoint_in_time: bool = field(default=True, metadata=MORE)
+    hull: str = field(default=TIGHT, metadata=SAME)
 
     def __post_init__(self) -> None:
         require_class(self.k)
+        hull_rule(self.hull)
 
     @property
     def name(self) -> str:
@@ -64,7 +70,9 @@ class KAnonymity:
     def promise(self) -> str:
         """What is promised, in a sentence."""
         others = "at least one other" if self.k == 2 else f"at least {self.k - 1} others"
-        return f"Every published record is identical, sample for sample, to {others}."
+        truth = "; every published sample holds a true sample of each member of its class" * self.truthful
+        rounded = hull_in_words(self.hull)
+        return f"Every published record is identical, sample for sample, to {others}{truth}.{rounded}"
 
     @property
     def cautions(self) -> tuple[str, ...]:

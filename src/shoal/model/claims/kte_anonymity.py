@@ -7,6 +7,7 @@ from shoal.errors import MisuseError
 from shoal.model.claims.common import (
     LESS,
     MORE,
+    SAME,
     SHARED_IN_A_CLASS,
     VANISHED_FROM_BOXES,
     PayloadKind,
@@ -14,6 +15,7 @@ from shoal.model.claims.common import (
     require_class,
     require_positive,
 )
+from shoal.model.claims.hull import TIGHT, hull_in_words, hull_rule
 from shoal.units import show_s
 
 
@@ -29,15 +31,18 @@ class KteAnonymity:
         Length of what the attacker knows, in seconds; a multiple of epsilon_s.
     epsilon_s
         How much further all candidates may go on together, in seconds.
+    hull
+        How far in space a box may reach beyond the hull of its samples, as ``hull_rule`` reads it.
 
     Raises
     ------
     MisuseError
-        When k is below 2, a length is not finite and positive, or tau_s is not a multiple of epsilon_s.
+        When k is below 2, a length is not finite and positive, tau_s is not a multiple of epsilon_s, or
+        the hull is not known.
 
     References
     ----------
-    kte-anonymity.txt, Sec. II-C.
+    Gramaglia et al. 2017, Sec. II-C.
 
     Examples
     --------
@@ -59,9 +64,11 @@ class KteAnonymity:
     k: int = field(metadata=MORE)
     tau_s: float = field(metadata=MORE)
     epsilon_s: float = field(metadata=LESS)
+    hull: str = field(default=TIGHT, metadata=SAME)
 
     def __post_init__(self) -> None:
         require_class(self.k)
+        hull_rule(self.hull)
         for name, value in (("tau", self.tau_s), ("epsilon", self.epsilon_s)):
             require_positive(f"{name} =", value, "s", "30 min")
         epochs = self.tau_s / self.epsilon_s
@@ -84,6 +91,7 @@ class KteAnonymity:
         return (
             f"Whoever has followed a person for any {show_s(self.tau_s)} finds at least {self.k} records "
             f"that fit; who hides whom changes every {show_s(self.epsilon_s)}."
+            f"{hull_in_words(self.hull)}"
         )
 
     @property

@@ -16,6 +16,7 @@ from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import Records, records_of
+from shoal.verification.boxes.hulls import allowance_of
 from shoal.verification.boxes.loops import count_possible_members, match_records
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
@@ -96,7 +97,7 @@ def members_against_boxes(
         linked = links.subject_of >= 0
         findings += without_own_sample(has_own_sample, records, links, release)
         members_known = np.bincount(records.class_of[linked], minlength=len(records.size)) == records.size
-        findings += _not_tight(hulls, members_known, records, release)
+        findings += _not_tight(claim, hulls, members_known, records, release)
     return findings, int(covered.sum())
 
 
@@ -139,15 +140,21 @@ def _possible_members(
                 f"{size}, one for each member"
             )
             yield Finding("class-without-subjects", message, release.trajectory_ids[record])
-    yield from _not_tight(hulls, filled, records, release)
+    yield from _not_tight(claim, hulls, filled, records, release)
 
 
-def _not_tight(hulls: Integers, wanted: Flags, records: Records, release: Release) -> Iterator[Finding]:
-    """Boxes of the wanted classes that are not the hull of what lies inside, said of the representative."""
+def _not_tight(
+    claim: KAnonymity, hulls: Integers, wanted: Flags, records: Records, release: Release
+) -> Iterator[Finding]:
+    """Boxes of the wanted classes that are not the hull of what lies inside, said of the representative.
+
+    Or that reach beyond it farther than the claim allows.
+    """
+    allowance = allowance_of(claim.hull, release.snapped_grid())
     representative = np.zeros(release.n_records, dtype=np.bool_)
     representative[records.representative[wanted]] = True
     of_one = representative[records.record_of_box(np.arange(len(records.boxes)))]
-    loose = (hulls != records.boxes).any(axis=1) & of_one
+    loose = allowance.loose(records.boxes, hulls) & of_one
     yield from one_per_record(
-        loose, "box-not-tight", "is not the hull of its class's raw samples inside it", records, release
+        loose, "box-not-tight", f"{allowance.fault} its class's raw samples inside it", records, release
     )

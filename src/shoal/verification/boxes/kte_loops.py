@@ -80,7 +80,8 @@ def fits_until(raw: Raw, published: Published, record: int, own: Integers, low: 
     # most records do not fit at ``a``, so no more is asked of them
     if _fits_before(raw, published, record, own, low, a, tau, a + 1) == a:
         return a
-    return _fits_before(raw, published, record, own, low, a, tau, FOREVER)
+    # FOREVER, but not as a constant, for which the loop would be compiled once more
+    return _fits_before(raw, published, record, own, low, a, tau, max(a, FOREVER))
 
 
 @compiled
