@@ -209,6 +209,7 @@ def test_the_anonymity_set_of_top_places_is_exact(people: Trajectories, most: in
     assert rate.successes == pytest.approx(expected)
 
 
+@pytest.mark.jit_only
 def test_the_control_group_shows_the_baseline() -> None:
     """A 95 % interval misses now and then: more than twice in 8 with a chance of 0.6 %.
 

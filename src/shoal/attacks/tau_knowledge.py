@@ -169,7 +169,7 @@ def records_of(target: BoxTarget) -> Records:
     """The records of a target as the kernels of this attack take them."""
     index = target.by_time
     return Records(
-        offsets=target.offsets,
+        offsets=target.offsets.copy(),  # so that the loops are compiled once, for what may be written to
         boxes=target.boxes,
         class_offsets=index.class_offsets,
         starts=np.ascontiguousarray(index.boxes[:, 0]),

@@ -1,6 +1,6 @@
 """Which records fit everything that was seen of a person in one interval.
 
-The question is that of kte-anonymity.txt, Sec. II-B (semantics 2). A record fits when its boxes hold all
+The question is that of Gramaglia et al. 2017, Sec. II-B. A record fits when its boxes hold all
 samples seen in the interval, and each of its boxes that lies wholly inside the interval holds one of them:
 the attacker follows the person without a gap, so a box at a time when nothing was seen rules a record out.
 """
