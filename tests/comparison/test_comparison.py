@@ -239,7 +239,7 @@ def test_moved_points_are_judged_by_whoever_wins_most(
     Nobody is found by cells, nearly everybody by the record that passes nearest.
     """
     runs = (
-        '[[runs]]\nmethod = "nwa"\ndelta = "20km"\nstep = "1h"\n[budget]\nknowledge = '
+        '[[runs]]\nmethod = "nwa"\nk = 2\ndelta = "20km"\nstep = "1h"\n[budget]\nknowledge = '
         '"points:4"\nat_most = 0.2\n'
     )
     (tmp_path / "study.toml").write_text(

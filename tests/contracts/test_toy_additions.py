@@ -102,14 +102,14 @@ def test_a_method_of_points_with_its_claim_is_everywhere(tmp_path: Path) -> None
         made = ("--method", "toy-points", "--most-points", "4", "--linkage", "links.parquet")
         copy.run("anonymize", "calls.parquet", *made, "--output", "release")
         manifest = json.loads(copy.text("release/manifest.json"))
-        assert manifest["claim"] == {"type": "true-points", "k": 2}
+        assert manifest["claim"] == {"type": "true-points", "k": 5}
         against = ("calls.parquet", "release", "--linkage", "links.parquet")
         assert copy.json("verify", *against)["holds"]
         assert copy.json("attack", *against, "--knowledge", "points:2")["attacks"]
         assert copy.json("measure", *against)["measurements"]
         record = copy.text("release/report.html")
         shown = (
-            "toy truth of 2",
+            "toy truth of 5",
             "Every toy point is true.",
             "A toy protects nobody.",
             "A toy sample vanished when it came late.",

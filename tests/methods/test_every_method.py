@@ -26,16 +26,20 @@ from small_data import population, populations
 pytestmark = pytest.mark.kernels
 
 VARIANTS: dict[str, Callable[[], Method]] = {
-    **{name: method for name, method in METHODS.items() if method.about.publishes == "boxes"},
+    **{name: partial(method, k=2) for name, method in METHODS.items() if method.about.publishes == "boxes"},
     "kte-hide": partial(
         shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600
     ),  # the small city has no crowd in any half hour
     "kte-hide, clusters": partial(shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600, hiding="clusters"),
     "kte-hide, whole span": partial(shoal.KteHide, k=3, tau_s=24 * 3600, epsilon_s=12 * 3600),
-    **{f"glove, {reading}": partial(shoal.Glove, generalize=reading) for reading in GENERALIZE},
+    **{f"glove, {reading}": partial(shoal.Glove, k=2, generalize=reading) for reading in GENERALIZE},
     "static": partial(
-        shoal.StaticGeneralization, grid_m=100_000, slot_s=104 * 3600
+        shoal.StaticGeneralization, k=2, grid_m=100_000, slot_s=104 * 3600
     ),  # this slot ends within the small city
+    "glove, outward": partial(shoal.Glove, k=2, hull="outward:3"),
+    "glove, to a grid": partial(shoal.Glove, k=2, hull="grid:500m"),
+    "glove, overlaps, outward": partial(shoal.Glove, k=2, generalize="none", hull="outward:3"),
+    "kte-hide, to a grid": partial(shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600, hull="grid:500m"),
     "glove, k = 3": lambda: shoal.Glove(k=3),
     "glove, with suppression": lambda: shoal.Glove(k=2, suppress_space_m=9_000, suppress_time_s=4 * 3600),
     "glove, leftover suppressed": lambda: shoal.Glove(k=3, leftover="suppress"),

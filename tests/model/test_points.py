@@ -19,7 +19,6 @@ from shoal.methods.assembly import assemble_points
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.model.verdicts import Verdict
 from shoal.release_folder.folder import (
     RELEASE_FILE,
     manifest_of,
@@ -32,6 +31,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.utility import Facts
 from shoal.verification.checks import CHECKS
+from shoal.verification.examination import Examination
 from shoal.verification.points.records import malformed_points, off_plane
 
 CLAIM = KDeltaAnonymity(k=2, delta_m=1000)
@@ -66,16 +66,16 @@ def unmoved(original: Trajectories) -> tuple[Release, Linkage]:
     return release, linkage
 
 
-def only_what_all_share(
-    _claim: KDeltaAnonymity, original: Trajectories, release: Release, _linkage: Linkage | None, _run: Run
-) -> Verdict:
-    return Verdict((*off_plane(original, release), *malformed_points(release)), release.n_records)
+def only_what_all_share(_claim: KDeltaAnonymity, case: Examination[Trajectories], _run: Run) -> None:
+    case.find(off_plane(case.original, case.release))
+    case.find(malformed_points(case.release))
+    case.looked_at("true-points")
 
 
 @pytest.fixture(autouse=True)
 def no_claim_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests are about what every release of points has in common, not about one claim."""
-    check = replace(CHECKS[KDeltaAnonymity], verdict=only_what_all_share)
+    check = replace(CHECKS[KDeltaAnonymity], parts=("true-points",), examine=only_what_all_share)
     monkeypatch.setitem(CHECKS, KDeltaAnonymity, check)
 
 

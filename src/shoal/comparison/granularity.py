@@ -104,9 +104,7 @@ def study_granularity(
             continue
         verdict = verify(original, release, linkage)
         if not verdict.holds:
-            raise ClaimError(
-                f"the release for tau = {show_s(tau_s)} does not hold: {verdict.findings[0].message}"
-            )
+            raise ClaimError(f"the release for tau = {show_s(tau_s)} does not hold: {verdict.why_not}")
         settings.append(_granularity(original, release, linkage, tau_s))
     run.progress("releases", len(taus), len(taus))
     if not settings:

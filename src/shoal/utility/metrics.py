@@ -291,5 +291,6 @@ def measured(facts: Facts, names: Iterable[str] | None = None) -> Measured:
 
 def _measurement(facts: Facts, name: str) -> Measurement:
     metric = METRICS[name]
-    found = metric.function(facts if metric.as_given else facts.on_grid)
+    with facts.run.stage(name):
+        found = metric.function(facts if metric.as_given else facts.on_grid)
     return Measurement(name=name, metric=metric, found=found)

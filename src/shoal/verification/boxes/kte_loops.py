@@ -1,8 +1,8 @@
 """The compiled questions of k^(tau,epsilon)-anonymity: who is a candidate, and where there are too few.
 
-An interval [a, a + tau) begins at slot a. Intervals that begin between slots, or are shorter, ask for less:
-they hold fewer whole samples, and every box inside them lies inside an interval that begins at a slot. So
-slots are enough.
+An interval [a, a + tau) begins at slot a and has as many slots as one of length tau can touch. One that
+begins between slots, or is shorter, holds some of the samples of these slots; whoever fits all of them fits
+those, and every box inside it lies inside these slots, too, and holds one of its samples.
 """
 
 from typing import Final, NamedTuple
