@@ -69,8 +69,8 @@ class KAnonymity:
         """What is promised, in a sentence."""
         others = "at least one other" if self.k == 2 else f"at least {self.k - 1} others"
         truth = "; every published sample holds a true sample of each member of its class" * self.truthful
-        same = f"Every published record is identical, sample for sample, to {others}{truth}."
-        return same + hull_in_words(self.hull)
+        rounded = hull_in_words(self.hull)
+        return f"Every published record is identical, sample for sample, to {others}{truth}.{rounded}"
 
     @property
     def cautions(self) -> tuple[str, ...]:
