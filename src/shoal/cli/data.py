@@ -147,9 +147,10 @@ def assess(
     from shoal.runtime.run import Run
 
     with Bars(quiet=quiet) as bars:
-        original = read_telling(source, take_reading(options), bars)
+        run = Run(progress=bars)
+        original = read_telling(source, take_reading(options), bars, run)
         wanted = sorted(set(ks)) or [k for k in (2, 5) if k <= max(original.n_subjects, 2)]
-        gaps = assess_people(original, wanted, Run(progress=bars), output)
+        gaps = assess_people(original, wanted, run, output)
     lines = [*gaps_in_words(original, gaps), *([] if output is None else [f"report: {output}"])]
     print_result(
         as_json, {**gaps_in_numbers(original, gaps), "report": None if output is None else str(output)}, lines
