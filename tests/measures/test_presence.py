@@ -85,7 +85,9 @@ def same(found: Estimates, expected: Estimates) -> None:
 @given(releases, st.integers(0, 10_000))
 def test_people_in_regions(release: Release, seed: int) -> None:
     asked = regions(release, seed, 8)
-    for region, found in zip(asked, people_in_each(release, asked, Run(threads=2)), strict=True):
+    answers = people_in_each(release, asked, Run(threads=2))
+    assert len(answers) == 8
+    for region, found in zip(asked, answers, strict=True):
         assert found == people_in(release, region)
         minimum, expected, maximum = oracle.people_in(release, region)
         assert (found.minimum, found.maximum) == (minimum, maximum)

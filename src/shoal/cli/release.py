@@ -93,6 +93,12 @@ if TYPE_CHECKING:
     help="What works on the blocks: local, local:N, dask, dask:ADDRESS or threads. [default: local]",
 )
 @click.option(
+    "--exact-figures",
+    is_flag=True,
+    help="Say the k-gap of everybody in the report, also of more than 2,000 people. [default: of 1,000 drawn "
+    "at random, with intervals]",
+)
+@click.option(
     "--timings",
     "timed",
     is_flag=True,
@@ -113,6 +119,7 @@ def anonymize(
     resume: bool,
     blocks: int | None,
     engine: str | None,
+    exact_figures: bool,
     timed: bool,
     as_json: bool,
     quiet: bool,
@@ -148,10 +155,14 @@ def anonymize(
             "--engine works on blocks; say how large with --blocks, for example --blocks 20000"
         )
     if blocks is not None and (
-        not isinstance(parameters, Glove) or private_report is not None or risk_tries is not None
+        not isinstance(parameters, Glove)
+        or private_report is not None
+        or risk_tries is not None
+        or exact_figures
     ):
         raise click.UsageError(
-            "--blocks works with --method glove and without --private-report and --risk-tries"
+            "--blocks works with --method glove and without --private-report, --risk-tries and "
+            "--exact-figures"
         )
     with Bars(quiet=quiet) as bars, _told_how_to_continue(output, resume=resume or blocks is not None):
         run = Run(progress=bars, timings=timings)
@@ -190,6 +201,7 @@ def anonymize(
             resume=resume,
             statement=statement,
             tries=TRIES if risk_tries is None else risk_tries,
+            exact_figures=exact_figures,
         )
     trace = published.linkage.trace
     origin = None if linkage is None or trace is None else linkage.with_name(TRACE_FILE)
