@@ -28,6 +28,10 @@ class KteAnonymity:
         Length of what the attacker knows, in seconds; a multiple of epsilon_s.
     epsilon_s
         How much further all candidates may go on together, in seconds.
+    hiders_stay
+        The k records hold the person over all the data, with a sample of the person in each of their boxes,
+        and each of them could be the person's own: people and records can be paired so, everybody with one
+        record that holds them (k-concealment). tau_s and epsilon_s then bound nothing further.
     hull
         How far in space a box may reach beyond the hull of its samples, as ``hull_rule`` reads it.
 
@@ -39,7 +43,8 @@ class KteAnonymity:
 
     References
     ----------
-    kte-anonymity.txt, Sec. II-C.
+    kte-anonymity.txt, Sec. II-C; Tassa, Mazza and Gionis, "k-Concealment: An Alternative Model of k-Type
+    Anonymity", Transactions on Data Privacy 5 (2012), for hiders that stay.
 
     Examples
     --------
@@ -61,6 +66,7 @@ class KteAnonymity:
     k: int
     tau_s: float
     epsilon_s: float
+    hiders_stay: bool = False
     hull: str = TIGHT
 
     def __post_init__(self) -> None:
@@ -79,12 +85,21 @@ class KteAnonymity:
     @property
     def name(self) -> str:
         """The property and its numbers."""
+        if self.hiders_stay:
+            return f"k-concealment, k = {self.k}"
         lengths = f"tau = {show_s(self.tau_s)}, epsilon = {show_s(self.epsilon_s)}"
         return f"k^(tau,epsilon)-anonymity, k = {self.k}, {lengths}"
 
     @property
     def promise(self) -> str:
         """What is promised, in a sentence."""
+        if self.hiders_stay:
+            return (
+                f"Whoever knows any part of a person's movement, even all of it, finds at least {self.k} "
+                "records that hold it, each with a sample of the person in every box, and each could be the "
+                "person's own."
+                f"{hull_in_words(self.hull)}"
+            )
         return (
             f"Whoever has followed a person for any {show_s(self.tau_s)} finds at least {self.k} records "
             f"that fit; who hides whom changes every {show_s(self.epsilon_s)}."
@@ -94,6 +109,11 @@ class KteAnonymity:
     @property
     def cautions(self) -> tuple[str, ...]:
         """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        if self.hiders_stay:
+            return for_pairs(
+                self.k,
+                "A box holds samples of two people: each takes away the own ones and has the other's.",
+            )
         return for_pairs(
             self.k,
             "In the first and the last epoch, and in data of one window, a box holds samples of the person "
@@ -103,6 +123,15 @@ class KteAnonymity:
     @property
     def limits(self) -> tuple[str, ...]:
         """What the claim does not promise, a paragraph each."""
+        if self.hiders_stay:
+            return (
+                f"What all {self.k} records say together. The person was in a box of each of them at a time, "
+                "and where these overlap is smaller than any one.",
+                "A record that is known to be somebody's. It can tell whose the others are that hide each "
+                "other.",
+                SHARED_IN_A_CLASS.format(k=self.k),
+                *self.cautions,
+            )
         return (
             "Longer or interrupted knowledge. Whoever has followed a person for longer, or knows places "
             "from several days, may find the one record.",
