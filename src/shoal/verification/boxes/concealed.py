@@ -73,9 +73,9 @@ def find_holders(
 
 @compiled
 def find_circles(starts: Integers, holders: Integers, circle: Integers) -> None:
-    """Number the strong components (Tarjan 1972) of ties that lead from i to holders[starts[i]:starts[i + 1]].
+    """Number the strong components of ties that lead from i to holders[starts[i]:starts[i + 1]].
 
-    circle: [n], -1 at first.
+    Tarjan 1972. circle: [n], -1 at first.
     """
     n = len(circle)
     reached = np.full(n, -1, dtype=np.int64)  # when a place was reached first
