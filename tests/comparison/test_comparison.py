@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from browser import visit
+from browser import Browser
 from command_line import Shoal
 from shoal.attacks import attack
 from shoal.comparison import compare as comparison
@@ -260,8 +260,8 @@ def test_moved_points_are_judged_by_whoever_wins_most(
     assert "the record that passes nearest" in (tmp_path / "out/comparison.html").read_text()
 
 
-def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, tmp_path: Path) -> None:
-    seen = visit(finished / "out/comparison.html", tmp_path)
+def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, browser: Browser) -> None:
+    seen = browser.visit(finished / "out/comparison.html")
     assert (seen.requests, seen.complaints, seen.overflowing, seen.clashes) == ((), (), (), ())
     assert seen.drawn == seen.plots == 1
 

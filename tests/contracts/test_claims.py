@@ -5,6 +5,7 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 import pytest
+from jinja2 import UndefinedError
 
 import shoal
 from claim_check import verdict_on_claim
@@ -22,12 +23,13 @@ from shoal.model.claims import (
 )
 from shoal.model.release import Boxes, Losses, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.report.words.claims import claim_in_words, claim_name, limits_of, model_of, vanished_of
+from shoal.model.verdicts import Verdict
 from shoal.verification.checks import CHECKS
 from shoal.verification.composition.candidates import Candidates, Issued
 from shoal.verification.composition.several import require_candidates
 from shoal.verification.examination import Examination
 from shoal.verification.parts import PARTS
+from small_releases import record_of
 
 # one of each type, with numbers that no other text of a claim holds
 EXAMPLES: dict[type, Any] = {
@@ -40,18 +42,12 @@ EXAMPLES: dict[type, Any] = {
     ),
 }
 NOBODY = shoal.Linkage((), ())
-WORDS = {
-    "name": claim_name,
-    "promise": claim_in_words,
-    "limits": limits_of,
-    "vanished": vanished_of,
-    "terms": model_of,
-}
+WORDS = ("name", "promise", "limits", "vanished", "privacy_model")
 
 
 def missing_of(claim: Any) -> set[str]:
     """What a claim lacks: words, facts that checks read of it, or the verifier's row."""
-    lacks = {what for what, ask in WORDS.items() if not _answers(lambda ask=ask: ask(claim))}
+    lacks = {what for what in WORDS if not getattr(claim, what, None)}
     facts = ("payload", "in_classes", "truthful", "disjoint_in_time", "cautions", "k")
     lacks |= {fact for fact in facts if not hasattr(claim, fact)}
     row = CHECKS.get(type(claim))
@@ -60,13 +56,6 @@ def missing_of(claim: Any) -> set[str]:
     if row.candidates.fitting is None and not row.candidates.why_none:
         lacks.add("candidates")
     return lacks
-
-
-def _answers(ask: Any) -> bool:
-    try:
-        return bool(ask())
-    except AttributeError:
-        return False
 
 
 def test_every_claim_is_in_every_table() -> None:
@@ -81,15 +70,14 @@ def test_a_claim_lacks_nothing(kind: type) -> None:
     assert missing_of(claim) == set()
     assert claim_from_json(claim_to_json(claim)) == claim
     assert claim.payload in ("boxes", "points")
-    assert "17" in claim_name(claim)
-    assert claim.limits == limits_of(claim)
-    texts = [claim_in_words(claim), *limits_of(claim), vanished_of(claim)]
+    assert "17" in claim.name
+    texts = [claim.promise, *claim.limits, claim.vanished]
     assert [text for text in texts if not (text[0].isupper() and text.endswith("."))] == []
 
 
 def test_no_two_claims_promise_the_same() -> None:
-    for ask in (claim_name, claim_in_words):
-        assert len({ask(claim) for claim in EXAMPLES.values()}) == len(CLAIMS)
+    for what in ("name", "promise"):
+        assert len({getattr(claim, what) for claim in EXAMPLES.values()}) == len(CLAIMS)
 
 
 @pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
@@ -187,15 +175,29 @@ def test_a_toy_claim_is_told_everything_it_lacks() -> None:
 
 @pytest.mark.parametrize("what", WORDS)
 def test_a_claim_without_one_of_its_words_is_told(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(WholeToy, {"terms": "privacy_model"}.get(what, what))
+    monkeypatch.delattr(WholeToy, what)
     assert missing_of(WholeToy()) == {what, "check", "candidates", "streamed"}
 
 
 @pytest.mark.parametrize("what", WORDS)
-def test_words_of_an_unknown_claim_are_never_those_of_another(what: str) -> None:
+def test_a_record_never_lends_a_claim_the_words_of_another(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They once fell through to k-anonymity's, in a record that somebody signs."""
-    with pytest.raises(AttributeError, match="Toy"):
-        WORDS[what](Toy())  # type: ignore[arg-type]  # a claim that the union does not know
+    original, whole = toy_release(WholeToy())
+    release = replace(
+        whole,
+        trajectory_ids=("p",),
+        offsets=whole.offsets[:2],
+        payload=whole.boxes.take(slice(1)),
+        method="static",
+        losses=Losses(samples_suppressed=1, subjects_suppressed=1),
+    )
+    shown = (original, release, shoal.Linkage(("a",), ("p",)), Verdict.of([], checked=1), [])
+    assert "It does nothing else." in record_of(*shown)
+    monkeypatch.delattr(WholeToy, what)
+    with pytest.raises(UndefinedError, match=what):
+        record_of(*shown)
 
 
 def test_an_unknown_claim_is_checked_by_nobody() -> None:

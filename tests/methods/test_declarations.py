@@ -66,6 +66,11 @@ def options() -> dict[str, click.Option]:
     }
 
 
+def test_a_parameter_whose_option_would_accept_no_value_is_no_declaration() -> None:
+    with pytest.raises(MisuseError, match="has neither a unit nor choices"):
+        parameter(default="well", help="How it goes.", meaning="how it went")
+
+
 @methods
 def test_a_method_says_everything_about_itself(name: str) -> None:
     method = METHODS[name]

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 
 import shoal
 from damages import DAMAGES, Damage
+from example_counts import examples
 from naive_release import small_city
 from shoal.errors import NothingLeftError
 from shoal.methods import METHODS, Method
@@ -56,7 +57,7 @@ def anonymized(name: str, original: Trajectories) -> tuple[Trajectories, shoal.R
 
 
 @variants
-@settings(max_examples=25)
+@examples(0.5)
 @given(original=populations(least=3, most=8))
 def test_what_is_published_keeps_its_claim(name: str, original: Trajectories) -> None:
     try:
@@ -67,6 +68,7 @@ def test_what_is_published_keeps_its_claim(name: str, original: Trajectories) ->
     assert verdict.holds, verdict.findings
 
 
+@pytest.mark.jit_only
 @variants
 def test_longer_fingerprints_keep_their_claim(name: str) -> None:
     original = population([50, 80, 30, 30, 65, 44, 51, 50, 20], seed=6, places=9, slots=12_000)
@@ -103,6 +105,7 @@ def test_counts_of_losses_are_true(name: str) -> None:
     assert release.losses.subjects_suppressed == original.n_subjects - len(linkage.uids)
 
 
+@pytest.mark.jit_only
 @variants
 def test_folder_round_trips(name: str, tmp_path: Path) -> None:
     original = small_city(crs=PLANE)

@@ -13,6 +13,7 @@ import shoal
 from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of, same
 from record_marks import vanished_of as figures_of_vanished
 from shoal.attacks import Rate, attack
+from shoal.attacks.knowledge import parse_knowledge
 from shoal.attacks.questions import DRAW, QUESTIONS, assess_release
 from shoal.errors import InputError, MisuseError
 from shoal.methods.assembly import assemble_points
@@ -24,7 +25,6 @@ from shoal.model.trajectories import Grid, Trajectories
 from shoal.release_folder.folder import read_manifest
 from shoal.release_folder.statement import read_statement
 from shoal.report import Evidence, record_page
-from shoal.report.words.claims import claim_in_words, claim_name
 from shoal.report.words.settings import method_name, settings_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -54,7 +54,7 @@ CASES: dict[str, tuple[Callable[[], Trajectories], Callable[[], Any], tuple[str,
     "swap-locations": (
         lambda: crowd(60),
         lambda: SwapLocations(k=3, space_threshold_m=100),
-        ("triples:4", "times:4"),
+        ("triples:4", "times:4", "track:4", "cluster"),
     ),
     "reach-locations": (
         lambda: drivers(town(), 60),
@@ -251,8 +251,8 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
         str(np.datetime64(int(t) // 86_400, "D")) for t in (release.points.t.min(), release.points.t.max())
     ]
     expected: dict[str, list[Any]] = {
-        "claim": [claim_in_words(release.claim)],
-        "claim-name": [claim_name(release.claim)],
+        "claim": [release.claim.promise],
+        "claim-name": [release.claim.name],
         "method": [method_name(release.method)],
         "unit_of_protection": [manifest.unit_of_protection],
         "crs": [manifest.crs] if manifest.crs else [],
@@ -265,7 +265,8 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
         "setting[]": [setting.value for setting in settings],
         "setting-meaning[]": [setting.meaning for setting in settings],
         "knowledge[]": [rate.knowledge for rate in rates],
-        "attacker[]": [rate.attacker for rate in rates],
+        "attacker[]": [rate.attacker for rate in rates if rate.target == "release"],
+        "attack-source[]": [parse_knowledge(text).adversary.source for text in known],
         **({"first-day": days[:1], "last-day": days[1:]} if release.points.t.min() > 1e9 else {}),
         **{f"record.{name}": [text] for name, text in manifest.record.items() if name != "earlier_releases"},
         **{
@@ -278,7 +279,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
     assert {path: set(texts) for path, texts in page.quotes.items()} == {
         path: set(texts) for path, texts in expected.items() if texts
     }
-    assert page.title == f"Record of a release: {claim_name(release.claim)} ({method_name(release.method)})"
+    assert page.title == f"Record of a release: {release.claim.name} ({method_name(release.method)})"
     assert "anonymous" not in (page.text + page.title).lower()
     assert not any(uid in page.text for uid in original.ids)
 

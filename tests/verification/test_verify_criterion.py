@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from claim_check import verdict_on_claim
 from damages import Box, rows_of, with_records
+from example_counts import examples
 from naive_release import Sample, hull, naive_release, samples_of
 from shoal.model.claims import KAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
@@ -213,7 +214,7 @@ def broken_releases(draw: st.DrawFn) -> Case:
     return original, release, linkage
 
 
-@settings(max_examples=150)
+@examples(1.5)
 @given(case=releases())
 def test_a_sound_release_always_holds(case: Case) -> None:
     original, release, linkage = case
@@ -222,7 +223,7 @@ def test_a_sound_release_always_holds(case: Case) -> None:
     assert verify(original, release).findings == ()
 
 
-@settings(max_examples=400)
+@examples(4)
 @given(case=broken_releases())
 def test_the_check_agrees_with_the_slow_one_on_broken_releases(case: Case) -> None:
     original, release, linkage = case
@@ -237,7 +238,7 @@ def test_the_check_agrees_with_the_slow_one_on_broken_releases(case: Case) -> No
         assert found == expected
 
 
-@settings(max_examples=200)
+@examples(2)
 @given(case=st.one_of(releases(), broken_releases()))
 def test_without_linkage_nothing_is_found_that_the_linkage_would_clear(case: Case) -> None:
     original, release, linkage = case

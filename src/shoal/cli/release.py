@@ -375,7 +375,6 @@ def _print_publication(
     """What was published and where, what was lost, what the run says of itself, and what it took."""
     from shoal.release_folder.folder import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows
-    from shoal.report.words.claims import claim_in_words
 
     manifest, folder = published.manifest, published.folder
     rows = [] if published.accuracy is None else accuracy_rows(published.accuracy)
@@ -408,7 +407,7 @@ def _print_publication(
     by_reason = f" ({listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
     facts.update(also or {})
     lines = [
-        f"verified: {manifest.n_records:,} records. {claim_in_words(published.release.claim)}",
+        f"verified: {manifest.n_records:,} records. {published.release.claim.promise}",
         f"protected: {manifest.unit_of_protection}",
         *(
             ["kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5])]

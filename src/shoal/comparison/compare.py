@@ -25,7 +25,6 @@ from shoal.publishing.publish import publish
 from shoal.publishing.writing import write_page
 from shoal.release_folder.folder import read_linkage, read_release
 from shoal.report.pages.comparison import comparison_page
-from shoal.report.words.claims import claim_name
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -225,7 +224,7 @@ def _result_of(
         return {
             **json.loads(result_file.read_text(encoding="utf-8")),
             "label": setting.label,
-            "claim": claim_name(setting.method.claim()),
+            "claim": setting.method.claim().name,
         }
     if not ((place / "release").exists() and (place / "linkage.parquet").exists()):
         if (place / "release").exists():
@@ -279,7 +278,7 @@ def _result_of(
     result = {
         "label": setting.label,
         "method": setting.name,
-        "claim": claim_name(setting.method.claim()),
+        "claim": setting.method.claim().name,
         "parameters": setting.method.parameters(),
         "folder": f"{RUNS_FOLDER}/{place.name}/release",
         "attacks": attacks,

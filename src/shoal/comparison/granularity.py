@@ -1,4 +1,7 @@
-"""What kte-hide leaves as attackers follow for longer: several tau (kte-anonymity.txt, Fig. 6, 8 and 9)."""
+"""What kte-hide leaves as attackers follow for longer: several tau.
+
+Source: Gramaglia et al. 2017, Fig. 6, 8 and 9.
+"""
 
 import math
 from collections.abc import Sequence

@@ -93,6 +93,13 @@ class Parameter:
     zero: bool = False
     street_graph: bool = False
 
+    def __post_init__(self) -> None:
+        if self.unit is None and not (self.choices or self.written or self.spelled or self.street_graph):
+            raise MisuseError(
+                f"the parameter of '{self.help}' has neither a unit nor choices, so that its option would "
+                "accept no value; declare unit=, choices= or spelled="
+            )
+
     def option_of(self, name: str) -> str:
         """The option for the parameter of this name, without its dashes in front."""
         return self.option or name.removesuffix(_SUFFIXES.get(self.unit, "")).replace("_", "-")

@@ -36,12 +36,12 @@ class KAnonymity:
 
     References
     ----------
-    glove.txt, Sec. 2.4.
+    Gramaglia and Fiore 2015, Sec. 2.4.
 
     Examples
     --------
     >>> from shoal.model.claims import KAnonymity
-    >>> KAnonymity(k=5).promise
+    >>> KAnonymity(k=5, truthful=False).promise
     'Every published record is identical, sample for sample, to at least 4 others.'
     """
 
@@ -68,9 +68,9 @@ class KAnonymity:
     def promise(self) -> str:
         """What is promised, in a sentence."""
         others = "at least one other" if self.k == 2 else f"at least {self.k - 1} others"
-        return (
-            f"Every published record is identical, sample for sample, to {others}.{hull_in_words(self.hull)}"
-        )
+        truth = "; every published sample holds a true sample of each member of its class" * self.truthful
+        rounded = hull_in_words(self.hull)
+        return f"Every published record is identical, sample for sample, to {others}{truth}.{rounded}"
 
     @property
     def cautions(self) -> tuple[str, ...]:

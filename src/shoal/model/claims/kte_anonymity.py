@@ -43,8 +43,8 @@ class KteAnonymity:
 
     References
     ----------
-    kte-anonymity.txt, Sec. II-C; Tassa, Mazza and Gionis, "k-Concealment: An Alternative Model of k-Type
-    Anonymity", Transactions on Data Privacy 5 (2012), for hiders that stay.
+    Gramaglia et al. 2017, Sec. II-C; for hiders that stay Tassa, Mazza and Gionis 2012, "k-Concealment: An
+    Alternative Model of k-Type Anonymity".
 
     Examples
     --------

@@ -42,7 +42,7 @@ class LocationPrivacy:
 
     References
     ----------
-    swap-reach-locations.txt, Def. 8 and 9.
+    Domingo-Ferrer and Trujillo-Rasua 2012, Def. 8 and 9.
 
     Examples
     --------

@@ -35,7 +35,7 @@ class TrajectoryPrivacy:
 
     References
     ----------
-    swap-reach-locations.txt, Def. 6 and 7.
+    Domingo-Ferrer and Trujillo-Rasua 2012, Def. 6 and 7.
 
     Examples
     --------

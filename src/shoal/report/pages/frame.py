@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from shoal.report.words import claims, numbers, settings
+from shoal.report.words import numbers, settings
 from shoal.units import show_s
 
 if TYPE_CHECKING:
@@ -69,8 +69,6 @@ def _templates() -> "Environment":
         lstrip_blocks=True,
     )
     shown: tuple[Callable[..., Any], ...] = (
-        claims.claim_in_words,
-        claims.claim_name,
         show_s,
         numbers.count,
         numbers.exact,

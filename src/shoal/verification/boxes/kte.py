@@ -5,13 +5,13 @@ and have no box inside the interval where the subject was silent: at least k mus
 hiding sets.
 """
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
-from shoal.errors import MisuseError
 from shoal.model.claims import KteAnonymity
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
@@ -44,6 +44,7 @@ LEAKAGE_SAMPLES: Final = 40_000
 # boxes around a sample on average: sound releases have tens of them, one giant box an epoch has all
 LOOKS_A_SAMPLE: Final = 2000
 _FEWEST_SUBJECTS: Final = 25
+_ROUNDING: Final = 1e-9  # a quotient of two lengths so near a whole number is one
 
 _SUBJECTS_AT_ONCE: Final = 512
 _BOXES_AT_ONCE: Final = 1 << 16
@@ -80,15 +81,14 @@ def examine_kte_anonymity(claim: KteAnonymity, case: Examination[Trajectories], 
     case.count_subjects(links)
 
 
-def tau_slots(claim: KteAnonymity, slot_s: float) -> int:
-    """How many whole slots an interval of length tau can hold; raises MisuseError when there is none."""
-    slots = int(claim.tau_s / slot_s)
-    if slots < 1:
-        raise MisuseError(
-            f"tau = {show_s(claim.tau_s)} is shorter than a slot of {show_s(slot_s)}; claim a longer tau or "
-            "read finer slots"
-        )
-    return slots
+def slots_touched(duration_s: float, slot_s: float) -> int:
+    """How many slots an interval of this length can touch, wherever it begins: ceil(duration / slot) + 1.
+
+    Whoever follows a person for 30 minutes from the middle of a slot of 1 minute sees something of 31 slots.
+    """
+    slots = duration_s / slot_s
+    whole = round(slots)
+    return (whole if abs(slots - whole) <= _ROUNDING * slots else math.ceil(slots)) + 1
 
 
 def published_of(boxes: Integers, offsets: Integers) -> Published:
@@ -99,7 +99,8 @@ def published_of(boxes: Integers, offsets: Integers) -> Published:
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     longest = np.zeros(len(offsets) - 1, dtype=np.int64)
     np.maximum.at(longest, owner, boxes[:, 1] - boxes[:, 0])
-    return Published(boxes, offsets, owner, longest, index_of(boxes))
+    # a copy of the offsets: all loops would be compiled once more for what may not be written to
+    return Published(boxes, offsets.copy(), owner, longest, index_of(boxes))
 
 
 def _own_samples(
@@ -164,7 +165,7 @@ def _candidates(
 ) -> tuple[list[Finding], list[str]]:
     """Findings about every interval of every published subject, and what is only reported."""
     slot_s = release.snapped_grid().slot_s
-    tau = tau_slots(claim, slot_s)
+    tau = slots_touched(claim.tau_s, slot_s)
     raw = Raw(original.t, original.x, original.y, original.offsets, covered)
     published = published_of(records.boxes, records.offsets)
     linked = np.flatnonzero(links.subject_of >= 0)
@@ -192,7 +193,8 @@ def _candidates(
     epsilon = int(claim.epsilon_s / slot_s)
     leaked, chance = leaked_slots(raw, published, _some(subjects, original), tau, epsilon, run)
     notes = [
-        f"every interval of {show_s(claim.tau_s)} of {len(subjects):,} subjects was looked at; around "
+        f"every interval of {show_s(claim.tau_s)} of {len(subjects):,} subjects was looked at, with all "
+        f"{tau} slots that it can touch; around "
         f"suppressed samples, {strict:,} sets of samples have fewer than {claim.k} records without a box "
         "where the subject is not published",
         _leakage_note(leaked, chance, claim, slot_s),
