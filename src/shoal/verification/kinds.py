@@ -45,6 +45,8 @@ KINDS: Final[dict[str, str]] = {
     "sample-without-own-point": "A published box holds no raw sample of the subject it is published for.",
     "box-not-tight": "A box is not the hull of the raw samples, of its class's members (or of anybody), "
     "that lie wholly inside it, or reaches farther beyond that hull than the claim says.",
+    "too-few-owners": "Fewer records than k hold all published samples of a person, with one in every box, "
+    "and could each be the person's own.",
     "class-without-subjects": "Checked without linkage: fewer subjects than members have a raw sample in "
     "every box of a class.",
     "record-without-subject": "The linkage gives a record no subject.",
