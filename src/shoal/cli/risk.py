@@ -98,7 +98,7 @@ def attack(
     from shoal.attacks import attack as evaluate
     from shoal.attacks.together import attack_together
     from shoal.publishing.against_raw import issued_releases
-    from shoal.release_folder.folder import read_any_release, read_linkage
+    from shoal.release_folder.folder import read_linkage, read_release
     from shoal.report.words.numbers import percent
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
@@ -112,7 +112,7 @@ def attack(
         others = None if control is None else _read_as_given(control, release, options, bars)
         rng = Randomness.from_system() if seed is None else Randomness.for_research(seed)
         run = Run(progress=bars)
-        last = [(read_any_release(folder), read_linkage(file)) for folder, file in before[:1]]
+        last = [(read_release(folder), read_linkage(file)) for folder, file in before[:1]]
         found = evaluate(
             given,
             published,
