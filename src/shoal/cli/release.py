@@ -321,7 +321,7 @@ def _print_publication(
     trace: "Trace | None" = None,
 ) -> None:
     """What was published, where it is, what was lost, and what the trace says of the run."""
-    from shoal.release_folder.folder import REPORT_FILE
+    from shoal.release_folder.manifest import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows
     from shoal.report.words.claims import claim_in_words
 

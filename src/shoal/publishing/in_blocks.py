@@ -30,7 +30,7 @@ from shoal.publishing.block_records import (
 )
 from shoal.publishing.writing import fill_release_folder, require_free, require_holds, staged_secrets
 from shoal.release_folder.box_table import write_boxes_in_parts
-from shoal.release_folder.folder import Manifest
+from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.report import page_of_facts
 from shoal.runtime.arrays import Integers

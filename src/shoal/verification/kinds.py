@@ -65,6 +65,11 @@ KINDS: Final[dict[str, str]] = {
     "the raw identifiers.",
     "seed": "A parameter holds a seed, with which the shuffle can be undone.",
     # the folder
+    "false-statement": "The manifest states something that the check derives otherwise: its verdict, the "
+    "rows repaired, a parameter that the claim has too, or its losses.",
+    "hidden-bytes": "The table's file holds bytes that are no row: an unused value of a dictionary, a false "
+    "statistic, an index, metadata, or what stands between pages and footer.",
+    "private-page": "The folder's page is not marked as one for publication.",
     "wrong-hash": "The manifest gives another SHA-256 than the table's file has.",
     "wrong-count": "The manifest gives other numbers of records or samples than the table holds.",
     "row-order": "The rows of the table are not grouped by record and in canonical order, so that their "
