@@ -48,6 +48,7 @@ _PRIVATE_PATH: Final = re.compile(
 _CELLS: Final = re.compile(r'[,;\t\n\r"|]+')
 _LARGEST_READ: Final = 1 << 24
 _MOST_FILES: Final = 1000
+_MOST_ROWS: Final = 1_000_000
 _LONGEST_SHOWN: Final = 200
 
 
@@ -232,10 +233,15 @@ def _extra_file(path: Path) -> Iterator[_Place]:
         return
     where = "the content of a file that does not belong there"
     try:
-        table = pq.read_table(path)
+        content = path.read_bytes()
+    except OSError:
+        return
+    try:
+        rows = pq.read_metadata(pa.BufferReader(content)).num_rows
+        table = pq.read_table(pa.BufferReader(content)) if rows <= _MOST_ROWS else pa.table({})
         yield from (_column(table, column) for column in table.column_names)
-    except (pa.ArrowException, OSError):
-        text = path.read_bytes().decode("utf-8", "replace")
+    except (pa.ArrowException, OSError, ValueError, KeyError):
+        text = content.decode("utf-8", "replace")
         cells = frozenset(cell.strip() for cell in _CELLS.split(text))
         yield _Place(where=where, alone=cells, strings=cells, text=plain(text))
 
