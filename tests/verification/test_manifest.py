@@ -228,7 +228,7 @@ def test_another_page_than_the_manifest_names_is_found(case: Case, tmp_path: Pat
     assert verify_folder(case[0], case[1], case[2]).kinds == {"wrong-hash"}
 
 
-# --- files that are none -------------------------------------------------------------------------------------
+# --- files that are none ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [MANIFEST_FILE, RELEASE_FILE, REPORT_FILE])

@@ -22,7 +22,8 @@ from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
 from shoal.release_folder.page_mark import is_public
 from shoal.release_folder.statement import EarlierRelease, Statement
-from shoal.verification.leaks.identifiers import Names, hash_like, hashes_among, plain, raw_identifiers
+from shoal.verification.leaks.digests import hash_like, hashes_among
+from shoal.verification.leaks.identifiers import Names, plain, raw_identifiers
 
 _FILES: Final = (RELEASE_FILE, MANIFEST_FILE, REPORT_FILE)
 _KNOWN_COLUMNS: Final = frozenset(
