@@ -19,7 +19,7 @@ from shoal.io.sources import openers
 from shoal.io.tables import Table
 from shoal.io.times import DAY, SECOND, Micros, Times
 from shoal.io.values import Codes, Names
-from shoal.model.intake import Intake, Reading
+from shoal.model.intake import BESIDE_DEGREES, Intake, Reading
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
 from shoal.units import DAY_S
@@ -296,7 +296,12 @@ def _begin(name: str, table: Table, reading: Reading, keep: Callable[[Rows], Non
         reading=filled,
         times=Times(reading.time_unit),
     )
-    if columns.beside:
+    if positions.crs is None and columns.beside == "columns of degrees":
+        taken.notes.append(
+            f"{BESIDE_DEGREES}: nothing shows that {columns.first} and {columns.second} are meters; read the "
+            "degrees instead"
+        )
+    elif columns.beside:
         used = (
             f"{columns.second} and {columns.first}"
             if columns.angles

@@ -14,6 +14,7 @@ from shoal.release_folder.manifest import RELEASE_FILE, REPORT_FILE, Manifest, r
 from shoal.release_folder.point_table import points_as_written
 from shoal.runtime.run import Run
 from shoal.verification.checks import verify
+from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import boxes_as_written, point_findings, precision_findings
 from shoal.verification.files.stated import PAGE_NOT_HELD, against_manifest, false_statements
 from shoal.verification.files.written import WrittenTable, read_written, row_order
@@ -53,10 +54,11 @@ def verify_folder(
     """
     manifest = read_manifest(folder)
     written = read_written(folder / RELEASE_FILE)
+    plane = PlaneCheck(manifest.crs)
     if manifest.grid is None:
-        payload, about_rows = _points(written, manifest)
+        payload, about_rows = _points(written, manifest, plane)
     else:
-        payload, about_rows = _boxes(written, manifest, manifest.grid)
+        payload, about_rows = _boxes(written, manifest, manifest.grid, plane)
     release = release_with(
         folder, manifest, trajectory_ids=written.trajectory_ids, offsets=written.offsets, payload=payload
     )
@@ -64,19 +66,21 @@ def verify_folder(
         *against_manifest(folder, manifest, written.sha256, release.n_records, release.n_samples),
         *written.hidden,
         *about_rows,
+        *plane.findings(),
         *leak_findings(
             original, folder, written.table, written.footer, manifest, in_degrees=original.lat is not None
         ),
     ]
     on_claim = verify(original, release, linkage, run=run)
     findings += false_statements(manifest, on_claim, original, linked=linkage is not None)
-    return with_notes(on_claim.and_also(findings), notes_on(folder, original))
+    return with_notes(on_claim.and_also(findings), notes_on(folder, original, plane))
 
 
-def notes_on(folder: Path, original: Population) -> Iterator[str]:
+def notes_on(folder: Path, original: Population, plane: PlaneCheck) -> Iterator[str]:
     """What is to be said of a folder beside the verdict on its claim."""
     if (folder / REPORT_FILE).exists():
         yield PAGE_NOT_HELD
+    yield from plane.notes(original)
     yield from look_alikes(original)
 
 
@@ -85,9 +89,12 @@ def with_notes(verdict: Verdict, notes: Iterable[str]) -> Verdict:
     return replace(verdict, notes=(*verdict.notes, *notes))
 
 
-def _boxes(written: WrittenTable, manifest: Manifest, grid: Grid) -> tuple[Payload, list[Finding]]:
+def _boxes(
+    written: WrittenTable, manifest: Manifest, grid: Grid, plane: PlaneCheck
+) -> tuple[Payload, list[Finding]]:
     """The boxes of a table by record and in canonical order, and findings about its rows."""
     decoded = boxes_as_written(written.table, grid)
+    plane.look_at_boxes(decoded.boxes, grid)
     columns = decoded.boxes.columns()
     findings = [
         *row_order(written, np.stack(columns, axis=1), BOX_COLUMNS),
@@ -96,9 +103,10 @@ def _boxes(written: WrittenTable, manifest: Manifest, grid: Grid) -> tuple[Paylo
     return decoded.boxes.take(np.lexsort((*reversed(columns), written.record))), findings
 
 
-def _points(written: WrittenTable, manifest: Manifest) -> tuple[Payload, list[Finding]]:
+def _points(written: WrittenTable, manifest: Manifest, plane: PlaneCheck) -> tuple[Payload, list[Finding]]:
     """The points of a table by record and in the order (t, x, y), and findings about its rows."""
     points = points_as_written(written.table, RELEASE_FILE)
+    plane.look_at_points(points)
     findings = [
         *row_order(written, np.column_stack([points.t, points.x, points.y]), POINT_COLUMNS),
         *point_findings(written.table, points, manifest.crs),

@@ -36,6 +36,7 @@ from shoal.verification.checks import StreamedCheck, check_of, with_telling_name
 from shoal.verification.examination import Examination, pseudonyms_used_twice
 from shoal.verification.files.folder import notes_on, with_notes
 from shoal.verification.files.layout import layout_findings
+from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import WrittenBoxes, boxes_as_written, precision_findings
 from shoal.verification.files.stated import against_manifest, false_statements
 from shoal.verification.files.written import pseudonyms
@@ -60,7 +61,8 @@ def verify_streamed_folder(
     hidden, file = _opened(folder / RELEASE_FILE)
     n_buckets = max(file.metadata.num_rows, people.n_samples) // _BUCKET_ROWS + 1
     with _Spread(scratch, n_buckets) as spread:
-        batches = spread.batches(file, header.snapped_grid(), run)
+        plane = PlaneCheck(header.crs)
+        batches = plane.passing(spread.batches(file, header.snapped_grid(), run), header.snapped_grid())
         findings = list(precision_findings(batches, header.snapped_grid(), header.crs))
     own = columns_of(manifest, in_degrees=False)
     extra = pq.read_table(
@@ -69,7 +71,7 @@ def verify_streamed_folder(
     findings += spread.faults
     digest = sha256_of(folder / RELEASE_FILE)
     findings += against_manifest(folder, manifest, digest, len(spread.names), spread.n_rows)
-    findings += hidden
+    findings += [*hidden, *plane.findings()]
     findings += leak_findings(people, folder, extra, file.metadata, manifest, in_degrees=False)
     release = replace(
         header, trajectory_ids=tuple(spread.names), offsets=np.zeros(len(spread.names) + 1, dtype=np.int64)
@@ -77,7 +79,7 @@ def verify_streamed_folder(
     verdict = _verdict(streamed, people, release, linkage, spread, run)
     on_claim = with_telling_names(verdict, people, release, linkage)
     findings += false_statements(manifest, on_claim, people, linked=True)
-    return with_notes(on_claim.and_also(findings), notes_on(folder, people))
+    return with_notes(on_claim.and_also(findings), notes_on(folder, people, plane))
 
 
 def _streamed_check(claim: Claim) -> StreamedCheck:
