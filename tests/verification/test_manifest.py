@@ -12,7 +12,7 @@ import pytest
 from folder_damages import edit_manifest, edit_page
 from naive_release import naive_release, small_city
 from shoal.errors import InputError, MisuseError
-from shoal.model.intake import Intake
+from shoal.model.intake import OUT_OF_ORDER, Intake
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.manifest import (
@@ -38,7 +38,7 @@ PAGE = f"<!doctype html><head>{PUBLIC}</head><h1>A release</h1>"
 
 def with_account(original: Trajectories) -> Trajectories:
     """The same people as if they had been read, with rows repaired."""
-    intake = Intake(rows_read=500, repaired={"rows out of order": 3})
+    intake = Intake(rows_read=500, repaired={"times without a zone": 3})
     return Trajectories(**{**vars(original), "intake": intake})
 
 
@@ -46,7 +46,7 @@ def with_account(original: Trajectories) -> Trajectories:
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Case:
     original = with_account(small_city())
     release, linkage = naive_release(original, n_boxes=3)
-    release = type(release)(**{**vars(release), "rows_repaired": {"rows out of order": 3}})
+    release = type(release)(**{**vars(release), "rows_repaired": {"times without a zone": 3}})
     folder = tmp_path_factory.mktemp("folder") / "release"
     folder.mkdir()
     write_table(release, folder / RELEASE_FILE)
@@ -172,7 +172,7 @@ FALSE: tuple[tuple[Change, str], ...] = (
         lambda m: m["verdict"]["findings_by_kind"].update(metadata=1),
         "its verdict has other findings_by_kind than",
     ),
-    (lambda m: m["rows_repaired"].update({"rows out of order": 2}), "its rows repaired are not those"),
+    (lambda m: m["rows_repaired"].update({"times without a zone": 2}), "its rows repaired are not those"),
     (lambda m: m.update(rows_repaired={}), "its rows repaired are not those"),
     (lambda m: m["rows_repaired"].update({"37.77 -122.41": 7}), "its rows repaired are not those"),
     (lambda m: m["parameters"].update(k=50), "the parameter k is not that of the claim"),
@@ -192,7 +192,7 @@ def test_what_the_check_derives_otherwise_is_found(
 
 
 def test_reasons_that_count_no_rows_say_nothing(case: Case) -> None:
-    edit_manifest(case[1], lambda m: m["rows_repaired"].update(never=0))
+    edit_manifest(case[1], lambda m: m["rows_repaired"].update({"never": 0, OUT_OF_ORDER: 9}))
     assert verify_folder(case[0], case[1], case[2]).holds
 
 

@@ -21,7 +21,6 @@ ZERO: Final = "position (0, 0)"
 OUTSIDE: Final = "position outside the projection"
 TOO_LARGE: Final = "coordinate beyond 1e12 m"
 DUPLICATE: Final = "exact duplicate"
-OUT_OF_ORDER: Final = "rows out of time order"
 NAIVE: Final = "time without a zone taken as UTC"
 
 LARGEST_M: Final = 1e12

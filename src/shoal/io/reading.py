@@ -19,7 +19,7 @@ from shoal.io.sources import openers
 from shoal.io.tables import Table
 from shoal.io.times import DAY, SECOND, Micros, Times
 from shoal.io.values import Codes, Names
-from shoal.model.intake import BESIDE_DEGREES, Intake, Reading
+from shoal.model.intake import BESIDE_DEGREES, OUT_OF_ORDER, Intake, Reading
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
 from shoal.units import DAY_S
@@ -228,7 +228,7 @@ class Taken:
     def intake(self, duplicates: int) -> Intake:
         """The account of the whole reading, with this many exact duplicates left out."""
         repaired = {
-            cleaning.OUT_OF_ORDER: self.order.rows,
+            OUT_OF_ORDER: self.order.rows,
             cleaning.NAIVE: self.times.naive if self.times.zoned else 0,
         }
         return Intake(

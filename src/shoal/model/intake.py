@@ -20,6 +20,7 @@ _WORDS: Final = {
 }
 
 
+OUT_OF_ORDER: Final = "rows out of time order"  # how many, the order of the input decides
 # how the note begins that local meters were read though columns of degrees lie beside them
 BESIDE_DEGREES: Final = "local meters were read, although columns of degrees lie beside them"
 

@@ -1,11 +1,12 @@
 """What a manifest states, held against what the table, the page and the raw data show."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 from shoal.model.claims import claim_from_json
+from shoal.model.intake import OUT_OF_ORDER
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest
@@ -60,8 +61,7 @@ def false_statements(
             if told[name] != found[name] and (linked or name != "notes"):
                 yield _false(f"its verdict has other {name} than the check comes to")
     if original.intake.rows_read:
-        repaired = {reason: rows for reason, rows in manifest.rows_repaired.items() if rows}
-        if repaired != {reason: rows for reason, rows in original.intake.repaired.items() if rows}:
+        if _repaired(manifest.rows_repaired) != _repaired(original.intake.repaired):
             yield _false("its rows repaired are not those that reading the raw data repairs")
     claim = asdict(claim_from_json(manifest.claim))
     for name in claim.keys() & manifest.parameters.keys():
@@ -73,6 +73,11 @@ def false_statements(
     by_reason = sum(losses.subjects_by_reason.values())
     if losses.subjects_by_reason and by_reason != losses.subjects_suppressed:
         yield _false("the subjects suppressed by reason are not as many as those suppressed")
+
+
+def _repaired(counts: Mapping[str, int]) -> dict[str, int]:
+    """Rows by reason, but for what the same rows in another order change."""
+    return {reason: rows for reason, rows in counts.items() if rows and reason != OUT_OF_ORDER}
 
 
 def _false(what: str) -> Finding:
