@@ -60,7 +60,6 @@ from shoal.model.verdicts import Verdict as Verdict
 from shoal.publishing.publish import Publication as Publication
 from shoal.publishing.publish import assess as assess
 from shoal.publishing.publish import publish as publish
-from shoal.release_folder.folder import read_any_release as read_any_release
 from shoal.release_folder.folder import read_linkage as read_linkage
 from shoal.release_folder.folder import read_release as read_release
 from shoal.release_folder.statement import Statement as Statement

@@ -111,7 +111,7 @@ def test_the_release_is_the_same_and_holds(engine: Engine, city: Path, tmp_path:
         publish_in_blocks(
             city,
             Reading(),
-            shoal.Glove(),
+            shoal.Glove(k=2),
             tmp_path / name,
             rng=rng,
             size=30,
@@ -137,7 +137,14 @@ def test_a_cluster_is_found_by_its_address(city: Path, tmp_path: Path) -> None:
         assert list(engine.map(squared, range(5))) == [0, 1, 4, 9, 16]
         rng = Randomness.for_research(9)
         publish_in_blocks(
-            city, Reading(), shoal.Glove(), tmp_path / "release", rng=rng, size=30, engine=engine, run=Run()
+            city,
+            Reading(),
+            shoal.Glove(k=2),
+            tmp_path / "release",
+            rng=rng,
+            size=30,
+            engine=engine,
+            run=Run(),
         )
     assert (tmp_path / "release" / "manifest.json").exists()
 

@@ -6,8 +6,9 @@ everybody's habits, give). ``table`` lists the attacks; each is one file and one
 """
 
 from shoal.attacks.attacking import attack
+from shoal.attacks.intervals import wilson
 from shoal.attacks.knowledge import default_knowledge
-from shoal.attacks.rate import Attacked, Rate, wilson
+from shoal.attacks.rate import Attacked, Rate
 from shoal.attacks.table import ATTACKS
 
 __all__ = ["ATTACKS", "Attacked", "Rate", "attack", "default_knowledge", "wilson"]

@@ -1,6 +1,6 @@
 """The commands that make and check a release: anonymize, verify, demo; heavy libraries load when one runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +23,11 @@ from shoal.cli.options import (
 )
 from shoal.cli.terminal import Bars, listed, print_result, read_telling
 from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.timings import Timings, lines_of
 
 if TYPE_CHECKING:
     from shoal.model.trace import Trace
+    from shoal.model.verdicts import Verdict
     from shoal.publishing.in_blocks import BlockPublication
     from shoal.publishing.publish import Publication
 
@@ -87,6 +89,12 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="What works on the blocks: local, local:N, dask, dask:ADDRESS or threads. [default: local]",
 )
+@click.option(
+    "--timings",
+    "timed",
+    is_flag=True,
+    help="Also say what each stage took: seconds, CPU seconds, peak memory.",
+)
 @config_option
 @input_options
 @output_options
@@ -102,6 +110,7 @@ def anonymize(
     resume: bool,
     blocks: int | None,
     engine: str | None,
+    timed: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -110,6 +119,7 @@ def anonymize(
 
     The release is checked before it is written, and is not written if it does not keep its promise.
     """
+    timings = Timings() if timed else None
     from shoal.attacks.questions import TRIES
     from shoal.methods import method_named
     from shoal.methods.glove.glove import Glove
@@ -141,6 +151,7 @@ def anonymize(
             "--blocks works with --method glove and without --private-report and --risk-tries"
         )
     with Bars(quiet=quiet) as bars, _told_how_to_continue(output, resume=resume or blocks is not None):
+        run = Run(progress=bars, timings=timings)
         if blocks is not None and isinstance(parameters, Glove):
             from shoal.model.intake import Reading
             from shoal.publishing.in_blocks import publish_in_blocks
@@ -154,7 +165,7 @@ def anonymize(
                 rng=rng,
                 size=blocks,
                 engine=engine_of(engine or "local"),
-                run=Run(progress=bars),
+                run=run,
                 linkage_file=linkage,
                 statement=statement,
             )
@@ -162,15 +173,15 @@ def anonymize(
                 f"anonymized in {len(in_blocks.blocks)} blocks of {min(in_blocks.blocks):,} to "
                 f"{max(in_blocks.blocks):,} people"
             )
-            _print_publication(in_blocks, as_json, {"linkage": linkage})
+            _print_publication(in_blocks, as_json, {"linkage": linkage}, timings=timings)
             return 0
-        original = read_telling(source, reading, bars)
+        original = read_telling(source, reading, bars, run)
         published = publish(
             original,
             parameters,
             output,
             rng=rng,
-            run=Run(progress=bars),
+            run=run,
             linkage_file=linkage,
             private_report=private_report,
             resume=resume,
@@ -180,19 +191,26 @@ def anonymize(
     trace = published.linkage.trace
     origin = None if linkage is None or trace is None else linkage.with_name(TRACE_FILE)
     _print_publication(
-        published, as_json, {"linkage": linkage, "origin": origin, "private_report": private_report}, trace
+        published,
+        as_json,
+        {"linkage": linkage, "origin": origin, "private_report": private_report},
+        trace,
+        timings=timings,
     )
     return 0
 
 
-@click.command(epilog="Exit 0: the claim holds; 1: it does not, counter-examples are shown; 2: bad input.")
+@click.command(
+    epilog="Exit 0: every part of the claim was checked and holds; 1: it does not hold, counter-examples are "
+    "shown; 2: bad input; 3: nothing was found, but parts of the claim were not checked."
+)
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=PATH, metavar="RELEASE")
 @click.option(
     "--linkage",
     type=PATH,
     metavar="FILE",
-    help="Who became which record; without it the check is partial.",
+    help="Who became which record; without it the check is partial (exit 3).",
 )
 @click.option(
     "--streamed",
@@ -253,7 +271,7 @@ def verify(
     if together is not None:
         verdict = verdict.and_also(together.findings())
     facts = {**verdict.to_json(), **({} if together is None else {"together": together.to_json()})}
-    lines = [f"{'HOLDS' if verdict.holds else 'DOES NOT HOLD'}: {verdict.checked:,} records checked"]
+    lines = _judged(verdict)
     lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]
     lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
     if together is not None:
@@ -264,7 +282,7 @@ def verify(
             f"{told['least']}), where each release alone leaves {told['k']}"
         )
     print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)])
-    return 0 if verdict.holds else 1
+    return {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}[verdict.word]
 
 
 @click.command()
@@ -278,17 +296,35 @@ def verify(
 )
 @output_options
 def demo(output: Path, as_json: bool, quiet: bool) -> int:
-    """Do the whole job on a synthetic city of 1,000 phones over 7 days, at k = 2.
+    """Do the whole job on a synthetic city of 1,000 phones over 7 days, at k = 5.
 
-    Takes less than a minute.
+    Shows what k = 2 would keep and give away beside it, and takes less than a minute.
     """
     from shoal.publishing.demo import demonstrate
+    from shoal.report.facts.release import accuracy_rows
     from shoal.runtime.run import Run
 
     with Bars(quiet=quiet) as bars:
         shown = demonstrate(output, Run(progress=bars))
     beside = {"city": shown.city, "assessment": shown.assessment, "linkage": shown.linkage}
-    _print_publication(shown.publication, as_json, beside)
+    at_k = [
+        {
+            "k": each.k,
+            "kept": {row.name: null_for_nan(row.raw) for row in accuracy_rows(each.accuracy)},
+            "attacks": [rate.to_json() for rate in each.rates],
+            "cautions": list(each.cautions),
+        }
+        for each in shown.at_k
+    ]
+    lines = [
+        f"k = {each.k}: "
+        + "; ".join(f"{row.words} {row.text(row.raw)}" for row in accuracy_rows(each.accuracy)[:5])
+        + "; won by the "
+        + ", ".join(f"attack {rate.name} {rate.rate:.1%} of {rate.tries}" for rate in each.rates)
+        for each in shown.at_k
+    ]
+    lines += [f"with k = {each.k}: {caution}" for each in shown.at_k for caution in each.cautions]
+    _print_publication(shown.publication, as_json, beside, also={"at_k": at_k}, lines=lines)
     return 0
 
 
@@ -314,16 +350,31 @@ def _told_how_to_continue(output: Path, *, resume: bool) -> Iterator[None]:
         raise KeyboardInterrupt(told) from stopped
 
 
+def _judged(verdict: "Verdict") -> list[str]:
+    """The outcome in one line, and a line for each part of the claim that was not checked."""
+    records = f"{verdict.checked:,} records checked"
+    if verdict.word == "NOT CHECKED":
+        return [
+            *(f"NOT CHECKED: {part}" for part in verdict.unchecked),
+            f"{records}, and nothing found in the other parts of the claim",
+        ]
+    left = [f"  not checked: {part}" for part in verdict.unchecked]
+    return [f"{verdict.word}: {records}", *left]
+
+
 def _print_publication(
     published: "Publication | BlockPublication",
     as_json: bool,
     beside: Mapping[str, Path | None],
     trace: "Trace | None" = None,
+    *,
+    also: Mapping[str, Any] | None = None,
+    lines: Sequence[str] = (),
+    timings: Timings | None = None,
 ) -> None:
-    """What was published, where it is, what was lost, and what the trace says of the run."""
+    """What was published and where, what was lost, what the run says of itself, and what it took."""
     from shoal.release_folder.manifest import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows
-    from shoal.report.words.claims import claim_in_words
 
     manifest, folder = published.manifest, published.folder
     rows = [] if published.accuracy is None else accuracy_rows(published.accuracy)
@@ -342,6 +393,7 @@ def _print_publication(
                 "publishable",
             }
         ),
+        "cautions": list(published.release.claim.cautions),
         "accuracy": {
             row.name: {"raw_samples": null_for_nan(row.raw), "published_samples": null_for_nan(row.published)}
             for row in rows
@@ -349,10 +401,13 @@ def _print_publication(
     }
     run_facts = {} if trace is None else {name: round(value, 3) for name, value in trace.facts.items()}
     facts.update({"run": run_facts} if run_facts else {})
+    costs = [] if timings is None else timings.costs()
+    facts.update({"timings": [cost.to_json() for cost in costs]} if costs else {})
     lost = manifest.losses
     by_reason = f" ({listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
+    facts.update(also or {})
     lines = [
-        f"verified: {manifest.n_records:,} records. {claim_in_words(published.release.claim)}",
+        f"verified: {manifest.n_records:,} records. {published.release.claim.promise}",
         f"protected: {manifest.unit_of_protection}",
         *(
             ["kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5])]
@@ -363,9 +418,11 @@ def _print_publication(
         f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects "
         f"suppressed{by_reason}; "
         f"rows dropped on input: {listed(lost.rows)}; repaired: {listed(manifest.rows_repaired)}",
-        *(f"note: {note}" for note in manifest.verdict["notes"]),
+        *(f"note: {note}" for note in (*manifest.verdict["notes"], *published.release.claim.cautions)),
         *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
+        *lines,
         *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
+        *(lines_of(costs) if costs else ()),
     ]
     print_result(as_json, facts, lines)
 

@@ -321,7 +321,7 @@ def convert(release: Path, output: Path, how: Any, box_as: Any, as_json: bool, q
 
     with Bars(quiet=quiet) as bars:
         bars("reading the release", 0, 1)
-        files = write_points(read_release(release), output, how, box_as=box_as)
+        files = write_points(read_release(release, kind="boxes"), output, how, box_as=box_as)
     lines = [f"{files:,} {how.upper()} files in {output}"]
     if box_as:
         lines.append(
@@ -368,9 +368,9 @@ def _read_as_given(raw: str, release: Path, options: dict[str, Any], bars: Bars)
 def _read_release(folder: Path, original: Any) -> Any:
     """The release in a folder, when it can be one of this raw data."""
     from shoal.model.linked import require_possible_boxes
-    from shoal.release_folder.folder import read_any_release
+    from shoal.release_folder.folder import read_release
 
-    release = read_any_release(folder)
+    release = read_release(folder)
     require_possible_boxes(original, release)
     return release
 

@@ -10,7 +10,7 @@ from shoal.io.storing import store_people
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.folder import read_any_release, read_linkage, reading_of_raw
+from shoal.release_folder.folder import read_linkage, read_release, reading_of_raw
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
 from shoal.verification import verify_folder
@@ -70,7 +70,7 @@ def issued_releases(
         Issued(
             label=f"the release {one}",
             original=read_raw_of(raw, one, run, **overrides),
-            release=read_any_release(one),
+            release=read_release(one),
             linkage=read_linkage(links),
         )
         for one, links in [(folder, linkage), *earlier]

@@ -126,7 +126,8 @@ def publish_in_blocks(
         ):  # of a run that was killed
             shutil.rmtree(left_over) if left_over.is_dir() else left_over.unlink()
         try:
-            people = store_people(source, reading, folder / PEOPLE, run)
+            with run.stage("reading"):
+                people = store_people(source, reading, folder / PEOPLE, run)
             blocks = _blocks(people, method, size, checkpoint)
         except (InputError, MisuseError):
             shutil.rmtree(
@@ -134,7 +135,8 @@ def publish_in_blocks(
             )  # nothing here is worth continuing, and the next attempt will have other settings
             raise
         tasks = [BlockTask(folder=str(folder), block=block, method=method) for block in range(len(blocks))]
-        _finish(tasks, folder, engine, run)
+        with run.stage("method"):
+            _finish(tasks, folder, engine, run)
         published = _publish(people, tasks, checkpoint, output, rng, run, linkage_file, blocks, statement)
     shutil.rmtree(folder, ignore_errors=True)
     return published
@@ -225,6 +227,7 @@ def _publish(
             page=page,
             check=partial(_check, people, staging, linkage, scratch, run),
             statement=statement,
+            run=run,
         )
         with staged_secrets(output, release, linkage, linkage_file):
             pass

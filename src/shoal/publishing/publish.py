@@ -142,8 +142,10 @@ def publish(
         with explained_write(parts):
             run = replace(run, checkpoint=Checkpoint.open(parts, _job(original, method)))
     with staged_folder(output) as staging, ExitStack() as beside:
-        release, linkage = method.anonymize(original, rng, run)
-        verdict = verify(original, release, linkage, run=run)
+        with run.stage("method"):
+            release, linkage = method.anonymize(original, rng, run)
+        with run.stage("check"):
+            verdict = verify(original, release, linkage, run=run)
         require_holds(verdict)
         evidence = Evidence(Facts(original, release, linkage, run=run), tries=tries)
         record = partial(record_page, evidence, verdict, statement=statement)
@@ -155,6 +157,7 @@ def publish(
             page=record,
             check=partial(verify_folder, original, staging, linkage, run=run),
             statement=statement,
+            run=run,
         )
         if private_report is not None:
             private_page = record(private=True).encode()
@@ -215,7 +218,9 @@ def assess(
     """
     if report_file is not None and report_file.exists():
         raise OutputError(f"{report_file} exists; choose another --output or remove it first")
-    gaps = k_gaps(original, ks, run=run)
+    run = run or Run()
+    with run.stage("k-gaps"):
+        gaps = k_gaps(original, ks, run=run)
     if report_file is not None:
         write_page(assessment_report(original, gaps), report_file)
     return gaps

@@ -22,7 +22,6 @@ from shoal.model.intake import Reading
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Release
 from shoal.model.trace import TRACE_FILE, Trace
 from shoal.release_folder.manifest import RELEASE_FILE, Manifest, read_manifest, reading_in
-from shoal.release_folder.plain_files import require_plain_file
 from shoal.release_folder.tables import records_in
 from shoal.runtime.arrays import Integers
 from shoal.runtime.staging import staged_file
@@ -41,36 +40,33 @@ def reading_of_raw(folder: Path, **overrides: Any) -> Reading:
     return replace(reading_in(folder, manifest), working_crs=manifest.crs, **on_grid, **overrides)
 
 
-def read_any_release(folder: Path) -> Release:
-    """The release in a folder, of boxes or of points; raises InputError when it cannot be read."""
-    return _read(folder, read_manifest(folder))
-
-
-def read_release(folder: Path) -> Release:
-    """Read the release of boxes in a folder.
+def read_release(folder: Path, *, kind: PayloadKind | None = None) -> Release:
+    """Read the release in a folder, of boxes or of points.
 
     Parameters
     ----------
     folder
         A release folder, with its manifest and its table.
+    kind
+        "boxes" or "points" where the caller can use nothing else. None = either; ``Release.kind`` says which.
 
     Returns
     -------
     Release
-        Records in the order in which they first appear, boxes in canonical order. Coordinates are rounded to
-        the manifest's cell and slot; ``verify_folder`` says where they are not on them.
+        Records in the order in which they first appear, boxes in canonical order, points by (t, x, y).
+        Coordinates of boxes are rounded to the manifest's cell and slot; ``verify_folder`` says where they
+        are not on them.
 
     Raises
     ------
     InputError
-        When a file is missing, truncated or lacks a column, or when the release holds points.
+        When a file is missing, truncated or lacks a column, or when the release is not of this kind.
     """
-    return _read(folder, _manifest_of_kind(folder, "boxes"))
-
-
-def read_points(folder: Path) -> Release:
-    """The release of points in a folder, points in the order (t, x, y); otherwise as ``read_release``."""
-    return _read(folder, _manifest_of_kind(folder, "points"))
+    manifest = read_manifest(folder)
+    if kind is not None:
+        _require_kind(folder, manifest, kind)
+    require_plain_file(folder / RELEASE_FILE)
+    return release_in(read_parquet(folder / RELEASE_FILE), folder, manifest)
 
 
 def release_in(table: pa.Table, folder: Path, manifest: Manifest) -> Release:
@@ -102,17 +98,6 @@ def release_with(
         grid=manifest.grid,
         **_header(folder, manifest),
     )
-
-
-def _read(folder: Path, manifest: Manifest) -> Release:
-    require_plain_file(folder / RELEASE_FILE)
-    return release_in(read_parquet(folder / RELEASE_FILE), folder, manifest)
-
-
-def _manifest_of_kind(folder: Path, kind: PayloadKind) -> Manifest:
-    manifest = read_manifest(folder)
-    _require_kind(folder, manifest, kind)
-    return manifest
 
 
 def _require_kind(folder: Path, manifest: Manifest, kind: PayloadKind) -> None:

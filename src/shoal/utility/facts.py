@@ -80,7 +80,8 @@ class Facts:
         """The k-gaps of the raw data at k = 2, 5 and the claim's k, as far as there are so many people."""
         ks = sorted({*KS, self.release.claim.k})
         raw = self.on_grid.original
-        return tuple(k_gaps(raw, [k for k in ks if k <= raw.n_subjects], run=self.run))
+        with self.run.stage("k-gaps"):
+            return tuple(k_gaps(raw, [k for k in ks if k <= raw.n_subjects], run=self.run))
 
     @cached_property
     def extents(self) -> tuple[Integers, Integers]:
@@ -90,7 +91,8 @@ class Facts:
     @cached_property
     def accuracy(self) -> Accuracy:
         """What the boxes leave of place and time."""
-        return accuracy_of(self.release, *self.extents)
+        with self.run.stage("accuracy"):
+            return accuracy_of(self.release, *self.extents)
 
     @cached_property
     def lost(self) -> Flags | None:
@@ -116,12 +118,13 @@ class Facts:
     @cached_property
     def visitors(self) -> tuple[Floats, Estimates]:
         """[zones] people seen in each zone, in the raw data and as the release lets it be estimated."""
-        return people_in_zones(self.original, self.zones).expected, people_in_zones(self.release, self.zones)
+        true = people_in_zones(self.original, self.zones, self.run).expected
+        return true, people_in_zones(self.release, self.zones, self.run)
 
     @cached_property
     def range_counts(self) -> tuple[list[float], list[Estimate]]:
         """People in 200 random areas and intervals, in the raw data and as the release estimates them."""
-        return queries.ask(self.original, self.release)
+        return queries.ask(self.original, self.release, self.run)
 
     @cached_property
     def n_published(self) -> int:

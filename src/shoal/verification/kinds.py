@@ -29,6 +29,10 @@ KINDS: Final[dict[str, str]] = {
     "trace-mismatch": "The trace of the run does not belong to this release.",
     "biased-shuffle": "Points end at some places of their swap sets far more often than a fair shuffle "
     "allows.",
+    "correlated-shuffle": "Points of different swap sets go the same way far more, or less, often than "
+    "independent draws let them.",
+    "mixed-clusters": "A trajectory swaps with some trajectories in one set and with others in another, so "
+    "that its own record keeps the largest share of it.",
     "off-street": "A swapped point is farther from every street than the claim allows.",
     "path-too-long": "An exchange needs a path along the streets longer than the claim's space threshold.",
     # records, linkage and losses
@@ -40,7 +44,7 @@ KINDS: Final[dict[str, str]] = {
     "overlap-in-time": "Two boxes of one record share a moment, which the claim excludes.",
     "sample-without-own-point": "A published box holds no raw sample of the subject it is published for.",
     "box-not-tight": "A box is not the hull of the raw samples, of its class's members (or of anybody), "
-    "that lie wholly inside it.",
+    "that lie wholly inside it, or reaches farther beyond that hull than the claim says.",
     "class-without-subjects": "Checked without linkage: fewer subjects than members have a raw sample in "
     "every box of a class.",
     "record-without-subject": "The linkage gives a record no subject.",

@@ -12,6 +12,7 @@ from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import merge_greedily
 from shoal.methods.glove.merging import merge
 from shoal.methods.glove.reshaping import GENERALIZE, Generalize, split_at_overlaps, unite_overlaps
+from shoal.methods.hulls import hull_parameter, rounded_outward
 from shoal.methods.k_merge import merge_members
 from shoal.methods.method import About
 from shoal.methods.parameters import (
@@ -58,6 +59,8 @@ class Glove:
         leaves it out.
     space_cap_m, time_cap_s
         Stretches in meters and seconds that count as total loss (Sec. 4.1).
+    hull
+        How far boxes reach beyond the hulls of their samples, as ``hull_rule`` reads it.
 
     References
     ----------
@@ -125,6 +128,8 @@ class Glove:
         meaning="a merge that stretches a time by this much or more counts as a total loss of time",
     )
 
+    hull: str = hull_parameter()
+
     def __post_init__(self) -> None:
         self.claim()
         require_declared(self)
@@ -132,7 +137,10 @@ class Glove:
     def claim(self) -> KAnonymity:
         """k-anonymity; truthful and disjoint in time as the reading of reshaping allows."""
         return KAnonymity(
-            k=self.k, truthful=self.generalize != "overlap-split", disjoint_in_time=self.generalize != "none"
+            k=self.k,
+            truthful=self.generalize != "overlap-split",
+            disjoint_in_time=self.generalize != "none",
+            hull=self.hull,
         )
 
     def anonymize(
@@ -145,7 +153,7 @@ class Glove:
         classes = self.classes(original, run or Run())
         return assemble(
             original,
-            classes,
+            list(rounded_outward(classes, self.hull, original.snapped_grid(), rng)),
             claim=self.claim(),
             method=self.about.name,
             parameters=self.parameters(),

@@ -13,6 +13,7 @@ import numpy as np
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.hiding import generalize_pieces
 from shoal.methods.assembly import EquivalenceClass, assemble
+from shoal.methods.hulls import hull_parameter, rounded_outward
 from shoal.methods.kte_hide.epochs import Epochs, cut_into_epochs
 from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders
 from shoal.methods.kte_hide.spectral import spectral_states
@@ -64,6 +65,8 @@ class KteHide:
     space_weight_s
         A pair costs what k-merge costs, and besides the sides of its hull (dx + dy) as if they lasted so many
         seconds. 0 is the paper's cost.
+    hull
+        How far boxes reach beyond the hulls of their samples, as ``hull_rule`` reads it.
 
     References
     ----------
@@ -90,7 +93,9 @@ class KteHide:
         page="kte-hide",
     )
 
-    k: int = k_parameter(meaning="the fewest records that fit one person")
+    # there are no classes: nobody's samples are in a box with those of one other person alone, and each
+    # further hider costs a different one in every window
+    k: int = k_parameter(meaning="the fewest records that fit one person", default=2)
     tau_s: float = parameter(
         default=1800.0,
         unit="s",
@@ -125,6 +130,8 @@ class KteHide:
         meaning="a pair of people whose places lie far apart costs as if it lasted this much longer",
     )
 
+    hull: str = hull_parameter()
+
     def __post_init__(self) -> None:
         self.claim()
         if self.neighborhood < 2 * self.k:
@@ -136,7 +143,7 @@ class KteHide:
 
     def claim(self) -> KteAnonymity:
         """k^(tau,epsilon)-anonymity."""
-        return KteAnonymity(k=self.k, tau_s=self.tau_s, epsilon_s=self.epsilon_s)
+        return KteAnonymity(k=self.k, tau_s=self.tau_s, epsilon_s=self.epsilon_s, hull=self.hull)
 
     def parameters(self) -> dict[str, Any]:
         """All parameters, as a manifest holds them."""
@@ -167,7 +174,7 @@ class KteHide:
             )
         return assemble(
             original,
-            classes,
+            list(rounded_outward(classes, self.hull, original.snapped_grid(), rng)),
             claim=self.claim(),
             method=self.about.name,
             parameters=self.parameters(),

@@ -205,7 +205,7 @@ class ReachLocations:
             nearest=np.full(n, np.inf),
             tried=np.full(m, -1, dtype=np.int64),
         )
-        rules = Rules(self.time_threshold_s, self.space_threshold_m, self.both_sides)
+        rules = Rules(float(self.time_threshold_s), float(self.space_threshold_m), self.both_sides)
         order, draws = rng.permutation(original.n_subjects), rng.below(self.k, m)
         leaders, members = np.empty(m, dtype=np.int64), np.empty((m + 1, self.k - 1), dtype=np.int64)
         n_sets, label = 0, "trading places"

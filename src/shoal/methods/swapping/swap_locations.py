@@ -184,8 +184,8 @@ class SwapLocations:
                 original.x,
                 original.y,
                 members,
-                self.time_threshold_s,
-                self.space_threshold_m,
+                float(self.time_threshold_s),
+                float(self.space_threshold_m),
                 used,
                 rows,
             )

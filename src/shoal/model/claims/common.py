@@ -21,6 +21,12 @@ UNTANGLING: Final = (
 )
 
 
+def for_pairs(k: int, learned: str) -> tuple[str, ...]:
+    """What each of a set of two learns of the other, where sets of two are allowed."""
+    told = f"Sets of two. {learned} With a larger k, k - 1 people must put together what they know."
+    return (told,) if k == 2 else ()
+
+
 def require_class(k: int) -> None:
     """Raise MisuseError when a class of k hides nobody."""
     if k < 2:

@@ -5,7 +5,7 @@ from math import isfinite
 from typing import ClassVar
 
 from shoal.errors import MisuseError
-from shoal.model.claims.common import PayloadKind, require_class
+from shoal.model.claims.common import PayloadKind, for_pairs, require_class
 from shoal.units import show_m
 
 
@@ -75,6 +75,15 @@ class KDeltaAnonymity:
         )
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        return for_pairs(
+            self.k,
+            "Both were moved toward the middle of the two. Whoever was one of them works out from the own "
+            "true points and the published ones where the other was.",
+        )
+
+    @property
     def limits(self) -> tuple[str, ...]:
         """What the claim does not promise, a paragraph each."""
         return (
@@ -82,4 +91,5 @@ class KDeltaAnonymity:
             "tell which record was moved from them, although others are near (Trujillo-Rasua and "
             "Domingo-Ferrer, 2013).",
             "Points were moved, created and deleted: what is published did not happen so.",
+            *self.cautions,
         )

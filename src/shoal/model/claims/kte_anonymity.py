@@ -8,9 +8,11 @@ from shoal.model.claims.common import (
     SHARED_IN_A_CLASS,
     VANISHED_FROM_BOXES,
     PayloadKind,
+    for_pairs,
     require_class,
     require_positive,
 )
+from shoal.model.claims.hull import TIGHT, hull_in_words, hull_rule
 from shoal.units import show_s
 
 
@@ -26,15 +28,18 @@ class KteAnonymity:
         Length of what the attacker knows, in seconds; a multiple of epsilon_s.
     epsilon_s
         How much further all candidates may go on together, in seconds.
+    hull
+        How far in space a box may reach beyond the hull of its samples, as ``hull_rule`` reads it.
 
     Raises
     ------
     MisuseError
-        When k is below 2, a length is not finite and positive, or tau_s is not a multiple of epsilon_s.
+        When k is below 2, a length is not finite and positive, tau_s is not a multiple of epsilon_s, or
+        the hull is not known.
 
     References
     ----------
-    kte-anonymity.txt, Sec. II-C.
+    Gramaglia et al. 2017, Sec. II-C.
 
     Examples
     --------
@@ -56,9 +61,11 @@ class KteAnonymity:
     k: int
     tau_s: float
     epsilon_s: float
+    hull: str = TIGHT
 
     def __post_init__(self) -> None:
         require_class(self.k)
+        hull_rule(self.hull)
         for name, value in (("tau", self.tau_s), ("epsilon", self.epsilon_s)):
             require_positive(f"{name} =", value, "s", "30 min")
         epochs = self.tau_s / self.epsilon_s
@@ -81,6 +88,16 @@ class KteAnonymity:
         return (
             f"Whoever has followed a person for any {show_s(self.tau_s)} finds at least {self.k} records "
             f"that fit; who hides whom changes every {show_s(self.epsilon_s)}."
+            f"{hull_in_words(self.hull)}"
+        )
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        return for_pairs(
+            self.k,
+            "In the first and the last epoch, and in data of one window, a box holds samples of the person "
+            "and of one other alone, who takes away the own ones and has the person's.",
         )
 
     @property
@@ -94,4 +111,5 @@ class KteAnonymity:
             "Equal chances. The records that fit are not equally likely: samples of the person lie in every "
             "box of the person's own record, and only in some boxes of the others.",
             SHARED_IN_A_CLASS.format(k=self.k),
+            *self.cautions,
         )

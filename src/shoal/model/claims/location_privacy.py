@@ -6,6 +6,7 @@ from typing import ClassVar
 from shoal.model.claims.common import (
     UNTANGLING,
     PayloadKind,
+    for_pairs,
     require_class,
     require_positive,
     require_thresholds,
@@ -41,7 +42,7 @@ class LocationPrivacy:
 
     References
     ----------
-    swap-reach-locations.txt, Def. 8 and 9.
+    Domingo-Ferrer and Trujillo-Rasua 2012, Def. 8 and 9.
 
     Examples
     --------
@@ -90,6 +91,15 @@ class LocationPrivacy:
         )
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        return for_pairs(
+            self.k,
+            "Whoever finds a strange place in the own record knows that it is the place of the one other "
+            "person in the set.",
+        )
+
+    @property
     def limits(self) -> tuple[str, ...]:
         """What the claim does not promise, a paragraph each."""
         return (
@@ -100,4 +110,5 @@ class LocationPrivacy:
             "The promise is about a place and its time together. Places alone, or places within the space "
             "threshold, may be guessed better.",
             UNTANGLING,
+            *self.cautions,
         )

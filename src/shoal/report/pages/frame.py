@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from shoal.release_folder.page_mark import PRIVATE, PUBLIC
-from shoal.report.words import claims, numbers, settings
+from shoal.report.words import numbers, settings
 from shoal.units import show_s
 
 if TYPE_CHECKING:
@@ -74,8 +74,6 @@ def _templates() -> "Environment":
         lstrip_blocks=True,
     )
     shown: tuple[Callable[..., Any], ...] = (
-        claims.claim_in_words,
-        claims.claim_name,
         show_s,
         numbers.count,
         numbers.exact,

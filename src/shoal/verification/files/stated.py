@@ -60,9 +60,9 @@ def false_statements(
         for name in found:
             if told[name] != found[name] and (linked or name != "notes"):
                 yield _false(f"its verdict has other {name} than the check comes to")
-    if original.intake.rows_read:
-        if _repaired(manifest.rows_repaired) != _repaired(original.intake.repaired):
-            yield _false("its rows repaired are not those that reading the raw data repairs")
+    read_and_counted = original.intake.rows_read > 0
+    if read_and_counted and _repaired(manifest.rows_repaired) != _repaired(original.intake.repaired):
+        yield _false("its rows repaired are not those that reading the raw data repairs")
     claim = asdict(claim_from_json(manifest.claim))
     for name in claim.keys() & manifest.parameters.keys():
         if manifest.parameters[name] != claim[name]:

@@ -32,7 +32,7 @@ from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import records_of
 from shoal.verification.boxes.loops import is_canonical
 from shoal.verification.boxes.records import NOT_COMPARED, lost_samples, off_grid
-from shoal.verification.checks import StreamedCheck, check_of, with_telling_names
+from shoal.verification.checks import Check, StreamedCheck, check_of, find_telling_names
 from shoal.verification.examination import Examination, pseudonyms_used_twice
 from shoal.verification.files.folder import notes_on, with_notes
 from shoal.verification.files.layout import layout_findings
@@ -57,7 +57,8 @@ def verify_streamed_folder(
     """
     manifest = read_manifest(folder)
     header = without_boxes(folder, manifest)
-    streamed = _streamed_check(header.claim)
+    check = check_of(header.claim)
+    streamed = _streamed_check(check, header.claim)
     hidden, file = _opened(folder / RELEASE_FILE)
     n_buckets = max(file.metadata.num_rows, people.n_samples) // _BUCKET_ROWS + 1
     with _Spread(scratch, n_buckets) as spread:
@@ -76,34 +77,30 @@ def verify_streamed_folder(
     release = replace(
         header, trajectory_ids=tuple(spread.names), offsets=np.zeros(len(spread.names) + 1, dtype=np.int64)
     )
-    verdict = _verdict(streamed, people, release, linkage, spread, run)
-    on_claim = with_telling_names(verdict, people, release, linkage)
+    case = Examination(people, release, linkage, check.parts)
+    _examine(streamed, case, links_of(people, release, linkage), spread, run)
+    find_telling_names(case)
+    on_claim = case.verdict()
     findings += false_statements(manifest, on_claim, people, linked=True)
     return with_notes(on_claim.and_also(findings), notes_on(folder, people, plane))
 
 
-def _streamed_check(claim: Claim) -> StreamedCheck:
+def _streamed_check(check: Check, claim: Claim) -> StreamedCheck:
     """The questions of the claim's check; raises MisuseError for one that needs all records at once."""
-    streamed = check_of(claim).streamed
-    if streamed is None:
+    if check.streamed is None:
         raise MisuseError(f"a claim of {claim.type} cannot be checked in a stream; leave out --streamed")
-    return streamed
+    return check.streamed
 
 
-def _verdict(
-    streamed: StreamedCheck,
-    people: StoredPeople,
-    release: Release,
-    linkage: Linkage,
-    spread: "_Spread",
-    run: Run,
-) -> Verdict:
-    """The verdict on the claim. release: all records without their boxes."""
-    case = Examination(people, release, linkage)
+def _examine(
+    streamed: StreamedCheck, case: Examination[StoredPeople], links: Links, spread: "_Spread", run: Run
+) -> None:
+    """Hold the claim against the raw data. case.release: all records without their boxes."""
+    people, release = case.original, case.release
     case.find(pseudonyms_used_twice(release))
     on_other_grid = off_grid(people, release)
-    links = links_of(people, release, linkage)
     case.find(links.findings)
+    case.looked_at("subjects")
     covered = 0
     label = "verifying"
     run.progress(label, 0, spread.n_buckets)
@@ -124,14 +121,15 @@ def _verdict(
                 case.find(faults)
                 covered += here
         run.progress(label, bucket + 1, spread.n_buckets)
+    case.looked_at("classes")
     if on_other_grid:
         case.find(on_other_grid)
         case.notes.append(NOT_COMPARED)
-        return case.verdict()
+        return
     case.compare_accounts()
     case.find(lost_samples(people.n_samples - covered, release))
+    case.looked_at("own-samples", "lost-samples")
     case.count_subjects(links)
-    return case.verdict()
 
 
 @dataclass(eq=False, kw_only=True)
