@@ -82,21 +82,24 @@ def _errors(crs: str, places: Floats) -> Floats:
     earth = Geod(ellps="WGS84")
     worst = np.zeros(len(places))
     for direction in _DIRECTIONS:
-        ends = []
-        for side in (-0.5, 0.5):
-            x, y = (places + side * _SHORT_M * direction).T
-            ends += [
-                np.where(np.isfinite(degrees), degrees, np.nan) for degrees in transform(crs, WGS84, x, y)
-            ]
+        (lon_a, lat_a), (lon_b, lat_b) = (
+            _known(transform(crs, WGS84, *(places + side * _SHORT_M * direction).T)) for side in (-0.5, 0.5)
+        )
         with np.errstate(all="ignore"):
-            true_m = np.asarray(earth.inv(*ends)[2], dtype=np.float64)
-            ratio = true_m / _SHORT_M
+            ratio = np.asarray(earth.inv(lon_a, lat_a, lon_b, lat_b)[2], dtype=np.float64) / _SHORT_M
             worst = np.maximum(worst, np.maximum(ratio, 1 / ratio) - 1)
     return worst
+
+
+def _known(degrees: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Longitude and latitude, nan for places that have none."""
+    lon, lat = (np.where(np.isfinite(values), values, np.nan) for values in degrees)
+    return lon, lat
 
 
 def _angles_to(place: int, lon: Floats, lat: Floats) -> Floats:
     """[n]: the angle at the center of the earth between one place and each; 0 for those that are none."""
     across, up = np.radians([np.where(np.isfinite(lon), lon, 0.0), np.where(np.isfinite(lat), lat, 0.0)])
     places = np.column_stack([np.cos(up) * np.cos(across), np.cos(up) * np.sin(across), np.sin(up)])
-    return np.arccos(np.clip(places @ places[place], -1, 1))
+    angles: Floats = np.arccos(np.clip(places @ places[place], -1, 1))
+    return angles

@@ -88,7 +88,8 @@ class Spelling:
         padded = np.pad(bits, ((0, 0), (0, -bits.shape[1] % self.bits)))
         groups = padded.reshape(len(digests), -1, self.bits)
         powers = (1 << np.arange(self.bits)[::-1]).astype(np.uint8)
-        return (groups * powers).sum(axis=2, dtype=np.uint8)
+        written: Codes = (groups * powers).sum(axis=2, dtype=np.uint8)
+        return written
 
 
 HEX: Final = Spelling(bits=4, alphabet="0123456789abcdef", folded=True, dropped="-: _.")
