@@ -17,7 +17,7 @@ from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KteAnonymity
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
-from shoal.release_folder.folder import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

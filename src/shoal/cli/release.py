@@ -427,7 +427,7 @@ def _print_publication(
     timings: Timings | None = None,
 ) -> None:
     """What was published and where, what was lost, what the run says of itself, and what it took."""
-    from shoal.release_folder.folder import REPORT_FILE
+    from shoal.release_folder.manifest import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows
 
     manifest, folder = published.manifest, published.folder
