@@ -75,6 +75,8 @@ def test_blocks_from_file_to_verified_release(engine: str, city: Path, tmp_path:
     outcome = shoal(
         "anonymize",
         city,
+        "--k",
+        2,
         "--blocks",
         size,
         "--engine",
@@ -162,7 +164,12 @@ def test_demo_writes_everything(tmp_path: Path, shoal: Shoal) -> None:
     assert time.monotonic() - began < 60
     assert outcome.code == 0
     folder = tmp_path / "demo"
-    assert json.loads(outcome.out)["n_records"] == 1000
+    told = json.loads(outcome.out)
+    assert (told["n_records"], told["claim"]["k"]) == (1000, 5)
+    five, two = told["at_k"]
+    assert (five["k"], two["k"]) == (5, 2)
+    assert five["kept"]["mean-space"] > two["kept"]["mean-space"]
+    assert (five["cautions"], len(two["cautions"])) == ([], 1)
     assert (
         shoal(
             "verify", folder / "city.parquet", folder / "release", "--linkage", folder / "linkage.parquet"

@@ -97,7 +97,9 @@ def test_people_in_regions(release: Release, seed: int) -> None:
 @given(releases, st.sampled_from([13, 20, 41]))
 def test_people_in_zones_and_trips_between_them(release: Release, cells: int) -> None:
     grid = release.snapped_grid()
-    edges = np.arange(-48, 112, cells) * grid.cell_m  # some boxes lie partly or wholly outside
+    edges = (
+        np.arange(-48, 112, cells).astype(np.float64) * grid.cell_m
+    )  # some boxes lie partly or wholly outside
     zones = Zones(x_m=edges, y_m=edges[1:-1])
     same(people_in_zones(release, zones), oracle.people_in_zones(release, zones))
     same(people_in_zones(release, zones, Run(threads=2)), oracle.people_in_zones(release, zones))

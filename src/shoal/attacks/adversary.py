@@ -50,6 +50,9 @@ class Adversary:
     claims
         The claims that this attack tests; on other releases it is left out of ``default`` and ``record``.
         None = every claim.
+    series
+        Whether it needs an earlier release of the same people; without one it is left out of what is
+        evaluated by default.
     same_knowledge_as
         The attack on boxes whose adversary knows as much. Comparisons judge a release of points by whoever of
         the two wins more: moved points are in other cells, which hides nobody from this one.
@@ -69,6 +72,7 @@ class Adversary:
     default: tuple[str, ...] = ()
     record: tuple[str, ...] = ()
     claims: tuple[type[Claim], ...] | None = None
+    series: bool = False
     same_knowledge_as: str | None = None
 
     @property
@@ -76,8 +80,13 @@ class Adversary:
         """Whether it meets everything as boxes; otherwise it meets points as given."""
         return "boxes" in self.payloads
 
-    def suits(self, release: Release | None) -> bool:
-        """Whether it belongs to what is evaluated on this release (None = raw data alone) by default."""
+    def suits(self, release: Release | None, *, series: bool = False) -> bool:
+        """Whether it belongs to what is evaluated on this release (None = raw data alone) by default.
+
+        series: whether an earlier release is at hand.
+        """
+        if self.series and not series:
+            return False
         if release is None:
             return self.takes_boxes and self.claims is None
         return release.kind in self.payloads and (self.claims is None or type(release.claim) in self.claims)

@@ -6,11 +6,12 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks.evaluation import Evaluations
+from shoal.attacks.evaluation import Earlier, Evaluations
 from shoal.attacks.knowledge import Knowledge, default_knowledge, parse_knowledge
 from shoal.attacks.rate import Attacked, Rate, TargetName
 from shoal.attacks.victims import victims_of
 from shoal.errors import MisuseError
+from shoal.model.linked import records_that_belong
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -29,6 +30,7 @@ def attack(
     tries: int = 1000,
     control: Trajectories | None = None,
     targets: Collection[TargetName] = TARGETS,
+    earlier: Earlier | None = None,
     run: Run | None = None,
 ) -> Attacked:
     """Measure how often adversaries win, on the raw data, on the release, and with people who are not in it.
@@ -51,6 +53,8 @@ def attack(
         People who were never in the release, on the same grid. None = those whom the release suppressed.
     targets
         Which of ``raw``, ``release`` and ``control`` are wanted.
+    earlier
+        An earlier release of the same people, and its linkage, for ``series``.
     run
         Progress and threads; local and silent by default.
 
@@ -78,11 +82,18 @@ def attack(
     (0.0, True)
     """
     prepared = prepare(
-        original, release, linkage, rng, tries=tries, control=control, targets=targets, run=run
+        original,
+        release,
+        linkage,
+        rng,
+        tries=tries,
+        control=control,
+        targets=targets,
+        run=run,
+        earlier=earlier,
     )
-    asked = [
-        parse_knowledge(text) for text in (default_knowledge(release) if knowledge is None else knowledge)
-    ]
+    texts = default_knowledge(release, series=earlier is not None) if knowledge is None else knowledge
+    asked = [parse_knowledge(text) for text in texts]
     for one in asked:
         _require_points(one, original)
     rates: list[Rate] = []
@@ -121,6 +132,7 @@ def prepare(
     control: Trajectories | None,
     targets: Collection[TargetName],
     run: Run | None,
+    earlier: Earlier | None = None,
 ) -> Prepared:
     """Draw the victims; parameters and errors are those of ``attack``."""
     if tries < 1:
@@ -136,6 +148,11 @@ def prepare(
             release=release,
             victims=[group for group in victims if group.label in targets],
             run=run or Run(),
+            records=np.arange(original.n_subjects)
+            if release is None or linkage is None
+            else records_that_belong(original, release, linkage),
+            outside=next((group for group in victims if group.label == "control"), None),
+            earlier=earlier,
         ),
         seed=int(generator.integers(0, 2**63)),
         notes=(

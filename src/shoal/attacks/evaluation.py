@@ -1,7 +1,7 @@
 """One evaluation: who is looked for, among which records, with whose knowledge."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -11,12 +11,31 @@ from shoal.attacks.adversary import Adversary
 from shoal.attacks.rate import TargetName
 from shoal.attacks.target import BoxTarget, PointTarget
 from shoal.attacks.victims import Victims
-from shoal.model.release import Release
+from shoal.model.claims import Claim
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
 Target = TypeVar("Target", BoxTarget, PointTarget)
+
+
+Earlier = tuple[Release, Linkage]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Surroundings:
+    """What stands around the victims, for adversaries who are in it.
+
+    claim: what the release says of itself; None = raw data. inside: everybody who has a record in the target,
+    and outside: people who have none, both in the form of the target. earlier: an earlier release of the same
+    people, and its linkage, which tells who was right.
+    """
+
+    claim: Claim | None = None
+    inside: Victims | None = None
+    outside: Victims | None = None
+    earlier: Earlier | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,6 +59,8 @@ class Evaluation(Generic[Target]):
         When the raw data begins: a slot of ``known`` if it is snapped, otherwise seconds.
     run
         Progress and threads.
+    around
+        Who and what else is there.
     """
 
     known: Trajectories
@@ -49,11 +70,22 @@ class Evaluation(Generic[Target]):
     label: TargetName
     start: float
     run: Run
+    around: Surroundings = field(default_factory=Surroundings)
 
     @property
     def guess(self) -> float:
         """The chance to name the right record without knowing anything."""
         return 1 / self.target.n_records
+
+    @property
+    def clusters(self) -> Integers:
+        """int64 [v]: victims of equal number share a record, and so win and lose together."""
+        return self.target.class_of[self.own]
+
+    @property
+    def most(self) -> float:
+        """The greatest chance to name anybody's record: 1 / k where k records are equal."""
+        return 1 / int(np.bincount(self.target.class_of).min())
 
     def draw_rows(self, victim: int, most: int, rng: np.random.Generator) -> Integers:
         """Rows of ``known``: ``most`` different random samples of a victim, all of those who have fewer."""
@@ -74,13 +106,17 @@ class Evaluation(Generic[Target]):
 class Evaluations:
     """The same victims on every target, for adversaries of boxes and for those of points as given.
 
-    original: raw data on the release's grid, or as given. release: None = raw data alone.
+    original: raw data on the release's grid, or as given. release: None = raw data alone. records: int64 [n],
+    the record of everybody, -1 = none. outside: people who have none. earlier: an earlier release, linked.
     """
 
     original: Trajectories
     release: Release | None
     victims: Sequence[Victims]
     run: Run
+    records: Integers
+    outside: Victims | None = None
+    earlier: Earlier | None = None
 
     def of(self, adversary: Adversary) -> Sequence[Evaluation[Any]]:
         """Those in the form that an adversary takes."""
@@ -124,12 +160,24 @@ class Evaluations:
                 label=group.label,
                 start=float(known_of(self.original).t.min()),
                 run=self.run,
+                around=self._around(group.label == "raw", known_of),
             )
             for group in self.victims
         ]
 
-
-def expected_hits(scores: Floats, own: int) -> float:
-    """The chance to name ``own`` by taking one of the records with the highest score at random."""
-    best = scores == scores.max()
-    return float(best[own]) / int(np.count_nonzero(best))
+    def _around(self, raw: bool, known_of: Callable[[Trajectories], Trajectories]) -> Surroundings:
+        everybody = np.arange(self.original.n_subjects)
+        records = everybody if raw else self.records
+        subjects = everybody[records >= 0]
+        outside = self.outside
+        return Surroundings(
+            claim=None if raw or self.release is None else self.release.claim,
+            inside=Victims(
+                label="raw" if raw else "release",
+                known=known_of(self.original),
+                subjects=subjects,
+                own=records[subjects],
+            ),
+            outside=None if outside is None else replace(outside, known=known_of(outside.known)),
+            earlier=self.earlier,
+        )

@@ -60,18 +60,23 @@ def require_boxes(texts: Sequence[str]) -> None:
 
 
 def forms_in_words() -> str:
-    """Every form of knowledge with what it says, for a help text."""
+    """Every form of knowledge with what it says and where the attack is from, for a help text."""
     rows = sorted(ATTACKS.values(), key=lambda row: not row.takes_boxes)
-    return "; ".join(f"{row.form} ({'' if row.takes_boxes else 'points only: '}{row.words})" for row in rows)
+    return "; ".join(
+        f"{row.form} ({'' if row.takes_boxes else 'points only: '}{row.words}; source: {row.source})"
+        for row in rows
+    )
 
 
-def default_knowledge(release: Release | None) -> tuple[str, ...]:
+def default_knowledge(release: Release | None, *, series: bool = False) -> tuple[str, ...]:
     """What is evaluated when nothing is asked for, in the order of the table, attacks on points alone first.
 
     Parameters
     ----------
     release
         None = raw data alone.
+    series
+        Whether an earlier release is at hand.
 
     Examples
     --------
@@ -79,7 +84,9 @@ def default_knowledge(release: Release | None) -> tuple[str, ...]:
     ('points:1', 'points:2', 'points:4')
     """
     rows = sorted(ATTACKS.values(), key=lambda row: row.takes_boxes)
-    return tuple(text for row in rows if row.suits(release) for text in row.texts(row.default, release))
+    return tuple(
+        text for row in rows if row.suits(release, series=series) for text in row.texts(row.default, release)
+    )
 
 
 def record_knowledge(release: Release, tries: int) -> tuple[str, ...]:

@@ -8,14 +8,20 @@ in a file of this package and add a row here. The order of rows is that of defau
 from typing import Final
 
 from shoal.attacks.adversary import Adversary, count, offset_s
+from shoal.attacks.cluster import attack_cluster
+from shoal.attacks.downcoding import attack_downcoding
 from shoal.attacks.exact import attack_times, attack_triples
 from shoal.attacks.home_work import attack_home_work
+from shoal.attacks.insider import attack_insider, colluding
+from shoal.attacks.membership import attack_membership
 from shoal.attacks.nearest import attack_nearest
 from shoal.attacks.noisy import attack_noisy
 from shoal.attacks.places import attack_period, attack_top
 from shoal.attacks.points import attack_attribution, attack_points
+from shoal.attacks.series import attack_series
 from shoal.attacks.tau_knowledge import attack_tau
-from shoal.model.claims import KDeltaAnonymity, KteAnonymity
+from shoal.attacks.track import attack_track
+from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
 from shoal.units import duration_s, length_m
 
 _ROWS: Final = (
@@ -99,14 +105,16 @@ _ROWS: Final = (
     ),
     Adversary(
         name="tau",
-        form="tau:30min",
-        example="tau:30min",
-        words="everything during 30 min without a gap",
-        source="kte-anonymity.txt, Sec. II-B",
+        form="tau:30min[:W]",
+        example="tau:30min:2",
+        words="everything during 30 min without a gap, in one or W windows of time",
+        source="Gramaglia et al. 2017, Sec. II-B",
         uses="raw data",
         answers={"unicity": "single out", "linkage": "link", "attribution": "infer"},
         evaluate=attack_tau,
-        parameters=(duration_s,),
+        parameters=(duration_s, count(10)),
+        optional=1,
+        default=("{claim.tau_s:g}s", "{claim.tau_s:g}s:2"),
         record=("{claim.tau_s:g}s",),
         claims=(KteAnonymity,),
     ),
@@ -115,7 +123,7 @@ _ROWS: Final = (
         form="triples:P",
         example="triples:4",
         words="P times and places to the last digit",
-        source="swap-reach-locations.txt, Sec. 3.3",
+        source="Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 3.3",
         uses="raw data",
         answers={"triples-unicity": "single out", "triples-linkage": "link", "triples-disclosure": "infer"},
         evaluate=attack_triples,
@@ -130,7 +138,7 @@ _ROWS: Final = (
         form="times:P",
         example="times:4",
         words="P times to the last digit",
-        source="swap-reach-locations.txt, Example 3",
+        source="Domingo-Ferrer and Trujillo-Rasua 2012, Example 3",
         uses="raw data",
         answers={"times-unicity": "single out", "times-linkage": "link", "times-disclosure": "infer"},
         evaluate=attack_times,
@@ -154,6 +162,92 @@ _ROWS: Final = (
         record=("4",),
         claims=(KDeltaAnonymity,),
         same_knowledge_as="points",
+    ),
+    Adversary(
+        name="track",
+        form="track[:P]",
+        example="track:4",
+        words="1 or P times and places to the last digit, and how bodies move",
+        source="Gruteser and Hoh 2005; Hoh and Gruteser 2005",
+        uses="raw data",
+        answers={"track-whole": "single out", "track-rejoined": "link", "track-disclosure": "infer"},
+        evaluate=attack_track,
+        parameters=(count(10),),
+        optional=1,
+        payloads=("points",),
+        default=("", "4"),
+        record=("4",),
+        claims=(TrajectoryPrivacy,),
+    ),
+    Adversary(
+        name="cluster",
+        form="cluster",
+        example="cluster",
+        words="nothing, to find records that were mixed",
+        source="shoal: records that share swap sets are alike in length, times and places",
+        uses="release alone",
+        answers={"cluster-pairs": "link"},
+        evaluate=attack_cluster,
+        payloads=("points",),
+        default=("",),
+        record=("",),
+        claims=(TrajectoryPrivacy,),
+    ),
+    Adversary(
+        name="insider",
+        form="insider[:COLLUDING]",
+        example="insider:4",
+        words="the raw samples of one member of the class, of COLLUDING or of all others",
+        source="shoal: subtraction of the own samples from the hulls of a class",
+        uses="own record",
+        answers={"insider-exact": "infer", "insider-place": "infer"},
+        evaluate=attack_insider,
+        parameters=(colluding,),
+        optional=1,
+        payloads=("boxes",),
+        default=("", "all"),
+        record=("", "all"),
+        claims=(KAnonymity,),
+    ),
+    Adversary(
+        name="downcoding",
+        form="downcoding",
+        example="downcoding",
+        words="nothing, to find samples at the corners of boxes",
+        source="Cohen 2021",
+        uses="release alone",
+        answers={"downcoding-exact": "infer", "downcoding-place": "infer"},
+        evaluate=attack_downcoding,
+        payloads=("boxes",),
+        default=("",),
+        record=("",),
+        claims=(KAnonymity, KteAnonymity),
+    ),
+    Adversary(
+        name="series",
+        form="series",
+        example="series",
+        words="nothing but an earlier release of the same people, given with --earlier",
+        source="series of releases, arXiv 2510.24807",
+        uses="release alone",
+        answers={"series-linkage": "link", "series-class": "link"},
+        evaluate=attack_series,
+        default=("",),
+        record=("",),
+        series=True,
+    ),
+    Adversary(
+        name="membership",
+        form="membership:P",
+        example="membership:4",
+        words="P exact random samples of somebody who may not be in the data",
+        source="table linkage, survey of Fiore et al. (arXiv 1903.12211)",
+        uses="raw data",
+        answers={"membership": "infer"},
+        evaluate=attack_membership,
+        parameters=(count(10),),
+        default=("4",),
+        record=("4",),
     ),
 )
 

@@ -1,6 +1,6 @@
 """The commands that make and check a release: anonymize, verify, demo; heavy libraries load when one runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,8 +25,12 @@ from shoal.cli.terminal import Bars, listed, print_result, read_telling
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings, lines_of
 
+EXIT_CODES: Final = {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}
+
 if TYPE_CHECKING:
     from shoal.model.trace import Trace
+    from shoal.model.verdicts import Verdict
+    from shoal.publishing.against_raw import Verified
     from shoal.publishing.in_blocks import BlockPublication
     from shoal.publishing.publish import Publication
 
@@ -211,19 +215,29 @@ def anonymize(
     return 0
 
 
-@click.command(epilog="Exit 0: the claim holds; 1: it does not, counter-examples are shown; 2: bad input.")
+@click.command(
+    epilog="Exit 0: every part of the claim was checked and holds; 1: it does not hold, counter-examples are "
+    "shown; 2: bad input; 3: nothing was found, but parts of the claim were not checked."
+)
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=PATH, metavar="RELEASE")
 @click.option(
     "--linkage",
     type=PATH,
     metavar="FILE",
-    help="Who became which record; without it the check is partial.",
+    help="Who became which record; without it the check is partial (exit 3).",
 )
 @click.option(
     "--streamed",
     is_flag=True,
     help="Check with little memory and secret scratch files beside RELEASE; needs --linkage.",
+)
+@click.option(
+    "--claim",
+    "claim",
+    metavar="CLAIM",
+    help="The least that the release must claim, e.g. k-anonymity:5,truthful or "
+    "kte-anonymity:5,tau=30min,epsilon=30min. [default: what releases of its method claim]",
 )
 @earlier_option
 @street_options
@@ -234,6 +248,7 @@ def verify(
     release: Path,
     linkage: Path | None,
     streamed: bool,
+    claim: str | None,
     earlier: tuple[str, ...],
     as_json: bool,
     quiet: bool,
@@ -243,6 +258,7 @@ def verify(
 
     With --earlier, also: does everybody still hide among k people from someone who holds all these releases?
     """
+    from shoal.model.claims.expected import Expected
     from shoal.publishing.against_raw import reveal, stream_against_raw, verify_against_raw
     from shoal.release_folder.folder import read_linkage
     from shoal.runtime.run import Run
@@ -259,6 +275,7 @@ def verify(
             "--streamed finds each person's record by the linkage; give it with --linkage, or leave out "
             "--streamed"
         )
+    expected = None if claim is None else Expected.parse(claim)
     others = take_earlier(earlier)
     if others and linkage is None:
         raise click.UsageError(
@@ -270,18 +287,25 @@ def verify(
         if streets is not None and known is not None and known.trace is not None:
             known = replace(known, trace=replace(known.trace, streets=streets))
         if streamed and known is not None:
-            verdict = stream_against_raw(raw, release, known, run, **reading)
+            found = stream_against_raw(raw, release, known, run, expected=claim, **reading)
         else:
-            verdict = verify_against_raw(raw, release, known, run, **reading)
+            found = verify_against_raw(raw, release, known, run, expected=claim, **reading)
         together = (
             reveal(raw, release, linkage, others, run, **reading) if others and linkage is not None else None
         )
+    verdict = found.verdict
     if together is not None:
         verdict = verdict.and_also(together.findings())
-    facts = {**verdict.to_json(), **({} if together is None else {"together": together.to_json()})}
-    lines = [f"{'HOLDS' if verdict.holds else 'DOES NOT HOLD'}: {verdict.checked:,} records checked"]
+    facts = {
+        **verdict.to_json(),
+        "outcome": verdict.word,
+        "verified": {**found.to_json(), "expected": None if expected is None else expected.words},
+        **({} if together is None else {"together": together.to_json()}),
+    }
+    lines = _judged(verdict)
     lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]
     lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
+    lines += _about(found)
     if together is not None:
         told = facts["together"]
         lines.append(
@@ -290,7 +314,7 @@ def verify(
             f"{told['least']}), where each release alone leaves {told['k']}"
         )
     print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)])
-    return 0 if verdict.holds else 1
+    return EXIT_CODES[verdict.word]
 
 
 @click.command()
@@ -304,17 +328,35 @@ def verify(
 )
 @output_options
 def demo(output: Path, as_json: bool, quiet: bool) -> int:
-    """Do the whole job on a synthetic city of 1,000 phones over 7 days, at k = 2.
+    """Do the whole job on a synthetic city of 1,000 phones over 7 days, at k = 5.
 
-    Takes less than a minute.
+    Shows what k = 2 would keep and give away beside it, and takes less than a minute.
     """
     from shoal.publishing.demo import demonstrate
+    from shoal.report.facts.release import accuracy_rows
     from shoal.runtime.run import Run
 
     with Bars(quiet=quiet) as bars:
         shown = demonstrate(output, Run(progress=bars))
     beside = {"city": shown.city, "assessment": shown.assessment, "linkage": shown.linkage}
-    _print_publication(shown.publication, as_json, beside)
+    at_k = [
+        {
+            "k": each.k,
+            "kept": {row.name: null_for_nan(row.raw) for row in accuracy_rows(each.accuracy)},
+            "attacks": [rate.to_json() for rate in each.rates],
+            "cautions": list(each.cautions),
+        }
+        for each in shown.at_k
+    ]
+    lines = [
+        f"k = {each.k}: "
+        + "; ".join(f"{row.words} {row.text(row.raw)}" for row in accuracy_rows(each.accuracy)[:5])
+        + "; won by the "
+        + ", ".join(f"attack {rate.name} {rate.rate:.1%} of {rate.tries}" for rate in each.rates)
+        for each in shown.at_k
+    ]
+    lines += [f"with k = {each.k}: {caution}" for each in shown.at_k for caution in each.cautions]
+    _print_publication(shown.publication, as_json, beside, also={"at_k": at_k}, lines=lines)
     return 0
 
 
@@ -340,18 +382,53 @@ def _told_how_to_continue(output: Path, *, resume: bool) -> Iterator[None]:
         raise KeyboardInterrupt(told) from stopped
 
 
+def _judged(verdict: "Verdict") -> list[str]:
+    """The outcome in one line, and a line for each part of the claim that was not checked."""
+    records = f"{verdict.checked:,} records checked"
+    if verdict.word == "NOT CHECKED":
+        return [
+            *(f"NOT CHECKED: {part}" for part in verdict.unchecked),
+            f"{records}, and nothing found in the other parts of the claim",
+        ]
+    left = [f"  not checked: {part}" for part in verdict.unchecked]
+    return [f"{verdict.word}: {records}", *left]
+
+
+def _about(found: "Verified") -> list[str]:
+    """What was verified, line by line: the claim in full, whom it protects, and what was read of RAW."""
+    from shoal.model.claims.expected import numbers_in_words
+    from shoal.units import show_m, show_s
+
+    grid, intake = found.manifest.grid, found.intake
+    cells = "none: points as given" if grid is None else f"{show_m(grid.cell_m)} and {show_s(grid.slot_s)}"
+    columns = ", ".join(f"{name} from '{column}'" for name, column in found.columns.items())
+    lines = [
+        f"claim: {found.claim.name} ({numbers_in_words(found.claim)})",
+        f"it promises: {found.claim.promise}",
+        f"protected: {intake.unit_of_protection}",
+        f"plane: {found.manifest.crs or 'none: local meters'}",
+        f"cell and slot: {cells}",
+        f"columns read: {columns or 'none'}",
+        f"rows: {intake.rows_read:,} read; dropped: {listed(intake.dropped)}; repaired: "
+        f"{listed(intake.repaired)}",
+    ]
+    # a folder must not steer the terminal
+    return ["  " + "".join(char if char.isprintable() else " " for char in line) for line in lines]
+
+
 def _print_publication(
     published: "Publication | BlockPublication",
     as_json: bool,
     beside: Mapping[str, Path | None],
     trace: "Trace | None" = None,
     *,
+    also: Mapping[str, Any] | None = None,
+    lines: Sequence[str] = (),
     timings: Timings | None = None,
 ) -> None:
-    """What was published, where it is, what was lost, what the trace says of the run, and what it took."""
-    from shoal.release_folder.folder import REPORT_FILE
+    """What was published and where, what was lost, what the run says of itself, and what it took."""
+    from shoal.release_folder.manifest import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows
-    from shoal.report.words.claims import claim_in_words
 
     manifest, folder = published.manifest, published.folder
     rows = [] if published.accuracy is None else accuracy_rows(published.accuracy)
@@ -370,6 +447,7 @@ def _print_publication(
                 "publishable",
             }
         ),
+        "cautions": list(published.release.claim.cautions),
         "accuracy": {
             row.name: {"raw_samples": null_for_nan(row.raw), "published_samples": null_for_nan(row.published)}
             for row in rows
@@ -381,8 +459,9 @@ def _print_publication(
     facts.update({"timings": [cost.to_json() for cost in costs]} if costs else {})
     lost = manifest.losses
     by_reason = f" ({listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
+    facts.update(also or {})
     lines = [
-        f"verified: {manifest.n_records:,} records. {claim_in_words(published.release.claim)}",
+        f"verified: {manifest.n_records:,} records. {published.release.claim.promise}",
         f"protected: {manifest.unit_of_protection}",
         *(
             ["kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5])]
@@ -393,8 +472,9 @@ def _print_publication(
         f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects "
         f"suppressed{by_reason}; "
         f"rows dropped on input: {listed(lost.rows)}; repaired: {listed(manifest.rows_repaired)}",
-        *(f"note: {note}" for note in manifest.verdict["notes"]),
+        *(f"note: {note}" for note in (*manifest.verdict["notes"], *published.release.claim.cautions)),
         *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
+        *lines,
         *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
         *(lines_of(costs) if costs else ()),
     ]

@@ -90,14 +90,15 @@ def attack(
     """Play adversaries with knowledge from RAW against the folder RELEASE, and say how often they win.
 
     Each is also played against RAW itself (what publishing it as it is would risk) and with people who are
-    not in RELEASE (control).
+    not in RELEASE (control). With --earlier the records of both releases are joined, and who could be whom is
+    intersected. Releases of other raw data, such as another week, are only joined: ask --knowledge series.
     """
     from dataclasses import replace
 
     from shoal.attacks import attack as evaluate
     from shoal.attacks.together import attack_together
     from shoal.publishing.against_raw import issued_releases
-    from shoal.release_folder.folder import read_linkage
+    from shoal.release_folder.folder import read_linkage, read_release
     from shoal.report.words.numbers import percent
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
@@ -111,6 +112,7 @@ def attack(
         others = None if control is None else _read_as_given(control, release, options, bars)
         rng = Randomness.from_system() if seed is None else Randomness.for_research(seed)
         run = Run(progress=bars)
+        last = [(read_release(folder), read_linkage(file)) for folder, file in before[:1]]
         found = evaluate(
             given,
             published,
@@ -119,9 +121,10 @@ def attack(
             rng=rng,
             tries=tries,
             control=others,
+            earlier=last[0] if last else None,
             run=run,
         )
-        if before:
+        if before and set(knowledge) != {"series"}:
             issued = issued_releases(raw, release, linkage, before, run, **reading)
             reveal_together(issued[0], issued[1:])  # refuses what does not belong or fails its own claim
             joint = attack_together([(one.original, one.release, one.linkage) for one in issued])
@@ -321,7 +324,7 @@ def convert(release: Path, output: Path, how: Any, box_as: Any, as_json: bool, q
 
     with Bars(quiet=quiet) as bars:
         bars("reading the release", 0, 1)
-        files = write_points(read_release(release), output, how, box_as=box_as)
+        files = write_points(read_release(release, kind="boxes"), output, how, box_as=box_as)
     lines = [f"{files:,} {how.upper()} files in {output}"]
     if box_as:
         lines.append(
@@ -368,9 +371,9 @@ def _read_as_given(raw: str, release: Path, options: dict[str, Any], bars: Bars)
 def _read_release(folder: Path, original: Any) -> Any:
     """The release in a folder, when it can be one of this raw data."""
     from shoal.model.linked import require_possible_boxes
-    from shoal.release_folder.folder import read_any_release
+    from shoal.release_folder.folder import read_release
 
-    release = read_any_release(folder)
+    release = read_release(folder)
     require_possible_boxes(original, release)
     return release
 

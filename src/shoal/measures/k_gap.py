@@ -1,4 +1,7 @@
-"""How exposed people are before publication: the k-gap and its tails (glove.txt, Sec. 4.2 and 5)."""
+"""How exposed people are before publication: the k-gap and its tails.
+
+Source: Gramaglia and Fiore 2015, Sec. 4.2 and 5.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,7 +97,7 @@ def k_gap(
 
     References
     ----------
-    glove.txt, Sec. 4.2 and 5, Eq. 11.
+    Gramaglia and Fiore 2015, Sec. 4.2 and 5, Eq. 11.
 
     Examples
     --------
@@ -147,6 +150,7 @@ def _gap_to(
 ) -> KGap:
     """The k-gap of these subjects to these others of each, nearest first: [n, k - 1] by subject."""
     n, k = original.n_subjects, neighbors.shape[1] + 1
+    neighbors = np.ascontiguousarray(neighbors)
     scale = caps.scale_on(original.snapped_grid())
     own = Boxes.of_samples(original.t, original.x, original.y)
     # each subject's samples ascend, and all are one slot long
@@ -193,7 +197,7 @@ def tail_weight_index(values: npt.ArrayLike) -> float:
 
     References
     ----------
-    glove.txt, Sec. 5.3, footnote 5; Hoaglin, Mosteller and Tukey 1983.
+    Gramaglia and Fiore 2015, Sec. 5.3, footnote 5; Hoaglin, Mosteller and Tukey 1983.
 
     Examples
     --------

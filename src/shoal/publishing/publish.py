@@ -26,7 +26,7 @@ from shoal.publishing.writing import (
     staged_secrets,
     write_page,
 )
-from shoal.release_folder.folder import Manifest
+from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import write_table
 from shoal.report import (

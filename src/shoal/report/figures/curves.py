@@ -66,7 +66,10 @@ def cdfs(
 
 
 def extents(accuracy: Accuracy, *, spatial: bool) -> "Figure":
-    """CDF of dx + dy, or of the durations, over raw and over published samples (glove.txt, Fig. 7)."""
+    """CDF of dx + dy, or of the durations, over raw and published samples.
+
+    Source: Gramaglia and Fiore 2015, Fig. 7.
+    """
     grid = accuracy.raw.grid
     curves = [
         ("raw samples", curve_of_extents(accuracy.raw, spatial=spatial)),

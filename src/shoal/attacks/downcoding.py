@@ -1,0 +1,51 @@
+"""Downcoding: samples recovered from the boxes alone, because boxes are no larger than they must be.
+
+Cohen (2021) recovers what minimal generalization hid. Here every side of a box is touched by a sample, so
+corners are likelier than cells within, and the corners of all boxes of a record together show its places.
+"""
+
+import numpy as np
+
+from shoal.attacks.evaluation import Evaluation
+from shoal.attacks.hulls import Classes, named_samples, share_right
+from shoal.attacks.rate import Rate
+from shoal.attacks.target import BoxTarget
+
+_NOTHING = np.empty((0, 3), dtype=np.int64)
+
+
+def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator) -> list[Rate]:
+    """For each box of a record, where and when one of its people was; shares of boxes that are right.
+
+    The people of a record are those whose records equal it. Of the control group it is the person alone.
+    """
+    del rng  # nothing is drawn: the whole release is looked at
+    classes = Classes.of(evaluation)
+    outcomes = np.zeros((4, len(evaluation.victims)))
+    for place, (victim, own) in enumerate(
+        zip(evaluation.victims.tolist(), evaluation.own.tolist(), strict=True)
+    ):
+        boxes = evaluation.target.record(own)
+        samples = (
+            np.column_stack(evaluation.known.samples_of(victim))
+            if evaluation.label == "control"
+            else classes.samples(classes.members[own])
+        )
+        outcomes[:, place] = share_right(boxes, named_samples(boxes, _NOTHING), np.unique(samples, axis=0))
+    exact, cell, lucky, lucky_cell = outcomes
+    does = "Someone who has a record alone and says for each of its boxes"
+    told = {
+        "downcoding-exact": (exact, f"{does} in which cell and slot one of its people was.", lucky),
+        "downcoding-place": (cell, f"{does} in which cell one of its people was.", lucky_cell),
+    }
+    return [
+        Rate.of(
+            won,
+            name=name,
+            knowledge="the release alone",
+            attacker=attacker,
+            target=evaluation.label,
+            baseline=float(chance.mean()),
+        )
+        for name, (won, attacker, chance) in told.items()
+    ]

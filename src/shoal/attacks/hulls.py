@@ -1,0 +1,137 @@
+"""What tight boxes tell of the samples in them: each side is touched, by somebody.
+
+A box is the hull of the samples that it stands for. Whoever knows some of these samples knows
+which sides the others must touch. Corners of all boxes of a record vote, because people come back to places.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.attacks.evaluation import Evaluation
+from shoal.attacks.target import BoxTarget
+from shoal.runtime.arrays import Floats, Integers
+
+_LOW: Final = (0, 2, 3)  # columns of BOX_COLUMNS: t, x, y
+_HIGH: Final = (1, 4, 5)
+
+
+def named_samples(boxes: Integers, known: Integers) -> Integers:
+    """int64 [b, 3] (t, x, y): for each box [b, 6] one sample that is not among the known ones [s, 3].
+
+    On each axis: a side that no known sample touches, the lower one of two; where known samples touch both,
+    any coordinate, at first that in the middle of theirs. Among the cells that are then possible, the one
+    for which most boxes speak: the possible corners of each share one vote, the first of equals counts.
+    """
+    low, high = boxes[:, _LOW], boxes[:, _HIGH] - 1
+    inside = _inside(boxes, known)
+    free_low = ~_touched(inside, known, low)
+    free_high = ~_touched(inside, known, high)
+    single = low == high
+    free_low |= single
+    free_high &= ~single
+    bound = free_low | free_high
+    first = np.where(free_low, low, np.where(free_high, high, _middle(inside, known, low, high)))
+    second = np.where(free_low & free_high, high, first)
+    cells, votes = _votes(first[:, 1:], second[:, 1:], np.asarray(bound[:, 1:].all(axis=1)))
+    named = first.copy()
+    if len(cells):
+        possible = np.ones((len(boxes), len(cells)), dtype=np.bool_)
+        for axis in (1, 2):
+            at = cells[:, axis - 1]
+            possible &= np.where(
+                bound[:, axis, None],
+                (at == first[:, axis, None]) | (at == second[:, axis, None]),
+                (at >= low[:, axis, None]) & (at <= high[:, axis, None]),
+            )
+        best = np.argmax(np.where(possible, votes, -1.0), axis=1)
+        told = possible[np.arange(len(boxes)), best]
+        named[told, 1:] = cells[best[told]]
+    return named
+
+
+def share_right(boxes: Integers, named: Integers, samples: Integers) -> Floats:
+    """[4]: shares of boxes for which a sample [s, 3] in the box is named, and for which its cell is.
+
+    Then both again for who names a cell and slot of the box at random.
+    """
+    inside = _inside(boxes, samples)
+    same_cell = inside & (named[:, None, 1:] == samples[None, :, 1:]).all(axis=2)
+    same = same_cell & (named[:, None, 0] == samples[None, :, 0])
+    area = (boxes[:, 4] - boxes[:, 2]) * (boxes[:, 5] - boxes[:, 3])
+    _, cell = np.unique(samples[:, 1:], axis=0, return_inverse=True)
+    seen = np.zeros((len(boxes), int(cell.max(initial=-1)) + 1), dtype=np.bool_)
+    box, sample = np.nonzero(inside)
+    seen[box, cell.ravel()[sample]] = True
+    chances = inside.sum(axis=1) / (area * (boxes[:, 1] - boxes[:, 0])), seen.sum(axis=1) / area
+    return np.array([one.mean() for one in (same.any(axis=1), same_cell.any(axis=1), *chances)])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Classes:
+    """Who shares equal records. members: for each record of the target the people whose record equals it.
+
+    samples: int64 [n] of everybody inside, (t, x, y) each, by their place in the data.
+    """
+
+    members: list[Integers]
+    known: Evaluation[BoxTarget]
+
+    @classmethod
+    def of(cls, evaluation: Evaluation[BoxTarget]) -> "Classes":
+        """The classes of a target; without anybody inside, they are empty."""
+        target, inside = evaluation.target, evaluation.around.inside
+        content = [target.record(record).tobytes() for record in range(target.n_records)]
+        people: dict[bytes, list[int]] = {}
+        if inside is not None:
+            for subject, record in zip(inside.subjects.tolist(), inside.own.tolist(), strict=True):
+                people.setdefault(content[record], []).append(subject)
+        return cls(
+            members=[np.array(people.get(one, []), dtype=np.int64) for one in content], known=evaluation
+        )
+
+    def samples(self, subjects: Integers) -> Integers:
+        """int64 [s, 3]: the samples of these people inside."""
+        inside = self.known.around.inside
+        if inside is None or not len(subjects):
+            return np.empty((0, 3), dtype=np.int64)
+        return np.concatenate([np.column_stack(inside.known.samples_of(one)) for one in subjects.tolist()])
+
+
+def _inside(boxes: Integers, samples: Integers) -> npt.NDArray[np.bool_]:
+    """[b, s]: whether a box covers a sample."""
+    held = np.ones((len(boxes), len(samples)), dtype=np.bool_)
+    for axis in range(3):
+        at = samples[:, axis]
+        held &= (boxes[:, _LOW[axis], None] <= at) & (at < boxes[:, _HIGH[axis], None])
+    return held
+
+
+def _touched(inside: npt.NDArray[np.bool_], known: Integers, side: Integers) -> npt.NDArray[np.bool_]:
+    """[b, 3]: whether a known sample in the box has this coordinate."""
+    return np.stack(
+        [(inside & (known[None, :, axis] == side[:, axis, None])).any(axis=1) for axis in range(3)], axis=1
+    )
+
+
+def _middle(inside: npt.NDArray[np.bool_], known: Integers, low: Integers, high: Integers) -> Integers:
+    """[b, 3]: the mean of the known samples in each box, of the box itself where there is none."""
+    count = inside.sum(axis=1)[:, None]
+    mean = np.where(count > 0, inside.astype(np.int64) @ known / np.maximum(count, 1), (low + high) / 2)
+    return np.asarray(np.rint(mean), dtype=np.int64)
+
+
+def _votes(
+    first: Integers, second: Integers, corners_known: npt.NDArray[np.bool_]
+) -> tuple[Integers, Floats]:
+    """Cells [c, 2] and their votes: the possible corners of each box share one."""
+    corners, weights = [], []
+    for one in (first, second):
+        for other in (first, second):
+            corners.append(np.column_stack([one[:, 0], other[:, 1]])[corners_known])
+            weights.append(np.full(int(corners_known.sum()), 0.25))
+    cells, number = np.unique(np.concatenate(corners), axis=0, return_inverse=True)
+    votes = np.bincount(number.ravel(), weights=np.concatenate(weights), minlength=len(cells))
+    return cells, votes.astype(np.float64)

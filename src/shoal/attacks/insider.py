@@ -1,0 +1,66 @@
+"""The insider: a member of an equivalence class who subtracts the own samples from the shared boxes.
+
+A member has the own raw data, and the class's record is the own record. In a class of two, whatever side of a
+box the own samples do not touch, the partner's do.
+"""
+
+import numpy as np
+
+from shoal.attacks.evaluation import Evaluation
+from shoal.attacks.hulls import Classes, named_samples, share_right
+from shoal.attacks.rate import Rate
+from shoal.attacks.target import BoxTarget
+from shoal.errors import MisuseError
+
+ALL = 1_000_000  # more members than a class has: all but one
+
+
+def colluding(word: str) -> int:
+    """How many members share what they know; ``all`` = everybody but the victim."""
+    if word == "all":
+        return ALL
+    if not word.isdecimal() or not 1 <= int(word) < ALL:
+        raise MisuseError(f"'{word}' is neither a number of members from 1 on nor all")
+    return int(word)
+
+
+def attack_insider(
+    evaluation: Evaluation[BoxTarget], members: int = 1, *, rng: np.random.Generator
+) -> list[Rate]:
+    """For each box of the shared record, where and when another member was; shares of boxes that are right.
+
+    members: who collude, drawn at random from the victim's class. Against the control group they do the same,
+    and what they name is held against somebody who is in no class. A raw record is of one person alone.
+    """
+    classes = Classes.of(evaluation)
+    outcomes = np.zeros((4, len(evaluation.victims)))
+    for place, (victim, own) in enumerate(
+        zip(evaluation.victims.tolist(), evaluation.own.tolist(), strict=True)
+    ):
+        others = classes.members[own]
+        others = rng.permutation(others[others != victim] if evaluation.label != "control" else others[1:])
+        boxes = evaluation.target.record(own)
+        named = named_samples(boxes, classes.samples(others[:members]))
+        outcomes[:, place] = share_right(boxes, named, np.column_stack(evaluation.known.samples_of(victim)))
+    exact, cell, lucky, lucky_cell = outcomes
+    who = "a member" if members == 1 else "all other members" if members == ALL else f"{members} members"
+    knowledge = f"what {who} of the class know{'s' * (members == 1)}"
+    does = (
+        f"Someone who has the record of an equivalence class and the raw samples of {who}, and says for each "
+        "of its boxes"
+    )
+    told = {
+        "insider-exact": (exact, f"{does} in which cell and slot another member was.", lucky),
+        "insider-place": (cell, f"{does} in which cell another member was.", lucky_cell),
+    }
+    return [
+        Rate.of(
+            won,
+            name=name,
+            knowledge=knowledge,
+            attacker=attacker,
+            target=evaluation.label,
+            baseline=float(chance.mean()),
+        )
+        for name, (won, attacker, chance) in told.items()
+    ]

@@ -1,0 +1,162 @@
+"""The tracker: joins published points into tracks by speed and heading, whatever record they stand in.
+
+Gruteser and Hoh (2005) followed people through anonymous points with a tracker of moving targets: predict
+where each goes, and assign points to predictions at least cost. Against swapped records that undoes the
+exchange, because a body has one place at a time and a limited speed, and shuffled points do not hide it.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shoal.attacks.evaluation import Evaluation
+from shoal.attacks.rate import Rate
+from shoal.attacks.swapped_clusters import smoothest_tracks
+from shoal.attacks.target import PointTarget
+from shoal.runtime.arrays import Integers
+
+_WALK_M_S: Final = 1.0  # how fast a person may have gone on before a track begins or after it ends
+
+
+def attack_track(evaluation: Evaluation[PointTarget], p: int = 1, *, rng: np.random.Generator) -> list[Rate]:
+    """How much of a person's path comes back together, and what one more point of it tells.
+
+    p: known triples. The track that holds most of them is named. Raw records are tracks already.
+    """
+    target, known = evaluation.target, evaluation.known
+    claim = evaluation.around.claim
+    if claim is None:
+        tracks = target.record_of_point
+    else:
+        tracks = smoothest_tracks(target, claim.k, evaluation.run, evaluation.label)
+    return _rates(evaluation, tracks, target.by_triple.codes_of(known.t, known.x, known.y), p, rng)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tracks:
+    """Points by track: rows [p] of the target, those of track i from starts[i] to starts[i + 1], by time."""
+
+    rows: Integers
+    starts: Integers
+
+    @classmethod
+    def of_points(cls, target: PointTarget, track: Integers) -> "Tracks":
+        """track: [p] of each point."""
+        rows = np.lexsort((target.t, track))
+        return cls(rows=rows, starts=np.searchsorted(track[rows], np.arange(int(track.max()) + 2)))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def of(self, number: int) -> Integers:
+        """The rows of one track."""
+        return self.rows[self.starts[number] : self.starts[number + 1]]
+
+
+def _rates(
+    evaluation: Evaluation[PointTarget], track: Integers, known: Integers, p: int, rng: np.random.Generator
+) -> list[Rate]:
+    """track: [points]. known: [n] the number of each raw triple among the published ones, -1 = none."""
+    target, codes, people = evaluation.target, evaluation.target.by_triple.codes, evaluation.known
+    tracks = Tracks.of_points(target, track)
+    drawn = [evaluation.draw_rows(victim, p, rng) for victim in evaluation.victims.tolist()]
+    named = _named(evaluation, tracks, track, known, drawn)
+    strangers = rng.integers(len(tracks), size=len(drawn))
+    outcomes = np.zeros((5, len(drawn)))
+    for place, victim in enumerate(evaluation.victims.tolist()):
+        own = np.unique(known[people.offsets[victim] : people.offsets[victim + 1]])
+        own = own[own >= 0]
+        shown, other = (codes[tracks.of(int(one))] for one in (named[place], strangers[place]))
+        outcomes[:, place] = (
+            _share_held(own, shown),
+            _share_held(own, other),
+            _share_of_new(shown, known[drawn[place]], own),
+            _share_of_new(other, known[drawn[place]], own),
+            len(own) > 0 and np.array_equal(own, np.unique(shown)),
+        )
+    rejoined, lucky_share, disclosed, lucky_point, whole = outcomes
+    points = f"{p} exact triple{'s' * (p > 1)}"
+    who = (
+        "Someone who joins published points by speed and heading, takes the track that holds most of "
+        f"{points} known of a person, or passes nearest, and"
+    )
+    told = {
+        "track-rejoined": (
+            rejoined,
+            f"{who} has the share of the person's points that it holds.",
+            lucky_share,
+        ),
+        "track-disclosure": (
+            disclosed,
+            f"{who} says of another point of it, drawn at random, that the person was there and then.",
+            lucky_point,
+        ),
+        "track-whole": (
+            whole,
+            f"{who} wins when it is all that was published of the person, and nothing else.",
+            np.array([evaluation.guess]),
+        ),
+    }
+    return [
+        Rate.of(
+            won,
+            name=name,
+            knowledge=f"{points}, and how bodies move",
+            attacker=attacker,
+            target=evaluation.label,
+            baseline=float(lucky.mean()),
+        )
+        for name, (won, attacker, lucky) in told.items()
+    ]
+
+
+def _named(
+    evaluation: Evaluation[PointTarget],
+    tracks: Tracks,
+    track: Integers,
+    known: Integers,
+    drawn: list[Integers],
+) -> Integers:
+    """int64 [v]: the track that holds most of what is known; of equals the one that passes nearest to it.
+
+    A known triple may not have been published. Then every track is possible.
+    """
+    target, people = evaluation.target, evaluation.known
+    order = np.argsort(target.by_triple.codes, kind="stable")
+    codes = target.by_triple.codes[order]
+    possible = np.ones((len(drawn), len(tracks)), dtype=np.bool_)
+    for place, rows in enumerate(drawn):
+        begin, end = (np.searchsorted(codes, known[rows], side) for side in ("left", "right"))
+        seen = [np.unique(track[order[b:e]]) for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
+        votes = np.bincount(np.concatenate(seen), minlength=len(tracks))
+        possible[place] = votes == votes.max()
+    named: Integers = np.argmax(possible, axis=1).astype(np.int64)
+    least_m = np.full(len(drawn), np.inf)
+    open_ = np.flatnonzero(possible.sum(axis=1) > 1)
+    firsts = np.cumsum([0, *(len(drawn[place]) for place in open_.tolist())])[:-1]
+    if not len(open_):
+        return named
+    rows = np.concatenate([drawn[place] for place in open_.tolist()])
+    for number in range(len(tracks)):
+        own = tracks.of(number)
+        t, x, y = target.t[own], target.x[own], target.y[own]
+        away_m = np.hypot(
+            np.interp(people.t[rows], t, x) - people.x[rows], np.interp(people.t[rows], t, y) - people.y[rows]
+        )
+        beyond_s = np.maximum(t[0] - people.t[rows], 0) + np.maximum(people.t[rows] - t[-1], 0)
+        total_m = np.add.reduceat(away_m + beyond_s * _WALK_M_S, firsts)
+        better = possible[open_, number] & (total_m < least_m[open_])
+        least_m[open_[better]], named[open_[better]] = total_m[better], number
+    return named
+
+
+def _share_held(own: Integers, track: Integers) -> float:
+    """Of a person's published points, the share in the track; 0 where none was published."""
+    return float(np.isin(own, track).mean()) if len(own) else 0.0
+
+
+def _share_of_new(track: Integers, known: Integers, own: Integers) -> float:
+    """Of the track's points that were not known before, the share that are the person's; 0 if none is new."""
+    new = track[~np.isin(track, known)]
+    return float(np.isin(new, own).mean()) if len(new) else 0.0

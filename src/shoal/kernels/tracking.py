@@ -1,0 +1,323 @@
+"""Who goes with whom among swapped records, and which of their points one body could have passed through.
+
+Records are compared at the same shares of their points, so that they need not have equally many. Points are
+joined into tracks by an assignment of least cost: each to the one that follows it (Gruteser and Hoh 2005).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.runtime.compiled import compiled
+
+FAR = 1e18  # a cost that no path has
+LEAST_M = 1e-3  # points are not told apart more finely
+
+
+@compiled
+def outline(offsets: Integers, t: Floats, x: Floats, y: Floats, shares: int) -> Floats:
+    """[r, shares, 3]: t, x, y of each record at equal shares of its points, straight between two of them."""
+    n = len(offsets) - 1
+    found = np.empty((n, shares, 3))
+    for record in range(n):
+        first, last = offsets[record], offsets[record + 1] - 1
+        for share in range(shares):
+            at = first + (last - first) * share / (shares - 1)
+            below = min(int(at), last)
+            above, part = min(below + 1, last), at - below
+            for axis, column in enumerate((t, x, y)):
+                found[record, share, axis] = column[below] + part * (column[above] - column[below])
+    return found
+
+
+@compiled
+def apart(outlines: Floats, a: int, b: int, at_most: float, per_s: float, per_m: float) -> float:
+    """Mean difference of two outlines: seconds times per_s and meters times per_m.
+
+    Infinite as soon as it must exceed ``at_most``.
+    """
+    shares = outlines.shape[1]
+    most = at_most * shares
+    total = 0.0
+    for share in range(shares):
+        total += per_s * abs(outlines[a, share, 0] - outlines[b, share, 0])
+        total += per_m * math.hypot(
+            outlines[a, share, 1] - outlines[b, share, 1], outlines[a, share, 2] - outlines[b, share, 2]
+        )
+        if total > most:
+            return np.inf
+    return float(total / shares)
+
+
+@compiled
+def most_alike(
+    outlines: Floats, kind: Integers, per_s: float, per_m: float, names: Integers, values: Floats
+) -> None:
+    """Fill names and values [r, l]: for each record the l least different ones of its kind, the least first.
+
+    The lower of equals comes first. Where there are fewer: -1 and infinity.
+    """
+    most = names.shape[1]
+    names[:] = -1
+    values[:] = np.inf
+    for a in range(len(outlines)):
+        for b in range(len(outlines)):
+            if a == b or kind[a] != kind[b]:
+                continue
+            value = apart(outlines, a, b, values[a, most - 1], per_s, per_m)
+            if value >= values[a, most - 1]:
+                continue
+            place = most - 1
+            while place > 0 and values[a, place - 1] > value:
+                values[a, place], names[a, place] = values[a, place - 1], names[a, place - 1]
+                place -= 1
+            values[a, place], names[a, place] = value, b
+
+
+@compiled
+def _closest_free(
+    outlines: Floats, names: Integers, members: Integers, cluster: Integers, scales: Floats
+) -> int:
+    """The free record that differs least, on average, from these; -1 = none is listed beside them."""
+    best, least = -1, np.inf
+    for member in members:
+        for other in names[member]:
+            if other < 0 or cluster[other] >= 0:
+                continue
+            mean = 0.0
+            for one in members:
+                mean += apart(outlines, one, other, np.inf, scales[0], scales[1]) / len(members)
+            if mean < least:
+                best, least = other, mean
+    return best
+
+
+@compiled
+def gather(
+    outlines: Floats, names: Integers, values: Floats, size: int, per_s: float, per_m: float
+) -> Integers:
+    """int64 [r]: a cluster of about ``size`` for each record.
+
+    Records are taken up by how like their most like one is. Each takes in the free records that differ least,
+    on average, from those already there. Who is left over joins the cluster of the most like record.
+    """
+    cluster = np.full(len(outlines), -1, dtype=np.int64)
+    members = np.empty(size, dtype=np.int64)
+    scales = np.array([per_s, per_m])
+    n_clusters = 0
+    order = np.argsort(values[:, 0], kind="mergesort")
+    for record in order:
+        if cluster[record] >= 0:
+            continue
+        members[0], cluster[record], count = record, n_clusters, 1
+        while count < size:
+            best = _closest_free(outlines, names, members[:count], cluster, scales)
+            if best < 0:
+                break
+            members[count], cluster[best] = best, n_clusters
+            count += 1
+        if count < size:  # too few are left beside it
+            cluster[members[:count]] = -1
+        else:
+            n_clusters += 1
+    for record in order:
+        if cluster[record] < 0:
+            for other in names[record]:
+                if other >= 0 and cluster[other] >= 0:
+                    cluster[record] = cluster[other]
+                    break
+            if cluster[record] < 0:
+                cluster[record] = n_clusters
+                n_clusters += 1
+    return cluster
+
+
+@compiled
+def link_costs(
+    t: Floats, x: Floats, y: Floats, following: Integers, preceding: Integers, scale_m: float, band: int
+) -> Floats:
+    """[n, band]: what it costs that point i is followed by point i + 1 + column; FAR where it cannot be.
+
+    Points ascend by time. A point moves on as it came, and comes as it will move on: the error of both
+    predictions counts, by the links so far (-1 = none, then the distance). scale_m: the error that is common
+    after one second; one large error counts less than two. 0 = the distance counts.
+    """
+    n = len(t)
+    cost = np.full((n, band), FAR)
+    for i in range(n):
+        back = preceding[i]
+        for column in range(min(band, n - 1 - i)):
+            j = i + 1 + column
+            lasts = t[j] - t[i]
+            if lasts <= 0:
+                continue
+            on, dx, dy = following[j], x[j] - x[i], y[j] - y[i]
+            ahead = behind = math.hypot(dx, dy)
+            if back >= 0:
+                share = lasts / (t[i] - t[back])
+                ahead = math.hypot(dx - share * (x[i] - x[back]), dy - share * (y[i] - y[back]))
+            if on >= 0:
+                share = lasts / (t[on] - t[j])
+                behind = math.hypot(dx - share * (x[on] - x[j]), dy - share * (y[on] - y[j]))
+            if scale_m > 0:
+                common_m = scale_m * math.sqrt(lasts)
+                cost[i, column] = (
+                    math.log1p(ahead / common_m) + math.log1p(behind / common_m) + math.log1p(lasts)
+                )
+            else:
+                cost[i, column] = ahead
+    return cost
+
+
+class Search(NamedTuple):
+    """A search for the least augmenting path. Columns: n points, the free ends, an end of each point's own.
+
+    price: [columns], own_price: [n]. row_of: [columns] who has a column, and column_of:
+    [n] the reverse, -1 = nobody, none. reached, via, done:
+    [columns] how far each is, from which point, and whether that is final. touched: the columns reached.
+    """
+
+    price: Floats
+    own_price: Floats
+    row_of: Integers
+    column_of: Integers
+    reached: Floats
+    via: Integers
+    done: Flags
+    touched: Integers
+
+
+@compiled
+def _relax(
+    cost: Floats, tracks: int, dear: float, row: int, far: float, n_touched: int, search: Search
+) -> int:
+    """Reach on from a point that is ``far`` away; how many columns were touched."""
+    n, band = cost.shape
+    for step in range(band + tracks + 1):
+        if step < band:
+            column, asked = row + 1 + step, cost[row, step]
+            if asked >= FAR:
+                continue
+        else:
+            free = step < band + tracks
+            column, asked = (n + step - band, 0.0) if free else (n + tracks + row, dear)
+        if search.done[column]:
+            continue
+        length = far + asked - search.own_price[row] - search.price[column]
+        if search.reached[column] == np.inf:
+            search.touched[n_touched] = column
+            n_touched += 1
+        if length < search.reached[column]:
+            search.reached[column], search.via[column] = length, row
+    return n_touched
+
+
+@compiled
+def _augment(cost: Floats, tracks: int, dear: float, start: int, search: Search) -> None:
+    """Give a point its column; those on the least path to a free one move on."""
+    row_of, reached, touched = search.row_of, search.reached, search.touched
+    n_touched, row, far, end = 0, start, 0.0, -1
+    while True:
+        n_touched = _relax(cost, tracks, dear, row, far, n_touched, search)
+        far = np.inf
+        for column in touched[:n_touched]:
+            if not search.done[column] and reached[column] < far:
+                far, end = reached[column], column
+        if row_of[end] < 0:
+            break
+        search.done[end] = True
+        row = row_of[end]
+    search.own_price[start] += far
+    for column in touched[:n_touched]:
+        if search.done[column]:
+            search.own_price[row_of[column]] += far - reached[column]
+            search.price[column] -= far - reached[column]
+    while True:
+        row = search.via[end]
+        row_of[end] = row
+        end, search.column_of[row] = search.column_of[row], end
+        if row == start:
+            break
+    for column in touched[:n_touched]:
+        reached[column], search.done[column] = np.inf, False
+
+
+@compiled
+def assign_followers(cost: Floats, tracks: int) -> Integers:
+    """int64 [n]: the point that follows each, -1 = the last of its track, in the assignment of least sum.
+
+    cost: [n, band] of point i and point i + 1 + column. No point follows two, at most ``tracks`` end for
+    nothing, and each further end costs more than all links. Shortest augmenting paths with prices.
+    """
+    n, band = cost.shape
+    dear = 1.0
+    for i in range(n):
+        for column in range(band):
+            if cost[i, column] < FAR:
+                dear += cost[i, column]
+    columns = n + tracks + n
+    search = Search(
+        np.zeros(columns),
+        np.zeros(n),
+        np.full(columns, -1, dtype=np.int64),
+        np.full(n, -1, dtype=np.int64),
+        np.full(columns, np.inf),
+        np.full(columns, -1, dtype=np.int64),
+        np.zeros(columns, dtype=np.bool_),
+        np.empty(columns, dtype=np.int64),
+    )
+    for start in range(n):
+        _augment(cost, tracks, dear, start, search)
+    return np.where(search.column_of < n, search.column_of, -1)
+
+
+@compiled
+def join_points(t: Floats, x: Floats, y: Floats, tracks: int, rounds: int) -> Integers:
+    """int64 [n]: the number of each point's track, for points that ascend by time.
+
+    First by distance, then ``rounds`` times by speed and heading, as the links so far show them.
+    """
+    n = len(t)
+    band = min(max(n - 1, 1), 8 * tracks + 8)
+    none = np.full(n, -1, dtype=np.int64)
+    following, preceding = none.copy(), none.copy()
+    scale_m = 0.0
+    for _ in range(rounds + 1):
+        cost = link_costs(t, x, y, following, preceding, scale_m, band)
+        following = assign_followers(cost, tracks)
+        preceding = none.copy()
+        for i in range(n):
+            if following[i] >= 0:
+                preceding[following[i]] = i
+        scale_m = max(common_error_m(t, x, y, following, preceding), LEAST_M)
+    track = none.copy()
+    count = 0
+    for i in range(n):
+        if preceding[i] >= 0:
+            track[i] = track[preceding[i]]
+        else:
+            track[i] = count
+            count += 1
+    return track
+
+
+@compiled
+def common_error_m(t: Floats, x: Floats, y: Floats, following: Integers, preceding: Integers) -> float:
+    """The median error of moving on as one came, in meters after one second (it grows with the root).
+
+    Zero where no point has both neighbors.
+    """
+    errors = np.empty(len(t))
+    count = 0
+    for i in range(len(t)):
+        back, on = preceding[i], following[i]
+        if back >= 0 and on >= 0:
+            lasts = t[on] - t[i]
+            share = lasts / (t[i] - t[back])
+            errors[count] = math.hypot(
+                x[on] - x[i] - share * (x[i] - x[back]), y[on] - y[i] - share * (y[i] - y[back])
+            ) / math.sqrt(lasts)
+            count += 1
+    return float(np.median(errors[:count])) if count else 0.0

@@ -1,0 +1,143 @@
+"""What members of a class and readers of tight boxes learn: known answers, an oracle, and coarse boxes."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from shoal.attacks import Rate, attack
+from shoal.attacks.adversary import Adversary
+from shoal.attacks.hulls import named_samples, share_right
+from shoal.attacks.table import ATTACKS
+from shoal.errors import MisuseError
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.randomness import Randomness
+from small_releases import naive_release, random_people
+
+INSIDER: Adversary = ATTACKS["insider"]
+NOTHING = np.empty((0, 3), dtype=np.int64)
+
+
+def hull(samples: list[tuple[int, int, int]]) -> list[int]:
+    """The tight box of these samples, as a row of boxes."""
+    t, x, y = zip(*samples, strict=True)
+    return [min(t), max(t) + 1, min(x), min(y), max(x) + 1, max(y) + 1]
+
+
+def rates(
+    original: Trajectories, k: int, *, boxes_per_record: int = 12, suppress: int = 0
+) -> dict[tuple[str, str, str], Rate]:
+    release, linkage = naive_release(original, k=k, boxes_per_record=boxes_per_record, suppress=suppress)
+    found = attack(
+        original,
+        release,
+        linkage,
+        knowledge=["insider", "insider:all", "downcoding"],
+        rng=Randomness.for_research(1),
+    )
+    return {(one.name, one.knowledge, one.target): one for one in found.rates}
+
+
+def test_in_a_class_of_two_the_sides_that_are_not_mine_are_my_partners() -> None:
+    mine, partner = [(0, 0, 0), (5, 3, 3)], [(2, 7, 4), (9, 3, 8)]
+    boxes = np.array([hull([mine[0], partner[0]]), hull([mine[1], partner[1]])])
+    named = named_samples(boxes, np.array(mine))
+    assert named.tolist() == [[2, 7, 4], [9, 3, 8]]
+    exact, place, lucky, lucky_place = share_right(boxes, named, np.array(partner))
+    assert (exact, place) == (1, 1)
+    assert lucky == pytest.approx((1 / (3 * 8 * 5) + 1 / (5 * 1 * 6)) / 2)
+    assert lucky_place == pytest.approx((1 / (8 * 5) + 1 / 6) / 2)
+
+
+def test_a_place_that_one_box_shows_alone_is_named_in_wider_ones() -> None:
+    home = (4, 6)
+    boxes = np.array([hull([(0, *home)]), hull([(10, *home), (12, 9, 9)]), hull([(20, 1, 6), (21, *home)])])
+    named = named_samples(boxes, NOTHING)
+    assert [tuple(one) for one in named[:, 1:].tolist()] == [home] * 3
+
+
+@given(seed=st.integers(0, 500), own=st.integers(0, 4), others=st.integers(1, 4))
+def test_what_is_named_can_be_true_of_somebody_else(seed: int, own: int, others: int) -> None:
+    """On each axis an untouched side is named, whatever the votes: an oracle that looks at one box."""
+    draw = np.random.default_rng(seed)
+    mine = draw.integers(0, 5, (own, 3))
+    box = np.array(
+        [hull([tuple(one) for one in [*mine.tolist(), *draw.integers(0, 5, (others, 3)).tolist()]])]
+    )
+    (named,) = named_samples(box, mine)
+    for axis, (low, high) in enumerate(((0, 1), (2, 4), (3, 5))):
+        sides = {int(box[0, low]), int(box[0, high]) - 1}
+        free = [side for side in sides if side not in mine[:, axis]]
+        if free:
+            assert named[axis] in free
+        else:
+            assert box[0, low] <= named[axis] < box[0, high]
+
+
+@given(seed=st.integers(0, 500))
+def test_shares_are_those_of_counting(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    samples = np.unique(draw.integers(0, 4, (6, 3)), axis=0)
+    boxes = np.array([hull([tuple(one) for one in draw.integers(0, 4, (2, 3)).tolist()]) for _ in range(3)])
+    named = np.array(
+        [
+            [draw.integers(*box[[0, 1]]), draw.integers(*box[[2, 4]]), draw.integers(*box[[3, 5]])]
+            for box in boxes
+        ]
+    )
+    counts = np.zeros(4)
+    for box, (t, x, y) in zip(boxes.tolist(), named.tolist(), strict=True):
+        held = [
+            s
+            for s in samples.tolist()
+            if box[0] <= s[0] < box[1] and box[2] <= s[1] < box[4] and box[3] <= s[2] < box[5]
+        ]
+        area = (box[4] - box[2]) * (box[5] - box[3])
+        counts += [
+            [t, x, y] in held,
+            (x, y) in {(b, c) for _, b, c in held},
+            len(held) / (area * (box[1] - box[0])),
+            len({(b, c) for _, b, c in held}) / area,
+        ]
+    np.testing.assert_allclose(share_right(boxes, named, samples), counts / 3)
+
+
+def test_a_partner_learns_more_in_a_class_of_two_than_one_of_five_does() -> None:
+    people = random_people(60, 12, seed=3)
+    two, five = rates(people, 2), rates(people, 5)
+    one, every = "what a member of the class knows", "what all other members of the class know"
+    assert two["insider-exact", one, "release"].rate > 0.3 > five["insider-exact", one, "release"].rate
+    assert five["insider-exact", every, "release"].rate >= five["insider-exact", one, "release"].rate
+    assert two["insider-exact", one, "release"].rate > two["insider-exact", one, "release"].baseline
+    assert (
+        two["insider-exact", one, "raw"].rate == two["downcoding-exact", "the release alone", "raw"].rate == 1
+    )
+    alone = two["downcoding-exact", "the release alone", "release"]
+    assert alone.low > alone.baseline
+
+
+def test_boxes_of_fixed_cells_and_slots_give_nothing_to_subtract() -> None:
+    """Static boxes are no hulls: whoever reads their sides learns what guessing gives."""
+    people = random_people(80, 12, seed=3, cells=40)
+    static = shoal.StaticGeneralization(k=2, grid_m=50_000, slot_s=7 * 86_400)
+    release, linkage = static.anonymize(people, Randomness.for_research(1))
+    found = attack(
+        people, release, linkage, knowledge=["insider", "downcoding"], rng=Randomness.for_research(1)
+    )
+    tried = [one for one in found.rates if one.target == "release" and one.name.endswith("exact")]
+    assert len(tried) == 2
+    assert all(one.low <= one.baseline for one in tried)
+
+
+def test_outside_the_class_an_insider_has_luck_alone() -> None:
+    people = random_people(60, 12, seed=3)
+    control = rates(people, 2, suppress=10)["insider-exact", "what a member of the class knows", "control"]
+    assert control.tries == 20
+    assert control.rate < 0.02
+
+
+@pytest.mark.parametrize("word", ["0", "-1", "some", "1.5"])
+def test_a_number_of_members_is_a_number(word: str) -> None:
+    with pytest.raises(MisuseError, match="write for example insider:4"):
+        INSIDER.read([word])

@@ -1,0 +1,186 @@
+"""The tracker and who belongs together: oracles, known answers, and data that tells nothing."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from shoal.attacks import Rate, attack
+from shoal.attacks.swapped_clusters import smoothest_tracks
+from shoal.attacks.target import PointTarget
+from shoal.kernels.tracking import FAR, apart, assign_followers, join_points, most_alike, outline
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+
+ASKED = ["track", "track:4", "cluster"]
+
+
+def by_name(original: Trajectories, k: int, target: str = "release") -> dict[str, Rate]:
+    """The rates of tracker and cluster on a release of swapped points."""
+    release, linkage = shoal.SwapLocations(k=k).anonymize(original, Randomness.for_research(2))
+    found = attack(original, release, linkage, knowledge=ASKED, rng=Randomness.for_research(1))
+    return {f"{one.name}, {one.knowledge[:1]}": one for one in found.rates if one.target == target}
+
+
+def walkers(n: int, steps: int, *, step_m: float, seed: int = 0, spread_m: float = 2000.0) -> Trajectories:
+    """Straight walks with small errors, all at the same times."""
+    draw = np.random.default_rng(seed)
+    heading, start = draw.uniform(0, 2 * np.pi, n), draw.uniform(0, spread_m, (n, 2))
+    at = np.arange(steps)
+    way = step_m * np.stack([np.cos(heading), np.sin(heading)], axis=1)
+    place = start[:, None] + at[None, :, None] * way[:, None] + draw.normal(0, step_m / 50, (n, steps, 2))
+    ids = np.repeat([f"w{i:03d}" for i in range(n)], steps).tolist()
+    return Trajectories.from_rows(ids, np.tile(at * 30.0, n), *place.reshape(-1, 2).T)
+
+
+def scattered(n: int, steps: int, seed: int = 0) -> Trajectories:
+    """Everybody is anywhere at any time: who was where before tells nothing of where they are next."""
+    draw = np.random.default_rng(seed)
+    ids = np.repeat([f"w{i:03d}" for i in range(n)], steps).tolist()
+    return Trajectories.from_rows(
+        ids, np.tile(np.arange(steps) * 30.0, n), *draw.uniform(0, 5000, (2, n * steps))
+    )
+
+
+def least_sum(cost: Floats, tracks: int) -> float:
+    """The least cost of followers by trying every order of columns."""
+    n, band = cost.shape
+    table = np.full((n, n + tracks + n), np.inf)
+    dear = 1 + cost[cost < FAR].sum()
+    for i in range(n):
+        for column in range(min(band, n - 1 - i)):
+            table[i, i + 1 + column] = cost[i, column] if cost[i, column] < FAR else np.inf
+        table[i, n : n + tracks], table[i, n + tracks + i] = 0, dear
+    return float(
+        min(
+            sum(table[row, column] for row, column in enumerate(chosen))
+            for chosen in permutations(range(n + tracks + n), n)
+        )
+    )
+
+
+@pytest.mark.kernels
+@given(n=st.integers(1, 3), tracks=st.integers(1, 2), seed=st.integers(0, 10_000))
+def test_followers_cost_as_little_as_any(n: int, tracks: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    cost = np.where(draw.random((n, n)) < 0.3, FAR, draw.integers(0, 9, (n, n)).astype(np.float64))
+    for i in range(n):
+        cost[i, n - 1 - i :] = FAR
+    following = assign_followers(cost, tracks)
+    taken = following[following >= 0].tolist()
+    assert len(set(taken)) == len(taken), "no point follows two"
+    ends = int((following < 0).sum())
+    dear = 1 + cost[cost < FAR].sum()
+    links = sum(cost[i, j - i - 1] for i, j in enumerate(following.tolist()) if j >= 0)
+    assert links + max(ends - tracks, 0) * dear == pytest.approx(least_sum(cost, tracks))
+
+
+@pytest.mark.kernels
+def test_two_who_cross_are_told_apart_by_their_heading() -> None:
+    at = np.arange(-5, 6.0)
+    t, x = np.repeat(at, 2), np.repeat(at * 10, 2)
+    y = np.where(np.arange(22) % 2 == 0, 8 * x / 10 + 3, -8 * x / 10)  # nearest after the crossing: the other
+    order = np.lexsort((y, x, t))
+    first = np.arange(22)[order] % 2
+    tracks = join_points(t[order], x[order], y[order], 2, 2)
+    assert sorted(tracks.tolist()) == [0] * 11 + [1] * 11
+    assert len(set(zip(first.tolist(), tracks.tolist(), strict=True))) == 2
+    distance_alone = join_points(t[order], x[order], y[order], 2, 0)
+    assert len(set(zip(first.tolist(), distance_alone.tolist(), strict=True))) > 2
+
+
+@pytest.mark.kernels
+@given(seed=st.integers(0, 1000), n=st.integers(2, 7), most=st.integers(1, 4))
+def test_the_most_like_records_are_those_of_brute_force(seed: int, n: int, most: int) -> None:
+    draw = np.random.default_rng(seed)
+    lengths = draw.integers(1, 6, n)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    t, x, y = np.sort(draw.uniform(0, 99, offsets[-1])), *draw.uniform(0, 99, (2, offsets[-1]))
+    outlines = outline(offsets, t, x, y, 5)
+    for record in range(n):
+        own = slice(offsets[record], offsets[record + 1])
+        at = np.linspace(0, lengths[record] - 1, 5)
+        for axis, column in enumerate((t, x, y)):
+            told = np.interp(at, np.arange(lengths[record]), column[own])
+            np.testing.assert_allclose(outlines[record, :, axis], told)
+    kind, scales = draw.integers(0, 2, n), (0.5, 0.1)
+    names, values = np.empty((n, most), dtype=np.int64), np.empty((n, most))
+    most_alike(outlines, kind, *scales, names, values)
+    for a in range(n):
+        others = [
+            (apart(outlines, a, b, np.inf, *scales), b) for b in range(n) if b != a and kind[a] == kind[b]
+        ]
+        expected = [b for _, b in sorted(others)[:most]]
+        assert names[a].tolist() == expected + [-1] * (most - len(expected))
+        assert np.isinf(values[a, len(expected) :]).all()
+    mean = np.abs(outlines[0, :, 0] - outlines[1, :, 0]).mean() * 0.5
+    mean += np.hypot(*(outlines[0, :, 1:] - outlines[1, :, 1:]).T).mean() * 0.1
+    assert apart(outlines, 0, 1, np.inf, *scales) == pytest.approx(mean)
+
+
+def test_swapped_walkers_come_back_whole() -> None:
+    found = by_name(walkers(60, 20, step_m=40), 3)
+    assert found["track-whole, 1"].rate > 0.9
+    assert found["track-rejoined, 1"].rate > 0.95
+    assert found["track-disclosure, 4"].rate > 0.95
+    assert found["cluster-pairs, t"].rate > 0.7
+    assert found["track-rejoined, 1"].baseline < 0.1
+    raw = by_name(walkers(60, 20, step_m=40), 3, target="raw")
+    assert raw["track-whole, 1"].rate == 1
+    assert raw["cluster-pairs, t"].rate == 0, "no record of raw data is mixed with another"
+
+
+def test_where_movement_tells_nothing_the_tracker_wins_no_more_than_one_in_k() -> None:
+    found = by_name(scattered(80, 25), 4)
+    assert found["track-whole, 1"].rate < 0.02
+    assert found["track-disclosure, 1"].low < 0.25
+
+
+def test_clusters_drawn_by_lot_among_people_who_are_anywhere_stay_hidden() -> None:
+    original = scattered(80, 25)
+    lots = np.array_split(np.random.default_rng(5).permutation(80), 20)
+    release, linkage = shoal.SwapLocations(k=4).swap(original, lots, {}, {}, Randomness.for_research(2))
+    (raw, rate) = attack(
+        original, release, linkage, knowledge=["cluster"], rng=Randomness.for_research(1)
+    ).rates
+    assert raw.rate == 0
+    assert rate.baseline == pytest.approx(3 / 79)
+    assert rate.low <= rate.baseline <= rate.high
+
+
+def test_people_who_are_not_in_the_release_are_not_found_in_it() -> None:
+    everybody = walkers(60, 20, step_m=40)
+    inside, outside = everybody.keep(np.arange(45)), everybody.keep(np.arange(45, 60))
+    release, linkage = shoal.SwapLocations(k=3).anonymize(inside, Randomness.for_research(2))
+    found = attack(inside, release, linkage, knowledge=ASKED, control=outside, rng=Randomness.for_research(1))
+    rates = {(one.name, one.target): one.rate for one in found.rates}
+    assert rates["track-rejoined", "control"] == rates["track-disclosure", "control"] == 0
+    assert any("cluster was not played against control" in note for note in found.notes)
+
+
+def test_clusters_and_tracks_need_no_equal_lengths() -> None:
+    """Records that lost points at random still show who was mixed with whom."""
+    original = walkers(60, 30, step_m=40, spread_m=6000)
+    release, _ = shoal.SwapLocations(k=3).anonymize(original, Randomness.for_research(2))
+    kept = np.sort(np.random.default_rng(0).permutation(release.n_samples)[: release.n_samples * 4 // 5])
+    record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))[kept]
+    points = release.points.take(kept)
+    target = PointTarget(
+        offsets=np.searchsorted(record, np.arange(release.n_records + 1)), t=points.t, x=points.x, y=points.y
+    )
+    tracks = smoothest_tracks(target, 3, Run(), "release")
+    people = {
+        point: i
+        for i, own in enumerate(original)
+        for point in zip(*(column.tolist() for column in own), strict=True)
+    }
+    who = np.array(
+        [people[point] for point in zip(target.t.tolist(), target.x.tolist(), target.y.tolist(), strict=True)]
+    )
+    alone = [len(np.unique(who[tracks == one])) == 1 for one in range(int(tracks.max()) + 1)]
+    assert np.mean(alone) > 0.7
