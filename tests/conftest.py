@@ -12,15 +12,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from browser import Browser, browsing
 from command_line import Shoal
 
-_EXAMPLES = (
-    12 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 60
-)  # kernels are a hundred times slower as plain Python
-settings.register_profile(
-    "shoal", deadline=None, max_examples=_EXAMPLES, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("shoal")
+# The gate asks some examples of each property; --hypothesis-profile=long asks ten times as many. With the jit
+# switched off kernels are a hundred times slower.
+for _name, _examples in (("gate", 40), ("plain", 8), ("long", 400)):
+    settings.register_profile(
+        _name, deadline=None, max_examples=_examples, suppress_health_check=[HealthCheck.too_slow]
+    )
+settings.load_profile("plain" if os.environ.get("NUMBA_DISABLE_JIT") == "1" else "gate")
 
 _NUMBERS = itertools.count()
 SHARED_DATA = Path(__file__).parents[1].parent / "shared" / "data"
@@ -38,6 +39,13 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the real data is not beside this checkout")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser for all tests of a file."""
+    with browsing(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -56,6 +56,7 @@ def rates(
     return {(rate.target, rate.name): rate for rate in found.rates}
 
 
+@pytest.mark.jit_only
 def test_raw_data_falls_crowds_hide_but_tell_all_and_hiding_sets_do_neither() -> None:
     original = bursts(7)
     outcomes = rates(original, *hidden(original), "tau:10min")
@@ -81,6 +82,7 @@ def test_wrong_calls_say_what_to_do() -> None:
         rates(brief, *naive_release(brief), "tau:10min")
 
 
+@pytest.mark.jit_only
 def test_the_command_attacks_raw_and_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call = Shoal(capsys)
     raw, release, links = tmp_path / "raw.parquet", tmp_path / "r", tmp_path / "l.parquet"

@@ -11,11 +11,10 @@ import shoal
 from attack_cases import evaluation_of
 from naive_release import small_city
 from shoal.attacks import ATTACKS, Rate, attack, wilson
-from shoal.attacks.points import follow
+from shoal.attacks.likelihoods import weigh_exact
 from shoal.attacks.questions import QUESTIONS
 from shoal.attacks.target import BoxTarget
 from shoal.errors import InputError, MisuseError
-from shoal.kernels.cover_index import Index, Noise, noisy_scores
 from shoal.methods import METHODS, Method
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.claims import KAnonymity, KteAnonymity
@@ -83,44 +82,14 @@ def test_candidates_are_those_of_brute_force(people: Trajectories, seed: int, ge
     ]
     offsets = np.cumsum([0, *(len(r) for r in rows)])
     evaluation = evaluation_of(people, target, own)
-    picks = rng.random(len(victims))
-    found = follow(evaluation, offsets, np.concatenate(rows), 3, picks)
+    found = weigh_exact(evaluation, offsets, np.concatenate(rows), rng.random(len(victims)))
     assert len(rows) == people.n_subjects > 0
     for v, known in enumerate(rows):
-        for p in range(1, 4):
-            expected = covering(target, known[:p])
-            assert found.candidates[v, p - 1] == len(expected)
-            assert found.own_fits[v, p - 1] == (own[v] in expected)
-        assert (found.chosen[v] in expected) if expected else found.chosen[v] == -1
-
-
-@given(populations(most=6), st.integers(0, 1000))
-def test_noisy_scores_are_those_of_the_formula(people: Trajectories, seed: int) -> None:
-    from math import erf, log, sqrt
-
-    target = BoxTarget.of_release(naive_release(people, boxes_per_record=2)[0])
-    seen = np.random.default_rng(seed).normal(0, 50, (2, 3))
-    scores = np.zeros(target.n_records)
-    index = target.by_time
-    noise = Noise(slots=7.0, cells=11.0, most_deviations=40.0, floor=1e-12)
-    noisy_scores(seen, noise, Index(index.class_offsets, index.boxes, index.record), scores)
-
-    def density(low: float, high: float, at: float, noise: float) -> float:
-        return (erf((high - at) / noise / sqrt(2)) - erf((low - at) / noise / sqrt(2))) / 2 / (high - low)
-
-    assert target.n_records > 0
-    for r in range(target.n_records):
-        expected = sum(
-            log(
-                1e-12
-                + max(
-                    density(a, b, t, 7) * density(x0, x1, x, 11) * density(y0, y1, y, 11)
-                    for a, b, x0, y0, x1, y1 in target.record(r)
-                )
-            )
-            for t, x, y in seen
-        )
-        assert scores[r] == pytest.approx(expected, abs=1e-6)
+        expected = covering(target, known)
+        assert found.candidates[v] == len(expected)
+        assert found.own_fits[v] == (own[v] in expected)
+        if expected:
+            assert set(found.named[v].tolist()) <= {target.class_of[one] for one in expected}
 
 
 def test_wilson_known_values() -> None:
@@ -182,7 +151,10 @@ def test_a_k_anonymous_release_keeps_every_linkage_at_one_in_k(k: int) -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_keeps_the_linkage_that_its_claim_speaks_of_at_one_in_k(name: str) -> None:
-    """At most 1 in k for each person, whatever is known (k-anonymity) or seen in an interval (kte)."""
+    """At most 1 in k for each person, whatever is known (k-anonymity).
+
+    Of what was seen in an interval (kte), nobody is singled out; k records fit, which are not equally likely.
+    """
     people = small_city()
     coarse: dict[str, Method] = {  # the small city is too sparse for their defaults
         "kte-hide": KteHide(tau_s=4 * 3600, epsilon_s=4 * 3600),
@@ -205,9 +177,9 @@ def test_every_method_keeps_the_linkage_that_its_claim_speaks_of_at_one_in_k(nam
         assert rate.worst is not None
         if attacked == "unicity":
             assert rate.worst == 0
-        elif isinstance(claim, KAnonymity) or not release.losses.samples_suppressed:
+        elif isinstance(claim, KAnonymity):
             assert rate.worst <= 1 / claim.k + 1e-12, attacked
-        assert rate.low <= 1 / claim.k, attacked
+            assert rate.low <= 1 / claim.k, attacked
 
 
 @given(populations(most=8), st.integers(1, 4))
@@ -237,6 +209,7 @@ def test_the_anonymity_set_of_top_places_is_exact(people: Trajectories, most: in
     assert rate.successes == pytest.approx(expected)
 
 
+@pytest.mark.jit_only
 def test_the_control_group_shows_the_baseline() -> None:
     """A 95 % interval misses now and then: more than twice in 8 with a chance of 0.6 %.
 

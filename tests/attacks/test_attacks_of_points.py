@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 import shoal
 from attack_cases import evaluation_of
 from command_line import Shoal
-from shoal.attacks import ATTACKS, Attacked, attack, default_knowledge, wilson
+from shoal.attacks import ATTACKS, Attacked, attack, default_knowledge
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.exact import attack_times, attack_triples
+from shoal.attacks.exact import answers
 from shoal.attacks.nearest import attack_nearest
 from shoal.attacks.target import PointIndex, PointTarget
 from shoal.errors import InputError, MisuseError
+from shoal.kernels.passing import N_SUMS, KnownPoints, Lines, pass_nearest
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.release import Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -35,18 +36,20 @@ def strangers_in(known: Trajectories, published: Trajectories, seed: int) -> Eva
     return evaluation_of(known, PointTarget.of_trajectories(published), own, label="release")
 
 
-def places_at(record: list[tuple[float, float, float]], t: float) -> list[tuple[float, float]]:
-    """Where a broken line is at a time: several places where it has several points.
+def places_at(record: list[tuple[float, float, float]], t: float) -> tuple[list[tuple[float, float]], bool]:
+    """Where a broken line is at a time, several places where it has several points; and whether it exists.
 
-    None before its first and after its last.
+    Before its first and after its last point it stands still, and does not exist.
     """
     before, after = [p for p in record if p[0] < t], [p for p in record if p[0] > t]
     now = [p[1:] for p in record if p[0] == t]
-    if now or not (before and after):
-        return now
+    if now:
+        return now, True
+    if not (before and after):
+        return [(before[-1] if before else after[0])[1:]], False
     a, b = before[-1], after[0]
     share = (t - a[0]) / (b[0] - a[0])
-    return [(a[1] + share * (b[1] - a[1]), a[2] + share * (b[2] - a[2]))]
+    return [(a[1] + share * (b[1] - a[1]), a[2] + share * (b[2] - a[2]))], True
 
 
 @st.composite
@@ -74,23 +77,29 @@ def test_the_nearest_record_is_that_of_brute_force(
     known: Trajectories, published: Trajectories, p: int, seed: int
 ) -> None:
     evaluation, records = strangers_in(known, published, seed), rows_of(published)
-    (rate,), rng = attack_nearest(evaluation, p, rng=np.random.default_rng(seed)), np.random.default_rng(seed)
-    expected = []
-    for victim, samples in enumerate(rows_of(known)):
-        told = [samples[i] for i in rng.choice(len(samples), min(p, len(samples)), replace=False)]
-        apart = {}
-        for r, record in enumerate(records):
-            places = [places_at(record, t) for t, _, _ in told]
-            if all(places):
-                apart[r] = sum(
-                    min(np.hypot(a - x, b - y) for a, b in there)
-                    for there, (_, x, y) in zip(places, told, strict=True)
-                )
-        best = [r for r, meters in apart.items() if meters <= min(apart.values()) + 1e-9]
-        expected.append((evaluation.own[victim] in best) / len(best) if best else 0.0)
-    assert rate.successes == pytest.approx(sum(expected))
-    assert rate.worst == pytest.approx(max(expected))
-    assert (rate.low, rate.high) == wilson(rate.successes, rate.tries)
+    rng = np.random.default_rng(seed)
+    told = [evaluation.draw_rows(victim, p, rng) for victim in range(known.n_subjects)]
+    chances = np.zeros((known.n_subjects, N_SUMS))
+    offsets, taken = np.cumsum([0, *map(len, told)]), np.concatenate(told)
+    pass_nearest(
+        KnownPoints(offsets, known.t[taken], known.x[taken], known.y[taken], evaluation.own),
+        Lines(published.offsets, published.t, published.x, published.y),
+        chances,
+    )
+    for rows, own, found in zip(told, evaluation.own.tolist(), chances, strict=True):
+        sums: list[list[float]] = [[], [], []]
+        for record in records:
+            away, there = [], []
+            for t, x, y in zip(known.t[rows], known.x[rows], known.y[rows], strict=True):
+                places, exists = places_at(record, t)
+                away.append(min(np.hypot(a - x, b - y) for a, b in places))
+                there.append(exists)
+            sums[0].append(sum(away))
+            sums[1].append(sum(np.log1p(away)))
+            sums[2].append(sum(away) if all(there) else np.inf)
+        for rule, of_records in enumerate(sums):
+            best = [r for r, one in enumerate(of_records) if one <= min(of_records) + 1e-9]
+            assert found[rule] == pytest.approx((own in best) / len(best))
 
 
 @given(people=doubled_crowds(), p=st.integers(1, 8), seed=st.integers(0, 100))
@@ -111,21 +120,21 @@ def test_most_of_everything_known_is_that_of_brute_force(
 ) -> None:
     width = 3 if kind == "triples" else 1
     evaluation = strangers_in(known, published, seed)
-    evaluate = attack_triples if kind == "triples" else attack_times
-    unicity, linkage, disclosure = evaluate(evaluation, 10, rng=np.random.default_rng(seed))
-    alone, linked = 0, 0.0
-    for own, samples in zip(evaluation.own.tolist(), rows_of(known), strict=True):
+    index = evaluation.target.by_triple if kind == "triples" else evaluation.target.by_time
+    codes = index.codes_of(*((known.t, known.x, known.y) if kind == "triples" else (known.t,)))
+    found = answers(evaluation, kind, index.codes, codes, 10, np.random.default_rng(seed))
+    for place, (own, samples) in enumerate(zip(evaluation.own.tolist(), rows_of(known), strict=True)):
         seen = [
             sum(row[:width] in {other[:width] for other in record} for row in samples)
             for record in rows_of(published)
         ]
-        best = [r for r, count in enumerate(seen) if count == max(seen) > 0]
-        alone += best == [own]
-        linked += (own in best) / len(best) if best else 1 / published.n_subjects
-    assert unicity.successes == alone
-    assert linkage.successes == pytest.approx(linked)
+        best = [r for r, count in enumerate(seen) if count == max(seen)]
+        least = min(len(rows_of(published)[r]) for r in best)
+        shortest = [r for r in best if len(rows_of(published)[r]) == least]
+        assert found.alone[place] == (best == [own] and max(seen) > 0)
+        assert found.linked[place].tolist() == [(own in named) / len(named) for named in (shortest, best)]
     if kind == "triples":
-        assert disclosure.successes == 0, "all of the person's triples were known before"
+        assert found.disclosed.sum() == 0, "all of the person's triples were known before"
 
 
 @given(published=small_crowds() | doubled_crowds(), known=small_crowds())

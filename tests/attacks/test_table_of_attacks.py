@@ -140,7 +140,7 @@ def test_every_row_says_everything_that_others_derive_from_it(name: str) -> None
     assert parse_knowledge(row.example).adversary is row
     if not any("{" in setting for setting in row.record):  # those with braces need a claim
         assert [parse_knowledge(text).text for text in row.texts(row.record)] == [*row.texts(row.record)]
-    assert [parse_knowledge(text).text for text in row.texts(row.default)] == [*row.texts(row.default)]
+        assert [parse_knowledge(text).text for text in row.texts(row.default)] == [*row.texts(row.default)]
     with pytest.raises(MisuseError, match=re.escape(f"write for example {row.example}")):
         parse_knowledge(f"{name}:a:b:c:d")
 
@@ -153,6 +153,15 @@ def test_the_questions_are_those_that_rows_can_name() -> None:
 def test_the_help_names_every_form(capsys: pytest.CaptureFixture[str]) -> None:
     shown = " ".join(Shoal(capsys)("attack", "--help").out.split())
     assert [row.form for row in ATTACKS.values() if row.form not in shown] == []
+    unbroken = shown.replace(" ", "")  # lines break at hyphens
+    wanted = [f"source: {row.source}" for row in ATTACKS.values()]
+    assert [source for source in wanted if source.replace(" ", "") not in unbroken] == []
+
+
+def test_the_page_on_attacks_names_the_source_of_every_one() -> None:
+    page = (Path(__file__).parents[2] / "docs/attacks.md").read_text()
+    listed = re.findall(r"^- `([\w-]+)`: (.+)$", page, re.MULTILINE)
+    assert listed == [(row.name, row.source) for row in ATTACKS.values()]
 
 
 def test_the_page_on_attacks_names_every_form() -> None:

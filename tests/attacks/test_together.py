@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import shoal
+from example_counts import examples
 from shoal.attacks.together import CANDIDATES, attack_together
 from shoal.errors import InputError, ShoalError
 from shoal.methods.swapping.reach_locations import ReachLocations
@@ -50,7 +51,7 @@ def with_label(people: Trajectories, case: tuple[Release, Linkage]) -> Case:
     return people, *case
 
 
-@settings(max_examples=25)
+@examples(0.5)
 @given(people=populations(least=6, most=9), seed=st.integers(0, 99))
 def test_classes_are_those_of_the_verifier(people: Trajectories, seed: int) -> None:
     cases = [

@@ -75,6 +75,8 @@ def test_blocks_from_file_to_verified_release(engine: str, city: Path, tmp_path:
     outcome = shoal(
         "anonymize",
         city,
+        "--k",
+        2,
         "--blocks",
         size,
         "--engine",
@@ -162,7 +164,12 @@ def test_demo_writes_everything(tmp_path: Path, shoal: Shoal) -> None:
     assert time.monotonic() - began < 60
     assert outcome.code == 0
     folder = tmp_path / "demo"
-    assert json.loads(outcome.out)["n_records"] == 1000
+    told = json.loads(outcome.out)
+    assert (told["n_records"], told["claim"]["k"]) == (1000, 5)
+    five, two = told["at_k"]
+    assert (five["k"], two["k"]) == (5, 2)
+    assert five["kept"]["mean-space"] > two["kept"]["mean-space"]
+    assert (five["cautions"], len(two["cautions"])) == ([], 1)
     assert (
         shoal(
             "verify", folder / "city.parquet", folder / "release", "--linkage", folder / "linkage.parquet"
@@ -180,6 +187,25 @@ def test_settings_file_stands_in_for_options(city: Path, tmp_path: Path, shoal: 
     assert manifest["parameters"]["suppress_space_m"] == 15_000
     assert shoal("anonymize", city, "--config", config, "--k", 2, "--output", tmp_path / "r2").code == 0
     assert json.loads((tmp_path / "r2" / "manifest.json").read_text())["claim"]["k"] == 2
+
+
+@pytest.mark.parametrize(
+    "how", [("--risk-tries", 20), ("--blocks", 20, "--engine", "threads")], ids=["at once", "in blocks"]
+)
+def test_what_each_stage_took_is_told_when_asked(
+    how: tuple[object, ...], city: Path, tmp_path: Path, shoal: Shoal
+) -> None:
+    words = ("anonymize", city, "--k", 2, "--quiet", *how)
+    asked = shoal(*words, "--output", tmp_path / "json", "--timings", "--json")
+    told = json.loads(asked.out)["timings"]
+    assert [set(one) for one in told] == [{"stage", "seconds", "cpu_s", "peak_bytes"}] * len(told)
+    stages = [one["stage"] for one in told]
+    assert {"reading", "method", "writing", "page", "check of the files"} <= set(stages)
+    assert len(set(stages)) == len(stages)
+    lines = shoal(*words, "--output", tmp_path / "lines", "--timings").out.splitlines()
+    shown = lines[lines.index(next(line for line in lines if line.startswith("stage "))) + 1 :]
+    assert [line[:28].strip() for line in shown] == [*stages, "all"]
+    assert "timings" not in json.loads(shoal(*words, "--output", tmp_path / "unasked", "--json").out)
 
 
 def test_research_seed_marks_the_release_and_is_not_in_it(city: Path, tmp_path: Path, shoal: Shoal) -> None:

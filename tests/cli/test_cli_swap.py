@@ -121,7 +121,11 @@ def test_reach_locations_with_its_streets(shoal: Shoal, tmp_path: Path, streets:
     assert checked.code == 0, checked.out
     assert "published steps are longer" in checked.out
     without = shoal("verify", raw, folder, "--linkage", linkage)
-    assert "checked without the street graph" in without.out
+    assert without.code == 3
+    assert without.out.startswith("NOT CHECKED: the length of the paths along the streets (needs ")
+    facts = json.loads(shoal("verify", raw, folder, "--linkage", linkage, "--json", "--quiet").out)
+    assert facts["holds"] is False
+    assert (facts["findings"], len(facts["unchecked"])) == ([], 1)
     bare = shoal(*base, "--output", tmp_path / "r2")
     assert (bare.code, "needs a street graph; give --streets-nodes" in bare.err) == (2, True)
     half = shoal(*base, "--streets-edges", streets[3], "--output", tmp_path / "r3")

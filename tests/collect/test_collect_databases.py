@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collect_oracles import claim_key
@@ -32,7 +32,6 @@ def database(database_url: str) -> Iterator[Database]:
         yield opened
 
 
-@settings(max_examples=100)
 @given(
     stored=st.lists(st.tuples(st.integers(0, 3), trajectories), max_size=12),
     queries=st.lists(trajectories.filter(lambda t: len(t) > 1), min_size=1, max_size=4),

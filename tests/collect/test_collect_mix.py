@@ -78,6 +78,7 @@ def test_whoever_votes_go_and_withholds_is_known_and_nothing_opens() -> None:
     for place in range(3):
         outcomes = Network(build(session_of(3, 2), {place: Withhold}), place).run()
         honest = [outcome for me, outcome in outcomes.items() if me != place]
+        assert len(honest) == 2
         assert all(
             isinstance(one, Aborted) and one.findings.silent == {place} and not one.findings.culprits
             for one in honest

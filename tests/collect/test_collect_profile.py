@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from browser import visit
+from browser import Browser
 from collect_oracles import contains
 from mix_runs import seed
 from shoal.collect.crypto.chance import Chance
@@ -293,14 +293,14 @@ def test_the_page_says_what_is_shared_and_what_stays_open(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", ["weeks", "many", "one", "none"])
-def test_the_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path) -> None:
+def test_the_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path, browser: Browser) -> None:
     profile = profile_of(GOOD, tmp_path)
     points = {"weeks": weeks(), "many": weeks(200), "one": [Point(48.9, 2.2, MONDAY_MIN + 600)], "none": []}[
         kind
     ]
     file = tmp_path / "preview.html"
     file.write_text(page_of(apply(profile, points), profile), encoding="utf-8")
-    seen = visit(file, tmp_path)
+    seen = browser.visit(file)
     assert seen.requests == ()
     assert seen.complaints == ()
     assert seen.overflowing == ()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import Shoal
@@ -49,7 +49,6 @@ records = st.lists(cylinders, min_size=2, max_size=4).map(sorted)
 
 
 @pytest.mark.kernels
-@settings(max_examples=100)
 @given(st.lists(st.lists(records, max_size=3), max_size=4), records, st.booleans(), st.booleans())
 def test_counts_in_memory_are_those_of_the_database(
     people: list[list[list[Cylinder]]], asked: list[Cylinder], literal: bool, by_people: bool

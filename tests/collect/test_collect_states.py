@@ -9,11 +9,12 @@ from enum import StrEnum
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collect_campaigns import BadNetwork
 from draw_collect_tables import TABLES, picture, pictures_on_the_page
+from example_counts import examples
 from mix_runs import PROVEN, Network, Withhold, build, session_of
 from service_town import START_S, TERMS, TODAY, Town, identity_of, kinds, seed
 from shoal.collect.crypto.chance import Chance
@@ -179,7 +180,7 @@ def mix_run(number: int, cheater: type[Member] | None, crash_before: Kind | None
     return members
 
 
-@settings(max_examples=25)
+@examples(0.5)
 @given(number=st.integers(0, 10_000), cheater=st.sampled_from([None, *PROVEN, Withhold]))
 def test_members_do_what_the_table_says(number: int, cheater: type[Member] | None) -> None:
     with recorded((Member, of_member)) as log:
@@ -273,7 +274,6 @@ def ask(rounds: Rounds, name: bytes, request: str, number: int, now_s: float) ->
         rounds.reveal(name, who, secret if request == "reveal" else bytes(32), now_s)
 
 
-@settings(max_examples=40)
 @given(asked=st.lists(st.tuples(st.sampled_from(REQUESTS), st.integers(0, 4)), min_size=1, max_size=60))
 def test_rounds_on_the_server_do_what_the_table_says_whatever_they_are_asked(
     asked: list[tuple[str, int]],

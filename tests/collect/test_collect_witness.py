@@ -252,7 +252,8 @@ def test_a_witness_over_http_signs_and_refuses_by_name() -> None:
             impostor.close()
 
 
-def test_four_devices_and_a_witness(database_url: str, tmp_path: Path) -> None:
+def test_four_devices_and_a_witness(tmp_path: Path) -> None:
+    database_url = f"sqlite:///{tmp_path / 'collect.sqlite'}"  # both kinds: test_a_round_with_two_witnesses
     today, port, secret = int(time.time() // DAY_S), free_port(), seed("a witness of its own")
     minutes = today * 1440 - 2000
     (tmp_path / "witness.key").write_text(secret.hex())

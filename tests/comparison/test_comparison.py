@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from browser import visit
+from browser import Browser
 from command_line import Shoal
 from shoal.attacks import attack
 from shoal.comparison import compare as comparison
@@ -239,7 +239,7 @@ def test_moved_points_are_judged_by_whoever_wins_most(
     Nobody is found by cells, nearly everybody by the record that passes nearest.
     """
     runs = (
-        '[[runs]]\nmethod = "nwa"\ndelta = "20km"\nstep = "1h"\n[budget]\nknowledge = '
+        '[[runs]]\nmethod = "nwa"\nk = 2\ndelta = "20km"\nstep = "1h"\n[budget]\nknowledge = '
         '"points:4"\nat_most = 0.2\n'
     )
     (tmp_path / "study.toml").write_text(
@@ -260,8 +260,8 @@ def test_moved_points_are_judged_by_whoever_wins_most(
     assert "the record that passes nearest" in (tmp_path / "out/comparison.html").read_text()
 
 
-def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, tmp_path: Path) -> None:
-    seen = visit(finished / "out/comparison.html", tmp_path)
+def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, browser: Browser) -> None:
+    seen = browser.visit(finished / "out/comparison.html")
     assert (seen.requests, seen.complaints, seen.overflowing, seen.clashes) == ((), (), (), ())
     assert seen.drawn == seen.plots == 1
 

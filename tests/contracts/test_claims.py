@@ -5,8 +5,10 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 import pytest
+from jinja2 import UndefinedError
 
 import shoal
+from claim_check import verdict_on_claim
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims import (
     CLAIMS,
@@ -21,11 +23,13 @@ from shoal.model.claims import (
 )
 from shoal.model.release import Boxes, Losses, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.report.words.claims import claim_in_words, claim_name, limits_of, model_of, vanished_of
-from shoal.runtime.run import Run
-from shoal.verification.checks import CHECKS, check_of
+from shoal.model.verdicts import Verdict
+from shoal.verification.checks import CHECKS
 from shoal.verification.composition.candidates import Candidates, Issued
 from shoal.verification.composition.several import require_candidates
+from shoal.verification.examination import Examination
+from shoal.verification.parts import PARTS
+from small_releases import record_of
 
 # one of each type, with numbers that no other text of a claim holds
 EXAMPLES: dict[type, Any] = {
@@ -37,19 +41,14 @@ EXAMPLES: dict[type, Any] = {
         k=17, time_threshold_s=90.0, space_threshold_m=4000.0, most_off_street_m=60.0
     ),
 }
-WORDS = {
-    "name": claim_name,
-    "promise": claim_in_words,
-    "limits": limits_of,
-    "vanished": vanished_of,
-    "terms": model_of,
-}
+NOBODY = shoal.Linkage((), ())
+WORDS = ("name", "promise", "limits", "vanished", "privacy_model")
 
 
 def missing_of(claim: Any) -> set[str]:
     """What a claim lacks: words, facts that checks read of it, or the verifier's row."""
-    lacks = {what for what, ask in WORDS.items() if not _answers(lambda ask=ask: ask(claim))}
-    facts = ("payload", "in_classes", "truthful", "disjoint_in_time", "k")
+    lacks = {what for what in WORDS if not getattr(claim, what, None)}
+    facts = ("payload", "in_classes", "truthful", "disjoint_in_time", "cautions", "k")
     lacks |= {fact for fact in facts if not hasattr(claim, fact)}
     row = CHECKS.get(type(claim))
     if row is None:
@@ -57,13 +56,6 @@ def missing_of(claim: Any) -> set[str]:
     if row.candidates.fitting is None and not row.candidates.why_none:
         lacks.add("candidates")
     return lacks
-
-
-def _answers(ask: Any) -> bool:
-    try:
-        return bool(ask())
-    except AttributeError:
-        return False
 
 
 def test_every_claim_is_in_every_table() -> None:
@@ -78,18 +70,48 @@ def test_a_claim_lacks_nothing(kind: type) -> None:
     assert missing_of(claim) == set()
     assert claim_from_json(claim_to_json(claim)) == claim
     assert claim.payload in ("boxes", "points")
-    assert "17" in claim_name(claim)
-    assert claim.limits == limits_of(claim)
-    texts = [claim_in_words(claim), *limits_of(claim), vanished_of(claim)]
+    assert "17" in claim.name
+    texts = [claim.promise, *claim.limits, claim.vanished]
     assert [text for text in texts if not (text[0].isupper() and text.endswith("."))] == []
 
 
 def test_no_two_claims_promise_the_same() -> None:
-    for ask in (claim_name, claim_in_words):
-        assert len({ask(claim) for claim in EXAMPLES.values()}) == len(CLAIMS)
+    for what in ("name", "promise"):
+        assert len({getattr(claim, what) for claim in EXAMPLES.values()}) == len(CLAIMS)
+
+
+@pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
+def test_a_part_that_nobody_marks_is_unchecked(kind: type) -> None:
+    """A check that looks at nothing leaves every part of its claim unchecked, and the claim does not hold."""
+    original, release = toy_release(EXAMPLES[kind])
+    parts = CHECKS[kind].parts
+    assert {"account", "subjects", "order"} < set(parts)
+    verdict = Examination(original, release, NOBODY, parts).verdict()
+    assert (verdict.holds, verdict.word, verdict.findings) == (False, "NOT CHECKED", ())
+    assert list(verdict.unchecked) == [PARTS[part].words for part in parts]
+
+
+def test_every_part_belongs_to_a_claim() -> None:
+    assert {part for check in CHECKS.values() for part in check.parts} == set(PARTS)
+
+
+@pytest.mark.parametrize("parts", [(), ("classes", "magic")])
+def test_a_claim_without_parts_that_the_table_knows_is_refused(parts: tuple[str, ...]) -> None:
+    original, release = toy_release(EXAMPLES[KAnonymity])
+    with pytest.raises(MisuseError, match="a claim needs parts to be checked"):
+        Examination(original, release, None, parts)
 
 
 # --- a claim that the tables do not know --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
+def test_sets_of_two_are_cautioned_against_and_no_others(kind: type) -> None:
+    claim = EXAMPLES[kind]
+    assert claim.cautions == ()
+    (told,) = replace(claim, k=2).cautions
+    assert told in replace(claim, k=2).limits
+    assert told.startswith("Sets of two. ")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +132,7 @@ class WholeToy(Toy):
     disjoint_in_time: ClassVar[bool] = True
     name: ClassVar[str] = "toy, k = 2"
     promise: ClassVar[str] = "It plays."
+    cautions: ClassVar[tuple[str, ...]] = ()
     limits: ClassVar[tuple[str, ...]] = ("It does nothing else.",)
     vanished: ClassVar[str] = "Nothing vanishes."
     privacy_model: ClassVar[str] = "none"
@@ -141,6 +164,7 @@ def test_a_toy_claim_is_told_everything_it_lacks() -> None:
         "in_classes",
         "truthful",
         "disjoint_in_time",
+        "cautions",
         "check",
         "candidates",
         "streamed",
@@ -151,15 +175,29 @@ def test_a_toy_claim_is_told_everything_it_lacks() -> None:
 
 @pytest.mark.parametrize("what", WORDS)
 def test_a_claim_without_one_of_its_words_is_told(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(WholeToy, {"terms": "privacy_model"}.get(what, what))
+    monkeypatch.delattr(WholeToy, what)
     assert missing_of(WholeToy()) == {what, "check", "candidates", "streamed"}
 
 
 @pytest.mark.parametrize("what", WORDS)
-def test_words_of_an_unknown_claim_are_never_those_of_another(what: str) -> None:
+def test_a_record_never_lends_a_claim_the_words_of_another(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They once fell through to k-anonymity's, in a record that somebody signs."""
-    with pytest.raises(AttributeError, match="Toy"):
-        WORDS[what](Toy())  # type: ignore[arg-type]  # a claim that the union does not know
+    original, whole = toy_release(WholeToy())
+    release = replace(
+        whole,
+        trajectory_ids=("p",),
+        offsets=whole.offsets[:2],
+        payload=whole.boxes.take(slice(1)),
+        method="static",
+        losses=Losses(samples_suppressed=1, subjects_suppressed=1),
+    )
+    shown: Any = (original, release, shoal.Linkage(("a",), ("p",)), Verdict.of([], checked=1), [])
+    assert "It does nothing else." in record_of(*shown)
+    monkeypatch.delattr(WholeToy, what)
+    with pytest.raises(UndefinedError, match=what):
+        record_of(*shown)
 
 
 def test_an_unknown_claim_is_checked_by_nobody() -> None:
@@ -177,9 +215,6 @@ def test_a_row_must_say_why_no_candidates_follow(monkeypatch: pytest.MonkeyPatch
     assert missing_of(WholeToy()) == {"candidates"}
     monkeypatch.setitem(rows, WholeToy, CHECKS[LocationPrivacy])
     assert missing_of(WholeToy()) == set()
-
-
-NOBODY = shoal.Linkage((), ())
 
 
 @pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
@@ -203,7 +238,7 @@ def test_every_check_takes_its_own_claim(kind: type) -> None:
         moved = Points(t=original.t, x=original.x + 1e6 * np.arange(2), y=original.y)
         release = replace(release, payload=moved, grid=None)
     linkage = shoal.Linkage(("a", "b"), ("p", "q"))
-    verdict = check_of(claim).verdict(claim, original, release, linkage, Run())
+    verdict = verdict_on_claim(original, release, linkage)
     assert verdict.checked == 2
     assert not verdict
 

@@ -1,13 +1,15 @@
 """No test passes because a loop had nothing to go through: each asserts something whatever the data.
 
 A test whose every assertion stands inside a loop or an ``if`` passes when the loop is empty or the condition
-false. It needs a guard beside the loop, such as ``assert len(found) == 3``. Loops over what the test itself
-writes out, and an ``if`` that asserts on both sides, need none.
+false; ``assert all(...)`` and ``assert not any(...)`` are such loops, too. It needs a guard beside the loop,
+such as ``assert len(found) == 3``. Loops over what the test itself writes out, and an ``if`` that asserts on
+both sides, need none.
 """
 
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
@@ -74,7 +76,7 @@ class Reader:
     def one_asserts(self, node: ast.stmt) -> bool:
         match node:
             case ast.Assert():
-                return True
+                return not self.may_pass_empty(node.test)
             case ast.With() | ast.AsyncWith():
                 entered = [item.context_expr for item in node.items]
                 return any(called(each) in CONTEXTS or self.calls(each) for each in entered) or self.asserts(
@@ -96,6 +98,24 @@ class Reader:
                 return False
             case _:
                 return self.calls(node)
+
+    def may_pass_empty(self, test: ast.expr) -> bool:
+        """Whether this is true of nothing at all: ``all(...)`` or ``not any(...)`` of what may be empty."""
+        if isinstance(test, ast.BoolOp):
+            parts = [self.may_pass_empty(each) for each in test.values]
+            return all(parts) if isinstance(test.op, ast.And) else any(parts)
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return called(test.operand) == "any" and self.may_be_empty(test.operand)
+        return called(test) == "all" and self.may_be_empty(test)
+
+    def may_be_empty(self, call: ast.expr) -> bool:
+        """Whether ``all`` or ``any`` of Python, not of an array, is asked of what may be empty."""
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+            return False
+        (asked,) = call.args
+        if isinstance(asked, ast.GeneratorExp | ast.ListComp | ast.SetComp):
+            return any(each.ifs or not self.is_full(each.iter) for each in asked.generators)
+        return not self.is_full(asked)
 
     def calls(self, node: ast.AST) -> bool:
         """Whether a function that asserts is called here, outside of any comprehension."""
@@ -151,20 +171,21 @@ class Helpers:
     asserting: frozenset[tuple[str, str]]
     there: frozenset[tuple[str, str]]
 
+    @cache  # noqa: B019  (one for each round of the search for helpers; all of them are short-lived)
     def at_hand(self, file: str) -> frozenset[str]:
         """Names that mean such a function in a file: its own come first; others must all be such ones."""
-        own = {name for home, name in self.there if home == file}
-        doubtful = {name for home, name in self.there - self.asserting if home != file}
-        return frozenset(name for home, name in self.asserting if home == file or name not in own | doubtful)
+        hidden = {name for home, name in self.there if home == file}
+        hidden |= {name for home, name in self.there - self.asserting if home != file}
+        return frozenset(name for home, name in self.asserting if home == file or name not in hidden)
 
 
 def helpers_among(functions: list[Found]) -> Helpers:
     """Functions that assert whatever the data, those that call such a function among them."""
     there = frozenset((one.file, one.function.name) for one in functions)
-    known = Helpers(frozenset(), there)
+    known, doubted = Helpers(frozenset(), there), functions
     while True:
-        silent = {(one.file, one.function.name) for one in functions if not one.asserts(known)}
-        grown = Helpers(there - silent, there)
+        doubted = [one for one in doubted if not one.asserts(known)]  # who asserts once does so ever after
+        grown = Helpers(there - {(one.file, one.function.name) for one in doubted}, there)
         if grown == known:
             return known
         known = grown
@@ -214,6 +235,11 @@ GUARDED = {
     "by a helper of another file": "elsewhere(found())",
     "by numpy": "np.testing.assert_array_equal(a, b)",
     "nothing asserted": "run()",
+    "all of what is written out": "assert all(x for x in TOP)",
+    "all beside a guard": "assert all(x for x in found())\nassert found()",
+    "all and more": "assert all(x for x in found()) and found()",
+    "any": "assert any(x for x in found())",
+    "of an array": "assert found().all()",
 }
 UNGUARDED = {
     "a loop": "for x in found(): assert x",
@@ -227,6 +253,12 @@ UNGUARDED = {
     "as long as the shortest": "for x, y in zip([1], found()): assert x",
     "within a function": "def inner():\n    assert x",
     "by a helper that only loops": "for x in found(): assert x\nloops(found())",
+    "all": "assert all(x for x in found())",
+    "all of a list": "assert all(found())",
+    "all of those that": "assert all(x for x in TOP if x > 1)",
+    "not any": "assert not any(x for x in found())",
+    "all or more": "assert all(x for x in found()) or found()",
+    "all twice": "assert all(x for x in found()) and all(found())",
     "an except": "try:\n    run()\nexcept ValueError:\n    assert x",
 }
 HELPERS = """

@@ -49,78 +49,78 @@ def test_an_addition_touches_few_files(addition: Addition, new: int, changed: in
 
 
 def test_a_format_is_read(tmp_path: Path) -> None:
-    copy = Copy.with_added(tmp_path, FORMAT)
-    (tmp_path / "calls.toy").write_text("amy|1700000000|45.1|5.1\nbob|1700000060|45.2|5.2\n")
-    assert copy.json("inspect", "calls.toy")["subjects"] == 2
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "calls.toy").rename(tmp_path / "folder" / "calls.toy")
-    assert copy.json("inspect", "folder")["samples"] == 2
+    with Copy.with_added(tmp_path, FORMAT) as copy:
+        (tmp_path / "calls.toy").write_text("amy|1700000000|45.1|5.1\nbob|1700000060|45.2|5.2\n")
+        assert copy.json("inspect", "calls.toy")["subjects"] == 2
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "calls.toy").rename(tmp_path / "folder" / "calls.toy")
+        assert copy.json("inspect", "folder")["samples"] == 2
 
 
 def test_a_method_an_attack_a_metric_and_a_figure_are_everywhere(tmp_path: Path) -> None:
-    copy = Copy.with_added(tmp_path, METHOD_OF_BOXES, ATTACK, METRIC, FIGURE)
-    copy.run("synthesize", "calls.parquet", "--subjects", "30", "--days", "2")
+    with Copy.with_added(tmp_path, METHOD_OF_BOXES, ATTACK, METRIC, FIGURE) as copy:
+        copy.run("synthesize", "calls.parquet", "--subjects", "30", "--days", "2")
 
-    help_text = copy.run("anonymize", "--help")
-    assert "toy-boxes" in help_text
-    assert "Leave out so many toy people. [default: 0]" in help_text
-    made = ("--method", "toy-boxes", "--k", "3", "--left-out", "2", "--linkage", "links.parquet")
-    copy.run("anonymize", "calls.parquet", *made, "--output", "release")
-    manifest = json.loads(copy.text("release/manifest.json"))
-    assert manifest["parameters"] == {"k": 3, "left_out": 2}
-    assert manifest["losses"]["subjects_suppressed"] == 2
-    against = ("calls.parquet", "release", "--linkage", "links.parquet")
-    assert copy.json("verify", *against)["holds"]
+        help_text = copy.run("anonymize", "--help")
+        assert "toy-boxes" in help_text
+        assert "Leave out so many toy people. [default: 0]" in help_text
+        made = ("--method", "toy-boxes", "--k", "3", "--left-out", "2", "--linkage", "links.parquet")
+        copy.run("anonymize", "calls.parquet", *made, "--output", "release")
+        manifest = json.loads(copy.text("release/manifest.json"))
+        assert manifest["parameters"] == {"k": 3, "left_out": 2}
+        assert manifest["losses"]["subjects_suppressed"] == 2
+        against = ("calls.parquet", "release", "--linkage", "links.parquet")
+        assert copy.json("verify", *against)["holds"]
 
-    assert "toy:N" in copy.run("attack", "--help")
-    rates = {(rate["name"], rate["target"]) for rate in copy.json("attack", *against)["attacks"]}
-    assert {("toy-linkage", "raw"), ("toy-linkage", "release"), ("linkage", "release")} <= rates
-    values = {each["name"]: each["value"] for each in copy.json("measure", *against)["measurements"]}
-    assert values["toy-published"] == 28
+        assert "toy:N" in copy.run("attack", "--help")
+        rates = {(rate["name"], rate["target"]) for rate in copy.json("attack", *against)["attacks"]}
+        assert {("toy-linkage", "raw"), ("toy-linkage", "release"), ("linkage", "release")} <= rates
+        values = {each["name"]: each["value"] for each in copy.json("measure", *against)["measurements"]}
+        assert values["toy-published"] == 28
 
-    record = copy.text("release/report.html")
-    shown = (
-        "One Toy Box",
-        "all samples become one toy box",
-        "so many toy people were left out",
-        "names one of the longest records",
-        "people with a record",
-        "A toy figure",
-    )
-    assert [words for words in shown if words not in record] == []
+        record = copy.text("release/report.html")
+        shown = (
+            "One Toy Box",
+            "all samples become one toy box",
+            "so many toy people were left out",
+            "names one of the longest records",
+            "people with a record",
+            "A toy figure",
+        )
+        assert [words for words in shown if words not in record] == []
 
-    (tmp_path / "study.toml").write_text(STUDY)
-    compared = copy.json("compare", "calls.parquet", "--config", "study.toml", "--output", "compared")
-    assert {release["method"] for release in compared["releases"]} == {"toy-boxes"}
-    assert compared["failed"] == {}
-    assert [point["utility"] for point in compared["points"]] == [22.0, 22.0]
+        (tmp_path / "study.toml").write_text(STUDY)
+        compared = copy.json("compare", "calls.parquet", "--config", "study.toml", "--output", "compared")
+        assert {release["method"] for release in compared["releases"]} == {"toy-boxes"}
+        assert compared["failed"] == {}
+        assert [point["utility"] for point in compared["points"]] == [22.0, 22.0]
 
 
 def test_a_method_of_points_with_its_claim_is_everywhere(tmp_path: Path) -> None:
-    copy = Copy.with_added(tmp_path, METHOD_OF_POINTS)
-    copy.run("synthesize", "calls.parquet", "--subjects", "30", "--days", "2")
-    made = ("--method", "toy-points", "--most-points", "4", "--linkage", "links.parquet")
-    copy.run("anonymize", "calls.parquet", *made, "--output", "release")
-    manifest = json.loads(copy.text("release/manifest.json"))
-    assert manifest["claim"] == {"type": "true-points", "k": 2}
-    against = ("calls.parquet", "release", "--linkage", "links.parquet")
-    assert copy.json("verify", *against)["holds"]
-    assert copy.json("attack", *against, "--knowledge", "points:2")["attacks"]
-    assert copy.json("measure", *against)["measurements"]
-    record = copy.text("release/report.html")
-    shown = (
-        "toy truth of 2",
-        "Every toy point is true.",
-        "A toy protects nobody.",
-        "A toy sample vanished when it came late.",
-        "none but a toy",
-        "First Toy Points",
-        "toy points stay where they are",
-        "so many toy points of everybody were published",
-    )
-    assert [words for words in shown if words not in record] == []
+    with Copy.with_added(tmp_path, METHOD_OF_POINTS) as copy:
+        copy.run("synthesize", "calls.parquet", "--subjects", "30", "--days", "2")
+        made = ("--method", "toy-points", "--most-points", "4", "--linkage", "links.parquet")
+        copy.run("anonymize", "calls.parquet", *made, "--output", "release")
+        manifest = json.loads(copy.text("release/manifest.json"))
+        assert manifest["claim"] == {"type": "true-points", "k": 5}
+        against = ("calls.parquet", "release", "--linkage", "links.parquet")
+        assert copy.json("verify", *against)["holds"]
+        assert copy.json("attack", *against, "--knowledge", "points:2")["attacks"]
+        assert copy.json("measure", *against)["measurements"]
+        record = copy.text("release/report.html")
+        shown = (
+            "toy truth of 5",
+            "Every toy point is true.",
+            "A toy protects nobody.",
+            "A toy sample vanished when it came late.",
+            "none but a toy",
+            "First Toy Points",
+            "toy points stay where they are",
+            "so many toy points of everybody were published",
+        )
+        assert [words for words in shown if words not in record] == []
 
-    table = pq.read_table(tmp_path / "release" / "release.parquet")
-    moved = table.set_column(table.column_names.index("x"), "x", [pc.add(table["x"], 0.5)])
-    pq.write_table(moved, tmp_path / "release" / "release.parquet")
-    assert "invented-point" in copy.run("verify", *against, "--json", "--quiet", code=1)
+        table = pq.read_table(tmp_path / "release" / "release.parquet")
+        moved = table.set_column(table.column_names.index("x"), "x", [pc.add(table["x"], 0.5)])
+        pq.write_table(moved, tmp_path / "release" / "release.parquet")
+        assert "invented-point" in copy.run("verify", *against, "--json", "--quiet", code=1)

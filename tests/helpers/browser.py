@@ -1,10 +1,11 @@
 """Open a page from a file in headless Chromium, without a network, and say what it did."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -46,29 +47,38 @@ def chromium() -> str:
     return path
 
 
-def visit(
-    page_file: Path, folder: Path, widths: Sequence[int] = (1280, 390), *, screenshots: bool = False
-) -> Visit:
-    """Open ``page_file`` at each width with a fresh profile.
-
-    With ``screenshots`` leave a picture of each in ``folder``.
-    """
+@contextmanager
+def browsing(folder: Path) -> Iterator["Browser"]:
+    """A browser with a fresh profile in a folder, for several visits."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    requests: list[str] = []
-    complaints: list[str] = []
-    overflowing: list[int] = []
-    clashes: list[str] = []
-    plots = drawn = 0
-    address = page_file.resolve().as_uri()
     with playwright.sync_playwright() as session:
         context = session.chromium.launch_persistent_context(
             str(folder / "profile"),
             executable_path=chromium(),
             headless=True,
             args=list(_FLAGS),
-            viewport={"width": widths[0], "height": 900},
+            viewport={"width": 1280, "height": 900},
         )
-        page = context.pages[0]
+        context.set_default_timeout(120_000)  # in milliseconds, for machines with much else to do
+        yield Browser(context)
+        context.close()
+
+
+@dataclass(frozen=True)
+class Browser:
+    """context: of playwright."""
+
+    context: Any
+
+    def visit(self, page_file: Path, widths: Sequence[int] = (1280, 390)) -> Visit:
+        """Open ``page_file`` at each width, in a tab of its own."""
+        requests: list[str] = []
+        complaints: list[str] = []
+        overflowing: list[int] = []
+        clashes: list[str] = []
+        plots = drawn = 0
+        address = page_file.resolve().as_uri()
+        page = self.context.new_page()
         page.on("request", lambda request: requests.append(request.url))
         page.on(
             "console",
@@ -87,17 +97,15 @@ def visit(
                 "plot.querySelector('svg.main-svg')).length"
             )
             clashes += [f"at {width}: {pair}" for pair in page.evaluate(_CLASHES)]
-            if screenshots:
-                page.screenshot(path=folder / f"{page_file.stem}-{width}.png", full_page=True)
-        context.close()
-    return Visit(
-        requests=tuple(url for url in requests if url != address and not url.startswith("data:")),
-        complaints=tuple(complaints),
-        overflowing=tuple(overflowing),
-        plots=plots,
-        drawn=drawn,
-        clashes=tuple(clashes),
-    )
+        page.close()
+        return Visit(
+            requests=tuple(url for url in requests if url != address and not url.startswith("data:")),
+            complaints=tuple(complaints),
+            overflowing=tuple(overflowing),
+            plots=plots,
+            drawn=drawn,
+            clashes=tuple(clashes),
+        )
 
 
 _CLASHES: Final = """

@@ -75,7 +75,8 @@ def expect(
         sample = (math.floor(t_s / slot_s), math.floor(x / cell_m), math.floor(y / cell_m))
         own = found.samples.setdefault(who, [])
         if sample in own:
-            found.dropped["exact duplicate"] += 1
+            slot = "minute" if slot_s == 60 else "time slot"
+            found.dropped[f"same person, cell and {slot} after rounding"] += 1
         else:
             own.append(sample)
     return found
@@ -148,5 +149,4 @@ def assert_as_expected(read: Trajectories, expected: Expected) -> None:
     assert dict(read.intake.dropped) == {reason: rows for reason, rows in expected.dropped.items() if rows}
     assert read.intake.rows_read == expected.rows_read == read.n_samples + sum(read.intake.dropped.values())
     assert read.intake.repaired.get("rows out of time order", 0) == expected.out_of_order
-    naive = expected.naive if expected.zoned else 0
-    assert read.intake.repaired.get("time without a zone taken as UTC", 0) == naive
+    assert read.intake.repaired.get("time without a zone taken as UTC", 0) == expected.naive

@@ -16,6 +16,19 @@ from typing import Any
 import shoal
 
 SOURCE = Path(shoal.__file__).parent
+LOOP = """
+import io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from shoal.cli.main import main
+for line in sys.stdin:
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            main(json.loads(line))
+        except SystemExit as left:
+            code = left.code
+    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
+"""  # a command on each line, and what it did
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,10 +112,11 @@ class Copy:
     """A copy of the package with something added.
 
     Folders in which nothing changes are links, so that kernels are compiled once for all copies; those of
-    other folders come along as far as they are compiled.
+    other folders come along as far as they are compiled. All commands run in one process of the copy's own.
     """
 
     folder: Path
+    process: subprocess.Popen[str]
 
     @classmethod
     def with_added(cls, folder: Path, *additions: Addition, source: Path = SOURCE) -> "Copy":
@@ -111,20 +125,33 @@ class Copy:
         _copy(source, package, touched)
         for addition in additions:
             addition.apply(package)
-        return cls(folder)
+        process = subprocess.Popen(
+            [sys.executable, "-c", LOOP],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(folder / "src"), "COLUMNS": "200"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        return cls(folder, process)
+
+    def __enter__(self) -> "Copy":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
 
     def run(self, *words: str, code: int = 0) -> str:
         """What a command prints; it must end with this exit code."""
-        outcome = subprocess.run(
-            [sys.executable, "-m", "shoal", *words],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(self.folder / "src"), "COLUMNS": "200"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert outcome.returncode == code, outcome.stderr
-        return outcome.stdout
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(json.dumps(words), file=self.process.stdin, flush=True)
+        said = self.process.stdout.readline()
+        assert said, f"the process of the copy ended at {' '.join(words)}"
+        ended, out, err = json.loads(said)
+        assert ended == code, err
+        return str(out)
 
     def json(self, *words: str) -> Any:
         """What a command prints as JSON."""

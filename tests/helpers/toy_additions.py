@@ -13,11 +13,12 @@ FORMAT = Addition(
             import pyarrow as pa
 
             from shoal.io.tables import Table
+            from shoal.model.intake import Reading
 
             COLUMNS = ("uid", "t", "lat", "lon")
 
 
-            def open_table(path: Path) -> Table:
+            def open_table(path: Path, reading: Reading) -> Table:
                 """The samples of one file."""
 
                 def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -208,10 +209,10 @@ METHOD_OF_POINTS = Addition(
         "model/claims/true_points.py": '''
             """A toy claim: every published point is true."""
 
-            from dataclasses import dataclass
+            from dataclasses import dataclass, field
             from typing import ClassVar
 
-            from shoal.model.claims.common import PayloadKind, require_class
+            from shoal.model.claims.common import MORE, PayloadKind, require_class
 
 
             @dataclass(frozen=True, kw_only=True)
@@ -225,7 +226,7 @@ METHOD_OF_POINTS = Addition(
                 vanished: ClassVar[str] = "A toy sample vanished when it came late."
                 truthful: ClassVar[bool] = True
                 disjoint_in_time: ClassVar[bool] = False
-                k: int
+                k: int = field(metadata=MORE)
 
                 def __post_init__(self) -> None:
                     require_class(self.k)
@@ -241,6 +242,11 @@ METHOD_OF_POINTS = Addition(
                     return "Every toy point is true."
 
                 @property
+                def cautions(self) -> tuple[str, ...]:
+                    """What somebody who chooses these numbers is told at once."""
+                    return ()
+
+                @property
                 def limits(self) -> tuple[str, ...]:
                     """What the claim does not promise."""
                     return ("A toy protects nobody.",)
@@ -249,21 +255,19 @@ METHOD_OF_POINTS = Addition(
             """The check of the toy claim."""
 
             from shoal.model.claims import TruePoints
-            from shoal.model.release import Linkage, Release
             from shoal.model.trajectories import Trajectories
-            from shoal.model.verdicts import Finding, Verdict
+            from shoal.model.verdicts import Finding
             from shoal.runtime.run import Run
+            from shoal.verification.examination import Examination
 
 
-            def check_true_points(
-                claim: TruePoints, original: Trajectories, release: Release, linkage: Linkage | None, run: Run
-            ) -> Verdict:
+            def examine_true_points(claim: TruePoints, case: Examination[Trajectories], run: Run) -> None:
                 """No point is invented."""
+                original, points = case.original, case.release.points
                 raw = set(zip(original.t, original.x, original.y, strict=True))
-                points = release.points
                 invented = set(zip(points.t, points.x, points.y, strict=True)) - raw
-                findings = [Finding("invented-point", f"{len(invented)} toy points")] if invented else []
-                return Verdict.of(findings, checked=release.n_records)
+                case.find([Finding("invented-point", f"{len(invented)} toy points")] if invented else [])
+                case.looked_at("true-points")
         ''',
         "methods/toy_points.py": '''
             """A toy: the first points of everybody."""
@@ -356,13 +360,13 @@ METHOD_OF_POINTS = Addition(
             Row(
                 table="CHECKS",
                 text=(
-                    "TruePoints: Check(verdict=check_true_points, streamed=None, "
+                    'TruePoints: Check(parts=("true-points",), examine=examine_true_points, streamed=None, '
                     'candidates=Candidates(fitting=None, why_none="toys stand for nobody"))'
                 ),
                 imports=(
                     "from shoal.model.claims import TruePoints",
                     "from shoal.verification.composition.candidates import Candidates",
-                    "from shoal.verification.points.true_points import check_true_points",
+                    "from shoal.verification.points.true_points import examine_true_points",
                 ),
             ),
         ),

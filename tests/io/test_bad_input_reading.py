@@ -53,8 +53,13 @@ def as_parquet(tmp_path: Path, size: int | None = None) -> Path:
 
 
 COLUMN_ERRORS = {
-    "msisdn,ts,cell": "no latitude column in calls.csv (found: msisdn, ts, cell); name it with --lat, or "
-    "give planar --x and --y",
+    "msisdn,ts,cell": "no latitude and longitude columns in calls.csv (found: msisdn, ts, cell); name them "
+    "with --lat and --lon, or give planar --x and --y; records that name a cell need a table of cells: "
+    "--cells FILE",
+    "who,when,a,b": "no id, time, latitude and longitude columns in calls.csv (found: who, when, a, b); name "
+    "them with --id, --time, --lat and --lon, or give planar --x and --y",
+    "who,when,x": "no id, time and y columns in calls.csv (found: who, when, x); name them with --id, --time "
+    "and --y",
     "id,t,lat": "no longitude column in calls.csv (found: id, t, lat); name it with --lon, or give planar "
     "--x and --y",
     "id,t,lng": "no latitude column in calls.csv (found: id, t, lng); name it with --lat, or give planar "
@@ -80,7 +85,7 @@ def test_missing_and_ambiguous_columns(tmp_path: Path, header: str) -> None:
 
 def test_columns_of_a_frame_are_named_too() -> None:
     assert message(pa.table({"id": ["a"], "t": [1]})).startswith(
-        "no latitude column in the data frame (found: id, t); name it with --lat"
+        "no latitude and longitude columns in the data frame (found: id, t); name them with --lat and --lon"
     )
 
 
@@ -117,8 +122,8 @@ UNUSABLE_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no such file": (lambda place: place / "none.csv", "check the path"),
     "no match": (lambda place: f"{place}/*.csv", "no file matches"),
     "unknown ending": (
-        lambda place: text_file(place, "x", "calls.xls"),
-        "shoal does not know the format of calls.xls; it reads .csv, .csv.gz,",
+        lambda place: text_file(place, "x", "calls.pdf"),
+        "shoal does not know the format of calls.pdf; it reads .csv, .csv.gz,",
     ),
     "empty folder": (lambda place: place, "holds no file that shoal reads; it reads .csv, .csv.gz, "),
     "empty CSV": (lambda place: text_file(place, ""), "calls.csv is empty"),
@@ -134,7 +139,7 @@ UNUSABLE_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no header": (
         lambda place: text_file(place, "secret,1714564800,48.85,2.35\n" * 3),
         "the first line of calls.csv holds values, not column names; add a header line, for example "
-        "id,t,lat,lon",
+        "id,t,lat,lon, or name the columns with --columns id,t,lat,lon",
     ),
     "not UTF-8": (
         lambda place: text_file(place, GOOD.encode() + b"\xe9\xe8,2024-05-01,48,2\n"),
@@ -281,7 +286,10 @@ DROPPED: dict[str, tuple[pa.Table, dict[str, int]]] = {
     "nan time": (of_rows(t=[1_714_564_800.0, float("nan"), float("inf")]), {"empty or unreadable time": 2}),
     "no id": (of_rows(id=["ann", "", None, "  "]), {"empty id": 3}),
     "nan id": (of_rows(id=[1.0, float("nan")]), {"empty id": 1}),
-    "duplicates": (of_rows(t=[1_714_564_800, 1_714_564_801, 1_714_564_800]), {"exact duplicate": 2}),
+    "duplicates": (
+        of_rows(t=[1_714_564_800, 1_714_564_801, 1_714_564_800]),
+        {"same person, cell and minute after rounding": 2},
+    ),
     "one reason for a row": (
         of_rows(id=["ann", ""], t=[1_714_564_800, None], lat=[48.85, 99.0]),
         {"empty id": 1},
@@ -322,7 +330,7 @@ def test_when_no_row_is_left_the_reasons_are_listed() -> None:
         "no row of the data frame can be used (2 latitude outside -90..90, 1 empty or unreadable time); "
         "latitude and longitude may be swapped: name them with --lat and --lon"
     )
-    assert "write times as 2024-05-01T10:00:00Z" in message(of_rows(t=["05/01/2024", "secret"]))
+    assert "write times as 2024-05-01T10:00:00Z" in message(of_rows(t=["spring 2024", "secret"]))
     assert "give it with --time-unit" in message(of_rows(t=[10**12] * 2), time_unit="s")
     crs = pa.table({"id": ["a"], "t": [1], "x": [1e30], "y": [1e30]})
     assert message(crs, crs="EPSG:32631").endswith(

@@ -57,6 +57,35 @@ def test_figures_equal_plain_counting(snap: bool, drawn: list[tuple[str, int, in
     assert json.loads(json.dumps(found.to_json()))["samples_per_subject"]["max"] == max(lengths.values())
 
 
+MAP = ["  |*", *["  |"] * 22, "  |@"]
+
+
+def test_the_map_the_places_and_the_area_against_plain_counting() -> None:
+    """A square of four places, each a letter of its own corner, and one place far away that it leaves out."""
+    corners = {(10.0, 10.0): 40, (10.0, 6410.0): 30, (12810.0, 10.0): 20, (12810.0, 6410.0): 10}
+    drawn = [(x, y) for (x, y), times in corners.items() for _ in range(times)]
+    drawn += [(9e6, 10.0)]
+    got = read(
+        pa.table({
+            "id": [f"p{place % 3}" for place in range(len(drawn))], "t": range(0, 60 * len(drawn), 60),
+            "x": [x for x, _ in drawn], "y": [y for _, y in drawn],
+        }),
+        crs="EPSG:2154", working_crs="EPSG:2154", snap=False,
+    )  # fmt: skip
+    found = describe(got)
+    assert [place.samples for place in found.top_places] == [40, 30, 20, 10, 1]
+    assert [(place.x, place.y) for place in found.top_places[:4]] == list(corners)
+    assert [place.subjects for place in found.top_places] == [3, 3, 3, 3, 1]
+    assert len(found.map) == 16
+    assert (found.map[0][0], found.map[0][-1], found.map[-1][0], found.map[-1][-1]) == ("@", "*", "@", "#")
+    assert (len(found.map[0]), len(found.map[-1])) == (64, 64)
+    assert set("".join(found.map[1:-1])) <= {" "}
+    assert found.area is not None
+    lat = found.top_places[0].lat
+    assert lat is not None
+    assert found.area.south < lat < found.area.north
+
+
 def test_lines_are_for_people() -> None:
     got = read(
         pa.table({
@@ -69,14 +98,20 @@ def test_lines_are_for_people() -> None:
         "samples: 3, from 4 rows",
         "time: 2024-05-01T12:00:00Z to 2024-05-01T13:00:00Z (0.0417 days)",
         "area: 0.1 km east-west, 1.2 km north-south",
+        "in degrees: latitude 48.8595 to 48.8703, longitude 2.3591 to 2.3605 (WGS 84)",
         "samples of one subject: 1 to 2, median 1.5; a day: 1.5",
         "time between samples of one subject: 1 h in the middle (median)",
+        "rhythm: eight in ten follow after 1 h to 1 h; 100% after 1 h, a regular clock",
         "places: 2 different; the 10 most frequent hold 100.0% of all samples",
+        "  48.8600, 2.3598: 66.7% of the samples, 2 subjects",
+        "  48.8699, 2.3598: 33.3% of the samples, 1 subject",
         "grid: cells of 100 m, slots of 1 min",
         "plane: +proj=laea +lat_0=48.9 +lon_0=2.4 +datum=WGS84 +units=m +no_defs",
         "rows dropped: 1:",
         "  1 empty id",
         "note: times are numbers, read as seconds since 1970 by their size; --time-unit overrides",
+        "map (north up; the outermost hundredth of the samples on each side is left out):",
+        *MAP,
     ]
 
 

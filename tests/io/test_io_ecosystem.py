@@ -212,6 +212,16 @@ def test_the_command_converts_only_when_told_how(tmp_path: Path, capsys: pytest.
     assert read(tmp_path / "points").n_subjects == 12
 
 
+def test_the_command_refuses_a_release_of_points(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = Shoal(capsys)
+    assert call("synthesize", tmp_path / "c.parquet", "--subjects", 12, "--days", 1).code == 0
+    swapped = ("--method", "swap-locations", "--no-snap", "--k", 2, "--risk-tries", 0)
+    assert call("anonymize", tmp_path / "c.parquet", *swapped, "--output", tmp_path / "r").code == 0
+    refused = call("convert", tmp_path / "r", tmp_path / "points", "--box-as", "center")
+    assert (refused.code, "holds a release of points, not of boxes" in refused.err) == (2, True)
+    assert not (tmp_path / "points").exists()
+
+
 def test_importing_shoal_loads_none_of_it() -> None:
     import subprocess
     import sys

@@ -273,7 +273,7 @@ def test_ids_that_are_numbers_here_and_text_there_are_compared_as_text(tmp_path:
     pq.write_table(pa.table({"id": pa.array(["7", "x"]).dictionary_encode(), **rest}), tmp_path / "4.parquet")
     got = read(tmp_path, slot_s=1)
     assert got.ids == ("7", "8.5", "x")
-    assert dict(got.intake.dropped) == {"empty id": 1, "exact duplicate": 4}
+    assert dict(got.intake.dropped) == {"empty id": 1, "same person, cell and time slot after rounding": 4}
     assert "ids are numbers in one place and text in another; they are compared as text" in got.intake.notes
 
 

@@ -126,7 +126,10 @@ def test_screening_by_activity_is_counted() -> None:
     table = pa.table({"id": who, "t": t, "lat": [48.85] * 33, "lon": [2.35] * 33})
     got = read(table, min_samples_per_day=5)
     assert got.ids == ("busy",)
-    assert dict(got.intake.dropped) == {"exact duplicate": 1, "below 5 samples a day": 2}
+    assert dict(got.intake.dropped) == {
+        "same person, cell and minute after rounding": 1,
+        "below 5 samples a day": 2,
+    }
     assert got.intake.rows_read == got.n_samples + sum(got.intake.dropped.values())
     assert "1 of 2 subjects have fewer than 5 samples a day and are left out" in got.intake.notes
     assert read(table, min_samples_per_day=2, per_day=True).n_subjects == 4

@@ -175,8 +175,8 @@ def test_what_was_assumed_is_said() -> None:
     assert steps.t.tolist() == [60, 120]
     assert steps.intake.notes == ()
     naive = trajectories(pa.array(["2024-05-01 10:00", "2024-05-01 11:00"]))
-    assert naive.intake.notes == ("times without a zone are taken as UTC",)
-    assert naive.intake.repaired == {}
+    assert naive.intake.notes == ("times without a zone are taken as UTC; --time-zone gives another",)
+    assert naive.intake.repaired["time without a zone taken as UTC"] == 2
     assert naive.intake.reading.time_unit is None
 
 
@@ -194,7 +194,10 @@ def test_mixed_zones_are_counted_as_repaired(extra: list[str]) -> None:
         )
     )
     assert (got.t - got.t[0]).tolist() == [0, 1, 2, 3]
-    assert dict(got.intake.repaired) == {"time without a zone taken as UTC": 2}
+    assert dict(got.intake.repaired) == {
+        "time without a zone taken as UTC": 2,
+        "x and y without a reference system taken as meters": 4,
+    }
     assert got.intake.notes == ()
 
 

@@ -257,7 +257,7 @@ def test_what_leaves_nothing_is_said() -> None:
     rng = shoal.Randomness.from_system()
     apart = people([(1, 0, 0), (9, 0, 0)], [(3, 0, 0), (22, 0, 0)])
     with pytest.raises(NothingLeftError, match="no 2 people begin and end at the same multiples of 5 s"):
-        Nwa(pi_s=5, step_s=1).anonymize(apart, rng)
+        Nwa(k=2, pi_s=5, step_s=1).anonymize(apart, rng)
     with pytest.raises(MisuseError, match="needs at least 3 people, and the data has 2"):
         W4m(k=3).anonymize(apart, rng)
     with pytest.raises(MisuseError, match="trash = 1 must be a share"):

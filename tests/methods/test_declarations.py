@@ -66,6 +66,11 @@ def options() -> dict[str, click.Option]:
     }
 
 
+def test_a_parameter_whose_option_would_accept_no_value_is_no_declaration() -> None:
+    with pytest.raises(MisuseError, match="has neither a unit nor choices"):
+        parameter(default="well", help="How it goes.", meaning="how it went")
+
+
 @methods
 def test_a_method_says_everything_about_itself(name: str) -> None:
     method = METHODS[name]
@@ -357,11 +362,13 @@ def test_a_row_in_the_table_is_all_that_a_new_method_needs(
     assert take_settings("everybody", {"margin": 70.0}) == ({}, {"margin_m": 70.0})
     (tmp_path / "study.toml").write_text('[[runs]]\nmethod = "everybody"\nmargin = ["1km", "2km"]\n')
     (first, second) = read_study(tmp_path / "study.toml").settings
-    assert (first.label, second.method.parameters()) == ("everybody margin=1km", {"k": 2, "margin_m": 2000.0})
-    people = Trajectories.from_rows(["a", "b", "c"], [1, 2, 3], [4, 4, 5], [6, 6, 6], grid=Grid())
+    assert (first.label, second.method.parameters()) == ("everybody margin=1km", {"k": 5, "margin_m": 2000.0})
+    people = Trajectories.from_rows(
+        ["a", "b", "c", "d", "e"], [1, 2, 3, 3, 3], [4, 4, 5, 5, 5], [6, 6, 6, 6, 6], grid=Grid()
+    )
     release, _ = Everybody().anonymize(people, Randomness.from_system())
     assert [(row.name, row.value, row.meaning) for row in settings_of(release)][:2] == [
-        ("k", "2", "how many there must be"),
+        ("k", "5", "how many there must be"),
         ("margin_m", "50 m", "the margin"),
     ]
     assert [technique.here for technique in techniques_of(release)][2:] == [

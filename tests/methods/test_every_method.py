@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 
 import shoal
 from damages import DAMAGES, Damage
+from example_counts import examples
 from naive_release import small_city
 from shoal.errors import NothingLeftError
 from shoal.methods import METHODS, Method
@@ -25,16 +26,21 @@ from small_data import population, populations
 pytestmark = pytest.mark.kernels
 
 VARIANTS: dict[str, Callable[[], Method]] = {
-    **{name: method for name, method in METHODS.items() if method.about.publishes == "boxes"},
+    **{name: partial(method, k=2) for name, method in METHODS.items() if method.about.publishes == "boxes"},
     "kte-hide": partial(
         shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600
     ),  # the small city has no crowd in any half hour
     "kte-hide, clusters": partial(shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600, hiding="clusters"),
     "kte-hide, whole span": partial(shoal.KteHide, k=3, tau_s=24 * 3600, epsilon_s=12 * 3600),
-    **{f"glove, {reading}": partial(shoal.Glove, generalize=reading) for reading in GENERALIZE},
+    **{f"glove, {reading}": partial(shoal.Glove, k=2, generalize=reading) for reading in GENERALIZE},
     "static": partial(
-        shoal.StaticGeneralization, grid_m=100_000, slot_s=104 * 3600
+        shoal.StaticGeneralization, k=2, grid_m=100_000, slot_s=104 * 3600
     ),  # this slot ends within the small city
+    "glove, outward": partial(shoal.Glove, k=2, hull="outward:3"),
+    "glove, to a grid": partial(shoal.Glove, k=2, hull="grid:500m"),
+    "glove, overlaps, outward": partial(shoal.Glove, k=2, generalize="none", hull="outward:3"),
+    "kte-hide, to a grid": partial(shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600, hull="grid:500m"),
+    "kte-hide, hiders stay": partial(shoal.KteHide, k=2, hiders="stay"),
     "glove, k = 3": lambda: shoal.Glove(k=3),
     "glove, with suppression": lambda: shoal.Glove(k=2, suppress_space_m=9_000, suppress_time_s=4 * 3600),
     "glove, leftover suppressed": lambda: shoal.Glove(k=3, leftover="suppress"),
@@ -51,7 +57,7 @@ def anonymized(name: str, original: Trajectories) -> tuple[Trajectories, shoal.R
 
 
 @variants
-@settings(max_examples=25)
+@examples(0.5)
 @given(original=populations(least=3, most=8))
 def test_what_is_published_keeps_its_claim(name: str, original: Trajectories) -> None:
     try:
@@ -62,6 +68,7 @@ def test_what_is_published_keeps_its_claim(name: str, original: Trajectories) ->
     assert verdict.holds, verdict.findings
 
 
+@pytest.mark.jit_only
 @variants
 def test_longer_fingerprints_keep_their_claim(name: str) -> None:
     original = population([50, 80, 30, 30, 65, 44, 51, 50, 20], seed=6, places=9, slots=12_000)
@@ -98,6 +105,7 @@ def test_counts_of_losses_are_true(name: str) -> None:
     assert release.losses.subjects_suppressed == original.n_subjects - len(linkage.uids)
 
 
+@pytest.mark.jit_only
 @variants
 def test_folder_round_trips(name: str, tmp_path: Path) -> None:
     original = small_city(crs=PLANE)

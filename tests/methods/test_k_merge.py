@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from example_counts import examples
 from shoal.errors import MisuseError
 from small_data import population
 
@@ -63,7 +64,7 @@ def assert_optimal(trajectories: list[list[Sample]]) -> None:
             )
 
 
-@settings(max_examples=300)
+@examples(3)
 @given(st.lists(st.lists(samples, min_size=1, max_size=4), min_size=2, max_size=4))
 def test_no_partition_is_cheaper(trajectories: list[list[Sample]]) -> None:
     assert_optimal(trajectories)
@@ -100,7 +101,7 @@ def quadratic_cost(trajectories: list[list[Sample]]) -> int:
     return best[len(times) - 1]
 
 
-@settings(max_examples=15)
+@examples(0.25)
 @given(
     long=st.lists(
         st.tuples(st.integers(0, 80), st.integers(0, 9), st.integers(0, 9)),

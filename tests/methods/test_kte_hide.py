@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
 from damages import subject_positions, with_records
+from example_counts import examples
 from kte_oracle import leaked
 from naive_release import hull, samples_of
 from shoal.errors import MisuseError, NothingLeftError
@@ -135,7 +136,6 @@ def test_the_cost_of_a_pair_is_that_of_k_merge(
     ) + space_weight * (box[4] - box[2] + box[5] - box[3])
 
 
-@settings(max_examples=40)
 @given(n=st.integers(2, 9), turns=st.integers(1, 3), seed=st.integers(0, 99))
 def test_hiders_are_permutations_without_self_or_repeats_or_the_past(n: int, turns: int, seed: int) -> None:
     draw = np.random.default_rng(seed)
@@ -197,7 +197,7 @@ def test_without_the_cascade_those_who_were_covered_are_found() -> None:
     assert verdict.kinds & {"too-few-candidates", "too-few-covers"}
 
 
-@settings(max_examples=25)
+@examples(0.5)
 @given(
     people=st.integers(9, 40), neighborhood=st.integers(4, 12), k=st.integers(2, 3), seed=st.integers(0, 9)
 )

@@ -148,7 +148,7 @@ def test_a_killed_run_ends_with_the_same_bytes_as_one_that_was_left_alone(
     assert finish(begin(calls, resumed, "--resume")) == (0, "")
     assert not parts.exists()
     assert (resumed / "release.parquet").read_bytes() == (whole / "release.parquet").read_bytes()
-    assert shoal.verify_folder(shoal.read(str(calls)), resumed, None).holds
+    assert shoal.verify_folder(shoal.read(str(calls)), resumed, None).findings == ()
 
 
 def test_an_interrupted_run_says_how_to_go_on(calls: Path, tmp_path: Path) -> None:

@@ -82,15 +82,15 @@ def test_crowds_are_those_with_equal_coarse_samples(original: Trajectories) -> N
 def test_what_cannot_work_is_said() -> None:
     original = worked_example()
     with pytest.raises(NothingLeftError, match="no 2 people share all their cells of 100 m and 1 min"):
-        StaticGeneralization(grid_m=100, slot_s=60).anonymize(original, shoal.Randomness.from_system())
+        StaticGeneralization(k=2, grid_m=100, slot_s=60).anonymize(original, shoal.Randomness.from_system())
     with pytest.raises(
         MisuseError, match=r"grid = 250 m is not a multiple of the data's cell of 100 m; use 200 m or 300 m"
     ):
-        StaticGeneralization(grid_m=250).classes(original, shoal.Run())
+        StaticGeneralization(k=2, grid_m=250).classes(original, shoal.Run())
     with pytest.raises(
         MisuseError, match=r"slot = 30 s is not a multiple of the data's slot of 1 min; use 1 min"
     ):
-        StaticGeneralization(slot_s=30).classes(original, shoal.Run())
+        StaticGeneralization(k=2, slot_s=30).classes(original, shoal.Run())
     with pytest.raises(MisuseError, match="needs at least 5 people, and the data has 4"):
         StaticGeneralization(k=5).classes(original, shoal.Run())
     with pytest.raises(MisuseError, match="grid_m = 0 must be finite"):
@@ -106,7 +106,7 @@ def test_on_the_command_line_slot_is_the_coarse_one(
     raw.write_text("\n".join(rows))
     (tmp_path / "settings.toml").write_text('grid = "1km"\nslot = "1h"\nreading-slot = "5min"\n')
     call = Shoal(capsys)
-    base = ("anonymize", raw, "--crs", "local", "--method", "static")
+    base = ("anonymize", raw, "--crs", "local", "--method", "static", "--k", "2")
     for words, slot_s in (
         (("--grid", "1km", "--slot", "1h"), 60.0),
         (("--grid", "1km", "--slot", "1h", "--reading-slot", "5min"), 300.0),

@@ -150,7 +150,7 @@ def test_parameters_that_cannot_work_are_refused(wrong: dict[str, float]) -> Non
 
 def test_snapped_samples_are_refused() -> None:
     with pytest.raises(MisuseError, match="as given"):
-        SwapLocations().clusters(crowd().snapped_to(shoal.Grid()), Run())
+        SwapLocations(k=2).clusters(crowd().snapped_to(shoal.Grid()), Run())
 
 
 def test_draws_are_uniform() -> None:

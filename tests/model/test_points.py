@@ -19,21 +19,15 @@ from shoal.methods.assembly import assemble_points
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.model.verdicts import Verdict
-from shoal.release_folder.folder import (
-    RELEASE_FILE,
-    manifest_of,
-    read_any_release,
-    read_points,
-    sha256_of,
-    write_manifest,
-)
+from shoal.release_folder.manifest import RELEASE_FILE, manifest_of, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.report import Evidence, record_page
+from shoal.runtime.hashing import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.utility import Facts
 from shoal.verification.checks import CHECKS
+from shoal.verification.examination import Examination
 from shoal.verification.points.records import malformed_points, off_plane
 
 CLAIM = KDeltaAnonymity(k=2, delta_m=1000)
@@ -68,16 +62,16 @@ def unmoved(original: Trajectories) -> tuple[Release, Linkage]:
     return release, linkage
 
 
-def only_what_all_share(
-    _claim: KDeltaAnonymity, original: Trajectories, release: Release, _linkage: Linkage | None, _run: Run
-) -> Verdict:
-    return Verdict((*off_plane(original, release), *malformed_points(release)), release.n_records)
+def only_what_all_share(_claim: KDeltaAnonymity, case: Examination[Trajectories], _run: Run) -> None:
+    case.find(off_plane(case.original, case.release))
+    case.find(malformed_points(case.release))
+    case.looked_at("true-points")
 
 
 @pytest.fixture(autouse=True)
 def no_claim_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests are about what every release of points has in common, not about one claim."""
-    check = replace(CHECKS[KDeltaAnonymity], verdict=only_what_all_share)
+    check = replace(CHECKS[KDeltaAnonymity], parts=("true-points",), examine=only_what_all_share)
     monkeypatch.setitem(CHECKS, KDeltaAnonymity, check)
 
 
@@ -86,9 +80,9 @@ def written(original: Trajectories, folder: Path) -> tuple[Path, Release, Linkag
     folder.mkdir()
     write_table(release, folder / RELEASE_FILE)
     verdict = shoal.verify(original, release, linkage)
-    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / "manifest.json")
     page = record_page(Evidence(Facts(original, release, linkage, gaps=()), tries=0), verdict)
     (folder / "report.html").write_text(page, encoding="utf-8")
+    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / "manifest.json")
     return folder, release, linkage
 
 
@@ -150,7 +144,7 @@ def test_snapped_samples_are_refused_where_points_are_needed() -> None:
 def test_a_folder_gives_back_every_bit(tmp_path: Path) -> None:
     original = fleet()
     folder, release, linkage = written(original, tmp_path / "release")
-    read = read_any_release(folder)
+    read = shoal.read_release(folder)
     assert read.kind == "points"
     assert read.trajectory_ids == release.trajectory_ids
     assert (read.claim, read.losses, read.crs) == (release.claim, release.losses, release.crs)
@@ -159,7 +153,7 @@ def test_a_folder_gives_back_every_bit(tmp_path: Path) -> None:
     verdict = shoal.verify_folder(original, folder, linkage)
     assert verdict.holds, verdict.findings
     with pytest.raises(InputError, match="points, not of boxes"):
-        shoal.read_release(folder)
+        shoal.read_release(folder, kind="boxes")
 
 
 def test_the_order_of_the_records_tells_nothing() -> None:
@@ -240,7 +234,7 @@ def test_what_is_no_number_is_an_error(value: float, tmp_path: Path) -> None:
     )
     pq.write_table(table, folder / RELEASE_FILE)
     with pytest.raises(InputError, match="the column x"):
-        read_points(folder)
+        shoal.read_release(folder)
 
 
 def test_another_plane_cannot_be_compared() -> None:
@@ -256,4 +250,4 @@ def test_a_half_said_grid_is_no_manifest(tmp_path: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps({**manifest, "cell_m": 100.0}))
     with pytest.raises(InputError, match="both null"):
-        read_points(folder)
+        shoal.read_release(folder)

@@ -13,6 +13,7 @@ import shoal
 from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of, same
 from record_marks import vanished_of as figures_of_vanished
 from shoal.attacks import Rate, attack
+from shoal.attacks.knowledge import parse_knowledge
 from shoal.attacks.questions import DRAW, QUESTIONS, assess_release
 from shoal.errors import InputError, MisuseError
 from shoal.methods.assembly import assemble_points
@@ -21,10 +22,9 @@ from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KDeltaAnonymity, LocationPrivacy
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.release_folder.folder import read_manifest, read_points
+from shoal.release_folder.manifest import read_manifest
 from shoal.release_folder.statement import read_statement
 from shoal.report import Evidence, record_page
-from shoal.report.words.claims import claim_in_words, claim_name
 from shoal.report.words.settings import method_name, settings_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -54,7 +54,7 @@ CASES: dict[str, tuple[Callable[[], Trajectories], Callable[[], Any], tuple[str,
     "swap-locations": (
         lambda: crowd(60),
         lambda: SwapLocations(k=3, space_threshold_m=100),
-        ("triples:4", "times:4"),
+        ("triples:4", "times:4", "track:4", "cluster"),
     ),
     "reach-locations": (
         lambda: drivers(town(), 60),
@@ -85,7 +85,7 @@ def published(
 
 def rates_again(original: Trajectories, folder: Path, known: tuple[str, ...]) -> list[Rate]:
     """Every attack by itself, from the files; those on the grid with data that were put on it here."""
-    release, linkage = read_points(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
+    release, linkage = shoal.read_release(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
     rates: list[Rate] = []
     for text in known:
         raw, shown = (
@@ -101,7 +101,7 @@ def rates_again(original: Trajectories, folder: Path, known: tuple[str, ...]) ->
 
 def recomputed(original: Trajectories, folder: Path, known: tuple[str, ...]) -> dict[str, float]:
     """Every figure of the page, from the files and the raw data."""
-    release, linkage = read_points(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
+    release, linkage = shoal.read_release(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
     manifest, losses = read_manifest(folder / "release"), read_manifest(folder / "release").losses
     n, m = original.n_subjects, original.n_samples
     slots = np.floor(release.points.t / 60)
@@ -209,7 +209,7 @@ def test_drawings_of_who_vanished_are_of_these_samples(
 ) -> None:
     original, folder, _ = published
     page = Marks((folder / "release/report.html").read_text())
-    release, linkage = read_points(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
+    release, linkage = shoal.read_release(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
     drawn = {name: figure["data"] for name, figure in page.figures.items()}
     rows = lost_rows(original, release, linkage)
     assert any(row[4] for row in rows)
@@ -245,14 +245,14 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
 ) -> None:
     original, folder, known = published
     page = Marks((folder / "release/report.html").read_text())
-    manifest, release = read_manifest(folder / "release"), read_points(folder / "release")
+    manifest, release = read_manifest(folder / "release"), shoal.read_release(folder / "release")
     rates, settings = rates_again(original, folder, known), settings_of(release)
     days = [
         str(np.datetime64(int(t) // 86_400, "D")) for t in (release.points.t.min(), release.points.t.max())
     ]
     expected: dict[str, list[Any]] = {
-        "claim": [claim_in_words(release.claim)],
-        "claim-name": [claim_name(release.claim)],
+        "claim": [release.claim.promise],
+        "claim-name": [release.claim.name],
         "method": [method_name(release.method)],
         "unit_of_protection": [manifest.unit_of_protection],
         "crs": [manifest.crs] if manifest.crs else [],
@@ -265,7 +265,8 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
         "setting[]": [setting.value for setting in settings],
         "setting-meaning[]": [setting.meaning for setting in settings],
         "knowledge[]": [rate.knowledge for rate in rates],
-        "attacker[]": [rate.attacker for rate in rates],
+        "attacker[]": [rate.attacker for rate in rates if rate.target == "release"],
+        "attack-source[]": [parse_knowledge(text).adversary.source for text in known],
         **({"first-day": days[:1], "last-day": days[1:]} if release.points.t.min() > 1e9 else {}),
         **{f"record.{name}": [text] for name, text in manifest.record.items() if name != "earlier_releases"},
         **{
@@ -278,7 +279,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
     assert {path: set(texts) for path, texts in page.quotes.items()} == {
         path: set(texts) for path, texts in expected.items() if texts
     }
-    assert page.title == f"Record of a release: {claim_name(release.claim)} ({method_name(release.method)})"
+    assert page.title == f"Record of a release: {release.claim.name} ({method_name(release.method)})"
     assert "anonymous" not in (page.text + page.title).lower()
     assert not any(uid in page.text for uid in original.ids)
 

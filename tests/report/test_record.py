@@ -13,16 +13,16 @@ import shoal
 from command_line import Shoal
 from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of, same, vanished_of
 from shoal.attacks import Rate, attack
+from shoal.attacks.knowledge import parse_knowledge, record_knowledge
 from shoal.attacks.questions import DRAW, QUESTIONS
 from shoal.errors import InputError
 from shoal.model.plotting import new_figure
 from shoal.model.trajectories import Trajectories
-from shoal.release_folder.folder import read_manifest
+from shoal.release_folder.manifest import read_manifest
 from shoal.release_folder.statement import Statement, read_statement
 from shoal.report import pages
 from shoal.report.facts.curves import curve_of_extents, curve_of_people
 from shoal.report.figures.record import FIGURES
-from shoal.report.words.claims import claim_in_words, claim_name, model_of
 from shoal.report.words.numbers import exact
 from shoal.report.words.settings import method_name, settings_of
 from shoal.report.words.terms import techniques_of
@@ -76,7 +76,6 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
     found: dict[str, float] = {
         **dict.fromkeys(("records", "records-to-check"), manifest.n_records),
         **dict.fromkeys(("boxes", "boxes-in-all", "map-boxes"), manifest.n_samples),
-        **dict.fromkeys(("k-protects", "k-limits"), k),
         **dict.fromkeys(("suppressed-share", "samples-suppressed-share"), losses.samples_suppressed / m),
         **dict.fromkeys(("samples", "samples-in-all"), m),
         **dict.fromkeys(("subjects", "subjects-in-all"), n),
@@ -98,7 +97,7 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
         for place, count in enumerate(sorted(rows.values(), reverse=True), start=1):
             found |= {f"{what}-{place}": count, f"{what}-share-{place}": count / original.intake.rows_read}
     if isinstance(release.claim, shoal.KAnonymity):
-        found |= {"twins": k - 1, "k-chance": k, "k-crowds": k, "crowds": sum(sizes.values())}
+        found |= {"k-crowds": k, "crowds": sum(sizes.values())}
         for size in sorted(sizes)[:12]:
             found |= {
                 f"crowd-size-{size}": size,
@@ -107,9 +106,6 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
             }
         if len(sizes) > 12:
             found["larger-sizes"] = len(sizes) - 12
-    else:
-        assert isinstance(release.claim, shoal.KteAnonymity)
-        found |= {"k-in-verdict": k, "tau": release.claim.tau_s, "epsilon": release.claim.epsilon_s}
     found |= gaps_of(original, {2, 5, k})
     accuracy = measure_accuracy(original, release, linkage)
     found["raw-covered"] = accuracy.raw.n_samples
@@ -138,9 +134,11 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
     )
 
 
-def knowledge_of(release: shoal.Release) -> list[str]:
-    followers = [f"tau:{release.claim.tau_s:.0f}s"] if isinstance(release.claim, shoal.KteAnonymity) else []
-    return ["points:4", "top:2", "attribution:2", "home-work", *followers]
+def knowledge_of(release: shoal.Release) -> tuple[str, ...]:
+    known = record_knowledge(release, 40)
+    assert {"points:4", "top:2", "attribution:2", "home-work"} < set(known)
+    assert isinstance(release.claim, shoal.KteAnonymity) == any(text.startswith("tau:") for text in known)
+    return known
 
 
 def rates_recomputed(
@@ -234,15 +232,17 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
             release,
             shoal.read_linkage(folder / "linkage.parquet"),
             knowledge=[text],
-            rng=Randomness.for_research(1),
+            rng=Randomness.for_research(DRAW),
+            tries=40,
         ).rates
     ]
     days = [
         int(moment) * 60 // 86_400 for moment in (release.boxes.t_start.min(), release.boxes.t_end.max() - 1)
     ]
     expected = {
-        "claim": [claim_in_words(release.claim)],
-        "claim-name": [claim_name(release.claim)],
+        "claim": [release.claim.promise],
+        "claim-name": [release.claim.name],
+        "limit[]": list(release.claim.limits),
         "method": [method_name(release.method)],
         "unit_of_protection": [manifest.unit_of_protection],
         "crs": [manifest.crs],
@@ -253,7 +253,8 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
         "setting[]": [setting.value for setting in settings],
         "setting-meaning[]": [setting.meaning for setting in settings],
         "knowledge[]": [rate.knowledge for rate in rates],
-        "attacker[]": [rate.attacker for rate in rates],
+        "attacker[]": [rate.attacker for rate in rates if rate.target == "release"],
+        "attack-source[]": [parse_knowledge(text).adversary.source for text in knowledge_of(release)],
         "first-day": [str(np.datetime64(days[0], "D"))],
         "last-day": [str(np.datetime64(days[1], "D"))],
         **{f"record.{name}": [text] for name, text in manifest.record.items() if name != "earlier_releases"},
@@ -267,7 +268,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
     assert {path: set(texts) for path, texts in page.quotes.items()} == {
         path: set(texts) for path, texts in expected.items() if texts
     }
-    assert page.title == f"Record of a release: {claim_name(release.claim)} ({method_name(release.method)})"
+    assert page.title == f"Record of a release: {release.claim.name} ({method_name(release.method)})"
 
 
 def test_every_drawing_is_of_these_numbers(published: tuple[Trajectories, Path]) -> None:
@@ -405,7 +406,7 @@ def test_a_release_is_classified() -> None:
         "rounding",
         "local generalization",
     ]
-    assert model_of(shoal.KteAnonymity(k=2, tau_s=60, epsilon_s=60)).startswith("none")
+    assert shoal.KteAnonymity(k=2, tau_s=60, epsilon_s=60).privacy_model.startswith("none")
 
 
 def test_the_command_takes_the_statement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

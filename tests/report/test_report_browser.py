@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import shoal
-from browser import visit
+from browser import Browser
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import Statement
 from shoal.report import assessment_report
@@ -19,11 +19,11 @@ LAEA = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
 
 
 @pytest.mark.parametrize("kind", ["public", "private", "tiny", "points", "assessment"])
-def test_a_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path) -> None:
+def test_a_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path, browser: Browser) -> None:
     html = page_of_points() if kind == "points" else page_of(kind)
     file = tmp_path / f"{kind}.html"
     file.write_text(html, encoding="utf-8")
-    seen = visit(file, tmp_path)
+    seen = browser.visit(file)
     assert seen.requests == ()
     assert seen.complaints == ()
     assert seen.overflowing == ()
@@ -73,14 +73,14 @@ def page_of_points() -> str:
     )
 
 
-def test_the_visit_itself_notices_what_it_is_for(tmp_path: Path) -> None:
+def test_the_visit_itself_notices_what_it_is_for(tmp_path: Path, browser: Browser) -> None:
     file = tmp_path / "bad.html"
     file.write_text(
         '<!DOCTYPE html><div class="plot" style="width: 3000px">wide</div>'
         '<img src="http://127.0.0.1:9/absent.png"><script>throw new Error("broken")</script>',
         encoding="utf-8",
     )
-    seen = visit(file, tmp_path)
+    seen = browser.visit(file)
     assert seen.requests
     assert any("broken" in complaint for complaint in seen.complaints)
     assert seen.overflowing == (1280, 390)

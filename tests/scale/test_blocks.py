@@ -48,7 +48,7 @@ def in_blocks(
     return publish_in_blocks(
         source,
         reading or Reading(),
-        method or Glove(),
+        method or Glove(k=2),
         output,
         rng=Randomness.for_research(seed),
         size=size,
@@ -133,7 +133,7 @@ def test_one_block_is_the_release_in_memory_byte_for_byte(city: Path, tmp_path: 
     published = in_blocks(city, tmp_path / "one", 120)
     shoal.publish(
         shoal.read(city),
-        Glove(),
+        Glove(k=2),
         tmp_path / "memory",
         rng=Randomness.for_research(5),
         linkage_file=tmp_path / "memory.linkage",
@@ -248,7 +248,7 @@ def test_a_block_that_keeps_nobody_is_counted_and_the_others_are_published(tmp_p
     far = [(f"far{i}", [9000 + 5000 * i], [500_000 + 50_000 * i], [50]) for i in range(10)]
     source = written(tmp_path / "people.parquet", [*near, *far])
     published = in_blocks(
-        source, tmp_path / "release", 10, reading=LOCAL, method=Glove(suppress_space_m=5000)
+        source, tmp_path / "release", 10, reading=LOCAL, method=Glove(k=2, suppress_space_m=5000)
     )
     assert published.manifest.losses.subjects_suppressed == 10
     assert published.manifest.losses.samples_suppressed == 10
@@ -259,7 +259,7 @@ def test_a_block_that_keeps_nobody_is_counted_and_the_others_are_published(tmp_p
             tmp_path / "other",
             10,
             reading=LOCAL,
-            method=Glove(suppress_space_m=5000),
+            method=Glove(k=2, suppress_space_m=5000),
         )
 
 
@@ -324,7 +324,7 @@ def test_finished_blocks_are_not_made_again(
     def attempt() -> BlockPublication:
         rng = Randomness.for_research(1)
         return publish_in_blocks(
-            city, Reading(), Glove(), tmp_path / "release", rng=rng, size=20, engine=OneByOne(), run=Run()
+            city, Reading(), Glove(k=2), tmp_path / "release", rng=rng, size=20, engine=OneByOne(), run=Run()
         )
 
     monkeypatch.setattr(anonymizing, "crowds_of", counted)

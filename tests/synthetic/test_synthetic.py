@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from example_counts import examples
 from shoal.errors import MisuseError, OutputError
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
@@ -88,7 +89,7 @@ def test_the_written_file_holds_the_rows_of_the_table(tmp_path: Path, n_subjects
 # The shape of the rows
 
 
-@settings(max_examples=15)
+@examples(0.25)
 @given(
     n_subjects=st.integers(1, 40),
     days=st.integers(1, 20),
@@ -215,7 +216,7 @@ def test_a_city_is_dense_downtown() -> None:
     assert 1_000 < np.median(spacing[r > 11_000]) < 3_000
 
 
-@settings(max_examples=10)
+@examples(0.25)
 @given(seed=st.integers(0, 2**32), n=st.integers(1, 12), days=st.integers(1, 9))
 def test_people_are_where_their_last_stay_began(seed: int, n: int, days: int) -> None:
     world = World.of(n, days, 1, "city", None)
@@ -277,7 +278,7 @@ def test_outings_explore_and_return_as_in_song_et_al() -> None:
 # Coverage and jumps
 
 
-@settings(max_examples=30)
+@examples(0.75)
 @given(seed=st.integers(0, 2**32), n=st.integers(2, 60))
 def test_neighbors_and_raster_are_those_of_all_pairs(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)

@@ -56,6 +56,8 @@ def test_people_all_over_the_earth_are_refused_in_words(
     (tmp_path / "world.csv").write_text("\n".join(["uid,t,lat,lon", *rows]) + "\n")
     outcome = shoal(
         "anonymize",
+        "--k",
+        2,
         tmp_path / "world.csv",
         "--time-unit",
         "s",

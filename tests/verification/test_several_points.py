@@ -398,6 +398,7 @@ def scrambled(linkage: Linkage) -> Linkage:
     return replace_trace(linkage, Linkage((), (), replace(trace, set_rows=np.roll(trace.set_rows, 1))))
 
 
+@pytest.mark.jit_only
 def test_the_commands_take_earlier_releases_of_points(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from claim_check import verdict_on_claim
 from damages import Box, rows_of, with_records
+from example_counts import examples
 from naive_release import Sample, hull, naive_release, samples_of
 from shoal.model.claims import KAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.model.verdicts import Verdict
 from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Run
 from shoal.verification import verify
-from shoal.verification.boxes.k_anonymity import check_k_anonymity
 
 pytestmark = pytest.mark.kernels
 
@@ -43,11 +42,6 @@ THE_CLAIM = {
     ),
     *("unknown-subject", "lost-samples-not-counted", "lost-subjects-not-counted"),
 }
-
-
-def k_anonymity_verdict(original: Trajectories, release: Release, linkage: Linkage | None) -> Verdict:
-    assert isinstance(release.claim, KAnonymity)
-    return check_k_anonymity(release.claim, original, release, linkage, Run())
 
 
 def lies_in(sample: Sample, box: Box) -> bool:
@@ -220,7 +214,7 @@ def broken_releases(draw: st.DrawFn) -> Case:
     return original, release, linkage
 
 
-@settings(max_examples=150)
+@examples(1.5)
 @given(case=releases())
 def test_a_sound_release_always_holds(case: Case) -> None:
     original, release, linkage = case
@@ -229,12 +223,12 @@ def test_a_sound_release_always_holds(case: Case) -> None:
     assert verify(original, release).findings == ()
 
 
-@settings(max_examples=400)
+@examples(4)
 @given(case=broken_releases())
 def test_the_check_agrees_with_the_slow_one_on_broken_releases(case: Case) -> None:
     original, release, linkage = case
     found, expected = (
-        k_anonymity_verdict(original, release, linkage).kinds,
+        verdict_on_claim(original, release, linkage).kinds,
         kinds_by_hand(original, release, linkage),
     )
     assert expected <= THE_CLAIM
@@ -244,12 +238,14 @@ def test_the_check_agrees_with_the_slow_one_on_broken_releases(case: Case) -> No
         assert found == expected
 
 
-@settings(max_examples=200)
+@examples(2)
 @given(case=st.one_of(releases(), broken_releases()))
 def test_without_linkage_nothing_is_found_that_the_linkage_would_clear(case: Case) -> None:
     original, release, linkage = case
-    assume(k_anonymity_verdict(original, release, linkage).holds)
-    assert k_anonymity_verdict(original, release, None).holds
+    assume(verdict_on_claim(original, release, linkage).holds)
+    without = verdict_on_claim(original, release, None)
+    assert without.findings == ()
+    assert without.word == "NOT CHECKED"
 
 
 def test_a_class_needs_as_many_possible_members_as_records() -> None:
@@ -258,7 +254,7 @@ def test_a_class_needs_as_many_possible_members_as_records() -> None:
     two = with_records(release, [[hull([(0, 0, 0), (0, 1, 0)])]] * 3)
     (finding,) = [
         each
-        for each in k_anonymity_verdict(original, two, None).findings
+        for each in verdict_on_claim(original, two, None).findings
         if each.kind == "class-without-subjects"
     ]
     assert (
@@ -284,5 +280,5 @@ def test_an_untruthful_claim_is_held_to_nothing_about_raw_samples() -> None:
     original = Trajectories.from_rows(["a", "b"], [0, 0], [0, 1], [0, 0], grid=Grid())
     release, linkage = naive_release(original, k=2)
     wide = with_records(release, [[(0, 9, -5, -5, 5, 5)]] * 2)
-    assert k_anonymity_verdict(original, wide, linkage).kinds == {"box-not-tight"}
-    assert k_anonymity_verdict(original, replace(wide, claim=KAnonymity(k=2, truthful=False)), linkage).holds
+    assert verdict_on_claim(original, wide, linkage).kinds == {"box-not-tight"}
+    assert verdict_on_claim(original, replace(wide, claim=KAnonymity(k=2, truthful=False)), linkage).holds

@@ -17,7 +17,8 @@ from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.verification.linking import links_of
-from shoal.verification.points.shuffle import chi_squared_tail, shuffle_of
+from shoal.verification.points.shuffle import shuffle_of
+from shoal.verification.points.tails import chi_squared_tail
 from small_points import crowd, drivers, town
 
 Case = tuple[Trajectories, Release, Linkage]
@@ -225,20 +226,37 @@ def test_untrue_points_are_found_without_linkage(
     assert shoal.verify(original, release).kinds & {"invented-point", "doubled-point"}
 
 
-def test_what_was_not_checked_stands_in_the_notes() -> None:
-    original, release, linkage = reached()
-    assert any(
-        "street graph" in note
-        for note in shoal.verify(
-            original,
-            release,
-            replace(linkage, trace=replace(trace_of((original, release, linkage)), streets=None)),
-        ).notes
-    )
-    assert any(
-        "trace" in note for note in shoal.verify(original, release, replace(linkage, trace=None)).notes
-    )
-    assert any("linkage" in note for note in shoal.verify(original, release).notes)
+def claiming(case: Case, **numbers: Any) -> Case:
+    """The same release under a claim with other numbers."""
+    claim: Any = case[1].claim
+    return case[0], replace(case[1], claim=replace(claim, **numbers)), case[2]
+
+
+@pytest.mark.parametrize("make", [swapped, reached])
+def test_without_its_trace_a_swapped_release_is_not_checked_whatever_k_it_claims(
+    make: Callable[[], Case],
+) -> None:
+    """It once held at k = 50, with 2 in each swap set."""
+    original, release, linkage = claiming(make(), k=50)
+    verdict = shoal.verify(original, release, replace(linkage, trace=None))
+    assert (verdict.holds, verdict.word, verdict.findings) == (False, "NOT CHECKED", ())
+    told = " ".join(verdict.unchecked)
+    assert "its swap set and the thresholds (needs origin.parquet beside the linkage)" in told
+    assert "whether the shuffle was fair" in told
+    without = shoal.verify(original, release)
+    assert without.word == "NOT CHECKED"
+    assert set(verdict.unchecked) < set(without.unchecked)
+
+
+def test_without_streets_no_bound_on_paths_is_checked() -> None:
+    """A claim of paths of 1 m at most once held."""
+    original, release, linkage = claiming(reached(), space_threshold_m=1.0)
+    assert shoal.verify(original, release, linkage).kinds == {"path-too-long"}
+    bare = replace(linkage, trace=replace(trace_of((original, release, linkage)), streets=None))
+    verdict = shoal.verify(original, release, bare)
+    assert (verdict.holds, verdict.word, verdict.findings) == (False, "NOT CHECKED", ())
+    (part,) = verdict.unchecked
+    assert part.startswith("the length of the paths along the streets (needs ")
 
 
 class Biased(Randomness):

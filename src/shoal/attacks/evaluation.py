@@ -14,7 +14,7 @@ from shoal.attacks.victims import Victims
 from shoal.model.claims import Claim
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
 Target = TypeVar("Target", BoxTarget, PointTarget)
@@ -76,6 +76,16 @@ class Evaluation(Generic[Target]):
     def guess(self) -> float:
         """The chance to name the right record without knowing anything."""
         return 1 / self.target.n_records
+
+    @property
+    def clusters(self) -> Integers:
+        """int64 [v]: victims of equal number share a record, and so win and lose together."""
+        return self.target.class_of[self.own]
+
+    @property
+    def most(self) -> float:
+        """The greatest chance to name anybody's record: 1 / k where k records are equal."""
+        return 1 / int(np.bincount(self.target.class_of).min())
 
     def draw_rows(self, victim: int, most: int, rng: np.random.Generator) -> Integers:
         """Rows of ``known``: ``most`` different random samples of a victim, all of those who have fewer."""
@@ -171,9 +181,3 @@ class Evaluations:
             outside=None if outside is None else replace(outside, known=known_of(outside.known)),
             earlier=self.earlier,
         )
-
-
-def expected_hits(scores: Floats, own: int) -> float:
-    """The chance to name ``own`` by taking one of the records with the highest score at random."""
-    best = scores == scores.max()
-    return float(best[own]) / int(np.count_nonzero(best))

@@ -2,50 +2,70 @@
 
 ``triples:P`` knows P random triples (time and place) of a person, names the record that shows most of them,
 and says of another point of that record that the person was there and then. ``times:P`` does the same with
-the times of these triples alone, which ReachLocations keeps (swap-reach-locations.txt, Sec. 3.3, Example 3).
+the times of these triples alone, which ReachLocations keeps (Domingo-Ferrer and Trujillo-Rasua 2012,
+Sec. 3.3, Example 3).
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.rate import Rate
+from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import PointTarget
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Floats, Integers
 
 
 def attack_triples(evaluation: Evaluation[PointTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
     """Unicity, linkage and disclosure with p known triples."""
     index, known = evaluation.target.by_triple, evaluation.known
-    return _rates(evaluation, "triple", index.codes, index.codes_of(known.t, known.x, known.y), p, rng)
+    codes = index.codes_of(known.t, known.x, known.y)
+    return _rates(evaluation, "triple", p, answers(evaluation, "triple", index.codes, codes, p, rng))
 
 
 def attack_times(evaluation: Evaluation[PointTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
     """Unicity, linkage and disclosure with the times of p triples."""
     index = evaluation.target.by_time
-    return _rates(evaluation, "time", index.codes, index.codes_of(evaluation.known.t), p, rng)
+    codes = index.codes_of(evaluation.known.t)
+    return _rates(evaluation, "time", p, answers(evaluation, "time", index.codes, codes, p, rng))
 
 
-def _rates(
+class Answers(NamedTuple):
+    """What each victim's points give away.
+
+    alone: float64 [v], whether the own record shows more of them than any other. linked, disclosed: float64
+    [v, 2], chances to name the own record, and to say something true of the victim, by both rules. lucky:
+    float64 [v], the chance to say something true after naming a stranger's record.
+    """
+
+    alone: Floats
+    linked: Floats
+    disclosed: Floats
+    lucky: Floats
+
+
+def answers(
     evaluation: Evaluation[PointTarget],
     what: str,
     searched: Integers,
     known: Integers,
     p: int,
     rng: np.random.Generator,
-) -> list[Rate]:
-    """The three rates. searched [m], known [n]: numbers of the target's points and of the raw ones.
+) -> Answers:
+    """Searches for p points of each victim. searched [m], known [n]: numbers of published and of raw points.
 
-    Linkage counts a tie by the chance to be right at random.
+    The record that shows most of them is named. Of several the shortest, because the same points are a larger
+    share of a shorter record; or any one. Chances count a tie by the chance to be right at random.
     """
     target, people = evaluation.target, evaluation.known
     true = target.by_triple.codes_of(people.t, people.x, people.y)
     order = np.argsort(searched, kind="stable")
-    codes = searched[order]
+    codes, lengths = searched[order], np.diff(target.offsets)
 
     def shown_by(record: int) -> Integers:
         return target.by_triple.codes[target.offsets[record] : target.offsets[record + 1]]
 
-    alone, linked, disclosed, lucky = [], [], [], 0.0
+    rows_found = []
     label = f"searching exact {what}s ({evaluation.label})"
     evaluation.run.progress(label, 0, len(evaluation.victims))
     for victim, record in zip(evaluation.victims.tolist(), evaluation.own.tolist(), strict=True):
@@ -56,41 +76,61 @@ def _rates(
             for b, e in zip(begin.tolist(), end.tolist(), strict=True)
         ]
         names, counts = np.unique(np.concatenate(seen), return_counts=True)
-        best = names[counts == counts.max()] if len(names) else np.empty(0, dtype=np.int64)
-        alone.append(float(len(best) == 1 and record in best))
-        linked.append(float(record in best) / len(best) if len(best) else 1 / target.n_records)
+        best = names[counts == counts.max()] if len(names) else np.arange(target.n_records)
+        both = (best[lengths[best] == lengths[best].min()], best)
         own = np.unique(true[people.offsets[victim] : people.offsets[victim + 1]])
-        chosen = int(rng.choice(best)) if len(best) else int(rng.integers(target.n_records))
         stranger = int(rng.integers(target.n_records))
-        disclosed.append(_share_true(shown_by(chosen), true[rows], own))
-        lucky += _share_true(shown_by(stranger), true[rows], own)
+        rows_found.append(
+            (
+                len(names) > 0 and len(best) == 1 and record in best,
+                [float(record in named) / len(named) for named in both],
+                [_share_true(shown_by(int(rng.choice(named))), true[rows], own) for named in both],
+                _share_true(shown_by(stranger), true[rows], own),
+            )
+        )
     evaluation.run.progress(label, len(evaluation.victims), len(evaluation.victims))
+    return Answers(*(np.array(column, dtype=np.float64) for column in zip(*rows_found, strict=True)))
+
+
+def _rates(evaluation: Evaluation[PointTarget], what: str, p: int, found: Answers) -> list[Rate]:
+    """The three rates in words."""
     knowledge = f"{p} exact {what}{'s' * (p > 1)}"
-    who = f"Someone who knows {knowledge} of a person"
-    outcomes = {
-        "unicity": (
-            alone,
-            f"{who} and wins when the person's record shows more of them than any other record does.",
-            evaluation.guess,
-        ),
-        "linkage": (linked, f"{who} and names the record that shows most of them.", evaluation.guess),
-        "disclosure": (
-            disclosed,
-            f"{who}, names the record that shows most of them, and says of another point of that record, "
-            "drawn at random, that the person was there and then.",
-            lucky / len(evaluation.victims),
-        ),
-    }
-    return [
-        Rate.of(
-            won,
+    who = f"knows {knowledge} of a person"
+    names_one = f"{who}, names the record that shows most of them"
+
+    def best_of(name: str, chances: Floats, does: str, baseline: float) -> Rate:
+        return Rate.best_of(
+            [
+                Rule(
+                    name="shortest", does=f"{names_one}, of several the shortest{does}", chances=chances[:, 0]
+                ),
+                Rule(name="any", does=f"{names_one}{does}", chances=chances[:, 1]),
+            ],
             name=f"{what}s-{name}",
             knowledge=knowledge,
-            attacker=attacker,
             target=evaluation.label,
             baseline=baseline,
+            clusters=evaluation.clusters,
         )
-        for name, (won, attacker, baseline) in outcomes.items()
+
+    return [
+        Rate.of(
+            found.alone,
+            name=f"{what}s-unicity",
+            knowledge=knowledge,
+            attacker=f"Someone who {who} and wins when the person's record shows more of them than any other "
+            "record does.",
+            target=evaluation.label,
+            baseline=evaluation.guess,
+            clusters=evaluation.clusters,
+        ),
+        best_of("linkage", found.linked, "", evaluation.guess),
+        best_of(
+            "disclosure",
+            found.disclosed,
+            ", and says of another point of that record, drawn at random, that the person was there and then",
+            float(found.lucky.mean()),
+        ),
     ]
 
 

@@ -1,23 +1,33 @@
-"""The adversary who knows which record is a person's, and looks for home and work in it (semantics 5)."""
+"""The adversary who knows which record is a person's, and looks for home and work in it."""
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.rate import Rate
+from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
+from shoal.kernels.hull_presence import add_presence
 from shoal.measures.presence import Place, cells_of, holds, likeliest_area, share_of_hours
+from shoal.runtime.arrays import Floats, Integers
+
+Cell = tuple[int, int]
 
 
 def attack_home_work(
     evaluation: Evaluation[BoxTarget], utc_offset_s: float = 0.0, *, rng: np.random.Generator
 ) -> list[Rate]:
-    """Whether a record's likeliest cell is home (20 to 6 o'clock) or work (9 to 17, Monday to Friday).
+    """Whether a record tells the cell that is home (20 to 6 o'clock) or work (9 to 17, Monday to Friday).
 
-    The true cell is the one that the person visited most at these hours. From a likeliest area of c cells one
-    is named at random. Baseline: naming for everybody the cell that most people have. People without a sample
-    at these hours are no victims; a place that nobody has is left out.
+    The true cell is the one that the person visited most at these hours. Rules name the cell that most boxes
+    speak for if they are hulls, which touch what they hold: as likelihoods (many boxes that can hold the cell
+    beat one that must), or as expected presence; or the one with the most expected presence if boxes are
+    filled evenly. Of c equally likely cells one is named at random. Baseline: naming for everybody the cell
+    that most people have. People without a sample at these hours are no victims; a place that nobody has is
+    left out.
     """
     del rng  # nothing is drawn: the whole record is known
     raw = BoxTarget.of_trajectories(evaluation.known)
@@ -25,41 +35,90 @@ def attack_home_work(
     places: tuple[Place, ...] = ("home", "work")
     for place in places:
         truth = {
-            victim: cell
-            for victim in evaluation.victims.tolist()
+            position: cell
+            for position, victim in enumerate(evaluation.victims.tolist())
             if (cell := _true_cell(raw, victim, place, utc_offset_s)) is not None
         }
         if not truth:
             continue
-        hits = [
-            _hit(evaluation.target, int(own), truth[victim], place, utc_offset_s)
-            for victim, own in zip(evaluation.victims.tolist(), evaluation.own, strict=True)
-            if victim in truth
-        ]
+        tried = np.array(list(truth))
+        guesses = _guesses(evaluation.target, place, utc_offset_s)
+        chances = np.array(
+            [
+                [named.chance_of(*truth[position]) for named in guesses(own)]
+                for position, own in zip(truth, evaluation.own[tried].tolist(), strict=True)
+            ]
+        )
         hours = "20 and 6 o'clock" if place == "home" else "9 and 17 o'clock, Monday to Friday,"
+        knows = "knows which record is a person's and names as"
+        words = (
+            ("steady hulls", f"the cell where most of its boxes between {hours} can be hulls of few samples"),
+            ("likeliest hulls", f"its likeliest cell between {hours} if boxes are hulls of few samples"),
+            ("even boxes", f"its likeliest cell between {hours} if boxes are filled evenly"),
+        )
         rates.append(
-            Rate.of(
-                hits,
+            Rate.best_of(
+                [
+                    Rule(name=name, does=f"{knows} {place} {does}", chances=chances[:, number])
+                    for number, (name, does) in enumerate(words)
+                ],
                 name=place,
                 knowledge="which record it is",
-                attacker="Someone who knows which record is a person's and names its likeliest cell "
-                f"between {hours} as {place}.",
                 target=evaluation.label,
                 baseline=Counter(truth.values()).most_common(1)[0][1] / len(truth),
+                clusters=evaluation.clusters[tried],
             )
         )
     return rates
 
 
-def _true_cell(raw: BoxTarget, victim: int, place: Place, utc_offset_s: float) -> tuple[int, int] | None:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Named:
+    """Equally likely cells: rectangles, int64 [a, 4] of x_min, y_min, x_max, y_max."""
+
+    area: Integers
+
+    def chance_of(self, x: int, y: int) -> float:
+        """The chance to name this cell."""
+        return float(holds(self.area, x, y)) / cells_of(self.area) if len(self.area) else 0.0
+
+
+def _guesses(target: BoxTarget, place: Place, utc_offset_s: float) -> Callable[[int], tuple[Named, ...]]:
+    """The cells that each rule names for a record; equal records are looked at once."""
+
+    @cache
+    def of_class(number: int) -> tuple[Named, ...]:
+        book = target.book
+        boxes = book.boxes[book.offsets[number] : book.offsets[number + 1]]
+        weights = share_of_hours(boxes, target.grid.slot_s, place, utc_offset_s)
+        boxes, weights = boxes[weights > 0], weights[weights > 0]
+        members = max(int(book.sizes[number]), 2)
+        return (
+            *where_sides_meet(boxes, weights, members)[::-1],
+            Named(area=likeliest_area(boxes, weights)),
+        )
+
+    return lambda record: of_class(int(target.class_of[record]))
+
+
+def where_sides_meet(boxes: Integers, weights: Floats, members: int) -> tuple[Named, Named]:
+    """The cells with the most expected, and with the steadiest, presence among those where sides meet."""
+    if not len(boxes):
+        nowhere = Named(area=np.empty((0, 4), dtype=np.int64))
+        return nowhere, nowhere
+    xs, ys = (np.unique(np.r_[boxes[:, low], boxes[:, high] - 1]) for low, high in ((2, 4), (3, 5)))
+    expected, steady = np.zeros((2, len(xs), len(ys)))
+    add_presence(boxes, weights, members, xs, ys, expected, steady)
+
+    def best(presence: Floats) -> Named:
+        i, j = np.nonzero(presence >= presence.max() * (1 - 1e-9))
+        return Named(area=np.column_stack([xs[i], ys[j], xs[i] + 1, ys[j] + 1]))
+
+    return best(expected), best(steady)
+
+
+def _true_cell(raw: BoxTarget, victim: int, place: Place, utc_offset_s: float) -> Cell | None:
     """The cell with most samples at these hours, the smallest of equals; None without such samples."""
     boxes = raw.record(victim)
     area = likeliest_area(boxes, share_of_hours(boxes, raw.grid.slot_s, place, utc_offset_s))
     return (int(area[0, 0]), int(area[0, 1])) if len(area) else None
-
-
-def _hit(target: BoxTarget, record: int, cell: tuple[int, int], place: Place, utc_offset_s: float) -> float:
-    """The chance to name the true cell out of the record's likeliest area."""
-    boxes = target.record(record)
-    area = likeliest_area(boxes, share_of_hours(boxes, target.grid.slot_s, place, utc_offset_s))
-    return float(holds(area, *cell)) / cells_of(area) if len(area) else 0.0

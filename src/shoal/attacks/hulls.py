@@ -1,6 +1,6 @@
 """What tight boxes tell of the samples in them: each side is touched, by somebody.
 
-A box is the hull of the samples that it stands for (semantics 0). Whoever knows some of these samples knows
+A box is the hull of the samples that it stands for. Whoever knows some of these samples knows
 which sides the others must touch. Corners of all boxes of a record vote, because people come back to places.
 """
 

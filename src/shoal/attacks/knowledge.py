@@ -60,9 +60,12 @@ def require_boxes(texts: Sequence[str]) -> None:
 
 
 def forms_in_words() -> str:
-    """Every form of knowledge with what it says, for a help text."""
+    """Every form of knowledge with what it says and where the attack is from, for a help text."""
     rows = sorted(ATTACKS.values(), key=lambda row: not row.takes_boxes)
-    return "; ".join(f"{row.form} ({'' if row.takes_boxes else 'points only: '}{row.words})" for row in rows)
+    return "; ".join(
+        f"{row.form} ({'' if row.takes_boxes else 'points only: '}{row.words}; source: {row.source})"
+        for row in rows
+    )
 
 
 def default_knowledge(release: Release | None, *, series: bool = False) -> tuple[str, ...]:

@@ -1,54 +1,69 @@
 """Adversaries who know places without times: the most visited ones, and those of an earlier period."""
 
+import itertools
 from collections import Counter
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.attacks.evaluation import Evaluation, expected_hits
-from shoal.attacks.rate import Rate
+from shoal.attacks.evaluation import Evaluation
+from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
-from shoal.kernels.cover_index import Index, expected_visits
+from shoal.kernels.cover_index import Index
+from shoal.kernels.place_likelihood import N_SCORES, Gains, Places, Shown, Visited, weigh_places
 from shoal.runtime.arrays import Floats, Integers
 
 _ELSEWHERE: Final = 0.1  # visits that the adversary expects at a place where the record shows none
 _MOST_PLACES: Final = 50
+_PART: Final = 100
+_RULES: Final = (
+    ("visits, even boxes", "expects most visits there if boxes are filled evenly"),
+    ("shares, even boxes", "expects the greatest shares of its visits there if boxes are filled evenly"),
+    ("visits, hulls", "expects most visits there if boxes are hulls of few samples"),
+    ("shares, hulls", "expects the greatest shares of its visits there if boxes are hulls of few samples"),
+)
 
 
 def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.Generator) -> list[Rate]:
     """Linkage by the N most visited cells; ties in visits go to the smaller cell (Zang and Bolot 2011).
 
     On raw data the candidates are the people with the same set of N cells (exact). On a release two things
-    are measured: the record that expects most visits to these cells (the product of expected visits, a person
-    being anywhere in a box with equal chance) is named; and the anonymity set, which is exact: one of the
-    records whose boxes hold all of the cells is named at random.
+    are measured: the record that expects most visits to these cells is named (the product of expected visits,
+    or of their shares of all visits); and the anonymity set, which is exact: one of the records whose boxes
+    hold all of the cells is named at random.
     """
     del rng  # nothing is drawn: the cells are those of the whole trajectory
     places = [top_cells(evaluation, victim, most) for victim in evaluation.victims.tolist()]
     knowledge = f"{most} most visited place{'s' * (most > 1)}"
+    knows = f"knows the {knowledge} of a person, without times, and names"
     if evaluation.label == "raw":
-        named = fitting = _shares_of_sets(evaluation, places, most)
+        fitting = np.array(_shares_of_sets(evaluation, places, most))
+        named = [Rule(name="same places", does=f"{knows} one of those who have the same", chances=fitting)]
     else:
-        pairs = list(zip(places, evaluation.own.tolist(), strict=True))
-        visits = [(_visits(evaluation.target, cells), own) for cells, own in pairs]
-        named = [expected_hits(np.log(seen + _ELSEWHERE).sum(axis=1), own) for seen, own in visits]
-        fitting = [_share_of_set(np.asarray((seen > 0).all(axis=1)), own) for seen, own in visits]
-    outcomes = {
-        "top-locations": (named, "names the record that fits them best"),
-        "top-anonymity-set": (fitting, "names one of the records that can have them all, at random"),
-    }
+        found = weigh_visits(evaluation, evaluation.target, evaluation.own, places, None)
+        fitting = found.own_fits / np.maximum(found.candidates, 1)
+        named = _rules(knows, found)
     return [
-        Rate.of(
-            won,
-            name=name,
+        Rate.best_of(
+            named,
+            name="top-locations",
             knowledge=knowledge,
-            attacker=f"Someone who knows the {knowledge} of a person, without times, and {does}.",
             target=evaluation.label,
             baseline=evaluation.guess,
-        )
-        for name, (won, does) in outcomes.items()
+            clusters=evaluation.clusters,
+            most=evaluation.most,
+        ),
+        Rate.of(
+            fitting,
+            name="top-anonymity-set",
+            knowledge=knowledge,
+            attacker=f"Someone who {knows} one of the records that can have them all, at random.",
+            target=evaluation.label,
+            baseline=evaluation.guess,
+            clusters=evaluation.clusters,
+            most=evaluation.most,
+        ),
     ]
 
 
@@ -59,8 +74,8 @@ def attack_period(
 
     after_s: the moment, in seconds after the raw data begins; None = the middle of the data. The score of a
     record is the log-likelihood of the person's earlier visits (to their 50 most visited cells) under the
-    record's expected shares of visits. People without earlier samples, or without later ones, are no victims.
-    Raises MisuseError when nobody is left.
+    record's expected shares of visits, or its expected visits. People without earlier samples, or without
+    later ones, are no victims. Raises MisuseError when nobody is left.
     """
     del rng  # nothing is drawn: everything before the moment is known
     known, victims = evaluation.known, evaluation.victims
@@ -73,46 +88,92 @@ def attack_period(
         [starts[v] + np.searchsorted(t[starts[v] : ends[v]], moment) for v in victims.tolist()],
         dtype=np.int64,
     )
-    both = (split > starts[victims]) & (split < ends[victims])
-    if not both.any():
+    both = np.flatnonzero((split > starts[victims]) & (split < ends[victims]))
+    if not len(both):
         raise MisuseError(
             "nobody has samples before and after the split; give another moment with period:DURATION after "
             "the start"
         )
-    victims, own, split = victims[both], evaluation.own[both], split[both]
     later = evaluation.target.with_boxes(evaluation.target.boxes[:, 0] >= moment)
-    lengths = np.maximum(np.diff(later.offsets), 1)[:, None]
-    width = int(np.ptp(known.y)) + 1
-    spread = len(np.unique((known.x - known.x.min()) * width + (known.y - known.y.min())))
-
-    def wins(place: int) -> float:
-        earlier = slice(int(starts[victims[place]]), int(split[place]))
-        cells, visits = _counted(np.column_stack([known.x[earlier], known.y[earlier]]))
-        cells, visits = cells[:_MOST_PLACES], visits[:_MOST_PLACES]
-        shares = (1 - _ELSEWHERE) * _visits(later, cells) / lengths + _ELSEWHERE / spread
-        # equal rows must give equal sums, which a dot product does not
-        return expected_hits((np.log(shares) * visits).sum(axis=1), int(own[place]))
-
-    label = f"comparing periods ({evaluation.label})"
+    earlier = [slice(int(starts[victims[one]]), int(split[one])) for one in both.tolist()]
+    counted = [_counted(np.column_stack([known.x[rows], known.y[rows]])) for rows in earlier]
+    found = weigh_visits(
+        evaluation,
+        later,
+        evaluation.own[both],
+        [cells[:_MOST_PLACES] for cells, _ in counted],
+        [visits[:_MOST_PLACES] for _, visits in counted],
+    )
     return [
-        Rate.of(
-            list(evaluation.run.map(wins, range(len(victims)), label=label)),
+        Rate.best_of(
+            _rules(
+                "knows where a person was before a moment, and names, of the records after it (the two "
+                "periods do not overlap),",
+                found,
+            ),
             name="period-linkage",
             knowledge="an earlier period of the same people",
-            attacker="Someone who knows where a person was before a moment, and names the record whose "
-            "places after it fit best (the two periods do not overlap).",
             target=evaluation.label,
             baseline=evaluation.guess,
+            clusters=evaluation.clusters[both],
+            most=evaluation.most,
         )
     ]
 
 
+def _rules(knows: str, found: Shown) -> list[Rule]:
+    """The rules in the order of their scores."""
+    return [
+        Rule(name=name, does=f"{knows} the one that {does}", chances=found.chances[:, number])
+        for number, (name, does) in enumerate(_RULES)
+    ]
+
+
+def weigh_visits(
+    evaluation: Evaluation[BoxTarget],
+    target: BoxTarget,
+    own: Integers,
+    places: list[Integers],
+    visits: list[Floats] | None,
+) -> Shown:
+    """What every rule makes of each victim's places, and their visits (None = equally many).
+
+    own: int64 [v], records of ``target``.
+    """
+    known, n = evaluation.known, len(own)
+    width = int(np.ptp(known.y)) + 1
+    spread = len(np.unique((known.x - known.x.min()) * width + (known.y - known.y.min())))
+    gains = Gains(1 / _ELSEWHERE, (1 - _ELSEWHERE) * spread / _ELSEWHERE)
+    records = target.classes.records
+    index = records.by_x
+    shelf = Places(
+        Index(index.class_offsets, index.boxes, index.record),
+        np.maximum(np.diff(records.offsets), 1),
+        target.classes.sizes,
+    )
+    offsets = np.cumsum([0, *map(len, places)], dtype=np.int64)
+    cells = np.concatenate(places)
+    weights = np.ones(len(cells)) if visits is None else np.concatenate(visits)
+    none = np.zeros(n, dtype=np.int64)
+    found = Shown(none, none.copy(), np.zeros((n, N_SCORES)))
+
+    def part(begin: int) -> None:
+        mine = slice(begin, min(begin + _PART, n))
+        weigh_places(
+            Visited(offsets[begin : mine.stop + 1], cells, weights, target.class_of[own[mine]]),
+            shelf,
+            gains,
+            Shown._make(column[mine] for column in found),
+        )
+
+    for _ in evaluation.run.map(part, range(0, n, _PART), label=f"comparing places ({evaluation.label})"):
+        pass
+    return found
+
+
 def _shares_of_sets(evaluation: Evaluation[BoxTarget], places: list[Integers], most: int) -> list[float]:
     """The chance to name the right one among the people with the same set of N cells, for each victim."""
-    of_record = [
-        top_cells_of_boxes(evaluation.target.record(r), most).tobytes()
-        for r in range(evaluation.target.n_records)
-    ]
+    of_record = [cells.tobytes() for cells in top_cells_of_records(evaluation.target, most)]
     sizes = Counter(of_record)
     known = [cells.tobytes() for cells in places]
     return [
@@ -121,25 +182,31 @@ def _shares_of_sets(evaluation: Evaluation[BoxTarget], places: list[Integers], m
     ]
 
 
-def _share_of_set(fits: npt.NDArray[np.bool_], own: int) -> float:
-    """The chance to name the right record among those that fit."""
-    return float(fits[own]) / max(int(np.count_nonzero(fits)), 1)
-
-
 def top_cells(evaluation: Evaluation[BoxTarget], victim: int, most: int) -> Integers:
     """int64 [<= N, 2]: the most visited cells of a person, in ascending order of cells."""
     _, x, y = evaluation.known.samples_of(victim)
     return _first_places(np.column_stack([x, y]), most)
 
 
-def top_cells_of_boxes(boxes: Integers, most: int) -> Integers:
-    """The same of a record whose boxes are single cells."""
-    return _first_places(boxes[:, 2:4], most)
+def top_cells_of_records(target: BoxTarget, most: int) -> list[Integers]:
+    """The same of every record, whose boxes are single cells."""
+    x, y, record = target.boxes[:, 2], target.boxes[:, 3], target.record_of_box
+    order = np.lexsort((y, x, record))
+    x, y, record = x[order], y[order], record[order]
+    other = np.flatnonzero(np.diff(x, prepend=x[0] - 1) | np.diff(y, prepend=0) | np.diff(record, prepend=0))
+    x, y, record, visits = x[other], y[other], record[other], np.diff(np.append(other, len(x)))
+    order = np.lexsort((y, x, -visits, record))
+    starts = np.searchsorted(record, np.arange(target.n_records + 1))
+    first = [order[a : min(a + most, b)] for a, b in itertools.pairwise(starts.tolist())]
+    return [_ascending(np.column_stack([x[rows], y[rows]])) for rows in first]
 
 
 def _first_places(cells: Integers, most: int) -> Integers:
-    first = _counted(cells)[0][:most]
-    return np.ascontiguousarray(first[np.lexsort((first[:, 1], first[:, 0]))])
+    return _ascending(_counted(cells)[0][:most])
+
+
+def _ascending(cells: Integers) -> Integers:
+    return np.ascontiguousarray(cells[np.lexsort((cells[:, 1], cells[:, 0]))])
 
 
 def _counted(cells: Integers) -> tuple[Integers, Floats]:
@@ -147,11 +214,3 @@ def _counted(cells: Integers) -> tuple[Integers, Floats]:
     distinct, visits = np.unique(cells, axis=0, return_counts=True)
     order = np.argsort(-visits, kind="stable")
     return np.ascontiguousarray(distinct[order]), visits[order].astype(np.float64)
-
-
-def _visits(target: BoxTarget, cells: Integers) -> Floats:
-    """[records, cells]: expected visits."""
-    index = target.by_x
-    visits = np.zeros((target.n_records, len(cells)))
-    expected_visits(cells, Index(index.class_offsets, index.boxes, index.record), visits)
-    return visits

@@ -51,10 +51,11 @@ QUESTIONS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A rate on the release, and the same attack on the raw data."""
+    """A rate on the release, and the same attack on the raw data. source: where the attack is from."""
 
     release: Rate
     raw: Rate
+    source: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +110,7 @@ def assess_release(
     InputError, MisuseError
         When the parts do not belong together.
     """
-    rates: list[Rate] = []
+    rates: list[tuple[Rate, str]] = []
     notes: list[str] = []
     prepared = prepare(
         original,
@@ -125,13 +126,15 @@ def assess_release(
     for one in sorted(asked, key=lambda one: one.adversary.takes_boxes):
         evaluations = prepared.evaluations.of(one.adversary)  # fails, rather than notes, what fits no attack
         try:
-            rates += [rate for each in evaluations for rate in one.rates_on(each, prepared.draws())]
+            found = [rate for each in evaluations for rate in one.rates_on(each, prepared.draws())]
         except MisuseError as error:
             notes.append(f"{one.text} was not tried: {error}")
-    of_raw = {(rate.name, rate.knowledge): rate for rate in rates if rate.target == "raw"}
+        else:
+            rates += [(rate, one.adversary.source) for rate in found]
+    of_raw = {(rate.name, rate.knowledge): rate for rate, _ in rates if rate.target == "raw"}
     pairs = [
-        Answer(release=rate, raw=of_raw[rate.name, rate.knowledge])
-        for rate in rates
+        Answer(release=rate, raw=of_raw[rate.name, rate.knowledge], source=source)
+        for rate, source in rates
         if rate.target == "release"
     ]
     return Assessment(

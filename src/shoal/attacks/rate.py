@@ -1,18 +1,38 @@
 """How often an adversary wins: a rate with everything needed to judge it."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.attacks.intervals import interval_of, wilson
 from shoal.errors import MisuseError
 from shoal.model.summaries import table
+from shoal.runtime.arrays import Integers
 
 TargetName = Literal["raw", "release", "control"]
-Z_95: Final = 1.959963984540054
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One way to answer from the same knowledge.
+
+    Parameters
+    ----------
+    name
+        In two or three words: ``tightest boxes``.
+    does
+        What the adversary does, to follow "Someone who": ``knows ... and names ...``.
+    chances
+        float [v]: the chance of success against each victim.
+    """
+
+    name: str
+    does: str
+    chances: npt.ArrayLike
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -37,6 +57,10 @@ class Rate:
         The rate of guessing without looking at the target.
     worst
         The greatest chance of success against any one victim; None if it was not kept.
+    rule
+        Which rule the adversary answered by; None where it has only one.
+    interval
+        Both ends of the 95 % interval; None = Wilson's, for tries that are each won or lost.
     """
 
     name: str
@@ -47,6 +71,8 @@ class Rate:
     successes: float
     baseline: float
     worst: float | None = None
+    rule: str | None = None
+    interval: tuple[float, float] | None = None
 
     @classmethod
     def of(
@@ -58,8 +84,15 @@ class Rate:
         attacker: str,
         target: TargetName,
         baseline: float,
+        clusters: Integers | None = None,
+        most: float = 1.0,
+        rule: str | None = None,
     ) -> "Rate":
-        """The rate of these chances of success, one for each victim."""
+        """The rate of these chances of success, one for each victim.
+
+        clusters: int64 [v], victims of equal number share a record; None = nobody does. most: the greatest
+        chance that there can be against anybody.
+        """
         chances = np.asarray(outcomes, dtype=np.float64)
         return cls(
             name=name,
@@ -70,6 +103,58 @@ class Rate:
             successes=math.fsum(chances.tolist()),
             baseline=baseline,
             worst=float(chances.max(initial=0.0)),
+            rule=rule,
+            interval=interval_of(chances, np.arange(len(chances)) if clusters is None else clusters, most)
+            if len(chances)
+            else None,
+        )
+
+    @classmethod
+    def best_of(
+        cls,
+        rules: Sequence[Rule],
+        *,
+        name: str,
+        knowledge: str,
+        target: TargetName,
+        baseline: float,
+        clusters: Integers,
+        most: float = 1.0,
+    ) -> "Rate":
+        """The rate of the rule that wins most, without the luck of having chosen it.
+
+        Clusters of victims are dealt out to two halves. Against each half the adversary uses the rule that
+        wins most against the other half; of equals the first. So every victim counts, and no rule is judged
+        by the victims that it was chosen on.
+
+        Parameters
+        ----------
+        rules
+            At least one, each with the chances against the same victims.
+        clusters
+            int64 [v]: victims of equal number share a record.
+        """
+        chances = np.array([rule.chances for rule in rules], dtype=np.float64)
+        _, cluster = np.unique(clusters, return_inverse=True)
+        groups = int(cluster.max(initial=-1)) + 1
+        # shuffled, always in the same way: every other cluster could be every other member of a couple
+        side = np.random.default_rng(groups).permutation(groups)[cluster] % 2
+        used = np.empty(len(side), dtype=np.int64)
+        for half in (0, 1):
+            others = chances[:, side != half]
+            used[side == half] = np.argmax(others.mean(axis=1)) if others.size else 0
+        named = [rules[number] for number in np.unique(used).tolist()]
+        tried = f"; of {len(rules)} rules, this one wins most against other victims" if rules[1:] else ""
+        return cls.of(
+            chances[used, np.arange(len(side))],
+            name=name,
+            knowledge=knowledge,
+            attacker=f"Someone who {', or '.join(rule.does for rule in named)}{tried}.",
+            target=target,
+            baseline=baseline,
+            clusters=clusters,
+            most=most,
+            rule=" or ".join(rule.name for rule in named) if rules[1:] else None,
         )
 
     def __post_init__(self) -> None:
@@ -86,13 +171,13 @@ class Rate:
 
     @property
     def low(self) -> float:
-        """Lower end of the 95 % Wilson interval."""
-        return wilson(self.successes, self.tries)[0]
+        """Lower end of the 95 % interval."""
+        return (self.interval or wilson(self.successes, self.tries))[0]
 
     @property
     def high(self) -> float:
-        """Upper end of the 95 % Wilson interval."""
-        return wilson(self.successes, self.tries)[1]
+        """Upper end of the 95 % interval."""
+        return (self.interval or wilson(self.successes, self.tries))[1]
 
     def to_json(self) -> dict[str, Any]:
         """One entry of ``attacks``; successes are a whole number unless a tie was counted in parts."""
@@ -108,6 +193,7 @@ class Rate:
             "high": self.high,
             "baseline": self.baseline,
             "worst": self.worst,
+            "rule": self.rule,
             "attacker": self.attacker,
         }
 
@@ -138,32 +224,6 @@ class Attacked:
 
     def _repr_html_(self) -> str:
         return _html_of(self.rates, self.notes)
-
-
-def wilson(successes: float, tries: int) -> tuple[float, float]:
-    """The 95 % Wilson score interval of a rate.
-
-    Parameters
-    ----------
-    successes
-        0 to ``tries``; may hold parts of a success.
-    tries
-        At least 1.
-
-    Returns
-    -------
-    tuple of float
-        The lower and the upper end, as fractions.
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in wilson(5, 10)]
-    [0.237, 0.763]
-    """
-    share = min(successes / tries, 1.0)
-    spread = Z_95 * math.sqrt(share * (1 - share) / tries + Z_95**2 / (4 * tries**2))
-    middle, scale = share + Z_95**2 / (2 * tries), 1 + Z_95**2 / tries
-    return max(0.0, min((middle - spread) / scale, share)), min(1.0, max((middle + spread) / scale, share))
 
 
 def _html_of(rates: Iterable[Rate], notes: Iterable[str] = ()) -> str:

@@ -179,8 +179,10 @@ def _on_grid_of(evaluation: Evaluation[BoxTarget], release: Release) -> BoxTarge
         raise MisuseError("one of the two releases is in local meters, so that places cannot be joined")
     corners = target.boxes.copy()
     for x, y, shift in ((2, 3, 0), (4, 5, -1)):
-        middle_x, middle_y = ((corners[:, axis] + shift + 0.5) * grid.cell_m for axis in (x, y))
-        moved_m = transform(release.crs, crs, middle_x, middle_y)
+        middle_x_m, middle_y_m = (
+            np.asarray((corners[:, axis] + shift + 0.5) * grid.cell_m, dtype=np.float64) for axis in (x, y)
+        )
+        moved_m = transform(release.crs, crs, middle_x_m, middle_y_m)
         for axis, column in zip((x, y), moved_m, strict=True):
             corners[:, axis] = np.floor(column / grid.cell_m).astype(np.int64) - shift
     for low, high in ((2, 4), (3, 5)):

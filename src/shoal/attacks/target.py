@@ -4,12 +4,15 @@ Raw data and releases become targets alike: a raw sample is a box of one slot an
 written once.
 """
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.kernels.cover_index import Index
+from shoal.kernels.likelihood import Book
 from shoal.model.release import Boxes, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Floats, Integers, Numbers
@@ -40,6 +43,17 @@ class BoxIndex:
             boxes=np.ascontiguousarray(boxes[order]),
             record=np.ascontiguousarray(record[order]),
         )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Classes:
+    """Records that are equal, box for box.
+
+    records: the different ones, one for each class. sizes: int64 [c], how many records are equal to each.
+    """
+
+    records: "BoxTarget"
+    sizes: Integers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,6 +104,55 @@ class BoxTarget:
     def by_x(self) -> BoxIndex:
         """The index for questions about places."""
         return BoxIndex.along(1, self.boxes, self.record_of_box)
+
+    @cached_property
+    def class_of(self) -> Integers:
+        """int64 [r]: records of equal number are equal, box for box."""
+        boxes = self.boxes
+        if not self._is_in_order():
+            boxes = boxes[np.lexsort((*boxes.T[::-1], self.record_of_box))]
+        numbers: dict[bytes, int] = {}
+        return np.array(
+            [
+                numbers.setdefault(boxes[first:end].tobytes(), len(numbers))
+                for first, end in itertools.pairwise(self.offsets.tolist())
+            ],
+            dtype=np.int64,
+        )
+
+    def _is_in_order(self) -> bool:
+        """Whether the boxes of each record ascend, column by column."""
+        apart = np.diff(self.boxes, axis=0)
+        first = np.argmax(apart != 0, axis=1)
+        falls = np.take_along_axis(apart, first[:, None], axis=1)[:, 0] < 0
+        return not (falls & (np.diff(self.record_of_box) == 0)).any()
+
+    @cached_property
+    def classes(self) -> Classes:
+        """Every different record once, in the order of ``class_of``."""
+        _, first, sizes = np.unique(self.class_of, return_index=True, return_counts=True)
+        lengths = np.diff(self.offsets)[first]
+        rows = [np.arange(self.offsets[one], self.offsets[one + 1]) for one in first.tolist()]
+        return Classes(
+            records=BoxTarget(
+                offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+                boxes=self.boxes[np.concatenate(rows)],
+                grid=self.grid,
+            ),
+            sizes=sizes.astype(np.int64),
+        )
+
+    @cached_property
+    def book(self) -> Book:
+        """Every different record once, as the kernels of likelihood take them."""
+        records = self.classes.records
+        index = records.by_time
+        return Book(
+            offsets=records.offsets,
+            boxes=records.boxes,
+            sizes=self.classes.sizes,
+            by_time=Index(index.class_offsets, index.boxes, index.record),
+        )
 
     def record(self, position: int) -> Integers:
         """The boxes [b, 6] of one record."""
@@ -185,6 +248,11 @@ class PointTarget:
     def n_records(self) -> int:
         """How many records there are."""
         return len(self.offsets) - 1
+
+    @cached_property
+    def class_of(self) -> Integers:
+        """int64 [r]: nothing is shared; no two records of points are taken to be equal."""
+        return np.arange(self.n_records)
 
     @cached_property
     def record_of_point(self) -> Integers:

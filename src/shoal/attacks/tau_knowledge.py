@@ -1,29 +1,51 @@
-"""The attacker who has followed somebody for tau without a gap, and wants the rest.
+"""The attacker who has followed somebody for tau without a gap, once or more often, and wants the rest.
 
-She knows every observation of the victim in one interval and keeps the records that hold all of them and have
-no box inside the interval where the victim was silent. Then she reads on: what all of these records say, she
-knows for certain (kte-anonymity.txt, Sec. II-B; semantics 5).
+She knows every observation of the victim in these windows and keeps the records that hold all of them and
+have no box inside a window where the victim was silent (Gramaglia et al. 2017, Sec. II-B). Of these
+she names the likeliest. The own record is built around the victim at all times, and so it is dense at the
+victim's places in all of its boxes; a record that only hides the victim in a window is not. Then she reads
+on: what all of the records say, she knows for certain.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.rate import Rate
+from shoal.attacks.likelihoods import CUES, rules_of
+from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
-from shoal.kernels.cover_index import Followed, Index, Known, follow_points
-from shoal.kernels.tau_candidates import Records, holding, tau_candidates
+from shoal.kernels.likelihood import Weighed, count_holders
+from shoal.kernels.tau_candidates import Followed, Records, Told, weigh_followed
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.units import show_s
 
+_PART = 100
 
-def attack_tau(evaluation: Evaluation[BoxTarget], tau_s: float, *, rng: np.random.Generator) -> list[Rate]:
-    """Unicity (only the victim's record fits), linkage (one of those that fit, at random), and attribution.
 
-    The interval of tau_s begins at a random observation of the victim. Attribution: another random
-    observation, outside the interval, lies where every record that fits says it does. A person who has none
-    is not tried. Raises MisuseError when nobody has one, or when tau is shorter than a slot.
+class Drawn(NamedTuple):
+    """Whom the attack is tried on, and what is known and asked.
+
+    tried: int64 [v], places among the victims. begins: int64 [v, windows], the slot at which each window
+    begins, ascending. asked: int64 [v], a row of the raw data outside of all windows.
+    """
+
+    tried: Integers
+    begins: Integers
+    asked: Integers
+
+
+def attack_tau(
+    evaluation: Evaluation[BoxTarget], tau_s: float, windows: int = 1, *, rng: np.random.Generator
+) -> list[Rate]:
+    """Unicity (only the victim's record fits), linkage (the likeliest of those that fit), and attribution.
+
+    Each window of tau_s begins at a random observation of the victim; windows do not overlap. Attribution:
+    another random observation, outside the windows, lies where the records say it does. A person who has no
+    such observation, or not so many windows, is not tried. Raises MisuseError when nobody has, or when tau is
+    shorter than a slot.
     """
     original, target = evaluation.known, evaluation.target
     slot_s = original.snapped_grid().slot_s
@@ -32,67 +54,122 @@ def attack_tau(evaluation: Evaluation[BoxTarget], tau_s: float, *, rng: np.rando
         raise MisuseError(
             f"tau = {show_s(tau_s)} is shorter than a slot of {show_s(slot_s)}; choose a longer one"
         )
-    tried, begun, asked = _draw(original, evaluation.victims, tau, rng)
-    if not len(tried):
+    often = "" if windows == 1 else f" in each of {windows} windows"
+    drawn = _draw(original, evaluation.victims, tau, windows, rng)
+    if not len(drawn.tried):
+        intervals = "an interval" if windows == 1 else f"{windows} intervals"
         raise MisuseError(
-            f"nobody has an observation outside an interval of {show_s(tau_s)}; there is nothing to find out"
+            f"nobody has an observation outside {intervals} of {show_s(tau_s)}; there is nothing to find out"
         )
-    records = records_of(target)
-    samples = np.column_stack([original.t, original.x, original.y])
-
-    def follow(place: int) -> tuple[int, bool, bool]:
-        """How many records fit, whether the own one does, and whether all that fit hold what is asked."""
-        victim = int(evaluation.victims[tried[place]])
-        start = int(original.t[begun[place]])
-        first, last = original.offsets[victim], original.offsets[victim + 1]
-        rows = first + np.searchsorted(original.t[first:last], [start, start + tau])
-        found = np.empty(target.n_records, dtype=np.int64)
-        count = tau_candidates(records, samples[rows[0] : rows[1]], start, start + tau, found)
-        fits = found[:count]
-        t, x, y = samples[asked[place]].tolist()
-        told = count > 0 and holding(records, fits, t, x, y) == count
-        return count, bool((fits == evaluation.own[tried[place]]).any()), told
-
-    label = f"following people ({evaluation.label})"
-    outcomes = list(evaluation.run.map(follow, range(len(tried)), label=label))
-    candidates, right, told = (np.array(column) for column in zip(*outcomes, strict=True))
-    who = f"Someone who knows all observations of a person during {show_s(tau_s)} without a gap"
-    lucky = float(_holding_by_chance(target, samples[asked]).mean()) / target.n_records
-    rates = {
-        "unicity": (
-            f"{who}, and wins when the person's record alone fits them.",
-            (candidates == 1) & right,
-            evaluation.guess,
+    followed = follow(evaluation, drawn, tau)
+    found, told = weigh(evaluation, followed)
+    counts = np.empty(len(drawn.asked), dtype=np.int64)
+    count_holders(followed.asked, target.book, counts)
+    knows = f"knows all observations of a person during {show_s(tau_s)} without a gap{often}"
+    knowledge = f"all observations in {show_s(tau_s)}{'' if windows == 1 else f', {windows} times'}"
+    clusters = evaluation.clusters[drawn.tried]
+    linkage = rules_of(knows, "the records that fit them", found.chances)
+    attribution = [
+        Rule(
+            name="all that fit",
+            does=f"{knows}, and wins when all records that fit them hold another observation of the person",
+            chances=told.by_all,
         ),
-        "linkage": (
-            f"{who}, and names one of the records that fit them, at random.",
-            right / np.maximum(candidates, 1),
-            evaluation.guess,
+        *(
+            Rule(
+                name=rule.name,
+                does=f"{rule.does}, and wins when that record holds another observation of the person",
+                chances=told.by_named[:, number],
+            )
+            for number, rule in enumerate(linkage)
         ),
-        "attribution": (
-            f"{who}, and wins when all records that fit them hold another observation of the person.",
-            told,
-            lucky,
-        ),
-    }
+    ]
     return [
         Rate.of(
-            won,
-            name=name,
-            knowledge=f"all observations in {show_s(tau_s)}",
-            attacker=attacker,
+            (found.candidates == 1) & (found.own_fits == 1),
+            name="unicity",
+            knowledge=knowledge,
+            attacker=f"Someone who {knows}, and wins when the person's record alone fits them.",
             target=evaluation.label,
-            baseline=baseline,
-        )
-        for name, (attacker, won, baseline) in rates.items()
+            baseline=evaluation.guess,
+            clusters=clusters,
+            most=evaluation.most,
+        ),
+        Rate.best_of(
+            linkage,
+            name="linkage",
+            knowledge=knowledge,
+            target=evaluation.label,
+            baseline=evaluation.guess,
+            clusters=clusters,
+            most=evaluation.most,
+        ),
+        Rate.best_of(
+            attribution,
+            name="attribution",
+            knowledge=knowledge,
+            target=evaluation.label,
+            baseline=float(counts.mean()) / target.n_records,
+            clusters=clusters,
+        ),
     ]
+
+
+def weigh(evaluation: Evaluation[BoxTarget], followed: Followed) -> tuple[Weighed, Told]:
+    """What every rule makes of what was seen; parts of the victims are weighed on all threads."""
+    book, n, rules = evaluation.target.book, len(followed.own), len(CUES)
+    none = np.zeros(n, dtype=np.int64)
+    each = np.zeros((n, rules), dtype=np.int64)
+    found = Weighed(none, none.copy(), np.zeros((n, rules)), each)
+    told = Told(none.copy(), each.copy())
+
+    def part(begin: int) -> None:
+        mine = slice(begin, min(begin + _PART, n))
+        weigh_followed(
+            followed._replace(
+                window_offsets=followed.window_offsets[begin : mine.stop + 1],
+                asked=followed.asked[mine],
+                own=followed.own[mine],
+            ),
+            book,
+            CUES,
+            Weighed._make(column[mine] for column in found),
+            Told._make(column[mine] for column in told),
+        )
+
+    for _ in evaluation.run.map(part, range(0, n, _PART), label=f"following people ({evaluation.label})"):
+        pass
+    return found, told
+
+
+def follow(evaluation: Evaluation[BoxTarget], drawn: Drawn, tau: int) -> Followed:
+    """What is seen of each victim in its windows."""
+    original, (n, windows) = evaluation.known, drawn.begins.shape
+    begins = drawn.begins.ravel()
+    rows = []
+    for victim, begin in zip(
+        np.repeat(evaluation.victims[drawn.tried], windows).tolist(), begins.tolist(), strict=True
+    ):
+        first, t = original.offsets[victim], original.samples_of(victim)[0]
+        rows.append(first + np.arange(*np.searchsorted(t, [begin, begin + tau])))
+    seen = np.concatenate(rows)
+    columns = (original.t, original.x, original.y)
+    return Followed(
+        window_offsets=np.arange(n + 1) * windows,
+        begins=begins,
+        ends=begins + tau,
+        sample_offsets=np.cumsum([0, *map(len, rows)], dtype=np.int64),
+        samples=np.column_stack([column[seen] for column in columns]),
+        asked=np.column_stack([column[drawn.asked] for column in columns]),
+        own=evaluation.target.class_of[evaluation.own[drawn.tried]],
+    )
 
 
 def records_of(target: BoxTarget) -> Records:
     """The records of a target as the kernels of this attack take them."""
     index = target.by_time
     return Records(
-        offsets=target.offsets,
+        offsets=target.offsets.copy(),  # so that the loops are compiled once, for what may be written to
         boxes=target.boxes,
         class_offsets=index.class_offsets,
         starts=np.ascontiguousarray(index.boxes[:, 0]),
@@ -102,35 +179,32 @@ def records_of(target: BoxTarget) -> Records:
 
 
 def _draw(
-    original: Trajectories, victims: Integers, tau: int, rng: np.random.Generator
-) -> tuple[Integers, Integers, Integers]:
-    """For victims with samples outside the interval: places in ``victims``, and two rows of ``original``.
-
-    The interval begins at the first of the two; the second lies outside it.
-    """
-    drawn = []
+    original: Trajectories, victims: Integers, tau: int, windows: int, rng: np.random.Generator
+) -> Drawn:
+    """Windows for those who have enough observations, and one more observation outside of them."""
+    tried, begins, asked = [], [], []
     for place, victim in enumerate(victims.tolist()):
         first, t = original.offsets[victim], original.samples_of(victim)[0]
-        start = int(rng.integers(len(t)))
-        others = np.flatnonzero((t < t[start]) | (t >= t[start] + tau))
-        if len(others):
-            drawn.append((place, first + start, first + rng.choice(others)))
-    tried, begun, asked = np.array(drawn, dtype=np.int64).reshape(-1, 3).T
-    return tried, begun, asked
-
-
-def _holding_by_chance(target: BoxTarget, asked: Integers) -> Integers:
-    """int64 [q]: how many records hold each sample [q, 3], and so how often a blind guess is right."""
-    count, index = np.zeros((len(asked), 1), dtype=np.int64), target.by_time
-    follow_points(
-        Known(
-            np.arange(len(asked) + 1),
-            np.ascontiguousarray(asked),
-            np.full(len(asked), -1, dtype=np.int64),
-            np.zeros(len(asked)),
-        ),
-        Index(index.class_offsets, index.boxes, index.record),
-        target.n_records,
-        Followed(count, np.zeros_like(count), np.empty(len(asked), dtype=np.int64)),
+        begun = [int(t[rng.integers(len(t))])]
+        left = _outside(t, begun, tau)
+        while len(begun) < windows:
+            # a window that begins less than tau before another one would overlap it
+            free = [at for at in t[left].tolist() if all(at + tau <= one or at >= one for one in begun)]
+            if not free:
+                break
+            begun.append(int(rng.choice(free)))
+            left = _outside(t, begun, tau)
+        if len(begun) == windows and len(left):
+            tried.append(place)
+            begins.append(sorted(begun))
+            asked.append(first + rng.choice(left))
+    return Drawn(
+        tried=np.array(tried, dtype=np.int64),
+        begins=np.array(begins, dtype=np.int64).reshape(-1, windows),
+        asked=np.array(asked, dtype=np.int64),
     )
-    return count[:, 0]
+
+
+def _outside(t: Integers, begun: list[int], tau: int) -> Integers:
+    """The places of observations outside of these windows."""
+    return np.flatnonzero(~np.logical_or.reduce([(t >= one) & (t < one + tau) for one in begun]))

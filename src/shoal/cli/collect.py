@@ -48,49 +48,25 @@ def collect() -> None:
     help="How many of its people take part.",
 )
 @click.option(
-    "--crypto",
-    type=click.Choice(("real", "off")),
-    default="off",
-    show_default=True,
-    help="The whole protocol, or its counts.",
+    "--crypto", type=click.Choice(("real", "off")), default="off", help="The whole protocol, or its counts."
 )
 @click.option(
     "--subtrajectories",
     type=click.IntRange(1, 1024),
     default=50,
-    show_default=True,
     help="Questions for each trip; with --crypto real, one in five is fake.",
 )
 @click.option(
     "--bootstrap",
     type=click.IntRange(min=0),
     default=80,
-    show_default=True,
     help="How many people share everything first (k = 0).",
 )
+@click.option("--theta-space", "theta_m", type=LENGTH, default="1km", help="Points this close are similar.")
+@click.option("--theta-time", "theta_s", type=DURATION, default="60min", help="Times this close are similar.")
+@click.option("--k", type=click.IntRange(0, 15), default=2, help="The smallest crowd.")
 @click.option(
-    "--theta-space",
-    "theta_m",
-    type=LENGTH,
-    default="1km",
-    show_default=True,
-    help="Points this close are similar.",
-)
-@click.option(
-    "--theta-time",
-    "theta_s",
-    type=DURATION,
-    default="60min",
-    show_default=True,
-    help="Times this close are similar.",
-)
-@click.option("--k", type=click.IntRange(0, 15), default=2, show_default=True, help="The smallest crowd.")
-@click.option(
-    "--count",
-    type=click.Choice(("people", "subtrajectories")),
-    default="people",
-    show_default=True,
-    help="What phi counts.",
+    "--count", type=click.Choice(("people", "subtrajectories")), default="people", help="What phi counts."
 )
 @click.option(
     "--paper",
@@ -122,15 +98,9 @@ def collect() -> None:
     type=click.FloatRange(2, 28),
     help="Points kept of each trip, on average.  [default: 6; with --paper, 6.47]",
 )
+@click.option("--group-size", type=click.IntRange(3, 15), default=4, help="Members of a group.")
 @click.option(
-    "--group-size", type=click.IntRange(3, 15), default=4, show_default=True, help="Members of a group."
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    help="The same seed gives the same simulation.",
+    "--seed", type=click.IntRange(min=0), default=1, help="The same seed gives the same simulation."
 )
 @input_options
 @output_options

@@ -3,6 +3,8 @@
 Heavy libraries load when a command runs.
 """
 
+import shlex
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -28,10 +30,39 @@ def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
     from shoal.io import describe, read
     from shoal.runtime.run import Run
 
+    reading = take_reading(options)
     with Bars(quiet=quiet) as bars:
-        description = describe(read(source, run=Run(progress=bars), **take_reading(options)))
-    print_result(as_json, description.to_json(), description.lines())
+        description = describe(read(source, run=Run(progress=bars), **reading))
+    following = next_command(source, reading)
+    print_result(
+        as_json, {**description.to_json(), "next": following}, [*description.lines(), f"next: {following}"]
+    )
     return 0
+
+
+def next_command(source: str, reading: Mapping[str, Any]) -> str:
+    """The command to run after inspect, on the same input with the same options, for a shell to take."""
+    options: list[str] = []
+    for parameter in inspect.params:
+        value = reading.get(parameter.name or "")
+        if value is not None and isinstance(parameter, click.Option):
+            flag = max(parameter.opts, key=len)
+            options += [flag] if parameter.is_flag else [flag, _written(parameter, value)]
+    shown = "INPUT" if source.startswith("postgres") else source  # an address may hold a password
+    return shlex.join(["shoal", "assess", shown, *options, "--output", "exposure.html"])
+
+
+def _written(parameter: click.Option, value: Any) -> str:
+    """A value as the command line takes it: lengths and durations with their units."""
+    if parameter.name == "cell_m":
+        return f"{value:g}m"
+    return (
+        f"{value:g}s"
+        if parameter.name == "slot_s"
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
 
 
 @click.command()
@@ -104,11 +135,23 @@ def synthesize(
     help="Crowd sizes to look at. [default: 2 and 5]",
 )
 @click.option("--output", type=PATH, metavar="REPORT.html", help="Also write the assessment as a report.")
+@click.option(
+    "--exact-figures",
+    is_flag=True,
+    help="Look at everybody, also of more than 2,000 people. [default: at 1,000 drawn at random, with "
+    "intervals]",
+)
 @config_option
 @input_options
 @output_options
 def assess(
-    source: str, ks: tuple[int, ...], output: Path | None, as_json: bool, quiet: bool, **options: Any
+    source: str,
+    ks: tuple[int, ...],
+    output: Path | None,
+    exact_figures: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
 ) -> int:
     """Measure how exposed the people in INPUT are before you publish: the k-gap, its parts and its tail."""
     from shoal.publishing.publish import assess as assess_people
@@ -116,9 +159,10 @@ def assess(
     from shoal.runtime.run import Run
 
     with Bars(quiet=quiet) as bars:
-        original = read_telling(source, take_reading(options), bars)
+        run = Run(progress=bars)
+        original = read_telling(source, take_reading(options), bars, run)
         wanted = sorted(set(ks)) or [k for k in (2, 5) if k <= max(original.n_subjects, 2)]
-        gaps = assess_people(original, wanted, Run(progress=bars), output)
+        gaps = assess_people(original, wanted, run, output, exact_figures=exact_figures)
     lines = [*gaps_in_words(original, gaps), *([] if output is None else [f"report: {output}"])]
     print_result(
         as_json, {**gaps_in_numbers(original, gaps), "report": None if output is None else str(output)}, lines

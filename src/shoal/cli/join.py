@@ -38,34 +38,16 @@ from shoal.runtime.staging import explained_write
     metavar="DIR",
     help="Your keys and the round under way; keep this folder secret and complete.",
 )
-@click.option("--user", default="me", show_default=True, metavar="NAME", help="Your name at the authority.")
+@click.option("--user", default="me", metavar="NAME", help="Your name at the authority.")
 @click.option("--subject", metavar="ID", help="Who you are in FILE, when it holds several people.")
 @click.option(
-    "--trip",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Which trip to share, counted from the newest.",
+    "--trip", type=click.IntRange(min=1), default=1, help="Which trip to share, counted from the newest."
 )
-@click.option(
-    "--max-gap",
-    "max_gap_s",
-    type=DURATION,
-    default="30min",
-    show_default=True,
-    help="A longer pause ends a trip.",
-)
+@click.option("--max-gap", "max_gap_s", type=DURATION, default="30min", help="A longer pause ends a trip.")
 @click.option("--yes", is_flag=True, help="Consent without being asked.")
+@click.option("--poll", "poll_s", type=DURATION, default="1s", help="How often to look for news.")
 @click.option(
-    "--poll", "poll_s", type=DURATION, default="1s", show_default=True, help="How often to look for news."
-)
-@click.option(
-    "--patience",
-    "patience_s",
-    type=DURATION,
-    default="30min",
-    show_default=True,
-    help="How long a server may be away.",
+    "--patience", "patience_s", type=DURATION, default="30min", help="How long a server may be away."
 )
 @click.option("--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust instead of the system's.")
 @input_options

@@ -35,7 +35,10 @@ Start with `shoal demo`, or with your own file:
 """
 
 
-@click.group(help=_HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    help=_HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True},
+)
 @click.version_option(__version__, prog_name="shoal")
 def shoal() -> None:
     """The group of all commands; its help is _HELP, whose layout a docstring cannot keep."""

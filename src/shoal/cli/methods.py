@@ -153,7 +153,7 @@ def _option(option: str, key: str, methods: Mapping[str, "Parameter"]) -> click.
     return click.Option(
         [f"--{option}", key],
         type=_type_of(methods),
-        metavar=None if first.unit is None else _METAVARS[first.unit],
+        metavar=(first.written or None) if first.unit is None else _METAVARS[first.unit],
         help=_help(methods),
     )
 
@@ -179,9 +179,8 @@ def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
         return click.Choice(tuple(first.spelled))
     match first.unit:
         case None:
-            return click.Choice(
-                tuple(dict.fromkeys(text for each in methods.values() for text in each.choices))
-            )
+            choices = tuple(dict.fromkeys(text for each in methods.values() for text in each.choices))
+            return str if first.written else click.Choice(choices)
         case "m":
             return _LENGTH_OR_0 if any(each.zero for each in methods.values()) else LENGTH
         case "s":

@@ -72,7 +72,38 @@ _INPUT_OPTIONS: Final = (
     click.option(
         "--time-unit",
         metavar="UNIT",
-        help="Unit of numeric times: s, ms, us, ns, or a step such as 1min. [default: recognized]",
+        help="Unit of numeric times: s, ms, us, ns, serial-days (Excel), or a step such as 1min. "
+        "[default: recognized]",
+    ),
+    click.option(
+        "--time-format",
+        metavar="FORMAT",
+        help="How times are written, e.g. '%d/%m/%Y %H:%M' or '%m/%d/%y %I:%M %p'. [default: recognized]",
+    ),
+    click.option(
+        "--time-zone",
+        metavar="ZONE",
+        help="Zone of times without one, e.g. Europe/Paris. [default: UTC]",
+    ),
+    click.option(
+        "--date", metavar="COLUMN", help="Column of dates, where --time is a column of clock times alone."
+    ),
+    click.option(
+        "--columns",
+        metavar="NAMES",
+        help="Names of the columns of a file without a header, e.g. uid,t,lat,lon; _ for one not needed.",
+    ),
+    click.option(
+        "--preset",
+        metavar="NAME",
+        help="Layout of a known data set, e.g. t-drive, d4d-3, porto. [default: recognized]",
+    ),
+    click.option("--table", metavar="NAME", help="Table, sheet or layer, where INPUT holds several."),
+    click.option(
+        "--cells", metavar="FILE", help="Positions of cells (id, lat, lon), for records that name a cell."
+    ),
+    click.option(
+        "--cell-id", metavar="COLUMN", help="Column that names the cell. [default: recognized, e.g. cell_id]"
     ),
     click.option(
         "--min-samples-per-day",

@@ -1,6 +1,6 @@
 """The commands that make and check a release: anonymize, verify, demo; heavy libraries load when one runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +23,14 @@ from shoal.cli.options import (
 )
 from shoal.cli.terminal import Bars, listed, print_result, read_telling
 from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.timings import Timings, lines_of
+
+EXIT_CODES: Final = {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}
 
 if TYPE_CHECKING:
     from shoal.model.trace import Trace
+    from shoal.model.verdicts import Verdict
+    from shoal.publishing.against_raw import Verified
     from shoal.publishing.in_blocks import BlockPublication
     from shoal.publishing.publish import Publication
 
@@ -87,6 +92,18 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="What works on the blocks: local, local:N, dask, dask:ADDRESS or threads. [default: local]",
 )
+@click.option(
+    "--exact-figures",
+    is_flag=True,
+    help="Say the k-gap of everybody in the report, also of more than 2,000 people. [default: of 1,000 drawn "
+    "at random, with intervals]",
+)
+@click.option(
+    "--timings",
+    "timed",
+    is_flag=True,
+    help="Also say what each stage took: seconds, CPU seconds, peak memory.",
+)
 @config_option
 @input_options
 @output_options
@@ -102,6 +119,8 @@ def anonymize(
     resume: bool,
     blocks: int | None,
     engine: str | None,
+    exact_figures: bool,
+    timed: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -110,6 +129,7 @@ def anonymize(
 
     The release is checked before it is written, and is not written if it does not keep its promise.
     """
+    timings = Timings() if timed else None
     from shoal.attacks.questions import TRIES
     from shoal.methods import method_named
     from shoal.methods.glove.glove import Glove
@@ -135,12 +155,17 @@ def anonymize(
             "--engine works on blocks; say how large with --blocks, for example --blocks 20000"
         )
     if blocks is not None and (
-        not isinstance(parameters, Glove) or private_report is not None or risk_tries is not None
+        not isinstance(parameters, Glove)
+        or private_report is not None
+        or risk_tries is not None
+        or exact_figures
     ):
         raise click.UsageError(
-            "--blocks works with --method glove and without --private-report and --risk-tries"
+            "--blocks works with --method glove and without --private-report, --risk-tries and "
+            "--exact-figures"
         )
     with Bars(quiet=quiet) as bars, _told_how_to_continue(output, resume=resume or blocks is not None):
+        run = Run(progress=bars, timings=timings)
         if blocks is not None and isinstance(parameters, Glove):
             from shoal.model.intake import Reading
             from shoal.publishing.in_blocks import publish_in_blocks
@@ -154,7 +179,7 @@ def anonymize(
                 rng=rng,
                 size=blocks,
                 engine=engine_of(engine or "local"),
-                run=Run(progress=bars),
+                run=run,
                 linkage_file=linkage,
                 statement=statement,
             )
@@ -162,42 +187,57 @@ def anonymize(
                 f"anonymized in {len(in_blocks.blocks)} blocks of {min(in_blocks.blocks):,} to "
                 f"{max(in_blocks.blocks):,} people"
             )
-            _print_publication(in_blocks, as_json, {"linkage": linkage})
+            _print_publication(in_blocks, as_json, {"linkage": linkage}, timings=timings)
             return 0
-        original = read_telling(source, reading, bars)
+        original = read_telling(source, reading, bars, run)
         published = publish(
             original,
             parameters,
             output,
             rng=rng,
-            run=Run(progress=bars),
+            run=run,
             linkage_file=linkage,
             private_report=private_report,
             resume=resume,
             statement=statement,
             tries=TRIES if risk_tries is None else risk_tries,
+            exact_figures=exact_figures,
         )
     trace = published.linkage.trace
     origin = None if linkage is None or trace is None else linkage.with_name(TRACE_FILE)
     _print_publication(
-        published, as_json, {"linkage": linkage, "origin": origin, "private_report": private_report}, trace
+        published,
+        as_json,
+        {"linkage": linkage, "origin": origin, "private_report": private_report},
+        trace,
+        timings=timings,
     )
     return 0
 
 
-@click.command(epilog="Exit 0: the claim holds; 1: it does not, counter-examples are shown; 2: bad input.")
+@click.command(
+    epilog="Exit 0: every part of the claim was checked and holds; 1: it does not hold, counter-examples are "
+    "shown; 2: bad input; 3: nothing was found, but parts of the claim were not checked."
+)
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=PATH, metavar="RELEASE")
 @click.option(
     "--linkage",
     type=PATH,
     metavar="FILE",
-    help="Who became which record; without it the check is partial.",
+    help="Who became which record; without it the check is partial (exit 3).",
 )
 @click.option(
     "--streamed",
     is_flag=True,
     help="Check with little memory and secret scratch files beside RELEASE; needs --linkage.",
+)
+@click.option(
+    "--claim",
+    "claim",
+    metavar="CLAIM",
+    help="The least that the release must claim, e.g. k-anonymity:5,truthful or "
+    "kte-anonymity:5,tau=30min,epsilon=30min. [default: what releases of its method claim]",
 )
 @earlier_option
 @street_options
@@ -208,6 +248,7 @@ def verify(
     release: Path,
     linkage: Path | None,
     streamed: bool,
+    claim: str | None,
     earlier: tuple[str, ...],
     as_json: bool,
     quiet: bool,
@@ -217,6 +258,7 @@ def verify(
 
     With --earlier, also: does everybody still hide among k people from someone who holds all these releases?
     """
+    from shoal.model.claims.expected import Expected
     from shoal.publishing.against_raw import reveal, stream_against_raw, verify_against_raw
     from shoal.release_folder.folder import read_linkage
     from shoal.runtime.run import Run
@@ -233,6 +275,7 @@ def verify(
             "--streamed finds each person's record by the linkage; give it with --linkage, or leave out "
             "--streamed"
         )
+    expected = None if claim is None else Expected.parse(claim)
     others = take_earlier(earlier)
     if others and linkage is None:
         raise click.UsageError(
@@ -244,18 +287,25 @@ def verify(
         if streets is not None and known is not None and known.trace is not None:
             known = replace(known, trace=replace(known.trace, streets=streets))
         if streamed and known is not None:
-            verdict = stream_against_raw(raw, release, known, run, **reading)
+            found = stream_against_raw(raw, release, known, run, expected=claim, **reading)
         else:
-            verdict = verify_against_raw(raw, release, known, run, **reading)
+            found = verify_against_raw(raw, release, known, run, expected=claim, **reading)
         together = (
             reveal(raw, release, linkage, others, run, **reading) if others and linkage is not None else None
         )
+    verdict = found.verdict
     if together is not None:
         verdict = verdict.and_also(together.findings())
-    facts = {**verdict.to_json(), **({} if together is None else {"together": together.to_json()})}
-    lines = [f"{'HOLDS' if verdict.holds else 'DOES NOT HOLD'}: {verdict.checked:,} records checked"]
+    facts = {
+        **verdict.to_json(),
+        "outcome": verdict.word,
+        "verified": {**found.to_json(), "expected": None if expected is None else expected.words},
+        **({} if together is None else {"together": together.to_json()}),
+    }
+    lines = _judged(verdict)
     lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]
     lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
+    lines += _about(found)
     if together is not None:
         told = facts["together"]
         lines.append(
@@ -264,7 +314,7 @@ def verify(
             f"{told['least']}), where each release alone leaves {told['k']}"
         )
     print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)])
-    return 0 if verdict.holds else 1
+    return EXIT_CODES[verdict.word]
 
 
 @click.command()
@@ -278,17 +328,35 @@ def verify(
 )
 @output_options
 def demo(output: Path, as_json: bool, quiet: bool) -> int:
-    """Do the whole job on a synthetic city of 1,000 phones over 7 days, at k = 2.
+    """Do the whole job on a synthetic city of 1,000 phones over 7 days, at k = 5.
 
-    Takes less than a minute.
+    Shows what k = 2 would keep and give away beside it, and takes less than a minute.
     """
     from shoal.publishing.demo import demonstrate
+    from shoal.report.facts.release import accuracy_rows
     from shoal.runtime.run import Run
 
     with Bars(quiet=quiet) as bars:
         shown = demonstrate(output, Run(progress=bars))
     beside = {"city": shown.city, "assessment": shown.assessment, "linkage": shown.linkage}
-    _print_publication(shown.publication, as_json, beside)
+    at_k = [
+        {
+            "k": each.k,
+            "kept": {row.name: null_for_nan(row.raw) for row in accuracy_rows(each.accuracy)},
+            "attacks": [rate.to_json() for rate in each.rates],
+            "cautions": list(each.cautions),
+        }
+        for each in shown.at_k
+    ]
+    lines = [
+        f"k = {each.k}: "
+        + "; ".join(f"{row.words} {row.text(row.raw)}" for row in accuracy_rows(each.accuracy)[:5])
+        + "; won by the "
+        + ", ".join(f"attack {rate.name} {rate.rate:.1%} of {rate.tries}" for rate in each.rates)
+        for each in shown.at_k
+    ]
+    lines += [f"with k = {each.k}: {caution}" for each in shown.at_k for caution in each.cautions]
+    _print_publication(shown.publication, as_json, beside, also={"at_k": at_k}, lines=lines)
     return 0
 
 
@@ -314,16 +382,53 @@ def _told_how_to_continue(output: Path, *, resume: bool) -> Iterator[None]:
         raise KeyboardInterrupt(told) from stopped
 
 
+def _judged(verdict: "Verdict") -> list[str]:
+    """The outcome in one line, and a line for each part of the claim that was not checked."""
+    records = f"{verdict.checked:,} records checked"
+    if verdict.word == "NOT CHECKED":
+        return [
+            *(f"NOT CHECKED: {part}" for part in verdict.unchecked),
+            f"{records}, and nothing found in the other parts of the claim",
+        ]
+    left = [f"  not checked: {part}" for part in verdict.unchecked]
+    return [f"{verdict.word}: {records}", *left]
+
+
+def _about(found: "Verified") -> list[str]:
+    """What was verified, line by line: the claim in full, whom it protects, and what was read of RAW."""
+    from shoal.model.claims.expected import numbers_in_words
+    from shoal.units import show_m, show_s
+
+    grid, intake = found.manifest.grid, found.intake
+    cells = "none: points as given" if grid is None else f"{show_m(grid.cell_m)} and {show_s(grid.slot_s)}"
+    columns = ", ".join(f"{name} from '{column}'" for name, column in found.columns.items())
+    lines = [
+        f"claim: {found.claim.name} ({numbers_in_words(found.claim)})",
+        f"it promises: {found.claim.promise}",
+        f"protected: {intake.unit_of_protection}",
+        f"plane: {found.manifest.crs or 'none: local meters'}",
+        f"cell and slot: {cells}",
+        f"columns read: {columns or 'none'}",
+        f"rows: {intake.rows_read:,} read; dropped: {listed(intake.dropped)}; repaired: "
+        f"{listed(intake.repaired)}",
+    ]
+    # a folder must not steer the terminal
+    return ["  " + "".join(char if char.isprintable() else " " for char in line) for line in lines]
+
+
 def _print_publication(
     published: "Publication | BlockPublication",
     as_json: bool,
     beside: Mapping[str, Path | None],
     trace: "Trace | None" = None,
+    *,
+    also: Mapping[str, Any] | None = None,
+    lines: Sequence[str] = (),
+    timings: Timings | None = None,
 ) -> None:
-    """What was published, where it is, what was lost, and what the trace says of the run."""
-    from shoal.release_folder.folder import REPORT_FILE
+    """What was published and where, what was lost, what the run says of itself, and what it took."""
+    from shoal.release_folder.manifest import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows
-    from shoal.report.words.claims import claim_in_words
 
     manifest, folder = published.manifest, published.folder
     rows = [] if published.accuracy is None else accuracy_rows(published.accuracy)
@@ -342,6 +447,7 @@ def _print_publication(
                 "publishable",
             }
         ),
+        "cautions": list(published.release.claim.cautions),
         "accuracy": {
             row.name: {"raw_samples": null_for_nan(row.raw), "published_samples": null_for_nan(row.published)}
             for row in rows
@@ -349,10 +455,13 @@ def _print_publication(
     }
     run_facts = {} if trace is None else {name: round(value, 3) for name, value in trace.facts.items()}
     facts.update({"run": run_facts} if run_facts else {})
+    costs = [] if timings is None else timings.costs()
+    facts.update({"timings": [cost.to_json() for cost in costs]} if costs else {})
     lost = manifest.losses
     by_reason = f" ({listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
+    facts.update(also or {})
     lines = [
-        f"verified: {manifest.n_records:,} records. {claim_in_words(published.release.claim)}",
+        f"verified: {manifest.n_records:,} records. {published.release.claim.promise}",
         f"protected: {manifest.unit_of_protection}",
         *(
             ["kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5])]
@@ -363,9 +472,11 @@ def _print_publication(
         f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects "
         f"suppressed{by_reason}; "
         f"rows dropped on input: {listed(lost.rows)}; repaired: {listed(manifest.rows_repaired)}",
-        *(f"note: {note}" for note in manifest.verdict["notes"]),
+        *(f"note: {note}" for note in (*manifest.verdict["notes"], *published.release.claim.cautions)),
         *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
+        *lines,
         *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
+        *(lines_of(costs) if costs else ()),
     ]
     print_result(as_json, facts, lines)
 

@@ -98,7 +98,7 @@ def attack(
     from shoal.attacks import attack as evaluate
     from shoal.attacks.together import attack_together
     from shoal.publishing.against_raw import issued_releases
-    from shoal.release_folder.folder import read_any_release, read_linkage
+    from shoal.release_folder.folder import read_linkage, read_release
     from shoal.report.words.numbers import percent
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
@@ -112,7 +112,7 @@ def attack(
         others = None if control is None else _read_as_given(control, release, options, bars)
         rng = Randomness.from_system() if seed is None else Randomness.for_research(seed)
         run = Run(progress=bars)
-        last = [(read_any_release(folder), read_linkage(file)) for folder, file in before[:1]]
+        last = [(read_release(folder), read_linkage(file)) for folder, file in before[:1]]
         found = evaluate(
             given,
             published,
@@ -324,7 +324,7 @@ def convert(release: Path, output: Path, how: Any, box_as: Any, as_json: bool, q
 
     with Bars(quiet=quiet) as bars:
         bars("reading the release", 0, 1)
-        files = write_points(read_release(release), output, how, box_as=box_as)
+        files = write_points(read_release(release, kind="boxes"), output, how, box_as=box_as)
     lines = [f"{files:,} {how.upper()} files in {output}"]
     if box_as:
         lines.append(
@@ -371,9 +371,9 @@ def _read_as_given(raw: str, release: Path, options: dict[str, Any], bars: Bars)
 def _read_release(folder: Path, original: Any) -> Any:
     """The release in a folder, when it can be one of this raw data."""
     from shoal.model.linked import require_possible_boxes
-    from shoal.release_folder.folder import read_any_release
+    from shoal.release_folder.folder import read_release
 
-    release = read_any_release(folder)
+    release = read_release(folder)
     require_possible_boxes(original, release)
     return release
 

@@ -1,8 +1,6 @@
 """The commands that run the servers of the user-centric protocol; they import what is heavy."""
 
 import os
-import sys
-from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
 from typing import Any, Final
@@ -11,44 +9,9 @@ import click
 
 from shoal.cli.collect import needs_extra
 from shoal.cli.join import join
+from shoal.cli.listening import listening, require_listening, secret_of, serve_app
 from shoal.cli.options import DURATION, LENGTH, PATH
-from shoal.errors import InputError, MisuseError, OutputError
-
-_SAFE_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
-
-
-def _listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    options = (
-        click.option(
-            "--host", default="127.0.0.1", show_default=True, help="Address to listen at; 0.0.0.0 for all."
-        ),
-        click.option(
-            "--port",
-            type=click.IntRange(0, 65535),
-            default=port,
-            show_default=True,
-            help="0 takes a free one and says which.",
-        ),
-        click.option(
-            "--tls-cert",
-            type=PATH,
-            metavar="FILE",
-            help="Certificate (PEM). With --tls-key the server speaks HTTPS.",
-        ),
-        click.option("--tls-key", type=PATH, metavar="FILE", help="Its private key (PEM)."),
-        click.option(
-            "--quiet",
-            is_flag=True,
-            help="No log; otherwise one JSON line a request on standard error, without content.",
-        ),
-    )
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
+from shoal.errors import InputError, MisuseError
 
 
 @click.command(
@@ -61,12 +24,7 @@ def _listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     help="sqlite:///FILE, or postgresql://USER@HOST/NAME (see docs/collect.md).",
 )
 @click.option(
-    "--key",
-    type=PATH,
-    default=Path("collector.key"),
-    show_default=True,
-    metavar="FILE",
-    help="Secret key; made when absent.",
+    "--key", type=PATH, default=Path("collector.key"), metavar="FILE", help="Secret key; made when absent."
 )
 @click.option(
     "--places",
@@ -75,85 +33,26 @@ def _listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     metavar="CSV",
     help="Public places (lat,lon,weight) that fakes are drawn from.",
 )
+@click.option("--days", type=click.IntRange(min=1), default=365, help="Fakes lie in so many days before now.")
 @click.option(
-    "--days",
-    type=click.IntRange(min=1),
-    default=365,
-    show_default=True,
-    help="Fakes lie in so many days before now.",
+    "--round-size", type=click.IntRange(min=3), default=16, help="A roster freezes with so many people,"
 )
 @click.option(
-    "--round-size",
-    type=click.IntRange(min=3),
-    default=16,
-    show_default=True,
-    help="A roster freezes with so many people,",
+    "--join-for", "join_s", type=DURATION, default="10min", help="or after this time with enough for a group."
 )
+@click.option("--group-size", type=click.IntRange(3, 15), default=4, help="Members of a group.")
 @click.option(
-    "--join-for",
-    "join_s",
-    type=DURATION,
-    default="10min",
-    show_default=True,
-    help="or after this time with enough for a group.",
+    "--real", "n_real", type=click.IntRange(1, 1023), default=40, help="Real sub-trajectories asked by each."
 )
+@click.option("--fake", "n_fake", type=click.IntRange(1, 1023), default=10, help="Fake ones among them.")
+@click.option("--longest", type=click.IntRange(2, 8), default=4, help="Most points of a sub-trajectory.")
 @click.option(
-    "--group-size", type=click.IntRange(3, 15), default=4, show_default=True, help="Members of a group."
+    "--pieces", "n_pieces", type=click.IntRange(1, 33), default=4, help="Records of a release, 8 points each."
 )
+@click.option("--theta-space", "theta_m", type=LENGTH, default="1km", help="Points this close are similar.")
+@click.option("--theta-time", "theta_s", type=DURATION, default="60min", help="Times this close are similar.")
 @click.option(
-    "--real",
-    "n_real",
-    type=click.IntRange(1, 1023),
-    default=40,
-    show_default=True,
-    help="Real sub-trajectories asked by each.",
-)
-@click.option(
-    "--fake",
-    "n_fake",
-    type=click.IntRange(1, 1023),
-    default=10,
-    show_default=True,
-    help="Fake ones among them.",
-)
-@click.option(
-    "--longest",
-    type=click.IntRange(2, 8),
-    default=4,
-    show_default=True,
-    help="Most points of a sub-trajectory.",
-)
-@click.option(
-    "--pieces",
-    "n_pieces",
-    type=click.IntRange(1, 33),
-    default=4,
-    show_default=True,
-    help="Records of a release, 8 points each.",
-)
-@click.option(
-    "--theta-space",
-    "theta_m",
-    type=LENGTH,
-    default="1km",
-    show_default=True,
-    help="Points this close are similar.",
-)
-@click.option(
-    "--theta-time",
-    "theta_s",
-    type=DURATION,
-    default="60min",
-    show_default=True,
-    help="Times this close are similar.",
-)
-@click.option(
-    "--phase-limit",
-    "phase_limit_s",
-    type=DURATION,
-    default="2min",
-    show_default=True,
-    help="How long a phase may wait.",
+    "--phase-limit", "phase_limit_s", type=DURATION, default="2min", help="How long a phase may wait."
 )
 @click.option(
     "--proven-shuffle", is_flag=True, help="Every mixer proves her shuffle, for thirteen times the work."
@@ -174,21 +73,17 @@ def _listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     help="A witness that must give the same answers; can be repeated.",
 )
 @click.option(
-    "--quota",
-    type=click.IntRange(min=1),
-    default=4096,
-    show_default=True,
-    help="Questions that one member may ask in a day.",
+    "--quota", type=click.IntRange(min=1), default=4096, help="Questions that one member may ask in a day."
 )
-@_listening(8440)
+@listening(8440)
 def server(**options: Any) -> int:
     """Run a collector: rosters, lotteries, sealed letters, signed answers, releases.
 
     It never sees raw data, nor who asks what.
     """
     with needs_extra("server"):
+        from shoal.collect.crypto.signatures import verify_key
         from shoal.collect.server.http_collector import collector_application
-        from shoal.collect.server.serving import serve
         from shoal.collect.storage.database import Database
     from pydantic import ValidationError
 
@@ -220,8 +115,8 @@ def server(**options: Any) -> int:
         )
     except ValidationError as error:
         raise MisuseError(f"these settings do not go together: {error.errors()[0]['msg']}") from error
-    seed, places = _secret(options["key"]), _public_places(options["places"], options["days"])
-    _require_listening(options)
+    seed, places = secret_of(options["key"]), _public_places(options["places"], options["days"])
+    require_listening(options)
     with Database(options["database"]) as database:
         app = collector_application(
             database,
@@ -241,14 +136,7 @@ def server(**options: Any) -> int:
                 "(bootstrapping)",
                 err=True,
             )
-        serve(
-            app,
-            options["host"],
-            options["port"],
-            options["tls_cert"],
-            options["tls_key"],
-            _say_key("collector", seed),
-        )
+        serve_app(app, options, "collector", verify_key(seed).hex())
     return 0
 
 
@@ -259,32 +147,20 @@ def server(**options: Any) -> int:
 )
 @click.option("--database", required=True, metavar="URL", help="The collector's own database.")
 @click.option(
-    "--key",
-    type=PATH,
-    default=Path("witness.key"),
-    show_default=True,
-    metavar="FILE",
-    help="Secret key; made when absent.",
+    "--key", type=PATH, default=Path("witness.key"), metavar="FILE", help="Secret key; made when absent."
 )
-@_listening(8442)
+@listening(8442)
 def witness(**options: Any) -> int:
     """Run a witness: it answers members' questions a second time, so that a lying collector is found out."""
     with needs_extra("server"):
+        from shoal.collect.crypto.signatures import verify_key
         from shoal.collect.server.http_witness import witness_application
-        from shoal.collect.server.serving import serve
         from shoal.collect.storage.database import Database
-    seed = _secret(options["key"])
-    _require_listening(options)
+    seed = secret_of(options["key"])
+    require_listening(options)
     with Database(options["database"]) as database:
         app = witness_application(database, seed, quiet=options["quiet"])
-        serve(
-            app,
-            options["host"],
-            options["port"],
-            options["tls_cert"],
-            options["tls_key"],
-            _say_key("witness", seed),
-        )
+        serve_app(app, options, "witness", verify_key(seed).hex())
     return 0
 
 
@@ -298,12 +174,7 @@ def witness(**options: Any) -> int:
     help="sqlite:///FILE, or postgresql://USER@HOST/NAME; its own, not the collector's.",
 )
 @click.option(
-    "--key",
-    type=PATH,
-    default=Path("authority.key"),
-    show_default=True,
-    metavar="FILE",
-    help="Secret key; made when absent.",
+    "--key", type=PATH, default=Path("authority.key"), metavar="FILE", help="Secret key; made when absent."
 )
 @click.option(
     "--collector-key",
@@ -318,7 +189,7 @@ def witness(**options: Any) -> int:
     metavar="USER",
     help="Print the identifiers that a user has claimed, then exit.",
 )
-@_listening(8441)
+@listening(8441)
 def authority(**options: Any) -> int:
     """Run an authority: who owns which identifier, each proven by the key of its release.
 
@@ -326,7 +197,6 @@ def authority(**options: Any) -> int:
     """
     with needs_extra("server"):
         from shoal.collect.server.http_authority import ClaimBook, authority_application
-        from shoal.collect.server.serving import serve
         from shoal.collect.storage.database import Database
         from shoal.collect.storage.migrations import AUTHORITY
 
@@ -337,7 +207,7 @@ def authority(**options: Any) -> int:
             "a --collector-key is not 64 hexadecimal digits; the collector prints its key when it starts"
         ) from error
     with Database(options["database"], AUTHORITY) as database:
-        book = ClaimBook(database, _secret(options["key"]), keys)
+        book = ClaimBook(database, secret_of(options["key"]), keys)
         if options["user"] is not None:
             for identifier in book.identifiers_of(options["user"]):
                 click.echo(identifier)
@@ -347,52 +217,13 @@ def authority(**options: Any) -> int:
                 "give each collector's key with --collector-key: 64 hexadecimal digits, printed when it "
                 "starts"
             )
-        _require_listening(options)
+        require_listening(options)
         app = authority_application(book, quiet=options["quiet"])
-
-        def ready(url: str) -> None:
-            click.echo(f"authority at {url}, key {book.facts['signing_key']}")
-            sys.stdout.flush()
-
-        serve(app, options["host"], options["port"], options["tls_cert"], options["tls_key"], ready)
+        serve_app(app, options, "authority", str(book.facts["signing_key"]))
     return 0
 
 
 COMMANDS: Final = (server, witness, authority, join)
-
-
-def _say_key(name: str, seed: bytes) -> Callable[[str], None]:
-    """What prints the address and the key when a server is ready."""
-
-    def ready(url: str) -> None:
-        from shoal.collect.crypto.signatures import verify_key
-
-        click.echo(f"{name} at {url}, key {verify_key(seed).hex()}")
-        sys.stdout.flush()
-
-    return ready
-
-
-def _secret(file: Path) -> bytes:
-    """32 secret bytes in a file that only its owner can read; made when absent."""
-    try:
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
-            stream.write(os.urandom(32).hex() + "\n")
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise OutputError(
-            f"the key file {file} cannot be made ({error.strerror}); name another with --key"
-        ) from error
-    try:
-        seed = bytes.fromhex(file.read_text().strip())
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"the key file {file} cannot be read; restore it, or name another with --key"
-        ) from error
-    if len(seed) != 32:
-        raise InputError(f"the key file {file} does not hold a key; restore it, or name another with --key")
-    return seed
 
 
 def _public_places(file: Path, days: int) -> Any:
@@ -426,17 +257,3 @@ def _public_places(file: Path, days: int) -> Any:
     except ValidationError as error:
         raise InputError(f"{file} holds no usable places: {error.errors()[0]['msg']}") from error
     return places
-
-
-def _require_listening(options: dict[str, Any]) -> None:
-    if (options["tls_cert"] is None) != (options["tls_key"] is None):
-        raise click.UsageError("--tls-cert and --tls-key go together")
-    for name in ("tls_cert", "tls_key"):
-        if options[name] is not None and not options[name].is_file():
-            raise InputError(
-                f"{options[name]} is not a file; give the {name.replace('_', ' ')} in PEM format"
-            )
-    if options["tls_cert"] is None and options["host"] not in _SAFE_HOSTS:
-        click.echo(
-            "without --tls-cert the connection is not encrypted: put a TLS proxy in front of it", err=True
-        )

@@ -17,6 +17,8 @@ from shoal.units import show_s
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from shoal.runtime.run import Run
+
 _PATIENCE_S: Final = 2.0
 _PLAIN_LINE_EVERY_S: Final = 10.0
 
@@ -84,12 +86,12 @@ class Bars:
         self._bars.update(self._tasks[label], completed=done, total=total)
 
 
-def read_telling(source: str, reading: dict[str, Any], bars: Bars) -> Any:
+def read_telling(source: str, reading: dict[str, Any], bars: Bars, run: "Run") -> Any:
     """Read the input; say on standard error what was dropped, repaired and assumed."""
     from shoal.io import read
-    from shoal.runtime.run import Run
 
-    original = read(source, run=Run(progress=bars), **reading)
+    with run.stage("reading"):
+        original = read(source, run=run, **reading)
     intake = original.intake
     bars.say(
         f"read {original.n_samples:,} samples of {original.n_subjects:,} subjects "

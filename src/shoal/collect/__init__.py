@@ -1,4 +1,4 @@
-"""The user-centric protocol (user-centric.txt).
+"""The user-centric protocol (Romero-Tris and Megías 2018).
 
 People protect themselves before they send, and no table of raw data ever exists.
 

@@ -23,9 +23,8 @@ from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.publish import publish
 from shoal.publishing.writing import write_page
-from shoal.release_folder.folder import read_any_release, read_linkage
+from shoal.release_folder.folder import read_linkage, read_release
 from shoal.report.pages.comparison import comparison_page
-from shoal.report.words.claims import claim_name
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -225,7 +224,7 @@ def _result_of(
         return {
             **json.loads(result_file.read_text(encoding="utf-8")),
             "label": setting.label,
-            "claim": claim_name(setting.method.claim()),
+            "claim": setting.method.claim().name,
         }
     if not ((place / "release").exists() and (place / "linkage.parquet").exists()):
         if (place / "release").exists():
@@ -245,7 +244,7 @@ def _result_of(
             linkage_file=place / "linkage.parquet",
             tries=0,  # the study attacks it itself
         )
-    given, linkage = read_any_release(place / "release"), read_linkage(place / "linkage.parquet")
+    given, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
     release = given.as_boxes(published.snapped_grid())
     attacks: dict[str, Any] = {}
     notes: list[str] = []
@@ -279,7 +278,7 @@ def _result_of(
     result = {
         "label": setting.label,
         "method": setting.name,
-        "claim": claim_name(setting.method.claim()),
+        "claim": setting.method.claim().name,
         "parameters": setting.method.parameters(),
         "folder": f"{RUNS_FOLDER}/{place.name}/release",
         "attacks": attacks,

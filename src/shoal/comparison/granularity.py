@@ -1,4 +1,7 @@
-"""What kte-hide leaves as attackers follow for longer: several tau (kte-anonymity.txt, Fig. 6, 8 and 9)."""
+"""What kte-hide leaves as attackers follow for longer: several tau.
+
+Source: Gramaglia et al. 2017, Fig. 6, 8 and 9.
+"""
 
 import math
 from collections.abc import Sequence
@@ -101,9 +104,7 @@ def study_granularity(
             continue
         verdict = verify(original, release, linkage)
         if not verdict.holds:
-            raise ClaimError(
-                f"the release for tau = {show_s(tau_s)} does not hold: {verdict.findings[0].message}"
-            )
+            raise ClaimError(f"the release for tau = {show_s(tau_s)} does not hold: {verdict.why_not}")
         settings.append(_granularity(original, release, linkage, tau_s))
     run.progress("releases", len(taus), len(taus))
     if not settings:

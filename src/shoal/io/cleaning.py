@@ -5,8 +5,9 @@ from typing import Final
 
 import numpy as np
 
-from shoal.io.times import Micros
+from shoal.io.time_text import Micros
 from shoal.io.values import Codes
+from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Flags, Floats
 
 EMPTY_ID: Final = "empty id"
@@ -21,10 +22,16 @@ ZERO: Final = "position (0, 0)"
 OUTSIDE: Final = "position outside the projection"
 TOO_LARGE: Final = "coordinate beyond 1e12 m"
 DUPLICATE: Final = "exact duplicate"
-OUT_OF_ORDER: Final = "rows out of time order"
+SAME_MINUTE: Final = "same person, cell and minute after rounding"
+SAME_SLOT: Final = "same person, cell and time slot after rounding"
 NAIVE: Final = "time without a zone taken as UTC"
+LOCAL_METERS: Final = "x and y without a reference system taken as meters"
+DECIMAL_COMMA: Final = "coordinate with a decimal comma"
+TWICE: Final = "local time that the clock showed twice, taken as the first"
+NEVER: Final = "local time that the clock skipped, taken as the moment after"
 
 LARGEST_M: Final = 1e12
+MINUTE_S: Final = 60.0
 
 
 class Sieve:
@@ -83,6 +90,13 @@ class TimeOrder:
         self.rows += int(np.count_nonzero(t < before))
         last = np.append(first[1:], True)
         self._latest[code[last]] = t[last]
+
+
+def duplicate_reason(grid: Grid | None) -> str:
+    """Why a row that gives no new sample is dropped: on a grid, rows may differ and still mean the same."""
+    if grid is None:
+        return DUPLICATE
+    return SAME_MINUTE if grid.slot_s == MINUTE_S else SAME_SLOT
 
 
 def listed(counts: Mapping[str, int]) -> str:

@@ -1,6 +1,6 @@
 """Which column is which: recognized names, names that the caller gives, and errors that say what to name."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shoal.errors import InputError, MisuseError
@@ -13,14 +13,14 @@ NAMES: Final = {
         "uid", "user_id", "user", "id", "userid", "caller", "caller_id", "msisdn", "imsi", "imei",
         "device_id", "device", "deviceid", "vehicle_id", "vehicle", "vehicleid", "cab", "cab_id", "taxi",
         "taxi_id", "taxiid", "person", "person_id", "personid", "traj_user", "subject", "subject_id",
-        "subscriber", "subscriber_id", "trajectory_id", "individual-local-identifier",
+        "subscriber", "subscriber_id", "trajectory_id", "individual-local-identifier", "mmsi",
     ),
     "time": (
         "t", "datetime", "timestamp", "tracked_at", "time", "date_time", "ts", "unixtime", "unix_time",
-        "epoch",
+        "epoch", "basedatetime", "base_date_time", "recorded_at",
     ),
-    "lat": ("lat", "latitude"),
-    "lon": ("lon", "lng", "long", "longitude"),
+    "lat": ("lat", "latitude", "location-lat", "location_lat", "lat_e7", "latitudee7"),
+    "lon": ("lon", "lng", "long", "longitude", "location-long", "location_long", "lon_e7", "longitudee7"),
     "x": ("x", "x_m", "easting"),
     "y": ("y", "y_m", "northing"),
 }
@@ -35,6 +35,13 @@ WORDS: Final = {
     "person": "person",
 }
 RECOGNIZED: Final = frozenset(name for names in NAMES.values() for name in names)
+# fmt: off
+CELLS: Final = (
+    "cell_id", "cellid", "cell", "cgi", "ecgi", "antenna", "antenna_id", "tower", "tower_id", "site",
+    "site_id", "bts", "zone", "zone_id", "locationid",
+)
+# fmt: on
+SCALED: Final = frozenset({"lat_e7", "latitudee7", "lon_e7", "longitudee7"})  # whole numbers of 1e-7 degrees
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +49,8 @@ class Columns:
     """The columns to read.
 
     person: names the subject. first, second: longitude and latitude when ``angles``, else x and y. geometry:
-    the column that gives the position instead. beside: what else could have given it.
+    the column that gives the position instead. beside: what else could have given it. date: of days, where
+    ``time`` is the clock alone.
     """
 
     id: str
@@ -53,11 +61,12 @@ class Columns:
     angles: bool = False
     geometry: Geometry | None = None
     beside: str = ""
+    date: str = ""
 
     def wanted(self) -> list[str]:
         """Every column that must be read, once each."""
         position = [self.geometry.column] if self.geometry else [self.first, self.second]
-        return list(dict.fromkeys([self.person, self.time, *position]))
+        return list(dict.fromkeys([self.person, self.time, *([self.date] if self.date else []), *position]))
 
 
 def find_columns(table: Table, reading: Reading) -> Columns:
@@ -66,8 +75,16 @@ def find_columns(table: Table, reading: Reading) -> Columns:
     Raises InputError when one is missing or two could be meant, MisuseError when both kinds of position are
     named, or one column twice.
     """
+    _require_all(table, reading)
     found = _columns_of(table, reading)
-    roles = [found.person, found.time, *([] if found.geometry else [found.first, found.second])]
+    if reading.date is not None:
+        found = replace(found, date=named_in(table, reading.date))
+    roles = [
+        found.person,
+        found.time,
+        *([found.date] if found.date else []),
+        *([] if found.geometry else [found.first, found.second]),
+    ]
     twice = next((name for name in roles if roles.count(name) > 1), None)
     if twice is not None:
         raise MisuseError(
@@ -82,8 +99,8 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
     if degrees_named and planar_named:
         raise MisuseError("name either lat and lon or x and y, not both")
     if reading.person is not None:
-        person = _named(table, reading.person)
-        own_id = person if reading.id is None else _named(table, reading.id)
+        person = named_in(table, reading.person)
+        own_id = person if reading.id is None else named_in(table, reading.id)
     else:
         person = own_id = _required(table, "id", reading.id)
     time = _required(table, "time", reading.time)
@@ -116,7 +133,7 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
             time=time,
             first=x,
             second=y,
-            beside="geometry column" if table.geometry else "",
+            beside="columns of degrees" if has_degrees else "geometry column" if table.geometry else "",
         )
     if table.geometry is not None:
         _once(table, table.geometry.column)
@@ -127,10 +144,37 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
     )
 
 
+def _require_all(table: Table, reading: Reading) -> None:
+    """Raises InputError that names every missing column at once, when more than one is missing."""
+    given = {
+        "id": reading.person or reading.id,
+        **{role: getattr(reading, role) for role in NAMES if role != "id"},
+    }
+    held = {role: given[role] is not None or bool(_candidates(table, role)) for role in NAMES}
+    missing = [role for role in ("id", "time") if not held[role]]
+    planar = held["x"] or held["y"] or table.geometry is not None
+    if held["lat"] or held["lon"] or not planar:
+        missing += [role for role in ("lat", "lon") if not held[role] and not (held["x"] and held["y"])]
+    elif table.geometry is None:
+        missing += [role for role in ("x", "y") if not held[role]]
+    if len(missing) < 2:
+        return
+    words = [WORDS[role] for role in missing]
+    options = [f"--{role}" for role in missing]
+    other = ", or give planar --x and --y" if {"lat", "lon"} & set(missing) else ""
+    if other and any(name.strip().lower() in CELLS for name in table.columns):
+        other += "; records that name a cell need a table of cells: --cells FILE"
+    raise InputError(
+        f"no {', '.join(words[:-1])} and {words[-1]} columns in {table.name} ({_found(table)}); name them "
+        "with "
+        f"{', '.join(options[:-1])} and {options[-1]}{other}"
+    )
+
+
 def _required(table: Table, role: str, given: str | None) -> str:
     """The column of a role: the one given, or the only one whose name is recognized."""
     if given is not None:
-        return _named(table, given)
+        return named_in(table, given)
     candidates = _candidates(table, role)
     if not candidates:
         other = ", or give planar --x and --y" if role in {"lat", "lon"} else ""
@@ -150,7 +194,7 @@ def _candidates(table: Table, role: str) -> list[str]:
     return [name for name in table.columns if name.strip().lower() in NAMES[role]]
 
 
-def _named(table: Table, given: str) -> str:
+def named_in(table: Table, given: str) -> str:
     """The column of that name: exactly, or else whatever its case."""
     if given in table.columns:
         return _once(table, given)

@@ -1,8 +1,13 @@
-"""Delimited text: .csv, .tsv and .txt, plain or gzipped, read as text; what it means is decided later."""
+"""Delimited text: .csv, .tsv and .txt, plain or gzipped, read as text; what it means is decided later.
+
+A file without a header is read when the caller names its columns, or when its lines look like those of a
+known data set.
+"""
 
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,31 +16,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from shoal.errors import InputError
+from shoal.errors import InputError, MisuseError
+from shoal.io import presets
 from shoal.io.columns import RECOGNIZED
 from shoal.io.tables import Table
+from shoal.model.intake import Reading
 
 WRONG_FIELDS: Final = "line with the wrong number of fields"
 DELIMITERS: Final = ",;\t|"
 SAMPLE_BYTES: Final = 1 << 18
 BLOCK_BYTES: Final = 1 << 22
+_LOOKED_AT: Final = 20
 
 
-def open_table(path: Path) -> Table:
+def open_table(path: Path, reading: Reading) -> Table:
     """The columns and rows of one file; the delimiter is the one that splits the header into most fields.
 
     Lines with another number of fields than the header are counted and left out. Raises InputError for an
     empty file, one that is not UTF-8, that has no header, or that is cut.
     """
     sample, whole = _beginning(path)
-    header, delimiter, has_rows = _header(path.name, sample)
-    if sum(_is_number(name) for name in header) >= 2 and not RECOGNIZED & {
-        name.strip().lower() for name in header
-    }:
-        raise InputError(
-            f"the first line of {path.name} holds values, not column names; add a header line, for example "
-            "id,t,lat,lon"
-        )
+    layout = _layout(path.name, sample, reading)
+    header, delimiter, has_rows = layout.names, layout.delimiter, layout.has_rows
     unreadable: dict[str, int] = {}
     notes: list[str] = []
 
@@ -76,7 +78,11 @@ def open_table(path: Path) -> Table:
                 # that are kept.
                 rows = arrow_csv.open_csv(
                     stream,
-                    read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES, encoding="utf-8-sig"),
+                    read_options=arrow_csv.ReadOptions(
+                        block_size=BLOCK_BYTES,
+                        encoding=layout.encoding,
+                        column_names=None if layout.has_header else header,
+                    ),
                     parse_options=arrow_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip),
                     convert_options=arrow_csv.ConvertOptions(
                         include_columns=list(columns),
@@ -89,7 +95,97 @@ def open_table(path: Path) -> Table:
         except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
             raise InputError(_why(path.name, error)) from error
 
-    return Table(name=path.name, columns=tuple(header), batches=batches, unreadable=unreadable, notes=notes)
+    return Table(
+        name=path.name,
+        columns=tuple(header),
+        batches=batches,
+        settings={"preset": layout.preset} if layout.preset else {},
+        unreadable=unreadable,
+        notes=notes,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Layout:
+    """How a file is laid out: the columns' names, whether its first line gives them, by which preset."""
+
+    names: list[str]
+    delimiter: str
+    has_rows: bool
+    has_header: bool = True
+    preset: str | None = None
+    encoding: str = "utf-8-sig"
+
+
+def _layout(name: str, sample: bytes, reading: Reading) -> _Layout:
+    """The layout that the caller names, or that the first lines show.
+
+    Raises InputError for a file whose first line holds values, of no known data set.
+    """
+    if reading.columns is not None:
+        names = _given_names(reading.columns)
+        return _without_header(name, sample, names)
+    if reading.preset is not None and presets.named(reading.preset).fields:
+        known = presets.named(reading.preset)
+        encoding = "utf-8-sig" if known.encoding == "utf-8" else known.encoding
+        return _without_header(name, sample, list(known.fields), preset=reading.preset, encoding=encoding)
+    lines = [line.strip("\r") for line in sample.decode("latin-1").split("\n")[:_LOOKED_AT]]
+    if len(lines) == _LOOKED_AT or len(sample) == SAMPLE_BYTES:
+        lines = lines[:-1]
+    found = presets.without_header([line for line in lines if line.strip()], DELIMITERS + " ")
+    if found is not None:
+        return _layout(name, sample, replace(reading, preset=found[0]))
+    header, delimiter, has_rows = _header(name, sample)
+    if sum(_is_number(field) for field in header) >= 2 and not RECOGNIZED & {
+        field.strip().lower() for field in header
+    }:
+        raise InputError(
+            f"the first line of {name} holds values, not column names; add a header line, for example "
+            "id,t,lat,lon, or name the columns with --columns id,t,lat,lon"
+        )
+    return _Layout(names=header, delimiter=delimiter, has_rows=has_rows)
+
+
+def _without_header(
+    name: str, sample: bytes, names: list[str], *, preset: str | None = None, encoding: str = "utf-8-sig"
+) -> _Layout:
+    """The delimiter is the one that gives the first line as many fields as there are names."""
+    first = sample.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")[0]
+    line = first.decode("latin-1").strip("\r")
+    try:
+        counts = {
+            delimiter: len(next(csv.reader(io.StringIO(line), delimiter=delimiter), []))
+            for delimiter in DELIMITERS + " "
+        }
+    except csv.Error as error:
+        raise InputError(f"the first line of {name} cannot be read as delimited text") from error
+    fit = next((delimiter for delimiter, count in counts.items() if count == len(names)), None)
+    if fit is None:
+        raise InputError(
+            f"the first line of {name} has {max(counts.values())} fields, but {len(names)} columns are "
+            "named; name "
+            "every column, with _ for those that are not needed"
+        )
+    return _Layout(
+        names=names, delimiter=fit, has_rows=True, has_header=False, preset=preset, encoding=encoding
+    )
+
+
+def _given_names(text: str) -> list[str]:
+    """The names between commas; those called _ are made different.
+
+    Raises MisuseError for a name given twice.
+    """
+    names = [one.strip() for one in text.split(",")]
+    named = [one for one in names if one not in {"", "_"}]
+    twice = next((one for one in named if named.count(one) > 1), None)
+    if twice is not None or not named:
+        raise MisuseError(
+            f"columns = '{text}' names {'nothing' if twice is None else f'{twice} twice'}; give each column "
+            "its "
+            "name, and _ to those that are not needed"
+        )
+    return [one if one not in {"", "_"} else f"_{place}" for place, one in enumerate(names)]
 
 
 def _beginning(path: Path) -> tuple[bytes, bool]:

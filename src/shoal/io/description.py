@@ -6,12 +6,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.io.times import SECOND
+from shoal.io.sketch import TOP_PLACES, Area, Place, area_of, letters_map, top_places
+from shoal.io.time_text import SECOND
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.units import DAY_S, show_m, show_s
 
-TOP_PLACES: Final = 10
+_EVEN: Final = 0.5  # the share of all intervals from which one interval is the rhythm of the data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +23,10 @@ class Description:
     around all samples. samples_per_subject: least, median, most. samples_per_subject_and_day: mean over
     all subjects and the days of the data, at least one. places: different cells, or positions as given.
     share_in_top_places: of all samples, in the ten most frequent ones. median_gap_s: between consecutive
-    samples of one subject, None where nobody has two. cell_m, slot_s: None for points as given.
+    samples of one subject, None where nobody has two. gap_quantiles_s: of these times, at 10, 50 and 90 %.
+    usual_gap_s, usual_gap_share: the most frequent of them and its share. area: in degrees, None on a plane
+    of no known system. top_places: the most frequent ones. map: the samples as lines of letters, north up.
+    cell_m, slot_s: None for points as given.
     """
 
     subjects: int
@@ -37,6 +41,12 @@ class Description:
     places: int
     share_in_top_places: float
     median_gap_s: float | None
+    gap_quantiles_s: tuple[float, float, float] | None
+    usual_gap_s: float | None
+    usual_gap_share: float | None
+    area: Area | None
+    top_places: tuple[Place, ...]
+    map: tuple[str, ...]
     unit_of_protection: str
     cell_m: float | None
     slot_s: float | None
@@ -52,6 +62,9 @@ class Description:
         return {
             **asdict(self),
             "samples_per_subject": {"min": least, "median": median, "max": most},
+            "gap_quantiles_s": None if self.gap_quantiles_s is None else list(self.gap_quantiles_s),
+            "top_places": [asdict(place) for place in self.top_places],
+            "map": list(self.map),
             "notes": list(self.notes),
         }
 
@@ -72,18 +85,33 @@ class Description:
             f"samples: {self.samples:,}, from {self.rows_read:,} rows",
             f"time: {self.first_time} to {self.last_time} ({self.days:,.3g} days)",
             f"area: {self.extent_east_km:,.4g} km east-west, {self.extent_north_km:,.4g} km north-south",
+            *([] if self.area is None else [f"in degrees: {_in_degrees(self.area)}"]),
             f"samples of one subject: {least:,} to {most:,}, median {median:,.4g}; a day: "
             f"{self.samples_per_subject_and_day:,.3g}",
             f"time between samples of one subject: {gap}",
+            *self._rhythm(),
             f"places: {self.places:,} different; the {TOP_PLACES} most frequent hold "
             f"{self.share_in_top_places:.1%} of all samples",
+            *(f"  {_place_line(place, self.samples)}" for place in self.top_places),
             f"grid: {grid}",
             f"plane: {self.crs or 'local meters'}",
             f"rows dropped: {dropped:,}" + ":" * bool(dropped),
             *(f"  {rows:,} {reason}" for reason, rows in self.rows_dropped.items()),
             *(f"rows repaired: {rows:,} {reason}" for reason, rows in self.rows_repaired.items()),
             *(f"note: {note}" for note in self.notes),
+            "map (north up; the outermost hundredth of the samples on each side is left out):",
+            *(f"  |{line}" for line in self.map),
         ]
+
+    def _rhythm(self) -> list[str]:
+        """How regularly samples follow one another."""
+        if self.gap_quantiles_s is None or self.usual_gap_s is None or self.usual_gap_share is None:
+            return []
+        low, _, high = self.gap_quantiles_s
+        told = f"rhythm: eight in ten follow after {show_s(low)} to {show_s(high)}"
+        if self.usual_gap_share >= _EVEN:
+            told += f"; {self.usual_gap_share:.0%} after {show_s(self.usual_gap_s)}, a regular clock"
+        return [told]
 
 
 def describe(trajectories: Trajectories) -> Description:
@@ -110,10 +138,13 @@ def describe(trajectories: Trajectories) -> Description:
     slot_s, cell_m = (grid.slot_s, grid.cell_m) if grid else (1.0, 1.0)
     first_s, last_s = float(trajectories.t.min()) * slot_s, float(trajectories.t.max()) * slot_s
     days = (last_s - first_s) / DAY_S
-    counts = _place_counts(trajectories.x, trajectories.y)
+    begins, order = _by_place(trajectories.x, trajectories.y)
+    counts = np.diff(np.append(begins, len(order)))
     gaps = np.diff(trajectories.t)
     within_subject = np.ones(len(gaps), dtype=np.bool_)
     within_subject[trajectories.offsets[1:-1] - 1] = False
+    gaps = gaps[within_subject] * slot_s
+    usual_s, usual_share = _usual(gaps)
     return Description(
         subjects=trajectories.n_subjects,
         samples=trajectories.n_samples,
@@ -126,7 +157,13 @@ def describe(trajectories: Trajectories) -> Description:
         samples_per_subject_and_day=trajectories.n_samples / trajectories.n_subjects / max(days, 1.0),
         places=len(counts),
         share_in_top_places=float(np.sort(counts)[-TOP_PLACES:].sum() / trajectories.n_samples),
-        median_gap_s=float(np.median(gaps[within_subject])) * slot_s if within_subject.any() else None,
+        median_gap_s=float(np.median(gaps)) if len(gaps) else None,
+        gap_quantiles_s=_quantiles(gaps),
+        usual_gap_s=usual_s,
+        usual_gap_share=usual_share,
+        area=area_of(trajectories),
+        top_places=top_places(trajectories, begins, order),
+        map=letters_map(trajectories.x, trajectories.y),
         unit_of_protection=intake.unit_of_protection,
         cell_m=grid.cell_m if grid else None,
         slot_s=grid.slot_s if grid else None,
@@ -143,12 +180,40 @@ def _extent(values: Numbers, *, snapped: bool) -> float:
     return float(values.max() - values.min()) + snapped
 
 
-def _place_counts(x: Numbers, y: Numbers) -> Integers:
-    """How many samples each different place has."""
-    order = np.lexsort((y, x))
+def _by_place(x: Numbers, y: Numbers) -> tuple[Integers, Integers]:
+    """Where each different place begins among the samples sorted by place, and that order."""
+    order: Integers = np.lexsort((y, x))
     x, y = x[order], y[order]
-    begins = np.flatnonzero(np.append(True, (x[1:] != x[:-1]) | (y[1:] != y[:-1])))
-    return np.diff(np.append(begins, len(x)))
+    return np.flatnonzero(np.append(True, (x[1:] != x[:-1]) | (y[1:] != y[:-1]))), order
+
+
+def _quantiles(gaps_s: Numbers) -> tuple[float, float, float] | None:
+    if not len(gaps_s):
+        return None
+    low, middle, high = np.quantile(gaps_s, [0.1, 0.5, 0.9]).tolist()
+    return low, middle, high
+
+
+def _usual(gaps_s: Numbers) -> tuple[float | None, float | None]:
+    """The most frequent interval, the least of equals, and its share."""
+    if not len(gaps_s):
+        return None, None
+    values, counts = np.unique(gaps_s, return_counts=True)
+    most = int(np.argmax(counts))
+    return float(values[most]), float(counts[most] / len(gaps_s))
+
+
+def _in_degrees(area: Area) -> str:
+    latitudes, longitudes = f"{area.south:.4f} to {area.north:.4f}", f"{area.west:.4f} to {area.east:.4f}"
+    return f"latitude {latitudes}, longitude {longitudes} (WGS 84)"
+
+
+def _place_line(place: Place, samples: int) -> str:
+    where = f"x {place.x:,.0f}, y {place.y:,.0f}"
+    if place.lat is not None and place.lon is not None:
+        where = f"{place.lat:.4f}, {place.lon:.4f}"
+    people = f"{place.subjects:,} subject{'s' * (place.subjects != 1)}"
+    return f"{where}: {place.samples / samples:.1%} of the samples, {people}"
 
 
 def _iso(seconds: float) -> str:

@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError
 from shoal.io.tables import BATCH_ROWS, Table, geometry_of
 from shoal.io.values import is_text
+from shoal.model.intake import Reading
 
 
-def open_table(path: Path) -> Table:
+def open_table(path: Path, _reading: Reading) -> Table:
     """The columns and rows of one file. Raises InputError for a file that is empty, cut, or no Parquet."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")

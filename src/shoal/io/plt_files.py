@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io.csv_files import WRONG_FIELDS
-from shoal.io.tables import Table
+from shoal.io.tables import Owner, Table
+from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "file", "datetime", "lat", "lon")
 _PREAMBLE_LINES: Final = 6
@@ -22,7 +23,7 @@ _FIELDS: Final = 7
 _LINES: Final = 1 << 16
 
 
-def open_table(path: Path) -> Table:
+def open_table(path: Path, _reading: Reading) -> Table:
     """The fixes of one file; lines with another number of fields are counted and left out.
 
     Raises InputError for a file that is no PLT.
@@ -57,9 +58,15 @@ def open_table(path: Path) -> Table:
         except UnicodeDecodeError as error:
             raise InputError(f"{path.name} is not text, so no PLT file; copy it again") from error
 
-    return Table(name=path.name, columns=COLUMNS, batches=batches, unreadable=unreadable)
+    owner = Owner(column="uid", value=person, place=str(_folder(path)))
+    return Table(name=path.name, columns=COLUMNS, batches=batches, owner=owner, unreadable=unreadable)
 
 
 def _person(path: Path) -> str:
+    return _folder(path).name
+
+
+def _folder(path: Path) -> Path:
+    """The person's folder."""
     folder = path.resolve().parent
-    return folder.parent.name if folder.name.lower() == "trajectory" else folder.name
+    return folder.parent if folder.name.lower() == "trajectory" else folder

@@ -7,29 +7,39 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
-from shoal.io.columns import Columns
-from shoal.io.values import numbers, points
+from shoal.io.columns import NAMES, SCALED, Columns
+from shoal.io.land import on_land
+from shoal.io.values import DecimalCommas, numbers, points
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
-from shoal.runtime.arrays import Floats
+from shoal.model.true_lengths import PlaneLengths, error_in_words
+from shoal.runtime.arrays import Flags, Floats
 
 LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
 FINE: Final = 1 << 30
+DEGREES: Final = frozenset({*NAMES["lat"], *NAMES["lon"]})
+_PER_DEGREE: Final = 1e7
+_MEASURED: Final = 500  # places of a batch whose distances are held against geodesic ones
+_LOOKED_AT: Final = 1 << 14  # positions of each batch that are compared with the map
+_SWAPPED: Final = 0.9
+_SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is land
 
 
 class Positions:
     """Reads and checks the positions of one input, batch after batch, and knows the plane they belong on.
 
     crs: of the input, None = local meters. keeps_degrees: what comes out of ``read`` is (longitude,
-    latitude), still to be projected into ``plane()``; otherwise it is meters of that plane already.
+    latitude), still to be projected into ``plane()``; otherwise it is meters of that plane already. named: is
+    it the caller who says which columns are latitude and longitude.
     """
 
-    def __init__(self, columns: Columns, reading: Reading, name: str) -> None:
+    def __init__(self, columns: Columns, reading: Reading, name: str, *, named: bool = False) -> None:
         given = None if reading.crs == "local" else reading.crs
         stored = columns.geometry.crs if columns.geometry else None
         self.crs = WGS84 if columns.angles else (given or (None if reading.crs == "local" else stored))
         self.degrees = self.crs is not None and _is_wgs84(self.crs)
         self.notes: list[str] = []
+        self.middle_lon_deg: float | None = None
         if self.crs is not None:
             is_geographic(self.crs)
         if columns.angles and given is not None and not _is_wgs84(given):
@@ -46,7 +56,13 @@ class Positions:
                 f"working_crs = '{reading.working_crs}' counts in degrees; give a plane in meters, for "
                 "example EPSG:3035"
             )
+        if self.crs is None and {columns.first.casefold(), columns.second.casefold()} & DEGREES:
+            raise InputError(
+                f"{columns.first} and {columns.second} of {name} are named as degrees are, and would be read "
+                "as local meters; name them with --lon and --lat"
+            )
         self._name = name
+        self._lengths: PlaneLengths | None = None
         self._working_crs = reading.working_crs
         if (
             reading.working_crs is None
@@ -57,23 +73,27 @@ class Positions:
             self._working_crs = self.crs  # points as given keep their coordinates to the last digit
         self.keeps_degrees = self.crs is not None and not (self._working_crs == self.crs and not self.degrees)
         self._may_be_degrees = self.crs is None and reading.crs != "local"
+        if self._working_crs is not None and not is_geographic(self._working_crs):
+            self._lengths = PlaneLengths(self._working_crs)
         self._sums = [0, 0, 0]
         self._rows = 0
+        self.commas = DecimalCommas()
+        self.scaled = 0  # rows whose coordinates would be degrees if they were divided by 1e7
+        self._named = named
+        self._looked_at = self._swapped = 0
 
     def read(self, batch: pa.RecordBatch, columns: Columns, sieve: Sieve) -> tuple[Floats, Floats]:
         """float64 [n] twice, with unusable rows dropped from the sieve (they may hold anything)."""
         if columns.geometry is not None:
             first, second, readable = points(batch.column(columns.geometry.column))
         else:
-            first, known_first = numbers(
-                batch.column(columns.first), f"column '{columns.first}' of {self._name}"
-            )
-            second, known_second = numbers(
-                batch.column(columns.second), f"column '{columns.second}' of {self._name}"
-            )
+            first, known_first = self._values(batch, columns.first)
+            second, known_second = self._values(batch, columns.second)
             readable = known_first & known_second
         sieve.drop_coordinates(first, second, readable)
         if self.degrees:
+            far = (np.abs(first) > 1e4) & (np.abs(second) > 1e4)
+            self.scaled += int(np.count_nonzero(far & (np.abs(second) <= 90 * _PER_DEGREE)))
             sieve.drop_angles(first, second)
             sieve.drop(ZERO, (first == 0) & (second == 0))
         elif self.crs is not None:
@@ -87,31 +107,78 @@ class Positions:
         self._remember(first[sieve.good], second[sieve.good])
         return first, second
 
+    def _values(self, batch: pa.RecordBatch, name: str) -> tuple[Floats, Flags]:
+        """The numbers of a column; those in ten-millionths of a degree become degrees."""
+        found, known = numbers(self.commas.replaced(batch, name), f"column '{name}' of {self._name}")
+        return (found / _PER_DEGREE if name.strip().lower() in SCALED else found), known
+
     def _remember(self, first: Floats, second: Floats) -> None:
         """What the plane depends on. Sums of whole numbers: the same in whatever order the rows come."""
         self._rows += len(first)
+        if self._lengths is not None and len(first):
+            some = slice(None, None, len(first) // _MEASURED + 1)
+            plane = first[some], second[some]
+            if self.keeps_degrees and self._working_crs is not None:
+                plane = transform(WGS84, self._working_crs, *plane)
+            self._lengths.look(*plane)
         if self.keeps_degrees and self._working_crs is None:
             angle = np.radians(first)
             for place, values in enumerate((np.sin(angle), np.cos(angle), second / 90)):
                 self._sums[place] += int(np.rint(values * FINE).astype(np.int64).sum())
+        if self.degrees and first.size:
+            step = max(1, len(first) // _LOOKED_AT)
+            lon, lat = first[::step], second[::step]
+            elsewhere = (np.abs(lon) <= 90) & (lon > _SOUTHERNMOST_DEG)
+            self._looked_at += len(lon)
+            self._swapped += int(np.count_nonzero(elsewhere & ~on_land(lon, lat) & on_land(lat, lon)))
         if self._may_be_degrees and first.size:
             self._may_be_degrees = bool(np.abs(first).max() <= 180 and np.abs(second).max() <= 90)
 
     def plane(self) -> str | None:
         """The text of the plane, None for local meters, once all rows have been read.
 
-        Raises InputError when planar numbers without a system look like degrees.
+        Raises InputError when planar numbers without a system look like degrees, and when distances in a
+        plane that somebody named are not those on the earth.
         """
         if self._may_be_degrees and self._rows:
             raise InputError(
                 f"x and y of {self._name} lie within -180..180 and -90..90, as degrees do; "
                 "name them with --lon and --lat, or say --crs local if they are meters"
             )
+        if self._lengths is not None and self._rows:
+            _, wrong, worst, _ = self._lengths.faults()
+            if wrong:
+                raise InputError(
+                    f"distances in the plane '{self._working_crs}' differ from true ones at the places of "
+                    f"{self._name}, {error_in_words(worst)} at worst; name another with working_crs, one in "
+                    "meters around the data, or read longitude and latitude"
+                )
+        self._tell_swapped()
         if self.crs is None or self._working_crs is not None or not self._rows:
             return self._working_crs
         sine, cosine, latitude = self._sums
         middle_lon = np.degrees(np.arctan2(sine, cosine))
+        self.middle_lon_deg = float(middle_lon)
         return equal_area_plane(np.array([middle_lon]), np.array([90 * latitude / FINE / self._rows]))
+
+    def _tell_swapped(self) -> None:
+        """Raises InputError when latitude and longitude look swapped; a note where the caller named them."""
+        if self._swapped < _SWAPPED * max(self._looked_at, 1):
+            return
+        share = 100 * self._swapped // self._looked_at
+        seen = (
+            f"{share} % of the positions of {self._name} lie at sea as given, and on land with latitude and "
+            "longitude "
+            "swapped"
+        )
+        if self._named:
+            self.notes.append(f"{seen}; check --lat and --lon")
+            return
+        raise InputError(
+            f"{seen}; name the columns with --lat and --lon, the other way round if they are swapped, as "
+            "they are if "
+            "this is the sea"
+        )
 
 
 def _is_wgs84(crs: str) -> bool:

@@ -4,6 +4,7 @@ import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any, Final, Never
 
 import numpy as np
@@ -13,18 +14,23 @@ from shoal.io import cleaning
 from shoal.io.cleaning import Sieve, TimeOrder
 from shoal.io.columns import Columns, find_columns
 from shoal.io.positions import Positions
+from shoal.io.presets import prepared
 from shoal.io.screening import days_of, screen
 from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
 from shoal.io.sources import openers
 from shoal.io.tables import Table
-from shoal.io.times import DAY, SECOND, Micros, Times
+from shoal.io.time_text import SECOND, Micros
+from shoal.io.times import DAY, Times, with_date
 from shoal.io.values import Codes, Names
-from shoal.model.intake import Intake, Reading
+from shoal.io.whose import Owners
+from shoal.model.intake import BESIDE_DEGREES, OUT_OF_ORDER, Intake, Reading
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
 from shoal.units import DAY_S
 
 STEPS: Final = 1000
+DEGREES_PER_HOUR: Final = 15.0
+_FAR_DEG: Final = 30.0  # two hours
 LAST_S: Final = 253_402_300_799.0  # the end of the year 9999, the last that dates can be written in
 
 
@@ -47,6 +53,14 @@ def read(
     time_unit: str | None = None,
     not_after_s: float | None = None,
     min_samples_per_day: float = 0.0,
+    preset: str | None = None,
+    columns: str | None = None,
+    table: str | None = None,
+    date: str | None = None,
+    time_format: str | None = None,
+    time_zone: str | None = None,
+    cells: str | None = None,
+    cell_id: str | None = None,
     run: Run | None = None,
     **unknown: Never,
 ) -> Trajectories:
@@ -57,8 +71,9 @@ def read(
     Parameters
     ----------
     source : path, text or frame
-        A CSV, Parquet, PLT or GPX file, a folder or a pattern of such files, or a frame of pandas, polars,
-        pyarrow, DuckDB or another library with an Arrow stream.
+        A file of a known format, a folder, a pattern or a zip archive of such files, "-" for standard input,
+        a query on a server ("postgresql://... SELECT ..."), or a frame of pandas, polars, pyarrow, DuckDB or
+        another library with an Arrow stream.
     id, time, lat, lon, x, y : str or None
         Names of columns; None = recognized. Give either lat and lon or x and y.
     person : str or None
@@ -81,6 +96,23 @@ def read(
         Later rows, in seconds since 1970, are dropped as lying in the future; None = the end of today.
     min_samples_per_day : float
         Whoever has fewer samples a day, on average over the data's days, is left out; 0 = nobody.
+    preset : str or None
+        The layout of a known data set or program, such as "t-drive"; None = recognized by its columns.
+    columns : str or None
+        The names of the columns of delimited text without a header, separated by commas, _ for those that are
+        not needed.
+    table : str or None
+        The table, sheet or layer to read of a source that holds several.
+    date : str or None
+        The column of dates, where ``time`` holds clock times alone.
+    time_format : str or None
+        How times are written, in strptime's signs ("%d/%m/%Y %H:%M"); None = recognized.
+    time_zone : str or None
+        The zone of times without one, such as "Europe/Paris"; None = UTC.
+    cells : str or None
+        A file with the positions of cells (id, lat, lon), for records that name a cell.
+    cell_id : str or None
+        The column that names the cell; None = recognized.
     run : Run or None
         Where to report progress, and how many threads to use; None = local and silent.
 
@@ -124,6 +156,14 @@ def read(
         time_unit=time_unit,
         not_after_s=not_after_s,
         min_samples_per_day=min_samples_per_day,
+        preset=preset,
+        columns=columns,
+        table=table,
+        date=date,
+        time_format=time_format,
+        time_zone=time_zone,
+        cells=cells,
+        cell_id=cell_id,
     )
     return read_with(source, reading, run or Run())
 
@@ -226,33 +266,59 @@ class Taken:
         return Grid(cell_m=self.reading.cell_m, slot_s=self.reading.slot_s) if self.reading.snap else None
 
     def intake(self, duplicates: int) -> Intake:
-        """The account of the whole reading, with this many exact duplicates left out."""
+        """The account of the whole reading, with this many rows left out that give no new sample."""
         repaired = {
-            cleaning.OUT_OF_ORDER: self.order.rows,
-            cleaning.NAIVE: self.times.naive if self.times.zoned else 0,
+            OUT_OF_ORDER: self.order.rows,
+            cleaning.NAIVE: 0 if self.reading.time_zone else self.times.naive,
+            cleaning.LOCAL_METERS: self.rows_kept if self.positions.crs is None else 0,
+            cleaning.DECIMAL_COMMA: self.positions.commas.rows,
+            cleaning.TWICE: self.times.twice,
+            cleaning.NEVER: self.times.never,
         }
         return Intake(
             rows_read=self.rows_read,
-            dropped={**self.dropped, **({cleaning.DUPLICATE: duplicates} if duplicates else {})},
+            dropped={
+                **self.dropped,
+                **({cleaning.duplicate_reason(self.grid): duplicates} if duplicates else {}),
+            },
             repaired={reason: rows for reason, rows in repaired.items() if rows},
-            notes=tuple(dict.fromkeys([*self.notes, *self.positions.notes, *self.times.notes()])),
+            notes=tuple(
+                dict.fromkeys(
+                    [*self.notes, *self.positions.notes, *self.times.notes(), *self._hours_of_utc()]
+                )
+            ),
             unit_of_protection=f"each distinct value of column '{self.columns.person}'"
             + ", one unit per UTC day" * self.reading.per_day,
             reading=self.reading,
         )
 
+    def _hours_of_utc(self) -> list[str]:
+        """A warning where the hours that shoal shows are far from those of the people."""
+        longitude = self.positions.middle_lon_deg
+        if longitude is None or self.times.steps or abs(longitude) < _FAR_DEG:
+            return []
+        ahead_h = round(longitude / DEGREES_PER_HOUR)
+        told = (
+            f"hours of the day, such as a home's nights, are those of UTC; here it is about UTC{ahead_h:+d}"
+        )
+        if self.times.naive and self.reading.time_zone is None:
+            told += ": if times without a zone are local, give --time-zone"
+        return [told]
+
 
 def _take_tables(source: object, reading: Reading, run: Run, keep: Callable[[Rows], None]) -> Taken:
     """Read and clean all tables of the source; the first decides the columns, which the others must have."""
-    name, waiting = openers(source)
+    name, waiting = openers(source, reading)
     taken: Taken | None = None
+    owners = Owners()
     for place, opener in enumerate(waiting):
         run.progress(f"reading {name}", STEPS * place // len(waiting), STEPS)
-        table = opener()
+        table, filled = prepared(opener(), reading if taken is None else taken.reading)
         if taken is None:
-            taken = _begin(name, table, reading, keep)
+            taken = _begin(name, table, filled, keep, named=reading)
         else:
             _require_alike(table, taken, reading)
+        owners.add(table, taken.columns.person)
         for share, batch in table.batches(taken.columns.wanted()):
             _take_batch(taken, table, batch)
             run.progress(f"reading {name}", int(STEPS * (place + share) / len(waiting)), STEPS)
@@ -274,10 +340,15 @@ def _take_tables(source: object, reading: Reading, run: Run, keep: Callable[[Row
     return taken
 
 
-def _begin(name: str, table: Table, reading: Reading, keep: Callable[[Rows], None]) -> Taken:
-    """Decide the columns, and write their names into the settings."""
+def _begin(
+    name: str, table: Table, reading: Reading, keep: Callable[[Rows], None], *, named: Reading
+) -> Taken:
+    """Decide the columns, and write their names into the settings.
+
+    named: the settings as the caller gave them.
+    """
     columns = find_columns(table, reading)
-    positions = Positions(columns, reading, table.name)
+    positions = Positions(columns, reading, table.name, named=named.lat is not None or named.lon is not None)
     filled = replace(
         reading,
         id=columns.id,
@@ -287,6 +358,7 @@ def _begin(name: str, table: Table, reading: Reading, keep: Callable[[Rows], Non
         x=columns.first if not columns.angles and not columns.geometry else None,
         y=columns.second if not columns.angles and not columns.geometry else None,
         crs=reading.crs if columns.angles else positions.crs or "local",
+        cells=None if reading.cells is None else Path(reading.cells).name,  # a manifest holds no folders
     )
     taken = Taken(
         keep=keep,
@@ -294,9 +366,14 @@ def _begin(name: str, table: Table, reading: Reading, keep: Callable[[Rows], Non
         columns=columns,
         positions=positions,
         reading=filled,
-        times=Times(reading.time_unit),
+        times=Times(reading.time_unit, reading.time_format, reading.time_zone),
     )
-    if columns.beside:
+    if positions.crs is None and columns.beside == "columns of degrees":
+        taken.notes.append(
+            f"{BESIDE_DEGREES}: nothing shows that {columns.first} and {columns.second} are meters; read the "
+            "degrees instead"
+        )
+    elif columns.beside:
         used = (
             f"{columns.second} and {columns.first}"
             if columns.angles
@@ -335,9 +412,10 @@ def _take_batch(taken: Taken, table: Table, batch: Any) -> None:
     sieve = Sieve(batch.num_rows, taken.dropped)
     code = taken.people.codes(batch.column(columns.person), f"column '{columns.person}' of {table.name}")
     sieve.drop(cleaning.EMPTY_ID, code < 0)
-    t, readable = taken.times.microseconds(
-        batch.column(columns.time), f"column '{columns.time}' of {table.name}"
-    )
+    clock = batch.column(columns.time)
+    if columns.date:
+        clock = with_date(batch.column(columns.date), clock)
+    t, readable = taken.times.microseconds(clock, f"column '{columns.time}' of {table.name}")
     sieve.drop_times(t, readable, int(min(reading.not_after_s or 0.0, LAST_S) * SECOND))
     first, second = taken.positions.read(batch, columns, sieve)
     if not sieve.good.all():
@@ -372,7 +450,12 @@ def no_rows(taken: Taken) -> InputError:
         cleaning.FUTURE: "the unit of the times may be another one: give it with --time-unit",
         cleaning.OUTSIDE: "the declared --crs may be another one",
     }
-    hint = hints.get(max(taken.dropped, key=taken.dropped.__getitem__), "check which columns are meant")
+    most = max(taken.dropped, key=taken.dropped.__getitem__)
+    hint = hints.get(most, "check which columns are meant")
+    if most == cleaning.BAD_TIME and taken.times.unread:
+        hint = f"times are written like {taken.times.unread}; {hint}, or give their --time-format"
+    if most in {cleaning.LATITUDE, cleaning.LONGITUDE} and taken.positions.scaled:
+        hint = "they look like degrees times 10,000,000: divide them, or call the columns lat_e7 and lon_e7"
     return InputError(f"no row of {taken.name} can be used ({cleaning.listed(taken.dropped)}); {hint}")
 
 

@@ -1,18 +1,41 @@
-"""From what a caller names - a file, a folder, a pattern, a frame - to the tables to read."""
+"""From what a caller names - a file, a folder, a pattern, a database, a frame - to the tables to read."""
 
 import glob
-from collections.abc import Callable, Iterator, Mapping
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from shoal.errors import InputError, MisuseError
-from shoal.io import csv_files, frames, gpx_files, parquet_files, plt_files
-from shoal.io.tables import Table
+from shoal.io import (
+    arrow_files,
+    csv_files,
+    database_files,
+    excel_files,
+    fit_files,
+    frames,
+    gis_files,
+    gpx_files,
+    json_files,
+    json_lines_files,
+    kml_files,
+    lake_folders,
+    owntracks_files,
+    parquet_files,
+    plt_files,
+    servers,
+    tcx_files,
+    zip_files,
+)
+from shoal.io.tables import Table, with_constants
+from shoal.model.intake import Reading
 
 Opener = Callable[[], Table]
 
-FORMATS: Final[Mapping[str, Callable[[Path], Table]]] = {
+FORMATS: Final[Mapping[str, Callable[[Path, Reading], Table]]] = {
     ".csv": csv_files.open_table,
     ".csv.gz": csv_files.open_table,
     ".tsv": csv_files.open_table,
@@ -24,20 +47,52 @@ FORMATS: Final[Mapping[str, Callable[[Path], Table]]] = {
     ".pq": parquet_files.open_table,
     ".plt": plt_files.open_table,
     ".gpx": gpx_files.open_table,
+    ".gpx.gz": gpx_files.open_table,
+    ".kml": kml_files.open_table,
+    ".kml.gz": kml_files.open_table,
+    ".kmz": kml_files.open_zipped,
+    ".tcx": tcx_files.open_table,
+    ".tcx.gz": tcx_files.open_table,
+    ".fit": fit_files.open_table,
+    ".fit.gz": fit_files.open_table,
+    ".json": json_files.open_table,
+    ".json.gz": json_files.open_table,
+    ".geojson": json_files.open_table,
+    ".geojson.gz": json_files.open_table,
+    ".jsonl": json_lines_files.open_table,
+    ".jsonl.gz": json_lines_files.open_table,
+    ".ndjson": json_lines_files.open_table,
+    ".geojsonl": json_lines_files.open_table,
+    ".rec": owntracks_files.open_table,
+    ".arrow": arrow_files.open_table,
+    ".feather": arrow_files.open_table,
+    ".xlsx": excel_files.open_table,
+    ".xls": excel_files.open_table,
+    ".ods": excel_files.open_table,
+    ".gpkg": gis_files.open_table,
+    ".fgb": gis_files.open_table,
+    ".shp": gis_files.open_table,
+    ".sqlite": database_files.open_sqlite,
+    ".sqlite3": database_files.open_sqlite,
+    ".db": database_files.open_sqlite,
+    ".duckdb": database_files.open_duckdb,
 }
+ARCHIVE: Final = ".zip"
+STANDARD_INPUT: Final = "-"
 
 
-def openers(source: object) -> tuple[str, list[Opener]]:
+def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
     """A name for messages, and one call for each table of the source, in the order of the files' names.
 
     Raises InputError when there is nothing to read, MisuseError when the source is neither a path nor a
     frame.
     """
+    if isinstance(source, str) and servers.is_address(source):
+        return servers.NAME, [partial(servers.open_table, source)]
+    if isinstance(source, str) and source == STANDARD_INPUT:
+        return "standard input", [partial(_standard_input, reading)]
     if isinstance(source, str | Path):
-        paths = list(files(source))
-        return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), [
-            partial(_open, path) for path in paths
-        ]
+        return _of_files(source, reading)
     if isinstance(source, frames.ArrowStream):
         return frames.NAME, [partial(frames.open_table, source)]
     raise MisuseError(
@@ -58,6 +113,7 @@ def files(source: str | Path) -> Iterator[Path]:
         raise InputError("the name of the input is empty; name a file, a folder or a pattern")
     path = Path(source)
     if path.is_dir():
+        lake_folders.require_no_lake_within(path)
         found = [
             file
             for file in path.rglob("*")
@@ -65,13 +121,12 @@ def files(source: str | Path) -> Iterator[Path]:
         ]
         if not found:
             raise InputError(
-                f"the folder {path.name or source} holds no file that shoal reads; it reads "
-                f"{', '.join(FORMATS)}"
+                f"the folder {path.name or source} holds no file that shoal reads; it reads {_known()}"
             )
         yield from sorted(found)
     elif path.exists():
         if not _is_known(path):
-            raise InputError(f"shoal does not know the format of {path.name}; it reads {', '.join(FORMATS)}")
+            raise InputError(f"shoal does not know the format of {path.name}; it reads {_known()}")
         yield path
     elif glob.has_magic(source):
         # Path.glob takes no absolute pattern
@@ -84,11 +139,50 @@ def files(source: str | Path) -> Iterator[Path]:
         raise InputError(f"no file or folder {source}; check the path")
 
 
-def _open(path: Path) -> Table:
+def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
+    """The tables of a path, a folder or a pattern; an archive gives one for each member that is read."""
+    if (kind := lake_folders.kind_of(Path(source))) is not None:
+        return Path(source).name, [partial(lake_folders.open_table, Path(source), kind)]
+    paths = list(files(source))
+    root = _root(source, paths)
+    opened: list[Opener] = []
+    for path in paths:
+        if path.name.lower().endswith(ARCHIVE):
+            opened += [
+                partial(zip_files.open_member, path, member, partial(_open, reading))
+                for member in zip_files.members(path, _reads)
+            ]
+        else:
+            opened.append(partial(_open, reading, path, root))
+    return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), opened
+
+
+def _standard_input(reading: Reading) -> Table:
+    """What another program writes: kept in a file for as long as it is read."""
+    return zip_files.open_stream(sys.stdin.buffer, partial(_open, reading))
+
+
+def _open(reading: Reading, path: Path, root: Path) -> Table:
+    """One file, with the values that its folders' names hold (``day=2024-05-01``), and its own place.
+
+    root: the folder that all files share.
+    """
     try:
-        return FORMATS[_ending(path)](path)
+        table = FORMATS[_ending(path)](path, reading)
     except OSError as error:
         raise InputError(f"{path.name} cannot be opened: {error.strerror}") from error
+    within = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
+    constants = dict(part.split("=", 1) for part in within.parts[:-1] if part.count("=") == 1)
+    if table.owner is not None:
+        constants["path"] = within.as_posix()
+    table = replace(table, place=table.place or str(path.resolve()))
+    return with_constants(table, constants) if constants else table
+
+
+def _root(source: str | Path, paths: Sequence[Path]) -> Path:
+    if Path(source).is_dir():
+        return Path(source)
+    return Path(os.path.commonpath([path.parent for path in paths]))
 
 
 def _ending(path: Path) -> str:
@@ -97,8 +191,17 @@ def _ending(path: Path) -> str:
     return max((ending for ending in FORMATS if name.endswith(ending)), key=len, default="")
 
 
+def _reads(path: Path) -> bool:
+    """Whether a file, by its name, is one that shoal reads on its own."""
+    return bool(_ending(path)) and not _is_hidden(path)
+
+
 def _is_known(path: Path) -> bool:
-    return bool(_ending(path))
+    return bool(_ending(path)) or path.name.lower().endswith(ARCHIVE)
+
+
+def _known() -> str:
+    return ", ".join((*FORMATS, ARCHIVE))
 
 
 def _is_hidden(path: Path) -> bool:

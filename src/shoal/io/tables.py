@@ -5,7 +5,7 @@ A new format is one file with ``open_table(path) -> Table`` and one line in ``so
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -31,15 +31,19 @@ class Geometry:
 class Table:
     """One opened input, to be read once.
 
-    name: for messages. batches: given the columns wanted, (share of the input read so far, rows) pairs in
-    file order. unreadable: rows by reason that never reach a batch, and notes: both filled while batches are
-    drawn.
+    name: for messages. place: the file itself, to tell files of one name apart. batches: given the columns
+    wanted, (share of the input read so far, rows) pairs in file order. unreadable: rows by reason that never
+    reach a batch, and notes: both filled while batches are drawn. owner: whose the file is, where only its
+    name tells. settings: of the reading, where the file itself shows them and the caller does not give them.
     """
 
     name: str
     columns: tuple[str, ...]
     batches: Callable[[Sequence[str]], Iterator[tuple[float, pa.RecordBatch]]]
     geometry: Geometry | None = None
+    place: str = ""
+    owner: "Owner | None" = None
+    settings: Mapping[str, str] = field(default_factory=dict)
     unreadable: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -67,12 +71,14 @@ def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:
             described = _metadata(own_metadata, b"ARROW:extension:metadata") or {}
             return Geometry(column=schema.names[index], crs=_crs_text(described.get("crs", DEFAULT_CRS)))
     for column_field in schema:
-        if column_field.name.strip().lower() == "geometry" and _holds_bytes(column_field.type):
+        if column_field.name.strip().lower() in {"geometry", "geom"} and _holds_bytes(column_field.type):
             return Geometry(column=column_field.name)
     return None
 
 
 def _holds_bytes(kind: pa.DataType) -> bool:
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind))
 
 
@@ -91,3 +97,57 @@ def _crs_text(crs: Any) -> str | None:
         return crs
     code = crs.get("id") or {}
     return f"{code['authority']}:{code['code']}" if {"authority", "code"} <= set(code) else json.dumps(crs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owner:
+    """Whose a file is, where only its name or its folder tells.
+
+    column: that says so, the same in every row. value: the person. place: the file or folder that was named;
+    another place with the same value may be another person.
+    """
+
+    column: str
+    value: str
+    place: str
+
+
+def reshaped(
+    table: Table,
+    adds: Sequence[str],
+    needs: Sequence[str],
+    change: Callable[[pa.RecordBatch], pa.RecordBatch],
+) -> Table:
+    """A table with columns computed from others.
+
+    ``change`` takes a batch of ``needs`` and of the other columns wanted. It gives the same columns and
+    ``adds``; rows may become several. A column of ``adds`` stands in the place of one of the same name.
+    """
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        own = [name for name in columns if name not in adds]
+        for share, batch in table.batches(list(dict.fromkeys([*own, *needs]))):
+            yield share, change(batch).select(list(columns))
+
+    kept = tuple(name for name in table.columns if name not in adds)
+    return replace(table, columns=(*kept, *adds), batches=batches)
+
+
+def with_constants(table: Table, values: Mapping[str, str]) -> Table:
+    """A table with columns that hold one text each; those that the table has itself stay as they are."""
+    added = {name: value for name, value in values.items() if name not in table.columns}
+
+    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        for name, value in added.items():
+            batch = batch.append_column(name, pa.repeat(pa.scalar(value, pa.string()), batch.num_rows))
+        return batch
+
+    return reshaped(table, tuple(added), (), change) if added else table
+
+
+def text_batch(
+    rows: Sequence[Sequence[str | None]], names: Sequence[str], columns: Sequence[str]
+) -> pa.RecordBatch:
+    """Rows of text, in the order of ``names``, as a batch of the columns wanted."""
+    held = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(names, ())
+    return pa.record_batch({name: pa.array(held[name], pa.string()) for name in columns})

@@ -15,6 +15,7 @@ from shoal.runtime.arrays import Flags, Floats, Integers, Numbers
 Codes = npt.NDArray[np.int32]
 
 NUMBER: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$|^[+-]?(?i:nan|inf|infinity)$"
+COMMA: Final = r"^[+-]?[0-9]+,[0-9]+$"
 WKB_POINT_BYTES: Final = 21
 
 
@@ -28,6 +29,7 @@ def plain(column: pa.Array) -> pa.Array:
         pa.types.is_string_view(column.type)
         or pa.types.is_binary(column.type)
         or pa.types.is_large_binary(column.type)
+        or pa.types.is_binary_view(column.type)
     ):
         column = column.cast(pa.large_string())
     return pc.utf8_trim_whitespace(column) if is_text(column.type) else column
@@ -66,6 +68,33 @@ def numbers_in_text(text: pa.Array) -> pa.Array:
         return pc.if_else(pc.match_substring_regex(text, NUMBER), text, pa.scalar(None, text.type)).cast(
             pa.float64()
         )
+
+
+class DecimalCommas:
+    """Columns of numbers with a decimal comma (48,85): those without any decimal point.
+
+    The first rows with either sign decide for each column. rows: numbers read that way so far.
+    """
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._has: dict[str, bool] = {}
+
+    def replaced(self, batch: pa.RecordBatch, name: str) -> pa.Array:
+        """The column of that name, with points for its commas."""
+        column = plain(batch.column(name))
+        if not is_text(column.type) or self._has.get(name) is False:
+            return column
+        commas = pc.fill_null(pc.match_substring_regex(column, COMMA), False)
+        if name not in self._has:
+            points = bool(pc.any(pc.match_substring(column, ".")).as_py())
+            found = bool(pc.any(commas).as_py())
+            if points or found:
+                self._has[name] = found and not points
+        if not self._has.get(name):
+            return column
+        self.rows += int(pc.sum(commas).as_py() or 0)
+        return pc.if_else(commas, pc.replace_substring(column, ",", "."), column)
 
 
 def filled(column: pa.Array) -> Flags:
@@ -147,12 +176,7 @@ class Names:
         first[rows[::-1]] = np.arange(len(rows) - 1, -1, -1)
         present = np.flatnonzero(first[:-1] < len(rows))
         present = present[np.argsort(first[present])]
-        try:
-            texts = _id_texts(plain(values).take(pa.array(present)))
-        except pa.ArrowInvalid as error:
-            raise InputError(
-                f"{where} holds bytes that are not text; name another column or convert it"
-            ) from error
+        texts = _id_texts(values.take(pa.array(present)))
         code_of_value = np.full(len(values) + 1, -1, dtype=np.int32)
         code_of_value[present] = [self.code(text) for text in texts]
         codes: Codes = code_of_value[rows]
@@ -169,11 +193,31 @@ class Names:
 
 
 def _id_texts(values: pa.Array) -> list[str | None]:
-    """Ids as text: whole numbers without a decimal point, nothing for what is empty."""
+    """Ids as text: whole numbers without a decimal point, bytes that are no text as hexadecimal digits."""
+    kind = values.type.storage_type if isinstance(values.type, pa.BaseExtensionType) else values.type
+    if (
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_binary_view(kind)
+        or pa.types.is_fixed_size_binary(kind)
+    ):
+        return [_bytes_text(value) for value in values.to_pylist()]
+    values = plain(values)
     if is_text(values.type) or pa.types.is_integer(values.type):
         texts: list[str | None] = values.cast(pa.large_string()).to_pylist()
         return texts
     return [_id_text(value) for value in values.to_pylist()]
+
+
+def _bytes_text(value: bytes | None) -> str | None:
+    """Each value on its own, so that an id is the same text in every batch."""
+    if value is None:
+        return None
+    try:
+        text = value.decode().strip()
+    except UnicodeDecodeError:
+        return f"0x{value.hex()}"
+    return text if text.isprintable() else f"0x{value.hex()}"
 
 
 def _id_text(value: object) -> str | None:

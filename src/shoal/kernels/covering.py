@@ -1,4 +1,4 @@
-"""Which boxes cover raw samples, and how wide these boxes are (semantics 0)."""
+"""Which boxes cover raw samples, and how wide these boxes are."""
 
 from typing import NamedTuple
 

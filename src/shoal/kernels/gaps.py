@@ -1,6 +1,6 @@
 """What the effort to somebody's nearest others is made of: its parts, and the tails of its sample stretches.
 
-After glove.txt, Sec. 5.3.
+After Gramaglia and Fiore 2015, Sec. 5.3.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ def pair_stretches(a: Samples, b: Samples, scale: Scale, space: Numbers, time: N
     """Fill in the spatial and temporal cost of each sample of the longer; how many there are.
 
     a stands before b in canonical order. Of equal lengths, the longer is the one whose direction costs more,
-    then a (semantics 1.2).
+    then a.
     """
     longer_is_b = len(b.t_start) > len(a.t_start)
     if len(a.t_start) == len(b.t_start):

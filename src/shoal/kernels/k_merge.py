@@ -1,4 +1,4 @@
-"""The optimal time-coherent generalization of k trajectories (kte-anonymity.txt, Alg. 1; semantics 2.2)."""
+"""The optimal time-coherent generalization of k trajectories (Gramaglia et al. 2017, Alg. 1)."""
 
 from typing import Final, NamedTuple
 

@@ -1,4 +1,7 @@
-"""A full scan for pairs of uncertain points in stored trajectories (user-centric.txt, Def. 2.5)."""
+"""A full scan for pairs of uncertain points in stored trajectories.
+
+Source: Romero-Tris and Megías 2018, Def. 2.5.
+"""
 
 import math
 from typing import NamedTuple

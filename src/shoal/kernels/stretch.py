@@ -1,4 +1,4 @@
-"""Sample and fingerprint stretch over plain arrays (glove.txt, Eq. 1-10; closed form in semantics 1.1).
+"""Sample and fingerprint stretch over plain arrays (Gramaglia and Fiore 2015, Eq. 1-10).
 
 All sums are in units of 1 / (2 * half) of the total stretch and, in snapped data, integers: ties are exact.
 Arrays are ordered by start time, which lets each search begin at the nearest time and stop where time alone
@@ -247,7 +247,7 @@ def box_sum_from(
 def box_effort(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, ceiling: float) -> float:
     """Fingerprint stretch, times 2 * half, of two groups' boxes.
 
-    Of equal lengths the larger direction counts (semantics 1.2). An effort above ``ceiling`` may come out
+    Of equal lengths the larger direction counts. An effort above ``ceiling`` may come out
     as any effort above it.
     """
     total = 0 * scale.half

@@ -28,7 +28,7 @@ def form_swap_sets(
     members: positions of its trajectories, the leader first; the others are asked in this order. Filled: sets
     [at least the leader's length, members], rows of triples, the leading one first; used [m], the triples in
     sets. Each triple is chosen for the least sum of hypot(dx, dy) / R^s + |dt| / R^t to those collected
-    before it (semantics 3.5), the first of equals.
+    before it, the first of equals.
     """
     n_sets = 0
     for leading in range(offsets[members[0]], offsets[members[0] + 1]):

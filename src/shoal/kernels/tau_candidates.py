@@ -1,6 +1,6 @@
 """Which records fit everything that was seen of a person in one interval.
 
-The question is that of kte-anonymity.txt, Sec. II-B (semantics 2). A record fits when its boxes hold all
+The question is that of Gramaglia et al. 2017, Sec. II-B. A record fits when its boxes hold all
 samples seen in the interval, and each of its boxes that lies wholly inside the interval holds one of them:
 the attacker follows the person without a gap, so a box at a time when nothing was seen rules a record out.
 """
@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.cover_index import first_not_below
-from shoal.runtime.arrays import Integers
+from shoal.kernels.likelihood import Book, Weighed, add_record_cues, answer, desk_for, gather
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
 
@@ -29,6 +30,35 @@ class Records(NamedTuple):
     starts: Integers
     by_time: Integers
     record: Integers
+
+
+class Followed(NamedTuple):
+    """What was seen of each victim in one or more windows of time.
+
+    Victim v was followed in windows window_offsets[v] to window_offsets[v + 1]. Window w covers slots
+    begins[w] to ends[w], and samples[sample_offsets[w] : sample_offsets[w + 1]] were seen in it, int64 [m, 3]
+    of slots and cells. asked: int64 [v, 3] another sample of the victim. own: int64 [v] the class of the own
+    record.
+    """
+
+    window_offsets: Integers
+    begins: Integers
+    ends: Integers
+    sample_offsets: Integers
+    samples: Integers
+    asked: Integers
+    own: Integers
+
+
+class Told(NamedTuple):
+    """What records say of the sample that is asked about.
+
+    by_all: int64 [v], whether there are records that fit, and all of them hold it. by_named: int64 [v,
+    rules], whether the record does that each rule names.
+    """
+
+    by_all: Integers
+    by_named: Integers
 
 
 @compiled
@@ -90,3 +120,61 @@ def holding(records: Records, among: Integers, t: int, x: int, y: int) -> int:
                 count += 1
                 break
     return count
+
+
+@compiled
+def _record_holds(book: Book, one: int, sample: Integers) -> bool:
+    """Whether a class of records holds a sample."""
+    for b in range(book.offsets[one], book.offsets[one + 1]):
+        if _holds(book.boxes, b, sample[0], sample[1], sample[2]):
+            return True
+    return False
+
+
+@compiled
+def _fits_windows(book: Book, one: int, followed: Followed, first: int, last: int) -> bool:
+    """Whether a class of records fits what was seen in windows ``first`` to ``last``."""
+    boxes = book.boxes[book.offsets[one] : book.offsets[one + 1]]
+    for window in range(first, last):
+        seen = followed.samples[followed.sample_offsets[window] : followed.sample_offsets[window + 1]]
+        held = np.empty(len(seen), dtype=np.int64)
+        if not _fits(boxes, seen, followed.begins[window], followed.ends[window], held):
+            return False
+    return True
+
+
+@compiled
+def weigh_followed(followed: Followed, book: Book, rules: Floats, found: Weighed, told: Told) -> None:
+    """Fill ``found`` and ``told``: which records fit what was seen, and whom each rule names.
+
+    rules: float64 [rules, 4], how much each cue weighs. Where no record fits, those are weighed that hold
+    most of what was seen.
+    """
+    desk = desk_for(len(book.sizes))
+    starts = book.by_time.boxes[:, 0].copy()
+    for victim in range(len(followed.own)):
+        own, asked = followed.own[victim], followed.asked[victim]
+        first, last = followed.window_offsets[victim], followed.window_offsets[victim + 1]
+        samples = followed.samples[followed.sample_offsets[first] : followed.sample_offsets[last]]
+        n_touched = gather(samples, book, starts, desk)
+        fitting, silent, most = 0, 0, 1
+        for i in range(n_touched):
+            one = desk.touched[i]
+            if desk.held[one] == len(samples) and _fits_windows(book, one, followed, first, last):
+                desk.held[one] += 1  # to fit is one thing more than to hold all
+                fitting += book.sizes[one]
+                silent += 0 if _record_holds(book, one, asked) else 1
+            most = max(most, desk.held[one])
+        for i in range(n_touched):
+            if desk.held[desk.touched[i]] == most:
+                add_record_cues(samples, book, desk.touched[i], desk)
+        found.candidates[victim] = fitting
+        found.own_fits[victim] = 1 if desk.held[own] > len(samples) else 0
+        told.by_all[victim] = 1 if fitting > 0 and silent == 0 else 0
+        for rule in range(len(rules)):
+            named, chance = answer(rules[rule], most, n_touched, own, 0.0, desk, book.sizes)
+            found.named[victim, rule], found.chances[victim, rule] = named, chance
+            told.by_named[victim, rule] = 1 if named >= 0 and _record_holds(book, named, asked) else 0
+        for i in range(n_touched):
+            desk.held[desk.touched[i]] = 0
+            desk.cues[desk.touched[i]] = 0.0

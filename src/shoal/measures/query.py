@@ -7,20 +7,31 @@ that the release suppressed are in no bound; its losses say how many those are. 
 slot and cell, so the same questions can be put to raw data.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from shoal.errors import MisuseError
+from shoal.kernels.covering import BoxColumns
+from shoal.kernels.presence import (
+    Raster,
+    Spans,
+    Window,
+    chances_in,
+    count_trips,
+    count_visitors,
+    fill_spans,
+    hours_of_day,
+)
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Floats, Integers, Numbers
-from shoal.units import DAY_S, HOUR_S
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.run import Run
+from shoal.units import DAY_S
 
 _CHUNK: Final = 4_000
-_ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,35 +116,49 @@ def boxes_of(data: Release | Trajectories) -> tuple[Boxes, Integers, Grid]:
 
 def people_in(data: Release | Trajectories, region: Region) -> Estimate:
     """How many records have a sample in the region."""
+    return people_in_each(data, [region], Run(threads=1))[0]
+
+
+def people_in_each(
+    data: Release | Trajectories, regions: Sequence[Region], run: Run | None = None
+) -> list[Estimate]:
+    """How many records have a sample in each of the regions, which are looked at on all threads."""
     boxes, offsets, grid = boxes_of(data)
-    touching = (boxes.t_start * grid.slot_s < region.t_end_s) & (boxes.t_end * grid.slot_s > region.t_start_s)
-    touching &= (boxes.x_min * grid.cell_m < region.x_max_m) & (boxes.x_max * grid.cell_m > region.x_min_m)
-    touching &= (boxes.y_min * grid.cell_m < region.y_max_m) & (boxes.y_max * grid.cell_m > region.y_min_m)
-    rows = np.flatnonzero(touching)  # no other box has a share in the region
-    near = boxes.take(rows)
-    share = _share(
-        near.t_start * grid.slot_s, near.t_end * grid.slot_s, np.array([region.t_start_s, region.t_end_s])
-    )
-    share *= _share(
-        near.x_min * grid.cell_m, near.x_max * grid.cell_m, np.array([region.x_min_m, region.x_max_m])
-    )
-    share *= _share(
-        near.y_min * grid.cell_m, near.y_max * grid.cell_m, np.array([region.y_min_m, region.y_max_m])
-    )
-    found = _present(share, np.searchsorted(rows, offsets))
-    return Estimate(
-        minimum=float(found.minimum[0]), expected=float(found.expected[0]), maximum=float(found.maximum[0])
-    )
+    columns, n = BoxColumns(*boxes.columns()), len(offsets) - 1
+    spans = Spans(np.zeros((n, 6), dtype=np.int64), np.zeros(n, dtype=np.bool_))
+    fill_spans(columns, offsets, spans)
+
+    def count(region: Region) -> Estimate:
+        chances = np.empty(n)
+        window = Window(
+            t_start=float(region.t_start_s),
+            t_end=float(region.t_end_s),
+            x_min=float(region.x_min_m),
+            y_min=float(region.y_min_m),
+            x_max=float(region.x_max_m),
+            y_max=float(region.y_max_m),
+        )
+        filled, inside, possible = chances_in(
+            columns, offsets, spans, grid.slot_s, grid.cell_m, window, chances
+        )
+        return Estimate(minimum=inside, expected=float(chances[:filled].sum()), maximum=possible)
+
+    return list((run or Run()).map(count, regions))
 
 
-def people_in_zones(data: Release | Trajectories, zones: Zones) -> Estimates:
+def people_in_zones(data: Release | Trajectories, zones: Zones, run: Run | None = None) -> Estimates:
     """[zones]: how many records have a sample in each zone."""
     boxes, offsets, grid = boxes_of(data)
+    columns, raster = BoxColumns(*boxes.columns()), Raster(zones.x_m, zones.y_m, grid.cell_m)
+
+    def count(records: tuple[int, int]) -> Floats:
+        counts = np.empty((3, len(zones)))
+        count_visitors(columns, offsets, *records, raster, counts)
+        return counts
+
     total = np.zeros((3, len(zones)))
-    for first, last in _records_in_chunks(offsets):
-        own = boxes.take(slice(offsets[first], offsets[last]))
-        part = _present(_shares_of_zones(own, grid, zones), offsets[first : last + 1] - offsets[first])
-        total += np.stack([part.minimum, part.expected, part.maximum])
+    for counts in (run or Run()).map(count, _records_in_chunks(offsets)):
+        total += counts
     return Estimates(minimum=total[0], expected=total[1], maximum=total[2])
 
 
@@ -153,20 +178,9 @@ def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
     )
     ends = np.r_[begins[1:], len(boxes)] - 1
     trips = ends > begins
-    begins, ends = begins[trips], ends[trips]
     total = np.zeros((3, len(zones), len(zones)))
-    for start in range(0, len(begins), _CHUNK):
-        origin, destination = (
-            _shares_of_zones(boxes.take(rows[start : start + _CHUNK]), grid, zones) for rows in (begins, ends)
-        )
-        # one zone each: counted, not multiplied
-        known = (origin >= 1).any(axis=1) & (destination >= 1).any(axis=1)
-        pairs = origin[known].argmax(axis=1) * len(zones) + destination[known].argmax(axis=1)
-        total += np.bincount(pairs, minlength=len(zones) ** 2).reshape(total.shape[1:])
-        origin, destination = origin[~known], destination[~known]
-        total[0] += (origin >= 1).T.astype(np.float64) @ (destination >= 1)
-        total[1] += origin.T @ destination
-        total[2] += (origin > 0).T.astype(np.float64) @ (destination > 0)
+    raster = Raster(zones.x_m, zones.y_m, grid.cell_m)
+    count_trips(BoxColumns(*boxes.columns()), begins[trips], ends[trips], raster, total)
     return Estimates(minimum=total[0], expected=total[1], maximum=total[2])
 
 
@@ -177,32 +191,10 @@ def time_profile(data: Release | Trajectories) -> Estimates:
     boxes that touch it.
     """
     boxes, _, grid = boxes_of(data)
-    start_s, end_s = boxes.t_start * grid.slot_s, boxes.t_end * grid.slot_s
-    first = np.floor(start_s / HOUR_S + _ROUNDING).astype(np.int64)
-    hours = np.minimum(
-        np.ceil(end_s / HOUR_S - _ROUNDING).astype(np.int64) - first, 24
-    )  # a day touches every hour once
-    edges = np.bincount(first % 24, minlength=49) - np.bincount(first % 24 + hours, minlength=49)
-    touched = edges.cumsum()
-    n = max(len(boxes), 1)
-    return Estimates(
-        minimum=np.bincount(first[hours == 1] % 24, minlength=24) / n,
-        expected=_hours_of_day(start_s, end_s),
-        maximum=(touched[:24] + touched[24:48]) / n,
-    )
-
-
-def _hours_of_day(start_s: Numbers, end_s: Numbers) -> Floats:
-    """[24]: mean share of the intervals that lies in each hour of the day."""
-    edges = np.arange(25) * HOUR_S
-
-    def until(moment: Numbers) -> Floats:
-        whole, rest = np.divmod(moment, DAY_S)
-        return np.asarray(whole[:, None] * HOUR_S + np.clip(rest[:, None] - edges[None, :-1], 0.0, HOUR_S))
-
-    return np.asarray(
-        ((until(end_s) - until(start_s)) / (end_s - start_s)[:, None]).sum(axis=0) / max(len(start_s), 1)
-    )
+    counts = np.zeros((3, 24))
+    hours_of_day(boxes.t_start, boxes.t_end, grid.slot_s, counts)
+    counts /= max(len(boxes), 1)
+    return Estimates(minimum=counts[0], expected=counts[1], maximum=counts[2])
 
 
 def _records_in_chunks(offsets: Integers) -> Iterator[tuple[int, int]]:
@@ -212,36 +204,3 @@ def _records_in_chunks(offsets: Integers) -> Iterator[tuple[int, int]]:
         last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _CHUNK, side="right")) - 1)
         yield first, last
         first = last
-
-
-def _present(share: Floats, offsets: Integers) -> Estimates:
-    """Sums over records of the chance that any of their positions is inside; share: [boxes, places]."""
-    rows = offsets[:-1][np.diff(offsets) > 0]
-    if not len(rows):
-        nothing = np.zeros(share.shape[1])
-        return Estimates(minimum=nothing, expected=nothing, maximum=nothing)
-    absent = np.multiply.reduceat(1 - share, rows, axis=0)
-    inside, touching = (
-        np.maximum.reduceat(share >= 1, rows, axis=0),
-        np.maximum.reduceat(share > 0, rows, axis=0),
-    )
-    return Estimates(
-        minimum=inside.sum(axis=0, dtype=float),
-        expected=(1 - absent).sum(axis=0),
-        maximum=touching.sum(axis=0, dtype=float),
-    )
-
-
-def _shares_of_zones(boxes: Boxes, grid: Grid, zones: Zones) -> Floats:
-    """[boxes, zones]: the share of each box's area in each zone."""
-    east = _share(boxes.x_min * grid.cell_m, boxes.x_max * grid.cell_m, zones.x_m)
-    north = _share(boxes.y_min * grid.cell_m, boxes.y_max * grid.cell_m, zones.y_m)
-    return np.asarray((north[:, :, None] * east[:, None, :]).reshape(len(boxes), -1))
-
-
-def _share(low: Numbers, high: Numbers, edges: Floats) -> Floats:
-    """[boxes, edges - 1]: the share of each interval between neighboring edges, 0 and 1 despite rounding."""
-    inside = np.minimum(high[:, None], edges[None, 1:]) - np.maximum(low[:, None], edges[None, :-1])
-    share: Floats = np.clip(inside / (high - low)[:, None], 0.0, 1.0)
-    share[share < _ROUNDING], share[share > 1 - _ROUNDING] = 0.0, 1.0
-    return share

@@ -1,4 +1,4 @@
-"""The stretch effort of samples and fingerprints (glove.txt, Sec. 4).
+"""The stretch effort of samples and fingerprints (Gramaglia and Fiore 2015, Sec. 4).
 
 Where both caps are simple multiples of the grid, costs are exact integers: cost = 2 * half * stretch.
 """
@@ -40,7 +40,7 @@ class Caps:
 
     References
     ----------
-    glove.txt, Sec. 4.1, Eq. 2 and 3.
+    Gramaglia and Fiore 2015, Sec. 4.1, Eq. 2 and 3.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def sample_stretch(
 
     References
     ----------
-    glove.txt, Sec. 4.1, Eq. 1-9.
+    Gramaglia and Fiore 2015, Sec. 4.1, Eq. 1-9.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def fingerprint_stretch(
 
     References
     ----------
-    glove.txt, Sec. 4.2, Eq. 10.
+    Gramaglia and Fiore 2015, Sec. 4.2, Eq. 10.
 
     Examples
     --------

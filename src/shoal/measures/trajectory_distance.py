@@ -1,6 +1,6 @@
 """How far apart two trajectories are: synchronized, and penalized for little overlap.
 
-After swap-reach-locations.txt, Sec. 4 (semantics 3.1 to 3.3). Courses that never overlap are as far apart as
+After Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 4. Courses that never overlap are as far apart as
 the shortest path between them through courses that do. Where no path leads, there is no distance.
 Trajectories with fewer than two different times have none to anybody.
 """
@@ -96,7 +96,7 @@ def trajectory_distances(
 
     References
     ----------
-    swap-reach-locations.txt, Sec. 4, Def. 10 and 12.
+    Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 4, Def. 10 and 12.
 
     Examples
     --------

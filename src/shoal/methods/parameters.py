@@ -16,6 +16,7 @@ from shoal.errors import MisuseError
 Unit = Literal["m", "s", "m/s", "share", "people", "records"]
 Value = TypeVar("Value")
 
+DEFAULT_K: Final = 5  # in a set of two, each who knows the own samples learns the other's
 _KEY: Final = "shoal"  # of a field's metadata
 _SUFFIXES: Final[Mapping[Unit | None, str]] = {"m": "_m", "s": "_s", "m/s": "_m_s"}
 
@@ -64,6 +65,8 @@ class Parameter:
         What a number must be. None = anything, or what the claim requires.
     choices
         The texts that are known.
+    written
+        The forms of a text that is none of a few choices; the claim checks it.
     spelled
         How the command line spells the two values of a switch.
     option
@@ -83,11 +86,19 @@ class Parameter:
     unit: Unit | None = None
     bound: Bound | None = None
     choices: tuple[str, ...] = ()
+    written: str = ""
     spelled: Mapping[str, bool] | None = None
     option: str | None = None
     unset: str = "none"
     zero: bool = False
     street_graph: bool = False
+
+    def __post_init__(self) -> None:
+        if self.unit is None and not (self.choices or self.written or self.spelled or self.street_graph):
+            raise MisuseError(
+                f"the parameter of '{self.help}' has neither a unit nor choices, so that its option would "
+                "accept no value; declare unit=, choices=, written= or spelled="
+            )
 
     def option_of(self, name: str) -> str:
         """The option for the parameter of this name, without its dashes in front."""
@@ -108,10 +119,10 @@ def parameter(*, default: Value, **declaration: Any) -> Value:
     return field(default=default, metadata=metadata)
 
 
-def k_parameter(meaning: str) -> int:
+def k_parameter(meaning: str, default: int = DEFAULT_K) -> int:
     """The parameter k, which every method has; meaning: what this method hides a person among k of."""
     return parameter(
-        default=2, unit="records", help="The fewest records that fit one person.", meaning=meaning
+        default=default, unit="records", help="The fewest records that fit one person.", meaning=meaning
     )
 
 

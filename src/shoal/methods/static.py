@@ -1,17 +1,18 @@
 """Static generalization: one coarse grid and one slot for everybody; whoever is still alone is left out."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.errors import MisuseError, NothingLeftError
+from shoal.errors import NothingLeftError
 from shoal.methods.assembly import EquivalenceClass, assemble
+from shoal.methods.hulls import hull_parameter, rounded_outward
 from shoal.methods.method import About
 from shoal.methods.parameters import ABOVE_0, k_parameter, parameter, require_declared, stated
 from shoal.methods.techniques import rounding
+from shoal.methods.whole_steps import whole_number
 from shoal.model.claims import KAnonymity
 from shoal.model.hulls import hulls_of
 from shoal.model.release import Boxes, Linkage, Release
@@ -38,10 +39,12 @@ class StaticGeneralization:
         cell.
     slot_s
         Length of the coarse slots in seconds, counted from 1970-01-01 UTC. A multiple of the data's slot.
+    hull
+        How far boxes reach beyond the hulls of their samples, as ``hull_rule`` reads it.
 
     References
     ----------
-    kte-anonymity.txt, Sec. V-B; glove.txt, Sec. 5 and Fig. 4.
+    Gramaglia et al. 2017, Sec. V-B; Gramaglia and Fiore 2015, Sec. 5 and Fig. 4.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class StaticGeneralization:
         help="Length of the coarse slots.",
         meaning="length of the coarse slots that a crowd must have in common",
     )
+    hull: str = hull_parameter()
 
     def __post_init__(self) -> None:
         self.claim()
@@ -84,7 +88,7 @@ class StaticGeneralization:
 
     def claim(self) -> KAnonymity:
         """k-anonymity; boxes of two cells may share a slot."""
-        return KAnonymity(k=self.k, disjoint_in_time=False)
+        return KAnonymity(k=self.k, disjoint_in_time=False, hull=self.hull)
 
     def parameters(self) -> dict[str, Any]:
         """All parameters, as a manifest holds them."""
@@ -107,7 +111,7 @@ class StaticGeneralization:
             )
         return assemble(
             original,
-            classes,
+            list(rounded_outward(classes, self.hull, original.snapped_grid(), rng)),
             claim=self.claim(),
             method=self.about.name,
             parameters=self.parameters(),
@@ -133,22 +137,10 @@ class StaticGeneralization:
     def _coarse(self, original: Trajectories) -> Integers:
         """[m] a number for each sample, the same for those in one coarse cell and slot."""
         grid = original.snapped_grid()
-        cells = _whole_number(self.grid_m, grid.cell_m, "grid", "cell", show_m)
-        slots = _whole_number(self.slot_s, grid.slot_s, "slot", "slot", show_s)
+        cells = whole_number(self.grid_m, grid.cell_m, "grid", "cell", show_m)
+        slots = whole_number(self.slot_s, grid.slot_s, "slot", "slot", show_s)
         columns = np.stack([original.t // slots, original.x // cells, original.y // cells], axis=1)
         return np.asarray(np.unique(columns, axis=0, return_inverse=True)[1], dtype=np.int64).reshape(-1)
-
-
-def _whole_number(coarse: float, fine: float, name: str, of: str, show: Any) -> int:
-    """How many of the data's own steps make a coarse one; raises MisuseError for no whole number."""
-    ratio = Fraction(repr(float(coarse))) / Fraction(repr(float(fine)))
-    if ratio.denominator != 1:
-        valid = [show(fine * count) for count in (int(ratio), int(ratio) + 1) if count]
-        raise MisuseError(
-            f"{name} = {show(coarse)} is not a multiple of the data's {of} of {show(fine)}; use "
-            f"{' or '.join(valid)}"
-        )
-    return int(ratio)
 
 
 def _hulls(original: Trajectories, members: Integers, place: Integers) -> Boxes:

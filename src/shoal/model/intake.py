@@ -20,6 +20,11 @@ _WORDS: Final = {
 }
 
 
+OUT_OF_ORDER: Final = "rows out of time order"  # how many, the order of the input decides
+# how the note begins that local meters were read though columns of degrees lie beside them
+BESIDE_DEGREES: Final = "local meters were read, although columns of degrees lie beside them"
+
+
 def require_types(kind: type, values: Mapping[str, Any]) -> None:
     """Raises MisuseError for the first value, of those that stood in JSON, that a dataclass cannot take."""
     known = {each.name: each for each in fields(kind)}
@@ -47,6 +52,13 @@ class Reading:
     "1min" for counted steps; None = recognized by size. not_after_s: rows later than this (seconds since
     1970) are dropped as lying in the future, None = the end of the day of reading. min_samples_per_day:
     people with fewer samples a day, on average over the data's days, are left out (0 = nobody).
+
+    preset: the layout of a known data set or program, None = recognized. columns: the names of the columns of
+    a file without a header, separated by commas. table: the table, sheet or layer of a source that holds
+    several. date: the column of dates where ``time`` holds the clock time alone. time_format: of times as
+    text, in strptime's signs. time_zone: of times without a zone, None = UTC. cells: the file of the cells'
+    positions, for records that name a cell; in a manifest its name without folders. cell_id: the column that
+    names the cell.
     """
 
     id: str | None = None
@@ -65,6 +77,14 @@ class Reading:
     time_unit: str | None = None
     not_after_s: float | None = None
     min_samples_per_day: float = 0.0
+    preset: str | None = None
+    columns: str | None = None
+    table: str | None = None
+    date: str | None = None
+    time_format: str | None = None
+    time_zone: str | None = None
+    cells: str | None = None
+    cell_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

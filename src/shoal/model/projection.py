@@ -1,7 +1,8 @@
 """Between longitude and latitude on the earth and meters on a plane, through pyproj.
 
-The working plane is a Lambert azimuthal equal-area projection centered on the data (glove.txt, Sec. 3). Its
-center is rounded to a tenth of a degree, so that the text of the projection gives away no average position.
+The working plane is a Lambert azimuthal equal-area projection centered on the data (Gramaglia and Fiore 2015,
+Sec. 3). Its center is rounded to a tenth of a degree, so that the text of the projection gives away no
+average position.
 """
 
 from functools import lru_cache

@@ -31,7 +31,7 @@ class Boxes:
 
     [t_start, t_end) in slots, [x_min, x_max) and [y_min, y_max) in cells.
 
-    Says "the subject was somewhere in this area at some moment in this interval" (semantics 0).
+    Says "the subject was somewhere in this area at some moment in this interval".
     """
 
     kind: ClassVar[PayloadKind] = "boxes"

@@ -69,12 +69,18 @@ def html_of_release(release: "Release") -> str:
 def html_of_verdict(verdict: "Verdict") -> str:
     """Whether the claim holds, how much was checked, and how often each kind of finding was made."""
     found = verdict.to_json()["findings_by_kind"]
+    told = {
+        "HOLDS": "the claim holds",
+        "DOES NOT HOLD": "the claim does not hold",
+        "NOT CHECKED": "the claim was not checked in full",
+    }
     return table(
-        "Verdict: the claim holds" if verdict.holds else "Verdict: the claim does not hold",
+        f"Verdict: {told[verdict.word]}",
         [
             ("records checked", f"{verdict.checked:,}"),
             ("findings", f"{len(verdict.findings):,}"),
             *((kind, f"{count:,}") for kind, count in found.items()),
+            *(("not checked", part) for part in verdict.unchecked),
         ],
         notes=verdict.notes,
     )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """The precision of snapped data: square cells and slots of time (semantics 0).
+    """The precision of snapped data: square cells and slots of time.
 
     Parameters
     ----------

@@ -8,19 +8,18 @@ from shoal.errors import ClaimError, OutputError
 from shoal.model.release import Linkage, Release
 from shoal.model.trace import TRACE_FILE
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.folder import (
+from shoal.release_folder.folder import check_linkage_path, staged_linkage, staged_trace
+from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
     REPORT_FILE,
     Manifest,
-    check_linkage_path,
     manifest_of,
-    staged_linkage,
-    staged_trace,
     write_manifest,
 )
 from shoal.release_folder.statement import Statement
 from shoal.release_folder.tables import require_places_on_earth
+from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_file
 
 
@@ -45,18 +44,22 @@ def fill_release_folder(
     page: Callable[[], str],
     check: Callable[[], Verdict],
     statement: Statement,
+    run: Run,
 ) -> Manifest:
-    """Write table, manifest and report into a staged folder, and check what was written.
+    """Write table, report and manifest into a staged folder, and check what was written.
 
     write: writes the table of the release. page, check: called when the table, and when everything, is there.
     Raises ClaimError when the check finds anything, InputError when places lie off the plane.
     """
-    write(staging / RELEASE_FILE)
-    require_places_on_earth(staging / RELEASE_FILE)
-    manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
-    write_manifest(manifest, staging / MANIFEST_FILE)
-    (staging / REPORT_FILE).write_text(page(), encoding="utf-8")
-    require_holds(check())
+    with run.stage("writing"):
+        write(staging / RELEASE_FILE)
+        require_places_on_earth(staging / RELEASE_FILE)
+    with run.stage("page"):
+        (staging / REPORT_FILE).write_text(page(), encoding="utf-8")
+        manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
+        write_manifest(manifest, staging / MANIFEST_FILE)
+    with run.stage("check of the files"):
+        require_holds(check())
     return manifest
 
 
@@ -82,10 +85,5 @@ def write_page(page: str, path: Path) -> None:
 
 def require_holds(verdict: Verdict) -> None:
     """Raise ClaimError, with every kind of finding and one example, unless the verdict holds."""
-    if verdict.holds:
-        return
-    kinds = ", ".join(f"{kind} ({count})" for kind, count in verdict.to_json()["findings_by_kind"].items())
-    raise ClaimError(
-        f"the release does not keep its promise and was not written: {kinds}; for example: "
-        f"{verdict.findings[0].message}"
-    )
+    if not verdict.holds:
+        raise ClaimError(f"the release does not keep its promise and was not written: {verdict.why_not}")

@@ -48,7 +48,7 @@ class Randomness:
 
     @classmethod
     def for_research(cls, seed: int) -> "Randomness":
-        """A repeatable stream, which marks what is made with it as not for publication (semantics 3.7)."""
+        """A repeatable stream, which marks what is made with it as not for publication."""
         generator = np.random.Generator(np.random.PCG64(seed))
         stream = cls(generator.bytes, publishable=False)
         stream._generator = generator

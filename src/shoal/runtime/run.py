@@ -3,10 +3,12 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from shoal.runtime.checkpoint import Arrays, Checkpoint
+from shoal.runtime.timings import Timings
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -44,6 +46,8 @@ class Run:
         How many threads to use; all processors of this process unless told.
     checkpoint : Checkpoint or None
         Where finished parts are kept, so that the same work continues after a stop.
+    timings : Timings or None
+        Counts what each stage costs.
 
     Examples
     --------
@@ -55,6 +59,11 @@ class Run:
     progress: Progress = silent
     threads: int = field(default_factory=available_cores)
     checkpoint: Checkpoint | None = None
+    timings: Timings | None = None
+
+    def stage(self, name: str) -> AbstractContextManager[None]:
+        """Count what the block takes under this name, when anybody wants to know."""
+        return nullcontext() if self.timings is None else self.timings.stage(name)
 
     def kept(self, part: str, make: Callable[[], Arrays]) -> Arrays:
         """The arrays of a part: from the checkpoint when it holds them, otherwise made, and kept there."""

@@ -13,6 +13,7 @@ import numpy as np
 from shoal.errors import ClaimError, NothingLeftError
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.glove import Glove
+from shoal.methods.hulls import rounded_outward
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
@@ -65,7 +66,9 @@ def crowds_of(task: BlockTask) -> Arrays:
     with np.load(folder / f"{BLOCKS}.npz") as stored:
         subjects = stored["subjects"][stored["offsets"][task.block] : stored["offsets"][task.block + 1]]
     original = people.load(subjects)
-    crowds = task.method.classes(original, Run(threads=1))
+    classes = task.method.classes(original, Run(threads=1))
+    grid, rng = original.snapped_grid(), Randomness.from_system()  # a worker is handed no stream
+    crowds = list(rounded_outward(classes, task.method.hull, grid, rng))
     boxes = [crowd.boxes.sorted() for crowd in crowds]
     members = [crowd.members for crowd in crowds]
     return {
@@ -97,8 +100,8 @@ def _checked(original: Trajectories, task: BlockTask, crowds: list[EquivalenceCl
         return {"suppressed": np.array([original.n_samples]), "raw": nothing, "published": nothing}
     verdict = verify(original, release, linkage)
     if not verdict.holds:
-        kinds = ", ".join(sorted(verdict.kinds))
-        raise ClaimError(f"block {task.block + 1} does not keep its promise, so nothing was written: {kinds}")
+        why = ", ".join(sorted(verdict.kinds)) or verdict.why_not
+        raise ClaimError(f"block {task.block + 1} does not keep its promise, so nothing was written: {why}")
     accuracy = measure_accuracy(original, release, linkage)
     return {
         "suppressed": np.array([accuracy.samples_suppressed]),

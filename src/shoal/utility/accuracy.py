@@ -1,8 +1,8 @@
 """What remains of place and time in a release: the extents of its boxes, read in two ways.
 
-The paper's accuracy figures (glove.txt, Fig. 7 to 9) say "share of samples" without saying of which. Here are
-both readings: per raw sample (the box that stands for it) and per published sample (each box of each record,
-once).
+The paper's accuracy figures (Gramaglia and Fiore 2015, Fig. 7 to 9) say "share of samples" without saying of
+which. Here are both readings: per raw sample (the box that stands for it) and per published sample (each box
+of each record, once).
 """
 
 import math
@@ -137,7 +137,7 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
 
     References
     ----------
-    glove.txt, Sec. 7, Fig. 7 to 9.
+    Gramaglia and Fiore 2015, Sec. 7, Fig. 7 to 9.
 
     Examples
     --------

@@ -15,8 +15,8 @@ from shoal.utility.measuring import Measured, Measurement, Metric
 
 _DAY_S: Final = 86_400.0
 _BOTH: Final = ("boxes", "points")
-_GLOVE: Final = "glove.txt, Sec. 7"
-_SWAP: Final = "swap-reach-locations.txt, Sec. 3.2 and 7.1.4"
+_GLOVE: Final = "Gramaglia and Fiore 2015, Sec. 7"
+_SWAP: Final = "Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 3.2 and 7.1.4"
 _SHOAL: Final = "docs/utility.md"
 
 
@@ -291,5 +291,6 @@ def measured(facts: Facts, names: Iterable[str] | None = None) -> Measured:
 
 def _measurement(facts: Facts, name: str) -> Measurement:
     metric = METRICS[name]
-    found = metric.function(facts if metric.as_given else facts.on_grid)
+    with facts.run.stage(name):
+        found = metric.function(facts if metric.as_given else facts.on_grid)
     return Measurement(name=name, metric=metric, found=found)

@@ -1,6 +1,6 @@
 """What a release of points is still good for: space distortion, removals and range queries.
 
-The definitions are those of swap-reach-locations.txt, Sec. 3.2 and 7.1.4.
+The definitions are those of Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 3.2 and 7.1.4.
 """
 
 from collections.abc import Callable
@@ -76,7 +76,7 @@ def measure_points(
 
     References
     ----------
-    swap-reach-locations.txt, Def. 3, Sec. 4.1 and 7.1.4.
+    Domingo-Ferrer and Trujillo-Rasua 2012, Def. 3, Sec. 4.1 and 7.1.4.
     """
     return space_distortion(original, release, records_of(original, release, linkage), omega_m=omega_m)
 

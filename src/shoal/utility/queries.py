@@ -7,16 +7,17 @@ from typing import Final
 
 import numpy as np
 
-from shoal.measures.query import Estimate, Region, people_in
+from shoal.measures.query import Estimate, Region, people_in_each
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
 
 _QUERIES: Final = 200
 # The same questions to every release of the same data, so that figures can be compared.
 _QUERY_SEED: Final = 20_889
 
 
-def ask(original: Trajectories, release: Release) -> tuple[list[float], list[Estimate]]:
+def ask(original: Trajectories, release: Release, run: Run) -> tuple[list[float], list[Estimate]]:
     """[200] the true answers and [200] what the release lets one estimate, both on one grid.
 
     Each query is a square and an interval around a random raw sample, of a random 5 to 25 % of the data's
@@ -40,5 +41,5 @@ def ask(original: Trajectories, release: Release) -> tuple[list[float], list[Est
                 t_end_s=(t + span + 1) * grid.slot_s,
             )
         )
-    true = [people_in(original, region).expected for region in regions]
-    return true, [people_in(release, region) for region in regions]
+    true = [estimate.expected for estimate in people_in_each(original, regions, run)]
+    return true, people_in_each(release, regions, run)

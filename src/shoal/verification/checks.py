@@ -18,8 +18,8 @@ from shoal.model.trajectories import Population, Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import Records
-from shoal.verification.boxes.k_anonymity import check_k_anonymity, faults_of_records, members_against_boxes
-from shoal.verification.boxes.kte import check_kte_anonymity
+from shoal.verification.boxes.k_anonymity import examine_k_anonymity, faults_of_records, members_against_boxes
+from shoal.verification.boxes.kte import examine_kte_anonymity
 from shoal.verification.composition.candidates import (
     NONE_OF_PLACES,
     OF_CLASSES,
@@ -28,11 +28,13 @@ from shoal.verification.composition.candidates import (
     OF_SWAP_SETS,
     Candidates,
 )
-from shoal.verification.leaks.identifiers import Names, hashes_among, raw_identifiers
+from shoal.verification.examination import Examination
+from shoal.verification.leaks.digests import hashes_among
+from shoal.verification.leaks.identifiers import Names, raw_identifiers
 from shoal.verification.leaks.order import order_findings
 from shoal.verification.linking import Links, links_of
-from shoal.verification.points.co_location import check_co_location
-from shoal.verification.points.swapped import check_location_privacy, check_trajectory_privacy
+from shoal.verification.points.co_location import examine_co_location
+from shoal.verification.points.swapped import examine_location_privacy, examine_trajectory_privacy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,25 +53,48 @@ class StreamedCheck:
 class Check:
     """What the verifier knows of one type of claim; the functions take this type as their first argument.
 
-    verdict: the check, of (claim, raw data, release, linkage, run). candidates: who could be whom. streamed:
-    the same check in little memory, None where it needs all records at once.
+    parts: what the claim consists of, keys of PARTS. examine: the check, of (claim, examination, run), which
+    marks each part that it looked at; one that it did not mark is unchecked. candidates: who could be whom.
+    streamed: the same check in little memory, None where it needs all records at once.
     """
 
-    verdict: Callable[[Any, Trajectories, Release, Linkage | None, Run], Verdict]
+    parts: tuple[str, ...]
+    examine: Callable[[Any, Examination[Trajectories], Run], None]
     candidates: Candidates
     streamed: StreamedCheck | None
 
 
 CHECKS: Final[dict[type[Claim], Check]] = {
     KAnonymity: Check(
-        verdict=check_k_anonymity,
+        parts=("account", "subjects", "order", "classes", "own-samples", "lost-samples"),
+        examine=examine_k_anonymity,
         candidates=OF_CLASSES,
         streamed=StreamedCheck(of_records=faults_of_records, of_members=members_against_boxes),
     ),
-    KteAnonymity: Check(verdict=check_kte_anonymity, candidates=OF_INTERVALS, streamed=None),
-    KDeltaAnonymity: Check(verdict=check_co_location, candidates=OF_CO_LOCATION, streamed=None),
-    TrajectoryPrivacy: Check(verdict=check_trajectory_privacy, candidates=OF_SWAP_SETS, streamed=None),
-    LocationPrivacy: Check(verdict=check_location_privacy, candidates=NONE_OF_PLACES, streamed=None),
+    KteAnonymity: Check(
+        parts=("account", "subjects", "order", "own-samples", "lost-samples", "candidates"),
+        examine=examine_kte_anonymity,
+        candidates=OF_INTERVALS,
+        streamed=None,
+    ),
+    KDeltaAnonymity: Check(
+        parts=("account", "subjects", "order", "near", "counts"),
+        examine=examine_co_location,
+        candidates=OF_CO_LOCATION,
+        streamed=None,
+    ),
+    TrajectoryPrivacy: Check(
+        parts=("account", "subjects", "order", "true-points", "swap-sets", "shuffle"),
+        examine=examine_trajectory_privacy,
+        candidates=OF_SWAP_SETS,
+        streamed=None,
+    ),
+    LocationPrivacy: Check(
+        parts=("account", "subjects", "order", "true-points", "own-times", "swap-sets", "shuffle", "paths"),
+        examine=examine_location_privacy,
+        candidates=NONE_OF_PLACES,
+        streamed=None,
+    ),
 }
 
 
@@ -101,14 +126,15 @@ def verify(
     release
         What is to be checked. Nothing in its parameters bounds a check.
     linkage
-        Who became which record. Without it, what cannot be checked stands in the verdict's notes.
+        Who became which record. Without it, parts of every claim are unchecked, and the claim does not hold.
     run
         How to carry out the work; local and silent by default.
 
     Returns
     -------
     Verdict
-        It holds when at least one record was examined and nothing was found.
+        It holds when every part of the claim was checked and nothing was found. Parts that were not checked
+        stand in its ``unchecked``.
 
     Raises
     ------
@@ -127,36 +153,33 @@ def verify(
     """
     require_payload(release)
     check = check_of(release.claim)
-    verdict = check.verdict(release.claim, original, release, linkage, run or Run())
-    return with_telling_names(verdict, original, release, linkage)
+    case = Examination(original, release, linkage, check.parts)
+    check.examine(release.claim, case, run or Run())
+    find_telling_names(case)
+    return case.verdict()
 
 
-def with_telling_names(
-    verdict: Verdict, original: Population, release: Release, linkage: Linkage | None
-) -> Verdict:
-    """The verdict on a claim, and what the records' names, their order and the parameters give away.
+def find_telling_names(case: Examination[Any]) -> None:
+    """Add what the records' names, their order and the parameters give away.
 
     The boxes or points of the release are not looked at.
     """
+    original, release = case.original, case.release
     told = _telling_pseudonyms(original, release)
-    findings = [
-        replace(each, trajectory_id=None) if each.trajectory_id in told else each for each in verdict.findings
+    case.findings[:] = [
+        replace(each, trajectory_id=None) if each.trajectory_id in told else each for each in case.findings
     ]
     if told:
-        findings.append(
-            Finding(
-                "raw-identifier",
-                f"{len(told)} pseudonyms are or hold a raw identifier, or a plain hash of one",
-            )
-        )
-    if linkage is not None:
-        subject_of = links_of(original, release, linkage).subject_of
-        findings += order_findings(original, subject_of, release.trajectory_ids)
-    findings += [
+        message = f"{len(told)} pseudonyms are or hold a raw identifier, or a plain hash of one"
+        case.find([Finding("raw-identifier", message)])
+    if case.linkage is not None:
+        subject_of = links_of(original, release, case.linkage).subject_of
+        case.find(order_findings(original, subject_of, release.trajectory_ids))
+        case.looked_at("order")
+    case.find(
         Finding("seed", f"the parameter '{name}' names a seed; leave it out")
         for name in seeds_in(release.parameters)
-    ]
-    return Verdict(tuple(findings), verdict.checked, verdict.notes)
+    )
 
 
 def seeds_in(settings: Mapping[str, Any]) -> Iterator[str]:

@@ -2,47 +2,65 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Generic, TypeVar
 
+from shoal.errors import MisuseError
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
 from shoal.verification.linking import Links, links_of
+from shoal.verification.parts import PARTS
 
-NO_ACCOUNT: Final = (
-    "the raw data carries no account of its reading, so the rows dropped and the unit of protection were not "
-    "compared"
-)
+People = TypeVar("People", bound=Population)
+
+NO_ACCOUNT: Final = "the raw data was not read from a file, so no rows were dropped on input"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Examination:
-    """One release under examination, and what was found and noted so far, in the order of the questions."""
+class Examination(Generic[People]):
+    """One release under examination, and what was found and noted so far, in the order of the questions.
 
-    original: Population
+    parts: keys of PARTS, what its claim consists of; checked: those that were looked at. Raises MisuseError
+    for a claim of no parts, and for a part that stands in no table.
+    """
+
+    original: People
     release: Release
     linkage: Linkage | None
+    parts: tuple[str, ...]
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    checked: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        unknown = [part for part in self.parts if part not in PARTS]
+        if unknown or not self.parts:
+            raise MisuseError(f"a claim needs parts to be checked, of {', '.join(PARTS)}; found {self.parts}")
 
     def find(self, findings: Iterable[Finding]) -> None:
         """Add findings."""
         self.findings.extend(findings)
 
+    def looked_at(self, *parts: str) -> None:
+        """Mark parts as checked, whatever was found; those that are no part of this claim change nothing."""
+        self.checked.update(parts)
+
     def compare_accounts(self) -> None:
-        """Compare how the raw data was read; where it carries no account, note that."""
+        """Compare how the raw data was read; where it was not read, the release must tell of no reading."""
         if self.original.intake.rows_read:
             self.find(account_differs(self.original, self.release))
-        else:
+            self.looked_at("account")
+        elif not any(account_differs(self.original, self.release)):
             self.notes.append(NO_ACCOUNT)
+            self.looked_at("account")
 
-    def link(self, without: str) -> Links | None:
-        """Who became which record; without a linkage None, and ``without`` among the notes."""
+    def link(self) -> Links | None:
+        """Who became which record; None without a linkage."""
         if self.linkage is None:
-            self.notes.append(without)
             return None
         links = links_of(self.original, self.release, self.linkage)
         self.find(links.findings)
+        self.looked_at("subjects")
         return links
 
     def count_subjects(self, links: Links | None) -> None:
@@ -51,8 +69,13 @@ class Examination:
         self.find(lost_subjects(len(self.original.ids) - published, self.release))
 
     def verdict(self) -> Verdict:
-        """The verdict over all findings so far."""
-        return Verdict.of(self.findings, checked=self.release.n_records, notes=self.notes)
+        """The verdict over all findings so far; parts of the claim that nobody marked are unchecked."""
+        return Verdict.of(
+            self.findings,
+            checked=self.release.n_records,
+            notes=self.notes,
+            unchecked=[PARTS[part].words for part in self.parts if part not in self.checked],
+        )
 
 
 def pseudonyms_used_twice(release: Release) -> Iterator[Finding]:

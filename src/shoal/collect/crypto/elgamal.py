@@ -1,4 +1,6 @@
-"""n-of-n threshold ElGamal with proofs: encrypting, stripping, re-masking (user-centric.txt, Sec. 2.4).
+"""n-of-n threshold ElGamal with proofs: encrypting, stripping, re-masking.
+
+Source: Romero-Tris and Megías 2018, Sec. 2.4.
 
 Nobody can decrypt unless all members take part. A Schnorr proof shows that a share's owner knows its secret,
 so that no share can cancel the others. One Chaum-Pedersen proof shows for a whole list that it was stripped

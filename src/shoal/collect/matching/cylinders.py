@@ -1,4 +1,6 @@
-"""Uncertain points (user-centric.txt, Def. 2.2): a circle and an interval that hold the true place and time.
+"""Uncertain points: a circle and an interval that hold the true place and time.
+
+Source: Romero-Tris and Megías 2018, Def. 2.2.
 
 Circles drawn again and again around one place would average out. A cylinder is therefore drawn from a device
 key and the public cell and slot that hold the point, so that all visits to one cell show the same circle. It

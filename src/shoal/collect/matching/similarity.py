@@ -1,4 +1,7 @@
-"""When two sub-trajectories count as the same, and how often one occurs (user-centric.txt, Def. 2.5)."""
+"""When two sub-trajectories count as the same, and how often one occurs.
+
+Source: Romero-Tris and Megías 2018, Def. 2.5.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

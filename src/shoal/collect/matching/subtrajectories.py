@@ -1,4 +1,7 @@
-"""The sub-trajectories that are checked (user-centric.txt, Sec. 3.3.3), and fakes that hide them."""
+"""The sub-trajectories that are checked, and fakes that hide them.
+
+Source: Romero-Tris and Megías 2018, Sec. 3.3.3.
+"""
 
 import itertools
 import math

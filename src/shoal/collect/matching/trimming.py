@@ -1,4 +1,7 @@
-"""The points that a person keeps when some sub-trajectories are rare (user-centric.txt, Sec. 3.3.6)."""
+"""The points that a person keeps when some sub-trajectories are rare.
+
+Source: Romero-Tris and Megías 2018, Sec. 3.3.6.
+"""
 
 import heapq
 from collections.abc import Collection, Mapping

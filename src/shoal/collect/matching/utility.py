@@ -1,4 +1,7 @@
-"""What an anonymized trajectory is worth to a collector, between 0 and 1 (user-centric.txt, Eq. 1)."""
+"""What an anonymized trajectory is worth to a collector, between 0 and 1.
+
+Source: Romero-Tris and Megías 2018, Eq. 1.
+"""
 
 import math
 from collections.abc import Sequence

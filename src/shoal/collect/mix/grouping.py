@@ -1,4 +1,6 @@
-"""Random groups that nobody chose (user-centric.txt, Sec. 3.3.1): a frozen roster, commit, reveal, shuffle.
+"""Random groups that nobody chose: a frozen roster, commit, reveal, shuffle.
+
+Source: Romero-Tris and Megías 2018, Sec. 3.3.1.
 
 Everybody commits before anybody reveals, so that neither the server nor the last to speak can pick the
 outcome.

@@ -1,4 +1,4 @@
-"""The paper's experiment: how much people would share (user-centric.txt, Sec. 5).
+"""The paper's experiment: how much people would share (Romero-Tris and Megías 2018, Sec. 5).
 
 It runs with real cryptography or without. Without it, every question goes straight to what is stored: the
 counts are the same, at any scale, and the cost of the protocol does not show.
@@ -253,7 +253,9 @@ class _Stored:
             own, pairs = trip
             people, occurrences = np.empty((2, len(pairs)), dtype=np.int64)
             chosen = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-            alike = kernel.Thresholds(thresholds.theta_m, thresholds.theta_min, thresholds.literal, EARTH_M)
+            alike = kernel.Thresholds(
+                float(thresholds.theta_m), float(thresholds.theta_min), thresholds.literal, EARTH_M
+            )
             stored = kernel.Stored(self._points, self._offsets, self._owners)
             kernel.count_pairs(_cylinders(own), chosen, stored, alike, without, people, occurrences)
             found: list[int] = (people if setting.by_people else occurrences).tolist()

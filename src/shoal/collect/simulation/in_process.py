@@ -1,4 +1,7 @@
-"""The whole protocol inside one process, in the order of the paper (user-centric.txt, Sec. 3.3)."""
+"""The whole protocol inside one process, in the order of the paper.
+
+Source: Romero-Tris and Megías 2018, Sec. 3.3.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence

@@ -182,7 +182,7 @@ class W4m:
         counts = np.zeros((people.n_subjects, people.n_subjects), dtype=np.int64)
         columns = (people.t, people.x, people.y, people.offsets)
         for _ in run.map(
-            lambda i: edit_distances(*columns, i, self.delta_m, self._match_s, counts[i]),
+            lambda i: edit_distances(*columns, i, float(self.delta_m), self._match_s, counts[i]),
             range(people.n_subjects),
         ):
             pass
@@ -201,7 +201,8 @@ class W4m:
         source = np.empty((len(members), len(times)), dtype=np.int64)
         for row, member in enumerate(members.tolist()):
             own_t, own_x, own_y = original.samples_of(member)
-            taken = align(own_t, own_x, own_y, times, at_x, at_y, self.delta_m, self._match_s, self.speed_m_s)
+            bounds = float(self.delta_m), self._match_s, float(self.speed_m_s)
+            taken = align(own_t, own_x, own_y, times, at_x, at_y, *bounds)
             on_lines_x, on_lines_y = places_at(times, (own_t, own_x, own_y))
             x[row] = np.where(taken >= 0, own_x[taken], on_lines_x)
             y[row] = np.where(taken >= 0, own_y[taken], on_lines_y)

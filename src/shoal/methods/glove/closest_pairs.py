@@ -197,9 +197,9 @@ class _MergedCrowds:
         """The nearest living others of each of these slots below the threshold."""
         threads, lists = range(run.threads), self._lists
         if len(slots) > 1:
-            parts = [(slots[first :: run.threads], living, lists[0]) for first in threads]
+            parts = [(slots[first :: run.threads].copy(), living, lists[0]) for first in threads]
         elif len(slots) == 1 and len(living) > _MANY:
-            parts = [(slots, living[first :: run.threads], lists[first]) for first in threads]
+            parts = [(slots, living[first :: run.threads].copy(), lists[first]) for first in threads]
         else:
             parts = [(slots, living, lists[0])]
 

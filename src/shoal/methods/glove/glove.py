@@ -1,4 +1,7 @@
-"""GLOVE: merge the two most similar fingerprints until every class holds k people (glove.txt, Alg. 1)."""
+"""GLOVE: merge the two most similar fingerprints until every class holds k people.
+
+Source: Gramaglia and Fiore 2015, Alg. 1.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, get_args
@@ -12,6 +15,7 @@ from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import merge_greedily
 from shoal.methods.glove.merging import merge
 from shoal.methods.glove.reshaping import GENERALIZE, Generalize, split_at_overlaps, unite_overlaps
+from shoal.methods.hulls import hull_parameter, rounded_outward
 from shoal.methods.k_merge import merge_members
 from shoal.methods.method import About
 from shoal.methods.parameters import (
@@ -58,10 +62,12 @@ class Glove:
         leaves it out.
     space_cap_m, time_cap_s
         Stretches in meters and seconds that count as total loss (Sec. 4.1).
+    hull
+        How far boxes reach beyond the hulls of their samples, as ``hull_rule`` reads it.
 
     References
     ----------
-    glove.txt, Alg. 1 and Sec. 6; for "k-merge" kte-anonymity.txt, Alg. 1.
+    Gramaglia and Fiore 2015, Alg. 1 and Sec. 6; for "k-merge" Gramaglia et al. 2017, Alg. 1.
 
     Examples
     --------
@@ -125,6 +131,8 @@ class Glove:
         meaning="a merge that stretches a time by this much or more counts as a total loss of time",
     )
 
+    hull: str = hull_parameter()
+
     def __post_init__(self) -> None:
         self.claim()
         require_declared(self)
@@ -132,7 +140,10 @@ class Glove:
     def claim(self) -> KAnonymity:
         """k-anonymity; truthful and disjoint in time as the reading of reshaping allows."""
         return KAnonymity(
-            k=self.k, truthful=self.generalize != "overlap-split", disjoint_in_time=self.generalize != "none"
+            k=self.k,
+            truthful=self.generalize != "overlap-split",
+            disjoint_in_time=self.generalize != "none",
+            hull=self.hull,
         )
 
     def anonymize(
@@ -145,7 +156,7 @@ class Glove:
         classes = self.classes(original, run or Run())
         return assemble(
             original,
-            classes,
+            list(rounded_outward(classes, self.hull, original.snapped_grid(), rng)),
             claim=self.claim(),
             method=self.about.name,
             parameters=self.parameters(),

@@ -1,4 +1,7 @@
-"""ReachLocations: places change hands along a street graph, times stay (swap-reach-locations.txt, Alg. 4)."""
+"""ReachLocations: places change hands along a street graph, times stay.
+
+Source: Domingo-Ferrer and Trujillo-Rasua 2012, Alg. 4.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -51,7 +54,7 @@ class ReachLocations:
 
     References
     ----------
-    swap-reach-locations.txt, Def. 8 and 9, Alg. 4.
+    Domingo-Ferrer and Trujillo-Rasua 2012, Def. 8 and 9, Alg. 4.
     """
 
     about: ClassVar[About] = About(
@@ -205,7 +208,7 @@ class ReachLocations:
             nearest=np.full(n, np.inf),
             tried=np.full(m, -1, dtype=np.int64),
         )
-        rules = Rules(self.time_threshold_s, self.space_threshold_m, self.both_sides)
+        rules = Rules(float(self.time_threshold_s), float(self.space_threshold_m), self.both_sides)
         order, draws = rng.permutation(original.n_subjects), rng.below(self.k, m)
         leaders, members = np.empty(m, dtype=np.int64), np.empty((m + 1, self.k - 1), dtype=np.int64)
         n_sets, label = 0, "trading places"

@@ -74,8 +74,8 @@ def roads_of(streets: StreetGraph) -> Roads:
     edges = np.tile(np.arange(streets.n_edges), 2)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=streets.n_nodes))]).astype(np.int64)
     return Roads(
-        streets.u,
-        streets.v,
+        np.ascontiguousarray(streets.u),
+        np.ascontiguousarray(streets.v),
         streets.length_m,
         offsets,
         edges[order],

@@ -1,10 +1,10 @@
 """What a release promises: one type and one file for each claim, in numbers and in words. Frozen data.
 
 A claim says everything that follows from its type alone: which payload it is about (``payload``), whether
-records come in classes of identical ones (``in_classes``), its ``name``, its ``promise``, its ``limits``,
-when a raw sample has ``vanished``, and its ``privacy_model`` in the terms of ISO/IEC 20889. How the verifier
-checks it is one row of ``verification/checks.py``. A claim that lacks one of these is an error, never a
-default.
+records come in classes of identical ones (``in_classes``), its ``name``, its ``promise``, its ``cautions``
+and ``limits``, when a raw sample has ``vanished``, and its ``privacy_model`` in the terms of ISO/IEC 20889.
+How the verifier checks it is one row of ``verification/checks.py``. A claim that lacks one of these is an
+error, never a default.
 """
 
 from collections.abc import Mapping

@@ -1,11 +1,17 @@
 """What several claims share: bounds on their numbers, and sentences that are true of more than one."""
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import Final, Literal
 
 from shoal.errors import MisuseError
 
 PayloadKind = Literal["boxes", "points"]
+
+STRONGER: Final = "stronger"  # in the metadata of a claim's number: which way it is a stronger promise
+MORE: Final[Mapping[str, str]] = {STRONGER: "more"}
+LESS: Final[Mapping[str, str]] = {STRONGER: "less"}
+SAME: Final[Mapping[str, str]] = {STRONGER: "same"}  # none is stronger: it must be what is expected
 
 SHARED_IN_A_CLASS: Final = (
     "What a whole crowd shares. If all {k} were in one place, one learns it of each of them without knowing "
@@ -19,6 +25,12 @@ UNTANGLING: Final = (
     "Untangling was not tested: whoever joins points of several records into one plausible path may recover "
     "pieces of a true movement."
 )
+
+
+def for_pairs(k: int, learned: str) -> tuple[str, ...]:
+    """What each of a set of two learns of the other, where sets of two are allowed."""
+    told = f"Sets of two. {learned} With a larger k, k - 1 people must put together what they know."
+    return (told,) if k == 2 else ()
 
 
 def require_class(k: int) -> None:

@@ -1,9 +1,18 @@
 """k-anonymity: every record is identical to at least k - 1 others (GLOVE, static generalization)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from shoal.model.claims.common import SHARED_IN_A_CLASS, VANISHED_FROM_BOXES, PayloadKind, require_class
+from shoal.model.claims.common import (
+    MORE,
+    SAME,
+    SHARED_IN_A_CLASS,
+    VANISHED_FROM_BOXES,
+    PayloadKind,
+    for_pairs,
+    require_class,
+)
+from shoal.model.claims.hull import TIGHT, hull_in_words, hull_rule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,20 +28,22 @@ class KAnonymity:
         members' samples inside it.
     disjoint_in_time
         No two boxes of one record share a moment.
+    hull
+        How far in space a truthful box may reach beyond that hull, as ``hull_rule`` reads it.
 
     Raises
     ------
     MisuseError
-        When k is below 2.
+        When k is below 2, or for a hull that is not known.
 
     References
     ----------
-    glove.txt, Sec. 2.4.
+    Gramaglia and Fiore 2015, Sec. 2.4.
 
     Examples
     --------
     >>> from shoal.model.claims import KAnonymity
-    >>> KAnonymity(k=5).promise
+    >>> KAnonymity(k=5, truthful=False).promise
     'Every published record is identical, sample for sample, to at least 4 others.'
     """
 
@@ -41,12 +52,14 @@ class KAnonymity:
     in_classes: ClassVar[bool] = True
     privacy_model: ClassVar[str] = "K-anonymity model; the quasi-identifier is a person's whole movement"
     vanished: ClassVar[str] = VANISHED_FROM_BOXES
-    k: int
-    truthful: bool = True
-    disjoint_in_time: bool = True
+    k: int = field(metadata=MORE)
+    truthful: bool = field(default=True, metadata=MORE)
+    disjoint_in_time: bool = field(default=True, metadata=MORE)
+    hull: str = field(default=TIGHT, metadata=SAME)
 
     def __post_init__(self) -> None:
         require_class(self.k)
+        hull_rule(self.hull)
 
     @property
     def name(self) -> str:
@@ -57,9 +70,20 @@ class KAnonymity:
     def promise(self) -> str:
         """What is promised, in a sentence."""
         others = "at least one other" if self.k == 2 else f"at least {self.k - 1} others"
-        return f"Every published record is identical, sample for sample, to {others}."
+        truth = "; every published sample holds a true sample of each member of its class" * self.truthful
+        rounded = hull_in_words(self.hull)
+        return f"Every published record is identical, sample for sample, to {others}{truth}.{rounded}"
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        return for_pairs(
+            self.k,
+            "The boxes of a crowd of two are spanned by the samples of both. Whoever is in it takes away the "
+            "own samples and has the other's, many of them exact in place and minute.",
+        )
 
     @property
     def limits(self) -> tuple[str, ...]:
         """What the claim does not promise, a paragraph each."""
-        return (SHARED_IN_A_CLASS.format(k=self.k),)
+        return (SHARED_IN_A_CLASS.format(k=self.k), *self.cautions)

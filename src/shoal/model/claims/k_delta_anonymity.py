@@ -1,11 +1,11 @@
 """(k, delta)-co-location: k records that keep within delta of each other (NWA, W4M)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import ClassVar
 
 from shoal.errors import MisuseError
-from shoal.model.claims.common import PayloadKind, require_class
+from shoal.model.claims.common import LESS, MORE, PayloadKind, for_pairs, require_class
 from shoal.units import show_m
 
 
@@ -53,8 +53,8 @@ class KDeltaAnonymity:
     )
     truthful: ClassVar[bool] = False
     disjoint_in_time: ClassVar[bool] = False
-    k: int
-    delta_m: float
+    k: int = field(metadata=MORE)
+    delta_m: float = field(metadata=LESS)
 
     def __post_init__(self) -> None:
         require_class(self.k)
@@ -75,6 +75,15 @@ class KDeltaAnonymity:
         )
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        return for_pairs(
+            self.k,
+            "Both were moved toward the middle of the two. Whoever was one of them works out from the own "
+            "true points and the published ones where the other was.",
+        )
+
+    @property
     def limits(self) -> tuple[str, ...]:
         """What the claim does not promise, a paragraph each."""
         return (
@@ -82,4 +91,5 @@ class KDeltaAnonymity:
             "tell which record was moved from them, although others are near (Trujillo-Rasua and "
             "Domingo-Ferrer, 2013).",
             "Points were moved, created and deleted: what is published did not happen so.",
+            *self.cautions,
         )

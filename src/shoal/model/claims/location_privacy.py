@@ -1,11 +1,14 @@
 """Location p-privacy: places change hands in sets of k, times stay (ReachLocations)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.model.claims.common import (
+    LESS,
+    MORE,
     UNTANGLING,
     PayloadKind,
+    for_pairs,
     require_class,
     require_positive,
     require_thresholds,
@@ -41,7 +44,7 @@ class LocationPrivacy:
 
     References
     ----------
-    swap-reach-locations.txt, Def. 8 and 9.
+    Domingo-Ferrer and Trujillo-Rasua 2012, Def. 8 and 9.
 
     Examples
     --------
@@ -65,11 +68,11 @@ class LocationPrivacy:
     )
     truthful: ClassVar[bool] = False
     disjoint_in_time: ClassVar[bool] = False
-    k: int
-    time_threshold_s: float
-    space_threshold_m: float
-    most_off_street_m: float
-    both_sides: bool = True
+    k: int = field(metadata=MORE)
+    time_threshold_s: float = field(metadata=LESS)
+    space_threshold_m: float = field(metadata=LESS)
+    most_off_street_m: float = field(metadata=LESS)
+    both_sides: bool = field(default=True, metadata=MORE)
 
     def __post_init__(self) -> None:
         require_class(self.k)
@@ -90,6 +93,15 @@ class LocationPrivacy:
         )
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        return for_pairs(
+            self.k,
+            "Whoever finds a strange place in the own record knows that it is the place of the one other "
+            "person in the set.",
+        )
+
+    @property
     def limits(self) -> tuple[str, ...]:
         """What the claim does not promise, a paragraph each."""
         return (
@@ -100,4 +112,5 @@ class LocationPrivacy:
             "The promise is about a place and its time together. Places alone, or places within the space "
             "threshold, may be guessed better.",
             UNTANGLING,
+            *self.cautions,
         )

@@ -1,9 +1,17 @@
 """Trajectory p-privacy: whole triples change hands in sets of at least k (SwapLocations)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from shoal.model.claims.common import UNTANGLING, PayloadKind, require_class, require_thresholds
+from shoal.model.claims.common import (
+    LESS,
+    MORE,
+    UNTANGLING,
+    PayloadKind,
+    for_pairs,
+    require_class,
+    require_thresholds,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +37,7 @@ class TrajectoryPrivacy:
 
     References
     ----------
-    swap-reach-locations.txt, Def. 6 and 7.
+    Domingo-Ferrer and Trujillo-Rasua 2012, Def. 6 and 7.
 
     Examples
     --------
@@ -51,9 +59,9 @@ class TrajectoryPrivacy:
     )
     truthful: ClassVar[bool] = False
     disjoint_in_time: ClassVar[bool] = False
-    k: int
-    time_threshold_s: float
-    space_threshold_m: float
+    k: int = field(metadata=MORE)
+    time_threshold_s: float = field(metadata=LESS)
+    space_threshold_m: float = field(metadata=LESS)
 
     def __post_init__(self) -> None:
         require_class(self.k)
@@ -73,6 +81,15 @@ class TrajectoryPrivacy:
         )
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        return for_pairs(
+            self.k,
+            "Whoever exchanged points with one other person takes away the own ones: all others in the two "
+            "records are the other's.",
+        )
+
+    @property
     def limits(self) -> tuple[str, ...]:
         """What the claim does not promise, a paragraph each."""
         return (
@@ -81,4 +98,5 @@ class TrajectoryPrivacy:
             "The promise is about one record. Together, the records of a cluster hold all places of its "
             "members that were not removed.",
             UNTANGLING,
+            *self.cautions,
         )

@@ -42,7 +42,8 @@ class Evidence:
     @cached_property
     def release_facts(self) -> ReleaseFacts:
         """The numbers of the release and its original."""
-        return release_facts(self.facts)
+        with self.facts.run.stage("facts of the release"):
+            return release_facts(self.facts)
 
     @cached_property
     def assessment(self) -> Assessment | None:
@@ -50,7 +51,10 @@ class Evidence:
         facts = self.facts
         if not self._tries:
             return None
-        return assess_release(facts.original, facts.release, facts.linkage, tries=self._tries, run=facts.run)
+        with facts.run.stage("attacks"):
+            return assess_release(
+                facts.original, facts.release, facts.linkage, tries=self._tries, run=facts.run
+            )
 
     @cached_property
     def utility(self) -> tuple[Measurement, ...]:
@@ -62,7 +66,8 @@ class Evidence:
     @cached_property
     def vanished(self) -> Vanished | None:
         """Where and when raw samples were lost; None of points whose linkage cannot tell which they are."""
-        return vanished_of(self.facts)
+        with self.facts.run.stage("who vanished"):
+            return vanished_of(self.facts)
 
     def _people_behind(self, one: Measurement) -> int:
         facts = self.facts if one.metric.as_given else self.facts.on_grid

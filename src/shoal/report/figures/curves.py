@@ -7,7 +7,7 @@ import numpy as np
 
 from shoal.model.plotting import INK, new_figure
 from shoal.report.facts.curves import Curve, curve_of_extents
-from shoal.report.facts.release import GapFacts
+from shoal.report.facts.gaps import GapFacts
 from shoal.report.figures.style import line_style, share_axis
 from shoal.units import show_m, show_s
 from shoal.utility.accuracy import Accuracy
@@ -66,7 +66,10 @@ def cdfs(
 
 
 def extents(accuracy: Accuracy, *, spatial: bool) -> "Figure":
-    """CDF of dx + dy, or of the durations, over raw and over published samples (glove.txt, Fig. 7)."""
+    """CDF of dx + dy, or of the durations, over raw and published samples.
+
+    Source: Gramaglia and Fiore 2015, Fig. 7.
+    """
     grid = accuracy.raw.grid
     curves = [
         ("raw samples", curve_of_extents(accuracy.raw, spatial=spatial)),

@@ -15,7 +15,6 @@ from shoal.report.facts.example import Example, typical_crowd
 from shoal.report.facts.release import ReleaseFacts, accuracy_rows
 from shoal.report.figures.record import Shown, drawings_of
 from shoal.report.pages.frame import page
-from shoal.report.words import claims
 from shoal.report.words.numbers import rows_by_reason, show
 from shoal.report.words.settings import settings_of
 from shoal.report.words.terms import techniques_of
@@ -95,9 +94,6 @@ def page_of_facts(
         "settings": settings_of(release),
         "statement": statement,
         "techniques": techniques_of(release),
-        "model": claims.model_of(release.claim),
-        "limits": claims.limits_of(release.claim),
-        "meaning": claims.vanished_of(release.claim),
         "assessment": None if evidence is None else evidence.assessment,
         "may_be_shown": may_be_shown,
         "utility": None if evidence is None else evidence.utility,
@@ -109,4 +105,4 @@ def page_of_facts(
         "repaired": rows_by_reason(release.rows_repaired, facts.rows_read),
         "notes": notes,
     }
-    return page(f"record_{release.kind}.html.j2", drawings_of(shown), **content)
+    return page(f"record_{release.kind}.html.j2", drawings_of(shown), public=not private, **content)

@@ -42,7 +42,8 @@ def records_of(release: Release) -> Records:
         )
     if (np.diff(release.offsets) < 0).any():
         raise MisuseError("the release's offsets fall; a release is made by a method or read from a folder")
-    offsets = np.ascontiguousarray(release.offsets, dtype=np.int64)
+    # a copy of the offsets: all loops would be compiled once more for what may not be written to
+    offsets = np.array(release.offsets, dtype=np.int64)
     boxes = np.stack(columns, axis=1).astype(np.int64)
     if not is_canonical(boxes, offsets):
         record = np.repeat(np.arange(release.n_records), np.diff(offsets))

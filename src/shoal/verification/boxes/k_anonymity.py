@@ -1,4 +1,6 @@
-"""k-anonymity of records, re-derived from raw data, release and linkage (semantics 1; glove.txt, Sec. 2.4).
+"""k-anonymity of records, re-derived from raw data, release and linkage.
+
+Source: Gramaglia and Fiore 2015, Sec. 2.4.
 
 Every record is identical to at least k - 1 others. Every subject has exactly one record or counts as
 suppressed. Every box holds a raw sample of each member of its class and is the exact hull of the members'
@@ -6,17 +8,17 @@ samples inside it. All losses are counted.
 """
 
 from collections.abc import Iterator
-from typing import Final
 
 import numpy as np
 
 from shoal.model.claims import KAnonymity
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
-from shoal.model.verdicts import Finding, Verdict
+from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import Records, records_of
+from shoal.verification.boxes.hulls import allowance_of
 from shoal.verification.boxes.loops import count_possible_members, match_records
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
@@ -31,36 +33,29 @@ from shoal.verification.boxes.records import (
 from shoal.verification.examination import Examination, pseudonyms_used_twice
 from shoal.verification.linking import Links
 
-_WITHOUT_LINKAGE: Final = (
-    "checked without a linkage table: not that each subject has exactly one record, nor that each member "
-    "has a sample in every box of its own record, nor how many samples were suppressed, nor whether the "
-    "records follow the order of the input"
-)
 
-
-def check_k_anonymity(
-    claim: KAnonymity, original: Trajectories, release: Release, linkage: Linkage | None, _run: Run
-) -> Verdict:
-    """The verdict on a KAnonymity claim; raises MisuseError when the raw data is not snapped to a grid."""
-    case = Examination(original, release, linkage)
+def examine_k_anonymity(claim: KAnonymity, case: Examination[Trajectories], _run: Run) -> None:
+    """Hold a KAnonymity claim against the raw data; raises MisuseError when that is not snapped to a grid."""
+    original, release = case.original, case.release
     on_other_grid = off_grid(original, release)
     records = records_of(release)
     case.find(pseudonyms_used_twice(release))
     case.find(faults_of_records(claim, records, release))
+    case.looked_at("classes")
     if on_other_grid:
         case.find(on_other_grid)
         case.notes.append(NOT_COMPARED)
-        return case.verdict()
+        return
     case.compare_accounts()
-    links = case.link(_WITHOUT_LINKAGE)
+    links = case.link()
     if links is None:
         case.find(_possible_members(claim, original, records, release))
     else:
         faults, covered = members_against_boxes(claim, original, records, release, links)
         case.find(faults)
         case.find(lost_samples(original.n_samples - covered, release))
+        case.looked_at("own-samples", "lost-samples")
     case.count_subjects(links)
-    return case.verdict()
 
 
 def faults_of_records(claim: KAnonymity, records: Records, release: Release) -> Iterator[Finding]:
@@ -104,7 +99,7 @@ def members_against_boxes(
         linked = links.subject_of >= 0
         findings += without_own_sample(has_own_sample, records, links, release)
         members_known = np.bincount(records.class_of[linked], minlength=len(records.size)) == records.size
-        findings += _not_tight(hulls, members_known, records, release)
+        findings += _not_tight(claim, hulls, members_known, records, release)
     return findings, int(covered.sum())
 
 
@@ -147,15 +142,21 @@ def _possible_members(
                 f"{size}, one for each member"
             )
             yield Finding("class-without-subjects", message, release.trajectory_ids[record])
-    yield from _not_tight(hulls, filled, records, release)
+    yield from _not_tight(claim, hulls, filled, records, release)
 
 
-def _not_tight(hulls: Integers, wanted: Flags, records: Records, release: Release) -> Iterator[Finding]:
-    """Boxes of the wanted classes that are not the hull of what lies inside, said of the representative."""
+def _not_tight(
+    claim: KAnonymity, hulls: Integers, wanted: Flags, records: Records, release: Release
+) -> Iterator[Finding]:
+    """Boxes of the wanted classes that are not the hull of what lies inside, said of the representative.
+
+    Or that reach beyond it farther than the claim allows.
+    """
+    allowance = allowance_of(claim.hull, release.snapped_grid())
     representative = np.zeros(release.n_records, dtype=np.bool_)
     representative[records.representative[wanted]] = True
     of_one = representative[records.record_of_box(np.arange(len(records.boxes)))]
-    loose = (hulls != records.boxes).any(axis=1) & of_one
+    loose = allowance.loose(records.boxes, hulls) & of_one
     yield from one_per_record(
-        loose, "box-not-tight", "is not the hull of its class's raw samples inside it", records, release
+        loose, "box-not-tight", f"{allowance.fault} its class's raw samples inside it", records, release
     )

@@ -1,26 +1,30 @@
-"""k^(tau,epsilon)-anonymity, re-derived from raw data, release and linkage (kte-anonymity.txt, Sec. II-C).
+"""k^(tau,epsilon)-anonymity, re-derived from raw data, release and linkage.
+
+Source: Gramaglia et al. 2017, Sec. II-C.
 
 Whoever knows all of a subject's samples in an interval of length tau looks for records that hold all of them
 and have no box inside the interval where the subject was silent: at least k must fit. Nothing here knows of
 hiding sets.
 """
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
-from shoal.errors import MisuseError
 from shoal.model.claims import KteAnonymity
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
-from shoal.model.verdicts import Finding, Verdict
+from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.run import Run
 from shoal.units import show_s
 from shoal.verification.boxes.box_index import index_of
 from shoal.verification.boxes.classes import Records, records_of
+from shoal.verification.boxes.concealed import not_concealed
+from shoal.verification.boxes.hulls import allowance_of
 from shoal.verification.boxes.kte_leakage import leakage
 from shoal.verification.boxes.kte_loops import Published, Raw, short_intervals
 from shoal.verification.boxes.loops import mark_loose, match_records
@@ -42,24 +46,18 @@ LEAKAGE_SAMPLES: Final = 40_000
 # boxes around a sample on average: sound releases have tens of them, one giant box an epoch has all
 LOOKS_A_SAMPLE: Final = 2000
 _FEWEST_SUBJECTS: Final = 25
+_ROUNDING: Final = 1e-9  # a quotient of two lengths so near a whole number is one
 
-_WITHOUT_LINKAGE: Final = (
-    "checked without a linkage table: neither the number of candidates in any interval, nor that each "
-    "subject has exactly one record with its own samples in every box, nor how many samples were "
-    "suppressed, nor whether the records follow the order of the input"
-)
 _SUBJECTS_AT_ONCE: Final = 512
 _BOXES_AT_ONCE: Final = 1 << 16
 
 
-def check_kte_anonymity(
-    claim: KteAnonymity, original: Trajectories, release: Release, linkage: Linkage | None, run: Run
-) -> Verdict:
-    """The verdict on a KteAnonymity claim, with the leakage among its notes.
+def examine_kte_anonymity(claim: KteAnonymity, case: Examination[Trajectories], run: Run) -> None:
+    """Hold a KteAnonymity claim against the raw data, with the leakage among the notes.
 
     Raises MisuseError when the raw data is not snapped.
     """
-    case = Examination(original, release, linkage)
+    original, release = case.original, case.release
     on_other_grid = off_grid(original, release)
     records = records_of(release)
     case.find(pseudonyms_used_twice(release))
@@ -68,29 +66,31 @@ def check_kte_anonymity(
     if on_other_grid:
         case.find(on_other_grid)
         case.notes.append(NOT_COMPARED)
-        return case.verdict()
-    case.find(_not_tight(original, records, release, run))
+        return
+    case.find(_not_tight(claim, original, records, release, run))
     case.compare_accounts()
-    links = case.link(_WITHOUT_LINKAGE)
+    links = case.link()
     if links is not None:
         covered = np.zeros(original.n_samples, dtype=np.bool_)
         case.find(_own_samples(original, records, release, links, covered))
         findings, notes = _candidates(original, records, release, claim, links, covered, run)
         case.find(findings)
         case.notes.extend(notes)
+        if claim.hiders_stay:
+            raw = Raw(original.t, original.x, original.y, original.offsets, covered)
+            case.find(not_concealed(claim, raw, records, release, links))
+        case.looked_at("own-samples", "lost-samples", "candidates")
     case.count_subjects(links)
-    return case.verdict()
 
 
-def tau_slots(claim: KteAnonymity, slot_s: float) -> int:
-    """How many whole slots an interval of length tau can hold; raises MisuseError when there is none."""
-    slots = int(claim.tau_s / slot_s)
-    if slots < 1:
-        raise MisuseError(
-            f"tau = {show_s(claim.tau_s)} is shorter than a slot of {show_s(slot_s)}; claim a longer tau or "
-            "read finer slots"
-        )
-    return slots
+def slots_touched(duration_s: float, slot_s: float) -> int:
+    """How many slots an interval of this length can touch, wherever it begins: ceil(duration / slot) + 1.
+
+    Whoever follows a person for 30 minutes from the middle of a slot of 1 minute sees something of 31 slots.
+    """
+    slots = duration_s / slot_s
+    whole = round(slots)
+    return (whole if abs(slots - whole) <= _ROUNDING * slots else math.ceil(slots)) + 1
 
 
 def published_of(boxes: Integers, offsets: Integers) -> Published:
@@ -101,7 +101,8 @@ def published_of(boxes: Integers, offsets: Integers) -> Published:
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     longest = np.zeros(len(offsets) - 1, dtype=np.int64)
     np.maximum.at(longest, owner, boxes[:, 1] - boxes[:, 0])
-    return Published(boxes, offsets, owner, longest, index_of(boxes))
+    # a copy of the offsets: all loops would be compiled once more for what may not be written to
+    return Published(boxes, offsets.copy(), owner, longest, index_of(boxes))
 
 
 def _own_samples(
@@ -129,25 +130,29 @@ def _own_samples(
     yield from lost_samples(original.n_samples - int(covered.sum()), release)
 
 
-def _not_tight(original: Trajectories, records: Records, release: Release, run: Run) -> Iterator[Finding]:
+def _not_tight(
+    claim: KteAnonymity, original: Trajectories, records: Records, release: Release, run: Run
+) -> Iterator[Finding]:
     """Boxes that are not the hull of the raw samples inside them.
 
     A box is made as the hull of some raw samples, and whatever else lies inside it lies inside that hull: so
-    it must be the hull of all.
+    it must be the hull of all, or reach beyond it as far as the claim allows.
     """
+    allowance = allowance_of(claim.hull, release.snapped_grid())
     order = np.lexsort((original.x, original.t))
     slots, starts = np.unique(original.t[order], return_index=True)
     loose = np.zeros(len(records.boxes), dtype=np.bool_)
     ends, x, y = np.append(starts, original.n_samples), original.x[order], original.y[order]
 
     def look(part: slice) -> None:
-        mark_loose(records.boxes[part], slots, ends, x, y, loose[part])
+        mark_loose(records.boxes[part], allowance.slack, slots, ends, x, y, loose[part])
 
     parts = [slice(start, start + _BOXES_AT_ONCE) for start in range(0, len(loose), _BOXES_AT_ONCE)]
     for _ in run.map(look, parts):
         pass
+    loose |= allowance.off_grid(records.boxes)
     yield from one_per_record(
-        loose, "box-not-tight", "is not the hull of the raw samples inside it", records, release
+        loose, "box-not-tight", f"{allowance.fault} the raw samples inside it", records, release
     )
 
 
@@ -162,7 +167,7 @@ def _candidates(
 ) -> tuple[list[Finding], list[str]]:
     """Findings about every interval of every published subject, and what is only reported."""
     slot_s = release.snapped_grid().slot_s
-    tau = tau_slots(claim, slot_s)
+    tau = slots_touched(claim.tau_s, slot_s)
     raw = Raw(original.t, original.x, original.y, original.offsets, covered)
     published = published_of(records.boxes, records.offsets)
     linked = np.flatnonzero(links.subject_of >= 0)
@@ -190,7 +195,8 @@ def _candidates(
     epsilon = int(claim.epsilon_s / slot_s)
     leaked, chance = leaked_slots(raw, published, _some(subjects, original), tau, epsilon, run)
     notes = [
-        f"every interval of {show_s(claim.tau_s)} of {len(subjects):,} subjects was looked at; around "
+        f"every interval of {show_s(claim.tau_s)} of {len(subjects):,} subjects was looked at, with all "
+        f"{tau} slots that it can touch; around "
         f"suppressed samples, {strict:,} sets of samples have fewer than {claim.k} records without a box "
         "where the subject is not published",
         _leakage_note(leaked, chance, claim, slot_s),

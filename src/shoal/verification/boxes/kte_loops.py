@@ -1,8 +1,8 @@
 """The compiled questions of k^(tau,epsilon)-anonymity: who is a candidate, and where there are too few.
 
-An interval [a, a + tau) begins at slot a. Intervals that begin between slots, or are shorter, ask for less:
-they hold fewer whole samples, and every box inside them lies inside an interval that begins at a slot. So
-slots are enough.
+An interval [a, a + tau) begins at slot a and has as many slots as one of length tau can touch. One that
+begins between slots, or is shorter, holds some of the samples of these slots; whoever fits all of them fits
+those, and every box inside it lies inside these slots, too, and holds one of its samples.
 """
 
 from typing import Final, NamedTuple
@@ -80,7 +80,8 @@ def fits_until(raw: Raw, published: Published, record: int, own: Integers, low: 
     # most records do not fit at ``a``, so no more is asked of them
     if _fits_before(raw, published, record, own, low, a, tau, a + 1) == a:
         return a
-    return _fits_before(raw, published, record, own, low, a, tau, FOREVER)
+    # FOREVER, but not as a constant, for which the loop would be compiled once more
+    return _fits_before(raw, published, record, own, low, a, tau, max(a, FOREVER))
 
 
 @compiled

@@ -154,9 +154,17 @@ def _visit(
 
 @compiled
 def mark_loose(
-    boxes: Integers, slots: Integers, slot_starts: Integers, x: Integers, y: Integers, loose: Flags
+    boxes: Integers,
+    slack: int,
+    slots: Integers,
+    slot_starts: Integers,
+    x: Integers,
+    y: Integers,
+    loose: Flags,
 ) -> None:
     """Set loose [m] for each box that is not the hull of the raw samples, of anybody, that lie inside it.
+
+    In space, each side may lie up to ``slack`` cells outside that hull.
 
     slots: [s] the distinct times, ascending; the samples of slots[i] stand from slot_starts[i] on, in the
     order of x.
@@ -177,10 +185,10 @@ def mark_loose(
                 sides |= (
                     (slots[at] == t_start)
                     | (slots[at] == t_end - 1) << 1
-                    | (x[i] == x_min) << 2
-                    | (x[i] == x_max - 1) << 3
+                    | (x[i] <= x_min + slack) << 2
+                    | (x[i] >= x_max - 1 - slack) << 3
                 )
-                sides |= (y[i] == y_min) << 4 | (y[i] == y_max - 1) << 5
+                sides |= (y[i] <= y_min + slack) << 4 | (y[i] >= y_max - 1 - slack) << 5
             if sides == 63:
                 break
         loose[b] = sides != 63

@@ -23,7 +23,7 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 from shoal.verification.boxes.box_index import boxes_with
 from shoal.verification.boxes.classes import records_of
-from shoal.verification.boxes.kte import published_of, tau_slots
+from shoal.verification.boxes.kte import published_of, slots_touched
 from shoal.verification.boxes.kte_loops import Published, Raw, fits_until, holds_sample
 from shoal.verification.points.co_location import co_located_with
 
@@ -167,8 +167,7 @@ def _followed(claim: KteAnonymity, one: Issued, people: People, tau_s: float | N
     )
     subject_at = np.full(len(people.record_of), -1, dtype=np.int64)
     subject_at[people.person_at] = np.arange(original.n_subjects)
-    tau = tau_slots(claim, slot_s)
-    tau = tau if tau_s is None else min(tau, int(tau_s / slot_s))
+    tau = slots_touched(claim.tau_s if tau_s is None else min(claim.tau_s, tau_s), slot_s)
     scratch = np.empty(len(published.boxes), dtype=np.int64)
     fitting = np.empty(release.n_records, dtype=np.int64)
 

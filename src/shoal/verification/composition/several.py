@@ -192,10 +192,10 @@ def _require_it_holds(one: Issued, run: Run) -> None:
     """Raise InputError when an earlier release does not keep its own claim on this raw data."""
     verdict = verify(one.original, one.release, one.linkage, run=run)
     if not verdict.holds:
-        kinds = ", ".join(sorted(verdict.kinds))
+        why = ", ".join(sorted(verdict.kinds)) or verdict.why_not
         raise InputError(
             f"{one.label} was made from other data, or was changed since: checked against this raw data it "
-            f"fails ({kinds})"
+            f"fails ({why})"
         )
 
 

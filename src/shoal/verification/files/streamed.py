@@ -9,6 +9,7 @@ and the boxes of one bucket.
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -22,18 +23,24 @@ from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Finding, Verdict
-from shoal.release_folder.folder import RELEASE_FILE, read_manifest, sha256_of, without_boxes
+from shoal.release_folder.folder import without_boxes
+from shoal.release_folder.manifest import RELEASE_FILE, read_manifest
+from shoal.release_folder.plain_files import require_plain_file
 from shoal.runtime.arrays import Integers
+from shoal.runtime.hashing import sha256_of
 from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import records_of
 from shoal.verification.boxes.loops import is_canonical
 from shoal.verification.boxes.records import NOT_COMPARED, lost_samples, off_grid
-from shoal.verification.checks import StreamedCheck, check_of, with_telling_names
+from shoal.verification.checks import Check, StreamedCheck, check_of, find_telling_names
 from shoal.verification.examination import Examination, pseudonyms_used_twice
-from shoal.verification.files.folder import against_manifest
+from shoal.verification.files.folder import notes_on, with_notes
+from shoal.verification.files.layout import layout_findings
+from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import WrittenBoxes, boxes_as_written, precision_findings
+from shoal.verification.files.stated import against_manifest, false_statements
 from shoal.verification.files.written import pseudonyms
-from shoal.verification.leaks.lint import leak_findings
+from shoal.verification.leaks.lint import columns_of, leak_findings
 from shoal.verification.linking import Links, links_of
 
 _ROWS_AT_ONCE: Final = 1 << 20
@@ -50,48 +57,50 @@ def verify_streamed_folder(
     """
     manifest = read_manifest(folder)
     header = without_boxes(folder, manifest)
-    streamed = _streamed_check(header.claim)
-    file = _opened(folder / RELEASE_FILE)
+    check = check_of(header.claim)
+    streamed = _streamed_check(check, header.claim)
+    hidden, file = _opened(folder / RELEASE_FILE)
     n_buckets = max(file.metadata.num_rows, people.n_samples) // _BUCKET_ROWS + 1
     with _Spread(scratch, n_buckets) as spread:
-        batches = spread.batches(file, header.snapped_grid(), run)
+        plane = PlaneCheck(header.crs)
+        batches = plane.passing(spread.batches(file, header.snapped_grid(), run), header.snapped_grid())
         findings = list(precision_findings(batches, header.snapped_grid(), header.crs))
-    own = ("trajectory_id", *BOX_COLUMNS, "geometry")
+    own = columns_of(manifest, in_degrees=False)
     extra = pq.read_table(
         folder / RELEASE_FILE, columns=[name for name in file.schema_arrow.names if name not in own]
     )
     findings += spread.faults
-    findings += against_manifest(manifest, sha256_of(folder / RELEASE_FILE), len(spread.names), spread.n_rows)
+    digest = sha256_of(folder / RELEASE_FILE)
+    findings += against_manifest(folder, manifest, digest, len(spread.names), spread.n_rows)
+    findings += [*hidden, *plane.findings()]
     findings += leak_findings(people, folder, extra, file.metadata, manifest, in_degrees=False)
     release = replace(
         header, trajectory_ids=tuple(spread.names), offsets=np.zeros(len(spread.names) + 1, dtype=np.int64)
     )
-    verdict = _verdict(streamed, people, release, linkage, spread, run)
-    return with_telling_names(verdict, people, release, linkage).and_also(findings)
+    case = Examination(people, release, linkage, check.parts)
+    _examine(streamed, case, links_of(people, release, linkage), spread, run)
+    find_telling_names(case)
+    on_claim = case.verdict()
+    findings += false_statements(manifest, on_claim, people, linked=True)
+    return with_notes(on_claim.and_also(findings), notes_on(folder, people, plane))
 
 
-def _streamed_check(claim: Claim) -> StreamedCheck:
+def _streamed_check(check: Check, claim: Claim) -> StreamedCheck:
     """The questions of the claim's check; raises MisuseError for one that needs all records at once."""
-    streamed = check_of(claim).streamed
-    if streamed is None:
+    if check.streamed is None:
         raise MisuseError(f"a claim of {claim.type} cannot be checked in a stream; leave out --streamed")
-    return streamed
+    return check.streamed
 
 
-def _verdict(
-    streamed: StreamedCheck,
-    people: StoredPeople,
-    release: Release,
-    linkage: Linkage,
-    spread: "_Spread",
-    run: Run,
-) -> Verdict:
-    """The verdict on the claim. release: all records without their boxes."""
-    case = Examination(people, release, linkage)
+def _examine(
+    streamed: StreamedCheck, case: Examination[StoredPeople], links: Links, spread: "_Spread", run: Run
+) -> None:
+    """Hold the claim against the raw data. case.release: all records without their boxes."""
+    people, release = case.original, case.release
     case.find(pseudonyms_used_twice(release))
     on_other_grid = off_grid(people, release)
-    links = links_of(people, release, linkage)
     case.find(links.findings)
+    case.looked_at("subjects")
     covered = 0
     label = "verifying"
     run.progress(label, 0, spread.n_buckets)
@@ -112,14 +121,15 @@ def _verdict(
                 case.find(faults)
                 covered += here
         run.progress(label, bucket + 1, spread.n_buckets)
+    case.looked_at("classes")
     if on_other_grid:
         case.find(on_other_grid)
         case.notes.append(NOT_COMPARED)
-        return case.verdict()
+        return
     case.compare_accounts()
     case.find(lost_samples(people.n_samples - covered, release))
+    case.looked_at("own-samples", "lost-samples")
     case.count_subjects(links)
-    return case.verdict()
 
 
 @dataclass(eq=False, kw_only=True)
@@ -217,18 +227,20 @@ class _Spread:
             self.faults.append(found)
 
 
-def _opened(path: Path) -> pq.ParquetFile:
+def _opened(path: Path) -> tuple[list[Finding], pq.ParquetFile]:
+    """What the file's bytes hold beside its rows, and the file."""
+    require_plain_file(path)
     try:
+        with path.open("rb") as raw, mmap(raw.fileno(), 0, access=ACCESS_READ) as content:
+            hidden = layout_findings(content)
         file = pq.ParquetFile(path)
-    except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist") from error
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(
             f"{path} is not a readable Parquet file (truncated or another format); fetch or write it again"
         ) from error
     if "trajectory_id" not in file.schema_arrow.names:
         raise InputError(f"{path} lacks the column trajectory_id")
-    return file
+    return hidden, file
 
 
 def _whole(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

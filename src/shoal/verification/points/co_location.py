@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 
 from shoal.model.claims import KDeltaAnonymity
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
-from shoal.model.verdicts import Finding, Verdict
+from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 from shoal.units import show_m
@@ -21,31 +21,25 @@ from shoal.verification.examination import Examination, pseudonyms_used_twice
 from shoal.verification.points.loops import farthest_apart
 from shoal.verification.points.records import malformed_points, off_plane
 
-_WITHOUT_LINKAGE: Final = (
-    "checked without a linkage table: not that each subject has exactly one record, nor whether the records "
-    "follow the order of the input"
-)
 NOT_K_ANONYMITY: Final = (
     "this is not k-anonymity of trajectories: whoever knows true points of a person can often tell which "
     "record was moved from them (Trujillo-Rasua and Domingo-Ferrer 2013); measure it with shoal attack"
 )
 
 
-def check_co_location(
-    claim: KDeltaAnonymity, original: Trajectories, release: Release, linkage: Linkage | None, _run: Run
-) -> Verdict:
-    """The verdict on a KDeltaAnonymity claim; raises MisuseError when the raw data is snapped."""
-    case = Examination(original, release, linkage)
+def examine_co_location(claim: KDeltaAnonymity, case: Examination[Trajectories], _run: Run) -> None:
+    """Hold a KDeltaAnonymity claim against the raw data; raises MisuseError when that is snapped."""
+    original, release = case.original, case.release
     case.find(off_plane(original, release, moved=True))
     case.find(pseudonyms_used_twice(release))
     case.find(malformed_points(release))
     case.find(_points_not_accounted(original, release))
     case.find(_not_co_located(claim, release))
+    case.looked_at("counts", "near")
     if claim.delta_m:
         case.notes.append(NOT_K_ANONYMITY)
     case.compare_accounts()
-    case.count_subjects(case.link(_WITHOUT_LINKAGE))
-    return case.verdict()
+    case.count_subjects(case.link())
 
 
 def co_located_with(claim: KDeltaAnonymity, release: Release) -> Callable[[int], Integers]:

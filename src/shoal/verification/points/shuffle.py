@@ -2,10 +2,11 @@
 
 SwapLocations: in sets of c, a point of place i ends at place j with probability 1 / c; place 0 leads, the
 others stand in the order in which they were collected. ReachLocations: the leading point keeps its place, or
-takes that of the i-th nearest, each with probability 1 / k.
+takes that of the i-th nearest, each with probability 1 / k. Whether the draws of different sets are
+independent is another question: see ``correlation``.
 """
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,10 +15,16 @@ import numpy as np
 from shoal.model.release import Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
+from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Integers
+from shoal.verification.points.correlation import Correlation, correlation_of
+from shoal.verification.points.draws import choices_of, permutations_of
+from shoal.verification.points.tails import chi_squared_tail
 
 LEVEL: Final = 0.001  # of the test over many runs
-PROOF: Final = 1e-6  # of a verdict on one release: a sound one must not be refused once in a thousand times
+# of a verdict on one release: a sound one must not be refused once in a thousand times
+PROOF: Final = 1e-6
+_HALF: Final = PROOF / 2  # of either question: places, and independence
 _FEWEST_EXPECTED: Final = 5
 
 
@@ -45,7 +52,50 @@ class Shuffle:
         if not self.points:
             return "too few swap sets to test whether the shuffle was fair"
         kept = f"of {self.points:,} points {self.stayed:,} kept their trajectory (fair: {self.expected:,.0f})"
-        return f"{kept}; p = {self.p_value:.2g} that the shuffle was fair"
+        return (
+            f"{kept}; if the shuffle was fair, the points are spread at least as unevenly over the places of "
+            f"their sets in {self.p_value:.2g} of all runs (chi-squared)"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fairness:
+    """Whether the draws of a release were fair: spread evenly over places, and independent of each other."""
+
+    shuffle: Shuffle
+    correlation: Correlation
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are so many swap sets that no shuffle at all would be told from a fair one."""
+        return self.correlation.enough(_HALF)
+
+    @property
+    def notes(self) -> tuple[str, str]:
+        """Both results in words."""
+        return self.shuffle.words, self.correlation.words
+
+    def findings(self) -> Iterator[Finding]:
+        """What a fair shuffle does once in a million releases."""
+        seldom = f"a fair shuffle does this once in {1 / PROOF:,.0f} releases"
+        if self.shuffle.p_value < _HALF:
+            yield Finding("biased-shuffle", f"{self.shuffle.words}; {seldom}")
+        worst = self.correlation.worst
+        if worst.p_value < _HALF:
+            yield Finding("correlated-shuffle", f"{worst.in_words}; {seldom}")
+
+
+def fairness_of(
+    original: Trajectories, release: Release, subject_of: Integers, trace: Trace, *, times_stay: bool
+) -> Fairness:
+    """Both tests of a release whose trace was found sound. subject_of: int64 [records], -1 = unknown."""
+    draws = (
+        choices_of(original, trace) if times_stay else permutations_of(original, release, subject_of, trace)
+    )
+    return Fairness(
+        shuffle=shuffle_of(original, release, subject_of, trace, times_stay=times_stay),
+        correlation=correlation_of(draws),
+    )
 
 
 def shuffle_of(
@@ -93,17 +143,6 @@ def shuffle_of(
             stayed += int(np.trace(table))
             expected += float(table.sum()) / c
     return Shuffle(points=points, stayed=stayed, expected=expected, p_value=chi_squared_tail(square, freedom))
-
-
-def chi_squared_tail(square: float, freedom: int) -> float:
-    """The chance of a chi-squared value at least this large, by recurrence from 1 or 2 degrees of freedom."""
-    if freedom == 0 or square <= 0:
-        return 1.0
-    half, odd = square / 2, freedom % 2
-    tail = math.erfc(math.sqrt(half)) if odd else math.exp(-half)
-    for known in range(1 if odd else 2, freedom, 2):
-        tail += math.exp(known / 2 * math.log(half) - half - math.lgamma(known / 2 + 1))
-    return min(tail, 1.0)
 
 
 def _position(

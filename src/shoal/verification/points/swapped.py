@@ -1,4 +1,4 @@
-"""Releases of swapped points, re-derived from raw data and the run's own trace (semantics 3, last paragraph).
+"""Releases of swapped points, re-derived from raw data and the run's own trace.
 
 Without a trace it is checked that nothing was invented or doubled. With it, for every point: where it came
 from, that its swap set obeys the rules, that everything in a set ended where the set allows, and that the
@@ -13,89 +13,75 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.model.claims import LocationPrivacy, TrajectoryPrivacy
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Release
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
-from shoal.model.verdicts import Finding, Verdict
+from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 from shoal.verification.examination import Examination, pseudonyms_used_twice
+from shoal.verification.points.draws import clusters_of
 from shoal.verification.points.records import malformed_points, off_plane
-from shoal.verification.points.shuffle import PROOF, shuffle_of
+from shoal.verification.points.shuffle import fairness_of
 from shoal.verification.points.street_paths import path_findings
 
 Swapped = TrajectoryPrivacy | LocationPrivacy
 Paths = Callable[[Trace, StreetGraph, list[str]], Iterable[Finding]]
 
 NOT_COMPARED: Final = "the points were not compared with the raw data"
-WITHOUT_LINKAGE: Final = (
-    "checked without a linkage table: not whose times a record has, nor that each subject has one record"
-)
-WITHOUT_TRACE: Final = (
-    "checked without the trace of the run (origin.parquet beside the linkage): that every point is true and "
-    "none stands twice, but neither its swap set, nor the thresholds, nor the fairness of the shuffle"
-)
-WITHOUT_STREETS: Final = (
-    "checked without the street graph (--streets-nodes, --streets-edges): not the length of any path"
-)
 
 
-def check_trajectory_privacy(
-    claim: TrajectoryPrivacy, original: Trajectories, release: Release, linkage: Linkage | None, _run: Run
-) -> Verdict:
-    """The verdict on a TrajectoryPrivacy claim (SwapLocations)."""
-    return _check(claim, original, release, linkage, times_stay=False, paths=None)
+def examine_trajectory_privacy(claim: TrajectoryPrivacy, case: Examination[Trajectories], _run: Run) -> None:
+    """Hold a TrajectoryPrivacy claim (SwapLocations) against raw data and trace."""
+    _examine(claim, case, times_stay=False, paths=None)
 
 
-def check_location_privacy(
-    claim: LocationPrivacy, original: Trajectories, release: Release, linkage: Linkage | None, _run: Run
-) -> Verdict:
-    """The verdict on a LocationPrivacy claim (ReachLocations); on paths where the trace brings streets."""
-    paths = partial(path_findings, claim, original, release)
-    return _check(claim, original, release, linkage, times_stay=True, paths=paths)
+def examine_location_privacy(claim: LocationPrivacy, case: Examination[Trajectories], _run: Run) -> None:
+    """Hold a LocationPrivacy claim (ReachLocations) against raw data, trace and streets."""
+    paths = partial(path_findings, claim, case.original, case.release)
+    _examine(claim, case, times_stay=True, paths=paths)
 
 
-def _check(
-    claim: Swapped,
-    original: Trajectories,
-    release: Release,
-    linkage: Linkage | None,
-    *,
-    times_stay: bool,
-    paths: Paths | None,
-) -> Verdict:
+def _examine(
+    claim: Swapped, case: Examination[Trajectories], *, times_stay: bool, paths: Paths | None
+) -> None:
     """What both claims ask. paths: what only the one about streets asks of a sound trace."""
-    case = Examination(original, release, linkage)
+    original, release = case.original, case.release
     apart = off_plane(original, release)
     case.find(malformed_points(release, repeats=True))
     case.find(pseudonyms_used_twice(release))
     case.find(apart)
     if apart or any(finding.kind == "malformed-point" for finding in case.findings):
         case.notes.append(NOT_COMPARED)
-        return case.verdict()
+        return
     case.compare_accounts()
     case.find(_losses_differ(original, release))
     case.find(_untrue(claim, original, release, times_stay=times_stay))
-    links = case.link(WITHOUT_LINKAGE)
+    case.looked_at("true-points")
+    links = case.link()
     case.count_subjects(links)
-    if links is None or linkage is None:
-        return case.verdict()
+    if links is None or case.linkage is None:
+        return
     if times_stay:
         case.find(_times_changed(original, release, links.subject_of))
-    trace = linkage.trace
+        case.looked_at("own-times")
+    trace = case.linkage.trace
     if trace is None:
-        case.notes.append(WITHOUT_TRACE)
-        return case.verdict()
+        return
     against = list(_against_trace(claim, original, release, links.subject_of, trace, times_stay=times_stay))
     case.find(against)
-    if not against:  # paths and shuffle can only be asked of a trace that is sound in itself
-        if paths is not None and trace.streets is None:
-            case.notes.append(WITHOUT_STREETS)
-        elif paths is not None and trace.streets is not None:
-            case.find(paths(trace, trace.streets, case.notes))
-        case.find(_biased(original, release, links.subject_of, trace, case.notes, times_stay=times_stay))
-    return case.verdict()
+    case.looked_at("swap-sets")
+    if against:
+        return  # paths and shuffle can only be asked of a trace that is sound in itself
+    if paths is not None and trace.streets is not None:
+        case.find(paths(trace, trace.streets, case.notes))
+        case.looked_at("paths")
+    fairness = fairness_of(original, release, links.subject_of, trace, times_stay=times_stay)
+    case.find(fairness.findings())
+    case.notes.extend(fairness.notes)
+    if fairness.enough:
+        case.looked_at("shuffle")
 
 
 def _losses_differ(original: Trajectories, release: Release) -> Iterator[Finding]:
@@ -115,23 +101,6 @@ def _losses_differ(original: Trajectories, release: Release) -> Iterator[Finding
             "were suppressed"
         )
         yield Finding("lost-subjects-not-counted", message)
-
-
-def _biased(
-    original: Trajectories,
-    release: Release,
-    subject_of: Integers,
-    trace: Trace,
-    notes: list[str],
-    *,
-    times_stay: bool,
-) -> Iterator[Finding]:
-    """A finding when the shuffle was not fair; the notes gain the result of the test."""
-    shuffle = shuffle_of(original, release, subject_of, trace, times_stay=times_stay)
-    notes.append(shuffle.words)
-    if shuffle.p_value < PROOF:
-        message = f"{shuffle.words}; a fair shuffle does this once in {1 / PROOF:,.0f} releases"
-        yield Finding("biased-shuffle", message)
 
 
 def _keys(
@@ -250,6 +219,8 @@ def _against_trace(
     sizes, leaders = np.diff(trace.set_offsets), trace.leaders
     set_of_row = np.repeat(np.arange(trace.n_sets), sizes)
     yield from _bad_sets(claim, original, trace, owner, set_of_row, times_stay=times_stay)
+    if not times_stay:
+        yield from _mixed_clusters(trace, owner)
     inside = (trace.swap_set >= 0) & (trace.swap_set < trace.n_sets)
     pairs = set_of_row * original.n_samples + trace.set_rows
     member = inside & np.isin(trace.swap_set * original.n_samples + trace.place_from, pairs)
@@ -316,6 +287,32 @@ def _bad_sets(
             "beyond-threshold",
             "holds a point beyond the space threshold",
         )
+
+
+def _mixed_clusters(trace: Trace, owner: Integers) -> Iterator[Finding]:
+    """Trajectories that swap now with some and now with others: their own records then keep most of them.
+
+    Of a trajectory that always swaps among the same c, every record gets the share 1 / c in the mean. Of one
+    whose companions change, its own record still does, and each other one gets less.
+    """
+    sizes = np.diff(trace.set_offsets)
+    clusters, members, known = [], [], 0
+    for c in np.unique(sizes).tolist():
+        rows = trace.set_rows[trace.set_offsets[:-1][sizes == c][:, None] + np.arange(c)]
+        own = np.sort(owner[rows], axis=1)
+        number = clusters_of(own)
+        clusters.append(np.repeat(known + number, c))
+        members.append(own.ravel())
+        known += int(number.max(initial=-1)) + 1
+    if members:
+        pairs = np.unique(np.column_stack([np.concatenate(members), np.concatenate(clusters)]), axis=0)
+        changing = int(np.count_nonzero(np.unique(pairs[:, 0], return_counts=True)[1] > 1))
+        if changing:
+            message = (
+                f"{changing} trajectories swap now with some and now with others; expected the same in each "
+                "set"
+            )
+            yield Finding("mixed-clusters", message)
 
 
 def _not_exchanged(

@@ -1,0 +1,152 @@
+"""How adversaries weigh the records that could be somebody's: one table of rules for all who know samples.
+
+A rule is a weighted sum of cues (`shoal.kernels.likelihood`), and the record with the highest sum is named.
+Which rule wins most depends on how a release was made, so an attack uses all of them, and each is chosen by
+other victims than those it is tried on (`shoal.attacks.rate`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shoal.attacks.evaluation import Evaluation
+from shoal.attacks.rate import Rule
+from shoal.attacks.target import BoxTarget
+from shoal.kernels.likelihood import Followers, Weighed, weigh
+from shoal.kernels.noisy_likelihood import Noise, weigh_noisy
+from shoal.runtime.arrays import Floats, Integers, Numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """How much each cue of a record weighs.
+
+    Parameters
+    ----------
+    name
+        The rule in two or three words.
+    does
+        What the adversary looks for, to follow "names the one".
+    even, hull
+        Log density of the known samples in the boxes that hold them: boxes filled evenly, or hulls that touch
+        what they hold.
+    record
+        Log density of the known places over all boxes of the record.
+    boxes
+        Log of the number of boxes, for each known sample.
+    """
+
+    name: str
+    does: str
+    even: float = 0.0
+    hull: float = 0.0
+    record: float = 0.0
+    boxes: float = 0.0
+
+
+WEIGHTS: Final = (
+    Weights(
+        name="hulls and density",
+        does="whose boxes there are the likeliest hulls, with its boxes at all times dense at these places",
+        hull=1,
+        record=1,
+        boxes=-1,
+    ),
+    Weights(
+        name="densest record",
+        does="whose boxes at all times are densest at these places",
+        record=1,
+    ),
+    Weights(
+        name="likeliest hulls",
+        does="whose boxes there are the likeliest hulls, for the number of its boxes",
+        hull=1,
+        boxes=-1,
+    ),
+    Weights(
+        name="smallest boxes",
+        does="whose boxes there are smallest, for the number of its boxes",
+        even=1,
+        boxes=-1,
+    ),
+    Weights(name="any", does="that a die falls on"),
+)
+
+_PART: Final = 100
+
+CUES: Final[Floats] = np.array(
+    [[one.even, one.hull, one.record, one.boxes] for one in WEIGHTS], dtype=np.float64
+)
+
+
+def rules_of(knows: str, among: str, chances: Floats) -> list[Rule]:
+    """The rules with their chances [v, rules], in words: who ``knows``, and names one of ``among``."""
+    return [
+        Rule(
+            name=one.name,
+            does=f"{knows} and names, of {among}, the one {one.does}",
+            chances=chances[:, number],
+        )
+        for number, one in enumerate(WEIGHTS)
+    ]
+
+
+def weigh_exact(
+    evaluation: Evaluation[BoxTarget], offsets: Integers, known: Integers, picks: Floats | None = None
+) -> Weighed:
+    """What every rule makes of each victim's exact samples; the result is exact.
+
+    Victim v knows known[offsets[v] : offsets[v + 1]], int64 [m, 3]. picks: float64 [v], which of equally good
+    classes is named, as a share of their list; None = the first.
+    """
+    book = evaluation.target.book
+
+    def part(followers: Followers, found: Weighed) -> None:
+        weigh(followers, book, CUES, found)
+
+    return _in_parts(evaluation, offsets, known, picks, part)
+
+
+def weigh_blurred(
+    evaluation: Evaluation[BoxTarget], offsets: Integers, seen: Floats, noise: Noise
+) -> Weighed:
+    """What every rule makes of each victim's noisy observations, float64 [m, 3] in slots and cells."""
+    book = evaluation.target.book
+
+    def part(followers: Followers, found: Weighed) -> None:
+        weigh_noisy(followers, noise, book, CUES, found)
+
+    return _in_parts(evaluation, offsets, seen, None, part)
+
+
+def _in_parts(
+    evaluation: Evaluation[BoxTarget],
+    offsets: Integers,
+    known: Numbers,
+    picks: Floats | None,
+    work: Callable[[Followers, Weighed], None],
+) -> Weighed:
+    """Victims are independent of each other, so parts of them are weighed on all threads."""
+    n, rules = len(evaluation.victims), len(CUES)
+    own = evaluation.target.class_of[evaluation.own]
+    wanted = np.zeros(n) if picks is None else picks
+    found = Weighed(
+        candidates=np.zeros(n, dtype=np.int64),
+        own_fits=np.zeros(n, dtype=np.int64),
+        chances=np.zeros((n, rules)),
+        named=np.zeros((n, rules), dtype=np.int64),
+    )
+
+    def part(begin: int) -> None:
+        mine = slice(begin, min(begin + _PART, n))
+        work(
+            Followers(offsets[begin : mine.stop + 1], known, own[mine], wanted[mine]),
+            Weighed._make(column[mine] for column in found),
+        )
+
+    label = f"weighing what is known ({evaluation.label})"
+    for _ in evaluation.run.map(part, range(0, n, _PART), label=label):
+        pass
+    return found

@@ -1,0 +1,94 @@
+"""What the commands that run servers share: where they listen, their key files, what they say when ready."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from shoal.cli.options import PATH
+from shoal.errors import InputError, OutputError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+_SAFE_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
+
+
+def listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the options of every server: where it listens, its certificate, --quiet."""
+    options = (
+        click.option("--host", default="127.0.0.1", help="Address to listen at; 0.0.0.0 for all."),
+        click.option(
+            "--port", type=click.IntRange(0, 65535), default=port, help="0 takes a free one and says which."
+        ),
+        click.option(
+            "--tls-cert",
+            type=PATH,
+            metavar="FILE",
+            help="Certificate (PEM). With --tls-key the server speaks HTTPS.",
+        ),
+        click.option("--tls-key", type=PATH, metavar="FILE", help="Its private key (PEM)."),
+        click.option(
+            "--quiet",
+            is_flag=True,
+            help="No log; otherwise one JSON line a request on standard error, without content.",
+        ),
+    )
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def require_listening(options: Mapping[str, Any]) -> None:
+    """Raise an error for half a certificate; warn where the world may listen to plain text."""
+    if (options["tls_cert"] is None) != (options["tls_key"] is None):
+        raise click.UsageError("--tls-cert and --tls-key go together")
+    for name in ("tls_cert", "tls_key"):
+        if options[name] is not None and not options[name].is_file():
+            raise InputError(
+                f"{options[name]} is not a file; give the {name.replace('_', ' ')} in PEM format"
+            )
+    if options["tls_cert"] is None and options["host"] not in _SAFE_HOSTS:
+        click.echo(
+            "without --tls-cert the connection is not encrypted: put a TLS proxy in front of it", err=True
+        )
+
+
+def serve_app(app: "FastAPI", options: Mapping[str, Any], who: str, key: str) -> None:
+    """Serve until somebody stops it; says who listens where, and its public key, as soon as it does."""
+    from shoal.collect.server.serving import serve
+
+    def ready(url: str) -> None:
+        click.echo(f"{who} at {url}, key {key}")
+        sys.stdout.flush()
+
+    serve(app, options["host"], options["port"], options["tls_cert"], options["tls_key"], ready)
+
+
+def secret_of(file: Path) -> bytes:
+    """32 secret bytes in a file that only its owner can read; made when absent."""
+    try:
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+            stream.write(os.urandom(32).hex() + "\n")
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise OutputError(
+            f"the key file {file} cannot be made ({error.strerror}); name another with --key"
+        ) from error
+    try:
+        seed = bytes.fromhex(file.read_text().strip())
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"the key file {file} cannot be read; restore it, or name another with --key"
+        ) from error
+    if len(seed) != 32:
+        raise InputError(f"the key file {file} does not hold a key; restore it, or name another with --key")
+    return seed

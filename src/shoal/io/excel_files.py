@@ -1,0 +1,80 @@
+"""Spreadsheets (.xlsx, .xls, .ods) through python-calamine (extra ``excel``).
+
+One sheet is read; its first row gives the names of the columns.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError, MissingExtraError
+from shoal.io.tables import Table, text_batch
+from shoal.model.intake import Reading
+
+_ROWS: Final = 1 << 16
+
+
+def open_table(path: Path, reading: Reading) -> Table:
+    """The rows of one sheet.
+
+    Raises InputError for a file that is no spreadsheet, or one with several sheets of data.
+    """
+    try:
+        from python_calamine import CalamineError, CalamineWorkbook
+    except ImportError as error:
+        raise MissingExtraError(
+            "spreadsheets need python-calamine; install it with: pip install 'shoal[excel]'"
+        ) from error
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty")
+    try:
+        book = CalamineWorkbook.from_path(str(path))
+        sheets = {name: book.get_sheet_by_name(name) for name in book.sheet_names}
+        filled = [name for name, sheet in sheets.items() if sheet.height > 1 and sheet.width > 1]
+        wanted = _wanted(path.name, reading.table, list(sheets), filled)
+        found: list[list[Any]] = sheets[wanted].to_python(skip_empty_area=True)
+    except (CalamineError, OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{path.name} is no whole spreadsheet, or needs a password; save it again"
+        ) from error
+    names = [str(value).strip() for value in (found[0] if found else [])]
+    rows = [row for row in found[1:] if any(value not in ("", None) for value in row)]
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        places = [names.index(name) for name in columns]
+        for begin in range(0, max(len(rows), 1), _ROWS):
+            part = [tuple(_text(row[place]) for place in places) for row in rows[begin : begin + _ROWS]]
+            yield begin / max(len(rows), 1), text_batch(part, columns, columns)
+
+    return Table(name=path.name, columns=tuple(names), batches=batches)
+
+
+def _wanted(name: str, given: str | None, sheets: Sequence[str], filled: Sequence[str]) -> str:
+    if given is not None:
+        if given not in sheets:
+            raise InputError(f"{name} has no sheet '{given}'; it has {', '.join(sheets)}")
+        return given
+    if len(filled) != 1:
+        raise InputError(
+            f"{name} has {len(filled)} sheets with rows and columns"
+            + (f": {', '.join(filled)}; name one with --table" if filled else "; there is nothing to read")
+        )
+    return filled[0]
+
+
+def _text(value: Any) -> str | None:
+    """A cell as text: dates in ISO form, whole numbers without a decimal point."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return str(value)
+    return str(value)

@@ -1,0 +1,107 @@
+"""GeoJSON: points with properties, and lines with an array of times."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from shoal.errors import InputError
+
+_TIMES: Final = ("times", "coordTimes", "timestamps")
+_WGS84: Final = ("crs84", "4326")
+_PLACE: Final = ("lat", "lon", "latitude", "longitude", "lng", "long")
+_FEATURES: Final = "features"
+
+
+def holds(content: Any) -> bool:
+    """Whether this is GeoJSON."""
+    if not isinstance(content, dict):
+        return False
+    kind = content.get("type")
+    return (kind == "FeatureCollection" and isinstance(content.get(_FEATURES), list)) or (
+        kind == "Feature" and "geometry" in content
+    )
+
+
+def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | None, ...]], list[str]]:
+    """Names, rows and notes: one row for a point, and for each moment of a line with times.
+
+    Raises InputError for another reference system than WGS 84.
+    """
+    from shoal.io.json_files import flat, text_of
+
+    stated = str(content.get("crs") or "")
+    if stated and not any(known in stated.lower() for known in _WGS84):
+        raise InputError(
+            "the GeoJSON states another reference system than WGS 84, which the format no longer allows; "
+            "convert "
+            "it to longitude and latitude"
+        )
+    features = content[_FEATURES] if content["type"] == "FeatureCollection" else [content]
+    found: list[tuple[dict[str, Any], Any, Any, Any]] = []
+    shapes = 0
+    for feature in features:
+        one = feature if isinstance(feature, dict) else {}
+        shape = one.get("geometry")
+        geometry: dict[str, Any] = shape if isinstance(shape, dict) else {}
+        properties = flat(one["properties"]) if isinstance(one.get("properties"), dict) else {}
+        kind, places = geometry.get("type"), geometry.get("coordinates")
+        if kind == "Point" or not geometry:
+            lon, lat = _pair(places)
+            found.append((properties, None, lon, lat))
+        elif kind in {"LineString", "MultiPoint", "MultiLineString"}:
+            moments = _moments(properties)
+            if moments is None:
+                shapes += 1
+                continue
+            if kind == "MultiLineString":
+                places = [place for line in places or () for place in line]
+                moments = [time for line in moments for time in (line if isinstance(line, list) else [line])]
+            along: list[Any] = places if isinstance(places, list) else []
+            for index in range(max(len(along), len(moments))):
+                lon, lat = _pair(along[index]) if index < len(along) else (None, None)
+                found.append((properties, moments[index] if index < len(moments) else None, lon, lat))
+        else:
+            shapes += 1
+    timed = any(time is not None for _, time, _, _ in found)
+    skipped = {*_PLACE, *(name.lower() for name in _TIMES)}
+    names = [
+        name
+        for name in dict.fromkeys(name for properties, *_ in found for name in properties)
+        if name.lower() not in skipped
+        and not (timed and _last(name) in {"time", "t", "timestamp", "datetime"})
+        and _last(name) not in {each.lower() for each in _TIMES}
+    ]
+    columns = (*names, *(("datetime",) if timed else ()), "lat", "lon")
+    texts: list[tuple[str | None, ...]] = [
+        (
+            *(text_of(properties.get(name)) for name in names),
+            *((text_of(time),) if timed else ()),
+            text_of(lat),
+            text_of(lon),
+        )
+        for properties, time, lon, lat in found
+    ]
+    notes = [f"{shapes:,} features have no times for their positions and were left out"] if shapes else []
+    return columns, texts, notes
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2].lower()
+
+
+def _moments(properties: Mapping[str, Any]) -> list[Any] | None:
+    """The array of times of a line, by its usual names, wherever in the properties it stands."""
+    for name, value in properties.items():
+        if name.rpartition(".")[2] in _TIMES and isinstance(value, list):
+            return value
+    return None
+
+
+def _pair(place: Any) -> tuple[Any, Any]:
+    """Longitude and latitude, None for what is none."""
+    if (
+        isinstance(place, list)
+        and len(place) >= 2
+        and not any(isinstance(one, list | dict) for one in place[:2])
+    ):
+        return place[0], place[1]
+    return None, None

@@ -1,0 +1,134 @@
+"""JSON files, told apart by what they hold.
+
+GeoJSON, Google's Timeline (from the account and from the phone), positions of OwnTracks, trips of the
+Mobility Data Specification, or a plain list of objects.
+"""
+
+import gzip
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.io import geojson, google_timeline, mds_trips, owntracks_files
+from shoal.io.tables import Owner, Table, text_batch
+from shoal.io.whose import stem_of
+from shoal.io.xml_files import opened
+from shoal.model.intake import Reading
+
+Rows = list[tuple[str | None, ...]]
+OBJECTS: Final = 100_000
+
+
+def open_table(path: Path, _reading: Reading) -> Table:
+    """The positions of one file. Raises InputError for one that is cut, or holds none that is known."""
+    try:
+        with opened(path) as file:
+            content = json.loads(file.read())
+    except (ValueError, RecursionError, EOFError, gzip.BadGzipFile) as error:
+        why = (
+            "is empty" if path.stat().st_size == 0 else "is not whole JSON; it may be cut off: copy it again"
+        )
+        raise InputError(f"{path.name} {why}") from error
+    return table_of(path, content)
+
+
+def table_of(path: Path, content: Any) -> Table:
+    """The table of what a JSON file holds."""
+    own = (stem_of(path.name), path.resolve().parent.name)
+    for holds, take in _KINDS:
+        if holds(content):
+            names, rows, notes = take(content)
+            return _own_table(path, own, names, rows, notes)
+    raise InputError(
+        f"{path.name} is JSON, but of no kind that shoal knows: GeoJSON, Google's Timeline, OwnTracks, trips "
+        "of "
+        "MDS, or a list of objects with the same names"
+    )
+
+
+def _own_table(
+    path: Path, own: tuple[str, str], names: Sequence[str], rows: Rows, notes: Sequence[str]
+) -> Table:
+    """Rows as a table; where no column names a person, the file is the person."""
+    from shoal.io.columns import NAMES
+
+    named = any(name.strip().lower() in NAMES["id"] for name in names)
+    added = () if named else ("uid", "folder")
+    columns = (*added, *(name for name in names if name not in added))
+
+    def batches(wanted: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        yield (
+            1.0,
+            text_batch(
+                [(*own[: len(added)], *row) for row in rows] if added else rows, (*added, *names), wanted
+            ),
+        )
+
+    owner = None if named else Owner(column="uid", value=own[0], place=str(path.resolve()))
+    return Table(name=path.name, columns=columns, batches=batches, owner=owner, notes=list(notes))
+
+
+def text_of(value: Any) -> str | None:
+    """A value of JSON as text; nothing stays nothing."""
+    if value is None or isinstance(value, str):
+        return value
+    return (
+        repr(value) if isinstance(value, int | float) and not isinstance(value, bool) else json.dumps(value)
+    )
+
+
+def flat(found: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """The values of an object by their names, those of objects inside it as ``outer.inner``."""
+    values: dict[str, Any] = {}
+    for name, value in found.items():
+        if isinstance(value, dict):
+            values.update(flat(value, f"{before}{name}."))
+        else:
+            values[f"{before}{name}"] = value
+    return values
+
+
+def _is_objects(content: Any) -> bool:
+    return isinstance(content, list) and bool(content) and all(isinstance(one, dict) for one in content)
+
+
+def _objects(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
+    values = [flat(one) for one in content]
+    names = list(dict.fromkeys(name for one in values for name in one))
+    return names, [tuple(text_of(one.get(name)) for name in names) for one in values], []
+
+
+def _is_owntracks(content: Any) -> bool:
+    found = _messages(content)
+    return bool(found) and all(isinstance(one, dict) and "_type" in one for one in found)
+
+
+def _messages(content: Any) -> list[Any]:
+    if isinstance(content, dict):
+        content = content.get("data", [content])
+    return content if isinstance(content, list) else []
+
+
+def _owntracks(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
+    found = [one for one in _messages(content) if one["_type"] == "location"]
+    others = len(_messages(content)) - len(found)
+    return (
+        ("tid", "t", "lat", "lon"),
+        [(text_of(one.get("tid")), *owntracks_files.position_of(one)) for one in found],
+        [f"{others:,} messages tell no position and were left out"] if others else [],
+    )
+
+
+_KINDS: Final[
+    Sequence[tuple[Callable[[Any], bool], Callable[[Any], tuple[Sequence[str], Rows, list[str]]]]]
+] = (
+    (geojson.holds, geojson.rows),
+    (google_timeline.holds, google_timeline.rows),
+    (_is_owntracks, _owntracks),
+    (mds_trips.holds, mds_trips.rows),
+    (_is_objects, _objects),
+)

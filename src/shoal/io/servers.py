@@ -1,0 +1,94 @@
+"""Databases on a server, read by a query through ADBC (extra ``postgresql``): in batches, and read-only.
+
+The address may hold a password: no message repeats it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError, MissingExtraError
+from shoal.io.tables import Table, geometry_of
+
+NAME: Final = "the database"
+_ADDRESS: Final = re.compile(r"^(postgres(?:ql)?://\S+)\s+(.*)$", re.DOTALL | re.IGNORECASE)
+_VALUE: Final = re.compile(r":\s*[\"'][^\"']*[\"']")  # servers quote values of rows after a colon
+_SCHEME: Final = re.compile(r"^postgres(?:ql)?://", re.IGNORECASE)
+
+
+def is_address(source: str) -> bool:
+    """Whether a source names a server instead of a file."""
+    return bool(_SCHEME.match(source.strip()))
+
+
+def open_table(source: str) -> Table:
+    """The rows of a query: ``postgresql://USER@HOST/DATABASE SELECT ...``.
+
+    Raises InputError when there is no query, or the server refuses.
+    """
+    found = _ADDRESS.match(source.strip())
+    if found is None:
+        raise InputError(
+            "the address of the database is followed by no query; write 'postgresql://USER@HOST/DATABASE "
+            "SELECT "
+            "id, t, lat, lon FROM calls'"
+        )
+    address, query = found[1], found[2].strip().rstrip(";")
+    schema = _schema(address, query)
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        with _connected(address) as connection, _told(address), connection.cursor() as cursor:
+            cursor.execute(query)
+            for batch in cursor.fetch_record_batch():
+                yield 0.0, batch.select(list(columns))
+
+    return Table(
+        name=NAME,
+        columns=tuple(schema.names),
+        batches=batches,
+        geometry=geometry_of(NAME, schema),
+    )
+
+
+def _schema(address: str, query: str) -> pa.Schema:
+    with _connected(address) as connection, _told(address), connection.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM ({query}) AS source LIMIT 0")  # noqa: S608 (the caller's own query)
+        return cursor.fetch_record_batch().schema
+
+
+def _connected(address: str) -> Any:
+    try:
+        import adbc_driver_postgresql.dbapi as postgresql
+    except ImportError as error:
+        raise MissingExtraError(
+            "PostgreSQL needs adbc-driver-postgresql; install it with: pip install 'shoal[postgresql]'"
+        ) from error
+    with _told(address):
+        connection = postgresql.connect(address)
+        with connection.cursor() as cursor:
+            cursor.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+        connection.commit()
+    return connection
+
+
+class _told:  # noqa: N801 (used as a statement)
+    """Turns the driver's errors into one line, without the password."""
+
+    def __init__(self, address: str) -> None:
+        self._secret = re.search(r"://[^/@]*:([^/@]*)@", address)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is None or not (
+            isinstance(error, pa.ArrowException) or type(error).__module__.startswith("adbc_driver_manager")
+        ):
+            return
+        line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")
+        if self._secret is not None and self._secret[1]:
+            line = line.replace(self._secret[1], "***")
+        line = _VALUE.sub(": a value", line)
+        raise InputError(f"the database cannot be read: {line}") from None

@@ -1,0 +1,64 @@
+"""XML files, read piece by piece: safely, and in little memory."""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Final, cast
+from xml.etree import ElementTree
+
+from shoal.errors import InputError
+
+_BLOCK_BYTES: Final = 1 << 18
+Element = ElementTree.Element
+
+
+def ended(path: Path, root_name: str, format_name: str) -> Iterator[tuple[str, Element]]:
+    """The name without its namespace, and the element, of every element that ends.
+
+    Whoever takes them clears what is no longer needed. Raises InputError for a file that is cut, of another
+    kind, or that declares entities.
+    """
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty")
+    parser: ElementTree.XMLPullParser[Element] = ElementTree.XMLPullParser(["start", "end"])
+    root: Element | None = None
+    try:
+        with opened(path) as file:
+            first = True
+            while block := file.read(_BLOCK_BYTES):
+                if first:  # some programs write blanks before the declaration
+                    block, first = block.lstrip(), False
+                if b"<!DOCTYPE" in block or b"<!ENTITY" in block:
+                    raise InputError(
+                        f"{path.name} declares XML entities, which no {format_name} file needs; it is not "
+                        "read"
+                    )
+                parser.feed(block)
+                for event, element in cast("Iterator[tuple[str, Element]]", parser.read_events()):
+                    tag = str(element.tag).rpartition("}")[2]
+                    if root is None:
+                        root = element
+                        if tag != root_name:
+                            raise InputError(
+                                f"{path.name} is XML, but no {format_name}: it begins with <{tag}>"
+                            )
+                    if event == "end":
+                        yield tag, element
+        parser.close()
+    except (ElementTree.ParseError, UnicodeDecodeError, ValueError, EOFError, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"{path.name} is not a whole {format_name} file; it may be cut off: copy it again"
+        ) from error
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The bytes of a file, unpacked if its name ends in .gz."""
+    return cast("IO[bytes]", gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
+
+
+def child_text(element: Element, name: str) -> str:
+    """The text of the first child of that name, whatever its namespace; empty if there is none."""
+    for child in element:
+        if str(child.tag).rpartition("}")[2] == name:
+            return (child.text or "").strip()
+    return ""

@@ -1,0 +1,167 @@
+"""Archives (.zip), and what comes on standard input: kept in a folder of its own while it is read.
+
+An export of Strava is one person's: only its activities are read. Of an export of Google, the records of the
+Timeline are.
+"""
+
+import gzip
+import json
+import shutil
+import tempfile
+import weakref
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Final
+
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.io.tables import Owner, Table, reshaped
+from shoal.io.whose import stem_of
+
+_BLOCK: Final = 1 << 20
+_STARTS: Final = (
+    (b"PAR1", ".parquet"),
+    (b"ARROW1", ".arrow"),
+    (b"SQLite format 3", ".sqlite"),
+    (b"fgb\x03", ".fgb"),
+    (b"Geolife trajectory", ".plt"),
+)
+_ROOTS: Final = ((b"<gpx", ".gpx"), (b"<kml", ".kml"), (b"<TrainingCenterDatabase", ".tcx"))
+_ARCHIVES: Final = ((b"xl/workbook", ".xlsx"), (b"doc.kml", ".kmz"))
+
+
+def members(path: Path, reads: Callable[[Path], bool]) -> list[str]:
+    """The files of an archive that are to be read, in the order of their names.
+
+    Raises InputError when there is none.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+    except (zipfile.BadZipFile, OSError) as error:
+        raise InputError(f"{path.name} is not a whole zip archive; copy it again") from error
+    found = sorted(name for name in names if reads(Path(name)))
+    if _is_strava(names):
+        found = [name for name in found if name.startswith("activities/")]
+    timeline = [name for name in found if PurePosixPath(name).name in {"Records.json", "Timeline.json"}]
+    if timeline:
+        found = timeline
+    if not found:
+        raise InputError(f"{path.name} holds no file that shoal reads")
+    return found
+
+
+def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table]) -> Table:
+    """One file of an archive.
+
+    open_file: takes the unpacked file and the folder of the archive. Raises InputError when it is damaged, or
+    needs a password.
+    """
+    folder = _temporary()
+    inner = folder / path.stem / member
+    if not inner.resolve().is_relative_to(folder.resolve()):
+        shutil.rmtree(folder, ignore_errors=True)
+        raise InputError(f"{path.name} holds a file outside itself; it is not read")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            need = archive.getinfo(member).file_size
+            if need > shutil.disk_usage(folder).free:
+                raise InputError(f"{path.name} unpacks to more than the disk for temporary files holds")
+            inner.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(member) as packed, inner.open("wb") as file:
+                shutil.copyfileobj(packed, file, _BLOCK)
+            strava = _is_strava(archive.namelist())
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise InputError(
+            f"{path.name} is damaged or needs a password: {Path(member).name} cannot be read"
+        ) from error
+    table = _kept(open_file(inner, folder / path.stem), folder)
+    if table.owner is not None:
+        place = f"{path.resolve()}!{table.owner.place.removeprefix(str(folder.resolve()))}"
+        table = replace(table, owner=replace(table.owner, place=place))
+    if strava:
+        return _of_one_person(table, path)
+    return replace(table, place=f"{path.resolve()}!{member}")
+
+
+def open_stream(stream: BinaryIO, open_file: Callable[[Path, Path], Table]) -> Table:
+    """What comes on standard input; its first bytes tell the format."""
+    folder = _temporary()
+    raw = folder / "input"
+    with raw.open("wb") as file:
+        shutil.copyfileobj(stream, file, _BLOCK)
+    if raw.stat().st_size == 0:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise InputError("standard input is empty")
+    named = raw.rename(folder / f"standard input{_ending_of(raw)}")
+    return _kept(open_file(named, folder), folder)
+
+
+def _ending_of(path: Path) -> str:
+    """The format of a file without a name, by how it begins; delimited text if nothing else fits."""
+    with path.open("rb") as file:
+        start = file.read(4096)
+    packed = ""
+    if start.startswith(b"\x1f\x8b"):
+        packed = ".gz"
+        try:
+            with gzip.open(path) as file:
+                start = file.read(4096)
+        except (OSError, EOFError) as error:
+            raise InputError("standard input is not whole gzip data; copy it again") from error
+    if start.startswith(b"PK\x03\x04"):
+        with path.open("rb") as file:
+            end = file.read()
+        ending = next((ending for part, ending in _ARCHIVES if part in end), None)
+        if ending is None:
+            raise InputError("standard input is an archive of several files; save it, and give its path")
+        return ending
+    binary = next((ending for begin, ending in _STARTS if start.startswith(begin)), None)
+    return binary or f"{_text_ending(start)}{packed}"
+
+
+def _text_ending(start: bytes) -> str:
+    """The format of text by how it begins."""
+    text = start.lstrip(b"\xef\xbb\xbf \r\n\t")
+    if text.startswith(b"<"):
+        return next((ending for root, ending in _ROOTS if root in text), ".csv")
+    if text.startswith(b"["):
+        return ".json"
+    if not text.startswith(b"{"):
+        return ".csv"
+    first, _, rest = text.partition(b"\n")
+    try:
+        json.loads(first)
+    except ValueError:
+        return ".json"
+    return ".jsonl" if rest.strip() else ".json"
+
+
+def _of_one_person(table: Table, path: Path) -> Table:
+    """An export of one account: everything in it is one person's, whatever the files are called."""
+    person = stem_of(path.name)
+
+    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch.append_column("uid", pa.repeat(pa.scalar(person, pa.string()), batch.num_rows))
+
+    owner = Owner(column="uid", value=person, place=str(path.resolve()))
+    return replace(reshaped(table, ("uid",), (), change), owner=owner)
+
+
+def _is_strava(names: Sequence[str]) -> bool:
+    return "activities.csv" in names and any(name.startswith("activities/") for name in names)
+
+
+def _kept(table: Table, folder: Path) -> Table:
+    """The table, whose folder is removed when nothing needs it any more."""
+    weakref.finalize(table.batches, shutil.rmtree, folder, ignore_errors=True)
+    return table
+
+
+def _temporary() -> Path:
+    """A folder that its owner alone can read."""
+    return Path(tempfile.mkdtemp(prefix="shoal-"))

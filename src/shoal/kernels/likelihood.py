@@ -1,0 +1,279 @@
+"""How likely known samples are under each record that could hold them.
+
+A record is a set of boxes, and a sample of its person lies in one of them. Nothing else is known of where it
+lies, except what the way of publishing gives away: a box that is the hull of few samples touches them, so its
+sides are likelier than its middle; and a person's own places are in boxes of the own record at all times,
+while a record that only happens to hold what is known does so now and then.
+"""
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.cover_index import Index, first_not_below
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.compiled import compiled
+
+N_CUES: Final = 4
+ALIKE: Final = 1e-9  # scores this close are equal but for rounding
+NOWHERE: Final = 1e-9  # the density of a cell that no box of a record holds
+
+
+class Followers(NamedTuple):
+    """What is known of each victim, and whose record is right.
+
+    Victim v knows samples[offsets[v] : offsets[v + 1]], int64 [m, 3] slots and cells. own: int64 [v] the
+    class of the own record. picks: float64 [v] shares of a list of equally good classes, 0 to 1.
+    """
+
+    offsets: Integers
+    samples: Integers
+    own: Integers
+    picks: Floats
+
+
+class Book(NamedTuple):
+    """Different records of boxes, in order and in an index over time.
+
+    offsets: int64 [c + 1], boxes: int64 [b, 6] as BOX_COLUMNS. sizes: int64 [c], how many records are equal
+    to each. by_time: the same boxes in classes of similar duration.
+    """
+
+    offsets: Integers
+    boxes: Integers
+    sizes: Integers
+    by_time: Index
+
+
+class Weighed(NamedTuple):
+    """For each victim: how many records hold all that is known, whether the own one does, and the answers.
+
+    chances: float64 [v, rules] to be right when one of the records with the highest score is named at random.
+    named: int64 [v, rules] the class of one of them, -1 = no record holds any of what is known.
+    """
+
+    candidates: Integers
+    own_fits: Integers
+    chances: Floats
+    named: Integers
+
+
+@compiled
+def hull_density(low: int, high: int, at: int, n: int) -> float:
+    """The density of a sample's slot or cell along one axis of the hull of n samples or a few more.
+
+    One of n samples lies at either end with a chance of at least 1 / n; here 1 / (n + 1), for hulls of more.
+    """
+    length = high - low
+    if length <= 2:
+        return 1.0 / length
+    if at == low or at == high - 1:
+        return 1.0 / (n + 1)
+    return (n - 1) / (n + 1) / (length - 2)
+
+
+@compiled
+def record_density(boxes: Integers, x: int, y: int) -> float:
+    """The share of a record's boxes that a cell has, each box spread evenly over its cells."""
+    total = 0.0
+    for b in range(len(boxes)):
+        if boxes[b, 2] <= x < boxes[b, 4] and boxes[b, 3] <= y < boxes[b, 5]:
+            total += 1.0 / ((boxes[b, 4] - boxes[b, 2]) * (boxes[b, 5] - boxes[b, 3]))
+    return total / len(boxes)
+
+
+class Desk(NamedTuple):
+    """A workspace for one victim: by class how many samples it holds, its cues, and densities of one sample.
+
+    cues: float64 [c, 4], log density at the known samples if boxes are filled evenly; the same if they are
+    hulls; log density at the known cells over the whole record; log of the number of boxes, once for each
+    known sample. touched: the classes that hold any sample; now: those that hold the present one.
+    """
+
+    held: Integers
+    cues: Floats
+    even: Floats
+    hull: Floats
+    touched: Integers
+    now: Integers
+
+
+@compiled
+def desk_for(n_records: int) -> Desk:
+    """An empty workspace."""
+    return Desk(
+        np.zeros(n_records, dtype=np.int64),
+        np.zeros((n_records, N_CUES)),
+        np.zeros(n_records),
+        np.zeros(n_records),
+        np.empty(n_records, dtype=np.int64),
+        np.empty(n_records, dtype=np.int64),
+    )
+
+
+@compiled
+def _holders(book: Book, starts: Integers, t: int, x: int, y: int, desk: Desk) -> int:
+    """Write to ``now`` the classes that hold a sample, their densities beside; how many they are."""
+    index, n_now = book.by_time, 0
+    for level in range(len(index.class_offsets) - 1):
+        end = index.class_offsets[level + 1]
+        place = first_not_below(starts, index.class_offsets[level], end, t - (1 << level) + 1)
+        while place < end and starts[place] <= t:
+            box = index.boxes[place]
+            if box[1] > t and box[2] <= x < box[4] and box[3] <= y < box[5]:
+                one = index.record[place]
+                if desk.even[one] == 0.0:
+                    desk.now[n_now] = one
+                    n_now += 1
+                n = max(book.sizes[one], 2)
+                desk.even[one] += 1.0 / ((box[1] - box[0]) * (box[4] - box[2]) * (box[5] - box[3]))
+                desk.hull[one] += (
+                    hull_density(box[0], box[1], t, n)
+                    * hull_density(box[2], box[4], x, n)
+                    * hull_density(box[3], box[5], y, n)
+                )
+            place += 1
+    return n_now
+
+
+@compiled
+def gather(samples: Integers, book: Book, starts: Integers, desk: Desk) -> int:
+    """Collect the cues of every class that holds any of these samples; how many classes there are."""
+    n_touched = 0
+    for row in range(len(samples)):
+        for i in range(_holders(book, starts, samples[row, 0], samples[row, 1], samples[row, 2], desk)):
+            one = desk.now[i]
+            if desk.held[one] == 0:
+                desk.touched[n_touched] = one
+                n_touched += 1
+            desk.held[one] += 1
+            desk.cues[one, 0] += math.log(desk.even[one])
+            desk.cues[one, 1] += math.log(desk.hull[one])
+            desk.even[one] = 0.0
+            desk.hull[one] = 0.0
+    return n_touched
+
+
+@compiled
+def add_record_cues(samples: Integers, book: Book, one: int, desk: Desk) -> None:
+    """Add what the whole record tells of the places of these samples."""
+    boxes = book.boxes[book.offsets[one] : book.offsets[one + 1]]
+    for row in range(len(samples)):
+        density = record_density(boxes, samples[row, 1], samples[row, 2])
+        desk.cues[one, 2] += math.log(max(density, NOWHERE))
+    desk.cues[one, 3] = len(samples) * math.log(len(boxes))
+
+
+@compiled
+def score_of(weights: Floats, cues: Floats) -> float:
+    """The weighted sum of a record's cues."""
+    score = 0.0
+    for cue in range(N_CUES):
+        score += weights[cue] * cues[cue]
+    return score
+
+
+@compiled
+def answer(
+    weights: Floats, least: int, n_touched: int, own: int, wanted: float, desk: Desk, sizes: Integers
+) -> tuple[int, float]:
+    """The class that a rule names, and its chance to name the own record.
+
+    Only classes that hold at least ``least`` samples count. wanted: the share of the list of those with the
+    highest score at which the one named stands.
+    """
+    best, ties, classes, holds_own = -np.inf, 0, 0, False
+    for i in range(n_touched):
+        one = desk.touched[i]
+        if desk.held[one] >= least:
+            best = max(best, score_of(weights, desk.cues[one]))
+    for i in range(n_touched):
+        one = desk.touched[i]
+        if desk.held[one] >= least and score_of(weights, desk.cues[one]) >= best - ALIKE:
+            ties += sizes[one]
+            classes += 1
+            holds_own = holds_own or one == own
+    if classes == 0:
+        return -1, 1.0 / sizes.sum()
+    left = int(wanted * classes)
+    for i in range(n_touched):
+        one = desk.touched[i]
+        if desk.held[one] >= least and score_of(weights, desk.cues[one]) >= best - ALIKE:
+            if left == 0:
+                return one, 1.0 / ties if holds_own else 0.0
+            left -= 1
+    return -1, 0.0  # not reached: the list has ``classes`` members
+
+
+@compiled
+def weigh(known: Followers, book: Book, rules: Floats, found: Weighed) -> None:
+    """Fill ``found``: which records hold what is known of each victim, and whom each rule names.
+
+    rules: float64 [rules, 4], how much each cue weighs. Classes that hold most of the samples are weighed.
+    """
+    desk = desk_for(len(book.sizes))
+    starts = book.by_time.boxes[:, 0].copy()
+    for victim in range(len(known.own)):
+        own = known.own[victim]
+        samples = known.samples[known.offsets[victim] : known.offsets[victim + 1]]
+        n_touched = gather(samples, book, starts, desk)
+        most = 1
+        for i in range(n_touched):
+            most = max(most, desk.held[desk.touched[i]])
+        found.candidates[victim] = 0
+        for i in range(n_touched):
+            one = desk.touched[i]
+            if desk.held[one] == len(samples):
+                found.candidates[victim] += book.sizes[one]
+            if desk.held[one] == most:
+                add_record_cues(samples, book, one, desk)
+        found.own_fits[victim] = 1 if desk.held[own] == len(samples) else 0
+        for rule in range(len(rules)):
+            found.named[victim, rule], found.chances[victim, rule] = answer(
+                rules[rule], most, n_touched, own, known.picks[victim], desk, book.sizes
+            )
+        for i in range(n_touched):
+            desk.held[desk.touched[i]] = 0
+            desk.cues[desk.touched[i]] = 0.0
+
+
+@compiled
+def count_holders(samples: Integers, book: Book, counts: Integers) -> None:
+    """Fill ``counts`` [q] with how many records hold each of these samples [q, 3]."""
+    desk = desk_for(len(book.sizes))
+    starts = book.by_time.boxes[:, 0].copy()
+    for row in range(len(samples)):
+        counts[row] = 0
+        for i in range(_holders(book, starts, samples[row, 0], samples[row, 1], samples[row, 2], desk)):
+            counts[row] += book.sizes[desk.now[i]]
+            desk.even[desk.now[i]] = 0.0
+            desk.hull[desk.now[i]] = 0.0
+
+
+@compiled
+def _box_holds(box: Integers, samples: Integers) -> bool:
+    """Whether a box holds one of these samples [s, 3], which ascend in time."""
+    for row in range(first_not_below(samples[:, 0], 0, len(samples), box[0]), len(samples)):
+        if samples[row, 0] >= box[1]:
+            return False
+        if box[2] <= samples[row, 1] < box[4] and box[3] <= samples[row, 2] < box[5]:
+            return True
+    return False
+
+
+@compiled
+def share_that_holds(boxes: Integers, known: Integers, samples: Integers) -> float:
+    """Of the boxes that hold none of the known samples, the share that hold one of ``samples``.
+
+    Of all boxes, where each holds a known one. Both lists of samples, int64 [s, 3], ascend in time.
+    """
+    new, hits, old_hits = 0, 0, 0
+    for b in range(len(boxes)):
+        holds = _box_holds(boxes[b], samples)
+        if _box_holds(boxes[b], known):
+            old_hits += holds
+        else:
+            new += 1
+            hits += holds
+    return hits / new if new else old_hits / len(boxes)

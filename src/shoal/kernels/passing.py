@@ -1,0 +1,90 @@
+"""Which records pass nearest to known points at their times, in straight lines between their own points."""
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.cover_index import first_not_below
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.compiled import compiled
+
+N_SUMS: Final = 3
+
+
+class Lines(NamedTuple):
+    """Record i owns points offsets[i] to offsets[i + 1], ascending in t; seconds, meters."""
+
+    offsets: Integers
+    t: Floats
+    x: Floats
+    y: Floats
+
+
+class KnownPoints(NamedTuple):
+    """Victim v knows points offsets[v] to offsets[v + 1] of t, x, y. own: int64 [v] the own record."""
+
+    offsets: Integers
+    t: Floats
+    x: Floats
+    y: Floats
+    own: Integers
+
+
+@compiled
+def apart(lines: Lines, record: int, t: float, x: float, y: float) -> tuple[float, bool]:
+    """How far a point is from a record at its time, in meters, and whether the record exists at that time.
+
+    Before its first point and after its last a record stands still. Of several points at one moment the
+    nearest counts.
+    """
+    begin, end = lines.offsets[record], lines.offsets[record + 1]
+    after = first_not_below(lines.t, begin, end, t)
+    if after == end:
+        return math.hypot(lines.x[end - 1] - x, lines.y[end - 1] - y), False
+    if lines.t[after] > t:
+        if after == begin:
+            return math.hypot(lines.x[begin] - x, lines.y[begin] - y), False
+        before = after - 1
+        share = (t - lines.t[before]) / (lines.t[after] - lines.t[before])
+        at_x = lines.x[before] + share * (lines.x[after] - lines.x[before])
+        at_y = lines.y[before] + share * (lines.y[after] - lines.y[before])
+        return math.hypot(at_x - x, at_y - y), True
+    nearest = math.inf
+    while after < end and lines.t[after] == t:
+        nearest = min(nearest, math.hypot(lines.x[after] - x, lines.y[after] - y))
+        after += 1
+    return nearest, True
+
+
+@compiled
+def _sums(lines: Lines, record: int, known: KnownPoints, victim: int, sums: Floats) -> None:
+    """Write how far a record is from a victim's points: in sum, in sum of logarithms, in sum if it exists."""
+    sums[:] = 0.0
+    for row in range(known.offsets[victim], known.offsets[victim + 1]):
+        away, there = apart(lines, record, known.t[row], known.x[row], known.y[row])
+        sums[0] += away
+        sums[1] += math.log1p(away)
+        sums[2] += away if there else math.inf
+
+
+@compiled
+def pass_nearest(known: KnownPoints, lines: Lines, chances: Floats) -> None:
+    """Fill chances [v, 3]: to be right when one of the records with the least of each sum is named."""
+    n_records = len(lines.offsets) - 1
+    sums, own, least = np.empty(N_SUMS), np.empty(N_SUMS), np.empty(N_SUMS)
+    ties = np.empty(N_SUMS, dtype=np.int64)
+    for victim in range(len(known.own)):
+        least[:] = math.inf
+        ties[:] = 0
+        for record in range(n_records):
+            _sums(lines, record, known, victim, sums)
+            for rule in range(N_SUMS):
+                if sums[rule] < least[rule]:
+                    least[rule] = sums[rule]
+                    ties[rule] = 0
+                if sums[rule] == least[rule]:
+                    ties[rule] += 1
+        _sums(lines, known.own[victim], known, victim, own)
+        for rule in range(N_SUMS):
+            chances[victim, rule] = 1.0 / ties[rule] if own[rule] == least[rule] else 0.0

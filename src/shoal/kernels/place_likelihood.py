@@ -1,0 +1,139 @@
+"""Which records show known places, without times, and how often."""
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.cover_index import Index, first_not_below
+from shoal.kernels.likelihood import ALIKE, hull_density
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.compiled import compiled
+
+N_SCORES: Final = 4
+
+
+class Visited(NamedTuple):
+    """Places of each victim, and whose record is right.
+
+    Victim v was in cells[offsets[v] : offsets[v + 1]], int64 [m, 2], different ones, as often as ``visits``
+    [m] says. own: int64 [v] the class of the own record.
+    """
+
+    offsets: Integers
+    cells: Integers
+    visits: Floats
+    own: Integers
+
+
+class Places(NamedTuple):
+    """Different records of boxes in an index over x.
+
+    lengths: int64 [c], boxes of each record, at least 1. sizes: int64 [c], records equal to each.
+    """
+
+    by_x: Index
+    lengths: Integers
+    sizes: Integers
+
+
+class Gains(NamedTuple):
+    """How much a visit speaks for a record: log(1 + visits * a visit), log(1 + share of visits * share).
+
+    visit: one over the visits that are expected at a place where the record shows none. share: the same of
+    shares of visits.
+    """
+
+    visit: float
+    share: float
+
+
+class Shown(NamedTuple):
+    """For each victim: the records that show all its places, whether the own one does, and chances.
+
+    chances: float64 [v, 4] to be right when one of the records is named at random that have the highest
+    score: by visits and by shares of visits, boxes filled evenly; the same two, boxes being hulls.
+    """
+
+    candidates: Integers
+    own_fits: Integers
+    chances: Floats
+
+
+@compiled
+def _visits_of(
+    places: Places, starts: Integers, x: int, y: int, even: Floats, hull: Floats, now: Integers
+) -> int:
+    """Add the expected visits to a cell; write to ``now`` the records that have any, and return how many."""
+    index, n_now = places.by_x, 0
+    for level in range(len(index.class_offsets) - 1):
+        end = index.class_offsets[level + 1]
+        place = first_not_below(starts, index.class_offsets[level], end, x - (1 << level) + 1)
+        while place < end and starts[place] <= x:
+            box = index.boxes[place]
+            if box[4] > x and box[3] <= y < box[5]:
+                one = index.record[place]
+                if even[one] == 0.0:
+                    now[n_now] = one
+                    n_now += 1
+                n = max(places.sizes[one], 2)
+                even[one] += 1.0 / ((box[4] - box[2]) * (box[5] - box[3]))
+                hull[one] += hull_density(box[2], box[4], x, n) * hull_density(box[3], box[5], y, n)
+            place += 1
+    return n_now
+
+
+@compiled
+def _best(scores: Floats, touched: Integers, sizes: Integers, own: int) -> tuple[int, bool]:
+    """How many records have the highest score, and whether the own one does.
+
+    Those that were not touched have a score of 0.
+    """
+    best, ties = 0.0, 0
+    for one in touched:
+        best = max(best, scores[one])
+    for one in touched:
+        if scores[one] >= best - ALIKE:
+            ties += sizes[one]
+    if best <= ALIKE:
+        ties = sizes.sum()
+    return ties, scores[own] >= best - ALIKE
+
+
+@compiled
+def weigh_places(known: Visited, places: Places, gains: Gains, found: Shown) -> None:
+    """Fill ``found``: which records show the places of each victim, and whom scores name."""
+    n_records = len(places.sizes)
+    starts = places.by_x.boxes[:, 2].copy()
+    even, hull = np.zeros(n_records), np.zeros(n_records)
+    held, scores = np.zeros(n_records, dtype=np.int64), np.zeros((n_records, N_SCORES))
+    touched, now = np.empty(n_records, dtype=np.int64), np.empty(n_records, dtype=np.int64)
+    for victim in range(len(known.own)):
+        own, n_touched = known.own[victim], 0
+        first, last = known.offsets[victim], known.offsets[victim + 1]
+        for row in range(first, last):
+            for i in range(
+                _visits_of(places, starts, known.cells[row, 0], known.cells[row, 1], even, hull, now)
+            ):
+                one = now[i]
+                if held[one] == 0:
+                    touched[n_touched] = one
+                    n_touched += 1
+                held[one] += 1
+                length, often = places.lengths[one], known.visits[row]
+                scores[one, 0] += often * math.log1p(gains.visit * even[one])
+                scores[one, 1] += often * math.log1p(gains.share * even[one] / length)
+                scores[one, 2] += often * math.log1p(gains.visit * hull[one])
+                scores[one, 3] += often * math.log1p(gains.share * hull[one] / length)
+                even[one], hull[one] = 0.0, 0.0
+        found.candidates[victim] = 0
+        for i in range(n_touched):
+            if held[touched[i]] == last - first:
+                found.candidates[victim] += places.sizes[touched[i]]
+        found.own_fits[victim] = 1 if held[own] == last - first else 0
+        for rule in range(N_SCORES):
+            ties, holds_own = _best(scores[:, rule], touched[:n_touched], places.sizes, own)
+            found.chances[victim, rule] = 1.0 / ties if holds_own else 0.0
+        for i in range(n_touched):
+            held[touched[i]] = 0
+            scores[touched[i]] = 0.0

@@ -1,0 +1,271 @@
+"""Who was where, with bounds: chances of records in regions and zones, trips between zones, hours of the day.
+
+Sums run in the order of the rows, whatever the number of threads. So results do not depend on it.
+"""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.covering import BoxColumns
+from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.runtime.compiled import compiled
+from shoal.units import DAY_S, HOUR_S
+
+_ROUNDING: Final = 1e-9
+_HOURS: Final = 24
+
+
+class Spans(NamedTuple):
+    """What whole records span.
+
+    hull: int64 [records, 6] from the least start, x_min and y_min to the greatest end, x_max and y_max, in
+    the order of BoxColumns. in_order: [records] whether both starts and ends of the boxes ascend.
+    """
+
+    hull: Integers
+    in_order: Flags
+
+
+class Window(NamedTuple):
+    """A region in seconds and meters, each range half-open."""
+
+    t_start: float
+    t_end: float
+    x_min: float
+    y_min: float
+    x_max: float
+    y_max: float
+
+
+class Raster(NamedTuple):
+    """Edges of columns and of rows in meters, ascending, and the side of a cell in meters."""
+
+    x_m: Floats
+    y_m: Floats
+    cell_m: float
+
+
+@compiled
+def share_between(low: float, high: float, first: float, last: float) -> float:
+    """The share of the range from low to high that lies between two edges, 0 and 1 despite rounding."""
+    share = (min(high, last) - max(low, first)) / (high - low)
+    if share < _ROUNDING:
+        return 0.0
+    return 1.0 if share > 1 - _ROUNDING else share
+
+
+@compiled
+def fill_spans(boxes: BoxColumns, offsets: Integers, spans: Spans) -> None:
+    """Fill in the spans of all records; those without boxes are left as they are."""
+    for record in range(len(offsets) - 1):
+        begin, end = offsets[record], offsets[record + 1]
+        spans.in_order[record] = True
+        for i in range(begin, end):
+            if i == begin:
+                spans.hull[record, 0] = boxes.t_start[i]
+                spans.hull[record, 1] = boxes.t_end[i]
+                spans.hull[record, 2] = boxes.x_min[i]
+                spans.hull[record, 3] = boxes.y_min[i]
+                spans.hull[record, 4] = boxes.x_max[i]
+                spans.hull[record, 5] = boxes.y_max[i]
+                continue
+            if boxes.t_start[i] < boxes.t_start[i - 1] or boxes.t_end[i] < boxes.t_end[i - 1]:
+                spans.in_order[record] = False
+            spans.hull[record, 0] = min(spans.hull[record, 0], boxes.t_start[i])
+            spans.hull[record, 1] = max(spans.hull[record, 1], boxes.t_end[i])
+            spans.hull[record, 2] = min(spans.hull[record, 2], boxes.x_min[i])
+            spans.hull[record, 3] = min(spans.hull[record, 3], boxes.y_min[i])
+            spans.hull[record, 4] = max(spans.hull[record, 4], boxes.x_max[i])
+            spans.hull[record, 5] = max(spans.hull[record, 5], boxes.y_max[i])
+
+
+@compiled
+def first_reaching(ends: Integers, begin: int, end: int, slot_s: float, moment: float) -> int:
+    """The first of ascending ends (begin to end) that lies after a moment."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if ends[middle] * slot_s > moment:
+            end = middle
+        else:
+            begin = middle + 1
+    return begin
+
+
+@compiled
+def chances_in(
+    boxes: BoxColumns,
+    offsets: Integers,
+    spans: Spans,
+    slot_s: float,
+    cell_m: float,
+    window: Window,
+    chances: Floats,
+) -> tuple[int, int, int]:
+    """The chance that a record is in the window, for each record with a box that touches it.
+
+    chances: filled from its start, in the order of the records. Returns how many were filled, how many
+    records lie inside for certain, and how many could.
+    """
+    filled, inside, possible = 0, 0, 0
+    for record in range(len(offsets) - 1):
+        begin, end = offsets[record], offsets[record + 1]
+        hull = spans.hull[record]
+        if not (
+            begin < end
+            and hull[0] * slot_s < window.t_end
+            and hull[1] * slot_s > window.t_start
+            and hull[2] * cell_m < window.x_max
+            and hull[4] * cell_m > window.x_min
+            and hull[3] * cell_m < window.y_max
+            and hull[5] * cell_m > window.y_min
+        ):
+            continue
+        in_order = spans.in_order[record]
+        if in_order:
+            begin = first_reaching(boxes.t_end, begin, end, slot_s, window.t_start)
+        touches, surely, perhaps, absent = False, False, False, 1.0
+        for i in range(begin, end):
+            if boxes.t_start[i] * slot_s >= window.t_end:
+                if in_order:
+                    break
+                continue
+            if (
+                boxes.t_end[i] * slot_s > window.t_start
+                and boxes.x_min[i] * cell_m < window.x_max
+                and boxes.x_max[i] * cell_m > window.x_min
+                and boxes.y_min[i] * cell_m < window.y_max
+                and boxes.y_max[i] * cell_m > window.y_min
+            ):
+                share = share_between(
+                    boxes.t_start[i] * slot_s, boxes.t_end[i] * slot_s, window.t_start, window.t_end
+                )
+                share *= share_between(
+                    boxes.x_min[i] * cell_m, boxes.x_max[i] * cell_m, window.x_min, window.x_max
+                )
+                share *= share_between(
+                    boxes.y_min[i] * cell_m, boxes.y_max[i] * cell_m, window.y_min, window.y_max
+                )
+                absent *= 1 - share
+                touches = True
+                surely = surely or share >= 1
+                perhaps = perhaps or share > 0
+        if touches:
+            chances[filled] = 1 - absent
+            filled += 1
+            inside += surely
+            possible += perhaps
+    return filled, inside, possible
+
+
+@compiled
+def shares_along(low: float, high: float, edges: Floats, shares: Floats) -> tuple[int, int]:
+    """Fill in the shares of a range between neighboring edges; the first and the end of those above 0."""
+    first = max(int(np.searchsorted(edges, low, side="right")) - 1, 0)
+    while first < len(edges) - 1 and share_between(low, high, edges[first], edges[first + 1]) == 0:
+        first += 1
+    end = first
+    while end < len(edges) - 1:
+        shares[end] = share_between(low, high, edges[end], edges[end + 1])
+        if shares[end] == 0:
+            break
+        end += 1
+    return first, end
+
+
+@compiled
+def count_visitors(
+    boxes: BoxColumns, offsets: Integers, begin: int, end: int, raster: Raster, counts: Floats
+) -> None:
+    """Fill in counts [3, zones] of some records: the certain, the expected and the possible visitors."""
+    columns, rows = len(raster.x_m) - 1, len(raster.y_m) - 1
+    east, north = np.empty(columns), np.empty(rows)
+    absent, sure, seen = np.ones(columns * rows), np.zeros(columns * rows), np.zeros(columns * rows)
+    touched = np.empty(columns * rows, dtype=np.int64)
+    counts[:] = 0.0
+    for record in range(begin, end):
+        n_touched = 0
+        for i in range(offsets[record], offsets[record + 1]):
+            x0, x1 = shares_along(
+                boxes.x_min[i] * raster.cell_m, boxes.x_max[i] * raster.cell_m, raster.x_m, east
+            )
+            y0, y1 = shares_along(
+                boxes.y_min[i] * raster.cell_m, boxes.y_max[i] * raster.cell_m, raster.y_m, north
+            )
+            for row in range(y0, y1):
+                for column in range(x0, x1):
+                    zone, share = row * columns + column, north[row] * east[column]
+                    if seen[zone] == 0:
+                        seen[zone] = 1.0
+                        touched[n_touched] = zone
+                        n_touched += 1
+                    absent[zone] *= 1 - share
+                    sure[zone] = max(sure[zone], share)
+        for place in range(n_touched):
+            zone = touched[place]
+            counts[0, zone] += sure[zone] >= 1
+            counts[1, zone] += 1 - absent[zone]
+            counts[2, zone] += 1
+            absent[zone], sure[zone], seen[zone] = 1.0, 0.0, 0.0
+
+
+@compiled
+def count_trips(boxes: BoxColumns, begins: Integers, ends: Integers, raster: Raster, counts: Floats) -> None:
+    """Add to counts [3, zones, zones] the trips from each box of begins to that of ends.
+
+    They are the certain, the expected and the possible ones.
+    """
+    columns, rows = len(raster.x_m) - 1, len(raster.y_m) - 1
+    east, north, east_to, north_to = np.empty(columns), np.empty(rows), np.empty(columns), np.empty(rows)
+    for trip in range(len(begins)):
+        i, j = begins[trip], ends[trip]
+        x0, x1 = shares_along(
+            boxes.x_min[i] * raster.cell_m, boxes.x_max[i] * raster.cell_m, raster.x_m, east
+        )
+        y0, y1 = shares_along(
+            boxes.y_min[i] * raster.cell_m, boxes.y_max[i] * raster.cell_m, raster.y_m, north
+        )
+        to_x0, to_x1 = shares_along(
+            boxes.x_min[j] * raster.cell_m, boxes.x_max[j] * raster.cell_m, raster.x_m, east_to
+        )
+        to_y0, to_y1 = shares_along(
+            boxes.y_min[j] * raster.cell_m, boxes.y_max[j] * raster.cell_m, raster.y_m, north_to
+        )
+        for row in range(y0, y1):
+            for column in range(x0, x1):
+                origin, share = row * columns + column, north[row] * east[column]
+                for to_row in range(to_y0, to_y1):
+                    for to_column in range(to_x0, to_x1):
+                        destination = to_row * columns + to_column
+                        share_to = north_to[to_row] * east_to[to_column]
+                        counts[0, origin, destination] += share >= 1 and share_to >= 1
+                        counts[1, origin, destination] += share * share_to
+                        counts[2, origin, destination] += 1
+
+
+@compiled
+def seconds_until(moment: float, hour: int) -> float:
+    """How many seconds before a moment lay in this hour of the day, counted from day 0."""
+    whole, rest = moment // DAY_S, moment % DAY_S
+    return whole * HOUR_S + min(max(rest - hour * HOUR_S, 0.0), HOUR_S)
+
+
+@compiled
+def hours_of_day(t_start: Integers, t_end: Integers, slot_s: float, counts: Floats) -> Any:
+    """Add to counts [3, 24] the intervals in each hour of the day.
+
+    They are those wholly inside, the sum of the shares of each, and those that touch it.
+    """
+    for i in range(len(t_start)):
+        start, end = t_start[i] * slot_s, t_end[i] * slot_s
+        first = int(np.floor(start / HOUR_S + _ROUNDING))
+        hours = min(int(np.ceil(end / HOUR_S - _ROUNDING)) - first, _HOURS)
+        if hours == 1:
+            counts[0, first % _HOURS] += 1
+        for hour in range(first, first + hours):
+            counts[2, hour % _HOURS] += 1
+        first, last = int(start % DAY_S // HOUR_S), int(end % DAY_S // HOUR_S) + 1
+        if start // DAY_S != end // DAY_S:
+            first, last = 0, _HOURS
+        for hour in range(first, min(last, _HOURS)):
+            counts[1, hour] += (seconds_until(end, hour) - seconds_until(start, hour)) / (end - start)

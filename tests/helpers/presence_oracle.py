@@ -1,0 +1,92 @@
+"""Who was where, by tables of every box against every place: slow, and with nothing left out."""
+
+import itertools
+
+import numpy as np
+
+from shoal.measures.query import Estimates, Region, Zones, boxes_of
+from shoal.model.release import Boxes, Release
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Floats, Integers, Numbers
+
+ROUNDING = 1e-9
+
+
+def share(low: Numbers, high: Numbers, edges: Floats) -> Floats:
+    """[boxes, edges - 1]: the share of each interval between neighboring edges, 0 and 1 despite rounding."""
+    inside = np.minimum(high[:, None], edges[None, 1:]) - np.maximum(low[:, None], edges[None, :-1])
+    shares: Floats = np.clip(inside / (high - low)[:, None], 0.0, 1.0)
+    shares[shares < ROUNDING], shares[shares > 1 - ROUNDING] = 0.0, 1.0
+    return shares
+
+
+def shares_in_zones(boxes: Boxes, grid: Grid, zones: Zones) -> Floats:
+    """[boxes, zones]: the share of each box's area in each zone."""
+    east = share(boxes.x_min * grid.cell_m, boxes.x_max * grid.cell_m, zones.x_m)
+    north = share(boxes.y_min * grid.cell_m, boxes.y_max * grid.cell_m, zones.y_m)
+    return (north[:, :, None] * east[:, None, :]).reshape(len(boxes), len(zones))
+
+
+def present(shares: Floats, offsets: Integers) -> Estimates:
+    """Sums over records of the chance that any of their boxes is inside; shares: [boxes, places]."""
+    n = len(offsets) - 1
+    inside, chance, touching = np.zeros((3, n, shares.shape[1]))
+    for record in range(n):
+        own = shares[offsets[record] : offsets[record + 1]]
+        inside[record] = (own >= 1).any(axis=0)
+        chance[record] = 1 - np.multiply.reduce(1 - own, axis=0)
+        touching[record] = (own > 0).any(axis=0)
+    return Estimates(minimum=inside.sum(axis=0), expected=chance.sum(axis=0), maximum=touching.sum(axis=0))
+
+
+def people_in(data: Release | Trajectories, region: Region) -> tuple[float, float, float]:
+    """How many records have a sample in the region: at least, expected, at most."""
+    boxes, offsets, grid = boxes_of(data)
+    shares = share(
+        boxes.t_start * grid.slot_s, boxes.t_end * grid.slot_s, np.array([region.t_start_s, region.t_end_s])
+    )
+    shares *= share(
+        boxes.x_min * grid.cell_m, boxes.x_max * grid.cell_m, np.array([region.x_min_m, region.x_max_m])
+    )
+    shares *= share(
+        boxes.y_min * grid.cell_m, boxes.y_max * grid.cell_m, np.array([region.y_min_m, region.y_max_m])
+    )
+    found = present(shares, offsets)
+    return float(found.minimum[0]), float(found.expected[0]), float(found.maximum[0])
+
+
+def people_in_zones(data: Release | Trajectories, zones: Zones) -> Estimates:
+    """[zones]: how many records have a sample in each zone."""
+    boxes, offsets, grid = boxes_of(data)
+    return present(shares_in_zones(boxes, grid, zones), offsets)
+
+
+def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
+    """[zones, zones]: days of records, by the zones of their first and last box, if these are two."""
+    boxes, offsets, grid = boxes_of(data)
+    shares = shares_in_zones(boxes, grid, zones)
+    total = np.zeros((3, len(zones), len(zones)))
+    for begin, end in itertools.pairwise(offsets):
+        days = boxes.t_start[begin:end] * grid.slot_s // 86_400
+        for day in np.unique(days):
+            rows = begin + np.flatnonzero(days == day)
+            if len(rows) > 1:
+                origin, destination = shares[rows[0]], shares[rows[-1]]
+                total[0] += np.outer(origin >= 1, destination >= 1)
+                total[1] += np.outer(origin, destination)
+                total[2] += np.outer(origin > 0, destination > 0)
+    return Estimates(minimum=total[0], expected=total[1], maximum=total[2])
+
+
+def time_profile(data: Release | Trajectories) -> Estimates:
+    """[24]: the share of all boxes in each hour of the day, slot by slot; slots divide hours."""
+    boxes, _, grid = boxes_of(data)
+    inside, spread, touching = np.zeros((3, 24))
+    for start, end in zip(boxes.t_start.tolist(), boxes.t_end.tolist(), strict=True):
+        hours = np.arange(start, end) * grid.slot_s // 3600
+        count = np.bincount(hours.astype(np.int64) % 24, minlength=24)
+        spread += count / (end - start)
+        touching += count > 0
+        inside += (count > 0) * (len(np.unique(hours)) == 1)
+    n = max(len(boxes), 1)
+    return Estimates(minimum=inside / n, expected=spread / n, maximum=touching / n)

@@ -1,0 +1,110 @@
+"""Stages count their own seconds, CPU seconds and memory, and not those of the stages inside them."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shoal.runtime import timings as timing
+from shoal.runtime.run import Run
+from shoal.runtime.timings import REST, Timings, all_of, lines_of
+
+
+class Clocks:
+    """Clocks that a test sets."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_s = self.cpu_s = 1000.0
+        monkeypatch.setattr(timing, "_clock_s", lambda: self.now_s)
+        monkeypatch.setattr(timing, "_cpu_s", lambda: self.cpu_s)
+
+    def spend(self, seconds: float, cpu_s: float) -> None:
+        self.now_s += seconds
+        self.cpu_s += cpu_s
+
+
+@pytest.fixture
+def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
+    return Clocks(monkeypatch)
+
+
+def test_a_stage_counts_what_it_does_itself_and_not_what_the_stages_inside_it_do(clocks: Clocks) -> None:
+    timings = Timings()
+    clocks.spend(1, 2)
+    with timings.stage("outer"):
+        clocks.spend(3, 6)
+        with timings.stage("inner"):
+            clocks.spend(10, 15)
+        clocks.spend(4, 7)
+    with timings.stage("inner"):
+        clocks.spend(20, 25)
+    clocks.spend(0.5, 0)
+    costs = timings.costs()
+    assert [(cost.stage, cost.seconds, cost.cpu_s) for cost in costs] == [
+        ("outer", 7, 13),
+        ("inner", 30, 40),
+        (REST, 1.5, 2),
+    ]
+    assert (all_of(costs).seconds, all_of(costs).cpu_s) == (38.5, 55)
+
+
+def test_the_clocks_are_those_of_the_process() -> None:
+    timings = Timings()
+    with timings.stage("one"):
+        began, cpu = time.perf_counter(), time.process_time()
+        while time.process_time() < cpu + 0.05:
+            pass
+        passed = time.perf_counter() - began
+    (one, _) = timings.costs()
+    assert one.seconds >= passed
+    assert one.cpu_s >= 0.02  # the system counts in steps of 10 ms
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the system tells no peaks of stages")
+def test_the_peak_of_a_stage_is_its_own() -> None:
+    timings = Timings()
+    with timings.stage("large"):
+        large = np.ones(40_000_000, dtype=np.uint8)
+        assert large.sum() == 40_000_000
+        del large
+    with timings.stage("small"):
+        pass
+    costs = {cost.stage: cost for cost in timings.costs()}
+    large_peak, small_peak = costs["large"].peak_bytes, costs["small"].peak_bytes
+    assert large_peak is not None
+    assert small_peak is not None
+    assert large_peak - small_peak > 30_000_000
+    assert all_of(list(costs.values())).peak_bytes == large_peak
+
+
+def test_where_the_system_tells_no_peak_none_is_made_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(timing, "_STATUS", tmp_path / "absent" / "status")
+    monkeypatch.setattr(timing, "_CLEAR_REFS", tmp_path / "absent" / "clear_refs")
+    timings = Timings()
+    with timings.stage("one"):
+        pass
+    costs = timings.costs()
+    assert [cost.peak_bytes for cost in costs] == [None, None]
+    assert [cost.to_json()["peak_bytes"] for cost in [*costs, all_of(costs)]] == [None] * 3
+    assert "MiB" not in "".join(lines_of(costs))
+
+
+def test_a_stage_that_fails_is_closed() -> None:
+    timings = Timings()
+    with pytest.raises(ValueError, match="no"), timings.stage("failing"):
+        raise ValueError("no")
+    with timings.stage("next"):
+        pass
+    assert [cost.stage for cost in timings.costs()] == ["failing", "next", REST]
+
+
+def test_a_run_without_timings_counts_nothing() -> None:
+    with Run().stage("anything"):
+        pass
+    timings = Timings()
+    with Run(timings=timings).stage("something"):
+        pass
+    assert timings.costs()[0].stage == "something"
