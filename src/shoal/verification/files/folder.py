@@ -13,6 +13,7 @@ from shoal.release_folder.point_table import points_as_written
 from shoal.runtime.run import Run
 from shoal.verification.checks import verify
 from shoal.verification.files.precision import boxes_as_written, point_findings, precision_findings
+from shoal.verification.files.stored import records_stored_differently, wrong_types
 from shoal.verification.files.written import WrittenTable, read_written, row_order
 from shoal.verification.leaks.lint import leak_findings
 
@@ -85,17 +86,21 @@ def _boxes(written: WrittenTable, manifest: Manifest, grid: Grid) -> tuple[Paylo
     """The boxes of a table by record and in canonical order, and findings about its rows."""
     decoded = boxes_as_written(written.table, grid)
     columns = decoded.boxes.columns()
+    by_record = np.lexsort((*reversed(columns), written.record))
     findings = [
+        *wrong_types(written.table.schema),
+        *records_stored_differently(written.table, columns, written.offsets, by_record),
         *row_order(written, np.stack(columns, axis=1), BOX_COLUMNS),
         *precision_findings([(written.table, decoded)], grid, manifest.crs),
     ]
-    return decoded.boxes.take(np.lexsort((*reversed(columns), written.record))), findings
+    return decoded.boxes.take(by_record), findings
 
 
 def _points(written: WrittenTable, manifest: Manifest) -> tuple[Payload, list[Finding]]:
     """The points of a table by record and in the order (t, x, y), and findings about its rows."""
     points = points_as_written(written.table, RELEASE_FILE)
     findings = [
+        *wrong_types(written.table.schema),
         *row_order(written, np.column_stack([points.t, points.x, points.y]), POINT_COLUMNS),
         *point_findings(written.table, points, manifest.crs),
     ]
