@@ -25,8 +25,10 @@ def hull(samples: list[tuple[int, int, int]]) -> list[int]:
     return [min(t), max(t) + 1, min(x), min(y), max(x) + 1, max(y) + 1]
 
 
-def rates(original: Trajectories, k: int, **options: int) -> dict[tuple[str, str, str], Rate]:
-    release, linkage = naive_release(original, k=k, **options)
+def rates(
+    original: Trajectories, k: int, *, boxes_per_record: int = 12, suppress: int = 0
+) -> dict[tuple[str, str, str], Rate]:
+    release, linkage = naive_release(original, k=k, boxes_per_record=boxes_per_record, suppress=suppress)
     found = attack(
         original,
         release,
@@ -103,7 +105,7 @@ def test_shares_are_those_of_counting(seed: int) -> None:
 
 def test_a_partner_learns_more_in_a_class_of_two_than_one_of_five_does() -> None:
     people = random_people(60, 12, seed=3)
-    two, five = rates(people, 2, boxes_per_record=12), rates(people, 5, boxes_per_record=12)
+    two, five = rates(people, 2), rates(people, 5)
     one, every = "what a member of the class knows", "what all other members of the class know"
     assert two["insider-exact", one, "release"].rate > 0.3 > five["insider-exact", one, "release"].rate
     assert five["insider-exact", every, "release"].rate >= five["insider-exact", one, "release"].rate
@@ -118,7 +120,7 @@ def test_a_partner_learns_more_in_a_class_of_two_than_one_of_five_does() -> None
 def test_boxes_of_fixed_cells_and_slots_give_nothing_to_subtract() -> None:
     """Static boxes are no hulls: whoever reads their sides learns what guessing gives."""
     people = random_people(80, 12, seed=3, cells=40)
-    static = shoal.StaticGeneralization(k=2, grid_m=2000, slot_s=7200)
+    static = shoal.StaticGeneralization(k=2, grid_m=50_000, slot_s=7 * 86_400)
     release, linkage = static.anonymize(people, Randomness.for_research(1))
     found = attack(
         people, release, linkage, knowledge=["insider", "downcoding"], rng=Randomness.for_research(1)
@@ -130,9 +132,7 @@ def test_boxes_of_fixed_cells_and_slots_give_nothing_to_subtract() -> None:
 
 def test_outside_the_class_an_insider_has_luck_alone() -> None:
     people = random_people(60, 12, seed=3)
-    control = rates(people, 2, boxes_per_record=12, suppress=10)[
-        "insider-exact", "what a member of the class knows", "control"
-    ]
+    control = rates(people, 2, suppress=10)["insider-exact", "what a member of the class knows", "control"]
     assert control.tries == 20
     assert control.rate < 0.02
 

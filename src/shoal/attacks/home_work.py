@@ -1,4 +1,4 @@
-"""The adversary who knows which record is a person's, and looks for home and work in it (semantics 5)."""
+"""The adversary who knows which record is a person's, and looks for home and work in it."""
 
 from collections import Counter
 from collections.abc import Callable

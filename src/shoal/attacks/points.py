@@ -1,4 +1,4 @@
-"""The adversary who knows p exact samples: unicity, linkage, and what a linked record tells (semantics 5)."""
+"""The adversary who knows p exact samples: unicity, linkage, and what a linked record tells."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
 """The attacker who has followed somebody for tau without a gap, once or more often, and wants the rest.
 
 She knows every observation of the victim in these windows and keeps the records that hold all of them and
-have no box inside a window where the victim was silent (kte-anonymity.txt, Sec. II-B; semantics 5). Of these
+have no box inside a window where the victim was silent (Gramaglia et al. 2017, Sec. II-B). Of these
 she names the likeliest. The own record is built around the victim at all times, and so it is dense at the
 victim's places in all of its boxes; a record that only hides the victim in a window is not. Then she reads
 on: what all of the records say, she knows for certain.

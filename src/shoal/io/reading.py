@@ -23,7 +23,7 @@ from shoal.io.time_text import SECOND, Micros
 from shoal.io.times import DAY, Times, with_date
 from shoal.io.values import Codes, Names
 from shoal.io.whose import Owners
-from shoal.model.intake import Intake, Reading
+from shoal.model.intake import BESIDE_DEGREES, OUT_OF_ORDER, Intake, Reading
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
 from shoal.units import DAY_S
@@ -268,7 +268,7 @@ class Taken:
     def intake(self, duplicates: int) -> Intake:
         """The account of the whole reading, with this many rows left out that give no new sample."""
         repaired = {
-            cleaning.OUT_OF_ORDER: self.order.rows,
+            OUT_OF_ORDER: self.order.rows,
             cleaning.NAIVE: 0 if self.reading.time_zone else self.times.naive,
             cleaning.LOCAL_METERS: self.rows_kept if self.positions.crs is None else 0,
             cleaning.DECIMAL_COMMA: self.positions.commas.rows,
@@ -368,7 +368,12 @@ def _begin(
         reading=filled,
         times=Times(reading.time_unit, reading.time_format, reading.time_zone),
     )
-    if columns.beside:
+    if positions.crs is None and columns.beside == "columns of degrees":
+        taken.notes.append(
+            f"{BESIDE_DEGREES}: nothing shows that {columns.first} and {columns.second} are meters; read the "
+            "degrees instead"
+        )
+    elif columns.beside:
         used = (
             f"{columns.second} and {columns.first}"
             if columns.angles

@@ -20,7 +20,7 @@ from shoal.model.release import BOX_COLUMNS, Boxes, Points
 from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Finding
 from shoal.release_folder.box_table import outline_corners
-from shoal.release_folder.folder import RELEASE_FILE
+from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.point_table import lon_lat, places_in
 from shoal.runtime.arrays import Flags, Floats
 

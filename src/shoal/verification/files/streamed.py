@@ -9,6 +9,7 @@ and the boxes of one bucket.
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -22,18 +23,24 @@ from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Finding, Verdict
-from shoal.release_folder.folder import RELEASE_FILE, read_manifest, sha256_of, without_boxes
+from shoal.release_folder.folder import without_boxes
+from shoal.release_folder.manifest import RELEASE_FILE, read_manifest
+from shoal.release_folder.plain_files import require_plain_file
 from shoal.runtime.arrays import Integers
+from shoal.runtime.hashing import sha256_of
 from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import records_of
 from shoal.verification.boxes.loops import is_canonical
 from shoal.verification.boxes.records import NOT_COMPARED, lost_samples, off_grid
 from shoal.verification.checks import Check, StreamedCheck, check_of, find_telling_names
 from shoal.verification.examination import Examination, pseudonyms_used_twice
-from shoal.verification.files.folder import against_manifest
+from shoal.verification.files.folder import notes_on, with_notes
+from shoal.verification.files.layout import layout_findings
+from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import WrittenBoxes, boxes_as_written, precision_findings
+from shoal.verification.files.stated import against_manifest, false_statements
 from shoal.verification.files.written import pseudonyms
-from shoal.verification.leaks.lint import leak_findings
+from shoal.verification.leaks.lint import columns_of, leak_findings
 from shoal.verification.linking import Links, links_of
 
 _ROWS_AT_ONCE: Final = 1 << 20
@@ -52,17 +59,20 @@ def verify_streamed_folder(
     header = without_boxes(folder, manifest)
     check = check_of(header.claim)
     streamed = _streamed_check(check, header.claim)
-    file = _opened(folder / RELEASE_FILE)
+    hidden, file = _opened(folder / RELEASE_FILE)
     n_buckets = max(file.metadata.num_rows, people.n_samples) // _BUCKET_ROWS + 1
     with _Spread(scratch, n_buckets) as spread:
-        batches = spread.batches(file, header.snapped_grid(), run)
+        plane = PlaneCheck(header.crs)
+        batches = plane.passing(spread.batches(file, header.snapped_grid(), run), header.snapped_grid())
         findings = list(precision_findings(batches, header.snapped_grid(), header.crs))
-    own = ("trajectory_id", *BOX_COLUMNS, "geometry")
+    own = columns_of(manifest, in_degrees=False)
     extra = pq.read_table(
         folder / RELEASE_FILE, columns=[name for name in file.schema_arrow.names if name not in own]
     )
     findings += spread.faults
-    findings += against_manifest(manifest, sha256_of(folder / RELEASE_FILE), len(spread.names), spread.n_rows)
+    digest = sha256_of(folder / RELEASE_FILE)
+    findings += against_manifest(folder, manifest, digest, len(spread.names), spread.n_rows)
+    findings += [*hidden, *plane.findings()]
     findings += leak_findings(people, folder, extra, file.metadata, manifest, in_degrees=False)
     release = replace(
         header, trajectory_ids=tuple(spread.names), offsets=np.zeros(len(spread.names) + 1, dtype=np.int64)
@@ -70,7 +80,9 @@ def verify_streamed_folder(
     case = Examination(people, release, linkage, check.parts)
     _examine(streamed, case, links_of(people, release, linkage), spread, run)
     find_telling_names(case)
-    return case.verdict().and_also(findings)
+    on_claim = case.verdict()
+    findings += false_statements(manifest, on_claim, people, linked=True)
+    return with_notes(on_claim.and_also(findings), notes_on(folder, people, plane))
 
 
 def _streamed_check(check: Check, claim: Claim) -> StreamedCheck:
@@ -215,18 +227,20 @@ class _Spread:
             self.faults.append(found)
 
 
-def _opened(path: Path) -> pq.ParquetFile:
+def _opened(path: Path) -> tuple[list[Finding], pq.ParquetFile]:
+    """What the file's bytes hold beside its rows, and the file."""
+    require_plain_file(path)
     try:
+        with path.open("rb") as raw, mmap(raw.fileno(), 0, access=ACCESS_READ) as content:
+            hidden = layout_findings(content)
         file = pq.ParquetFile(path)
-    except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist") from error
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(
             f"{path} is not a readable Parquet file (truncated or another format); fetch or write it again"
         ) from error
     if "trajectory_id" not in file.schema_arrow.names:
         raise InputError(f"{path} lacks the column trajectory_id")
-    return file
+    return hidden, file
 
 
 def _whole(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
