@@ -11,7 +11,7 @@ import shoal
 from command_line import Shoal
 from shoal.model.claims.expected import Expected
 from shoal.publishing.promised import claim_of_method
-from shoal.release_folder.folder import read_manifest
+from shoal.release_folder.manifest import read_manifest
 from shoal.synthetic import write_synthetic
 
 

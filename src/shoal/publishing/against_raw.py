@@ -15,7 +15,8 @@ from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.publishing.promised import verify_folder, with_whole_claim
-from shoal.release_folder.folder import Manifest, read_linkage, read_manifest, read_release, reading_of_raw
+from shoal.release_folder.folder import read_linkage, read_release, reading_of_raw
+from shoal.release_folder.manifest import Manifest, read_manifest
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
 from shoal.verification.composition.candidates import Issued

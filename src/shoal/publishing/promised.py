@@ -16,7 +16,7 @@ from shoal.model.claims.expected import Expected
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
-from shoal.release_folder.folder import Manifest, read_manifest
+from shoal.release_folder.manifest import Manifest, read_manifest
 from shoal.runtime.run import Run
 from shoal.verification.files.folder import verify_folder as verify_claim_of_folder
 

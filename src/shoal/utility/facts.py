@@ -140,11 +140,6 @@ class Facts:
         """How many people have a record."""
         return int(np.count_nonzero(self.records >= 0))
 
-    @cached_property
-    def published_people(self) -> Trajectories:
-        """The raw data of those who have a record."""
-        return self.original.keep(np.flatnonzero(self.records >= 0))
-
     def linked(self) -> list[tuple[int, Boxes]]:
         """(subject, boxes of the record) of everybody who is in the release."""
         return [

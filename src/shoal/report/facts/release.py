@@ -176,10 +176,12 @@ def days_between(first_slot: int, last_slot: int, slot_s: float) -> int:
 
 def crowds_of(release: Release) -> Integers:
     """int64 [records]: the number of each record's crowd; records with the same boxes are one crowd."""
-    table = np.column_stack(release.boxes.columns())
+    columns = release.boxes.columns()
     numbers: dict[bytes, int] = {}
-    edges = release.offsets.tolist()
-    crowds = [numbers.setdefault(table[a:b].tobytes(), len(numbers)) for a, b in pairwise(edges)]
+    crowds = [
+        numbers.setdefault(b"".join(column[a:b].tobytes() for column in columns), len(numbers))
+        for a, b in pairwise(release.offsets.tolist())
+    ]
     return np.array(crowds, dtype=np.int64)
 
 
