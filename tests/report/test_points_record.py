@@ -54,7 +54,7 @@ CASES: dict[str, tuple[Callable[[], Trajectories], Callable[[], Any], tuple[str,
     "swap-locations": (
         lambda: crowd(60),
         lambda: SwapLocations(k=3, space_threshold_m=100),
-        ("triples:4", "times:4"),
+        ("triples:4", "times:4", "track:4", "cluster"),
     ),
     "reach-locations": (
         lambda: drivers(town(), 60),
@@ -265,7 +265,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
         "setting[]": [setting.value for setting in settings],
         "setting-meaning[]": [setting.meaning for setting in settings],
         "knowledge[]": [rate.knowledge for rate in rates],
-        "attacker[]": [rate.attacker for rate in rates],
+        "attacker[]": [rate.attacker for rate in rates if rate.target == "release"],
         "attack-source[]": [parse_knowledge(text).adversary.source for text in known],
         **({"first-day": days[:1], "last-day": days[1:]} if release.points.t.min() > 1e9 else {}),
         **{f"record.{name}": [text] for name, text in manifest.record.items() if name != "earlier_releases"},
