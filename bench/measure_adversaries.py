@@ -5,8 +5,8 @@
     python bench/measure_adversaries.py series [--people 2000] [--days 7] [--k 2 5] [--kte]
     python bench/measure_adversaries.py membership [--people 300] [--days 4] [--k 2 5]
 
-track: FILE holds user_id, t, x, y in meters and seconds, such as the Oldenburg trajectories. The others make a
-synthetic city. Research seeds: nothing here is for publication.
+track: FILE holds user_id, t, x, y in meters and seconds, such as the Oldenburg trajectories. The others make
+a synthetic city. Research seeds: nothing here is for publication.
 """
 
 import argparse
