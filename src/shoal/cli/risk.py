@@ -217,8 +217,9 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
     lines = [
         *(
             f"{point.label}: risk {_shown(point.risk, 'share')}, {study.budget.utility} "
-            f"{_shown(point.utility, unit)}"
-            for point in found.points
+            f"{_shown(point.utility, unit)}; strongest adversary {_shown(point.worst, 'share')} "
+            f"({point.worst_by})"
+            for point in found.ranking
         ),
         *(f"{label}: no release: {reason}" for label, reason in found.failed.items()),
         f"recommended: {found.recommendation.label or 'none'}",
