@@ -16,7 +16,7 @@ from foreign_writers import GPX, NOON_S, people
 from shoal.errors import InputError, MissingExtraError
 from shoal.io import read, read_with
 from shoal.io.presets import PRESETS
-from shoal.io.sources import FORMATS
+from shoal.io.sources import FORMATS, files
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 
@@ -123,6 +123,11 @@ def test_standard_input_is_told_by_its_first_bytes(
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(source.read_bytes())))
     got = read("-")
     assert (got.n_samples, seconds(got)) == (row.samples, row.first_s)
+
+
+def test_what_can_be_read_only_once_is_no_job_of_files() -> None:
+    with pytest.raises(InputError, match="standard input can be read only once"):
+        list(files("-"))
 
 
 def test_an_unpacked_archive_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
