@@ -40,8 +40,8 @@ def require_no_lake_within(folder: Path) -> None:
                 where = found.parent.relative_to(folder)
                 if found.parent == folder:
                     raise InputError(
-                        f"{folder.name} is a {kind} table, which is not read file by file; export its current "
-                        "rows to Parquet first"
+                        f"{folder.name} is a {kind} table, which is not read file by file; export its "
+                        "current rows to Parquet first"
                     )
                 raise InputError(
                     f"{folder.name}/{where} is a {kind} table, whose folder also holds deleted rows; read it "
