@@ -40,6 +40,7 @@ VARIANTS: dict[str, Callable[[], Method]] = {
     "glove, to a grid": partial(shoal.Glove, k=2, hull="grid:500m"),
     "glove, overlaps, outward": partial(shoal.Glove, k=2, generalize="none", hull="outward:3"),
     "kte-hide, to a grid": partial(shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600, hull="grid:500m"),
+    "kte-hide, hiders stay": partial(shoal.KteHide, k=2, hiders="stay"),
     "glove, k = 3": lambda: shoal.Glove(k=3),
     "glove, with suppression": lambda: shoal.Glove(k=2, suppress_space_m=9_000, suppress_time_s=4 * 3600),
     "glove, leftover suppressed": lambda: shoal.Glove(k=3, leftover="suppress"),

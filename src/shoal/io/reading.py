@@ -19,7 +19,7 @@ from shoal.io.tables import Table
 from shoal.io.taken import Taken, no_rows, take_batch
 from shoal.io.times import Times
 from shoal.io.whose import Owners
-from shoal.model.intake import Reading
+from shoal.model.intake import BESIDE_DEGREES, Reading
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
 from shoal.units import DAY_S
@@ -296,7 +296,12 @@ def _begin(
         reading=filled,
         times=Times(reading.time_unit, reading.time_format, reading.time_zone),
     )
-    if columns.beside:
+    if positions.crs is None and columns.beside == "columns of degrees":
+        taken.notes.append(
+            f"{BESIDE_DEGREES}: nothing shows that {columns.first} and {columns.second} are meters; read the "
+            "degrees instead"
+        )
+    elif columns.beside:
         used = (
             f"{columns.second} and {columns.first}"
             if columns.angles

@@ -17,7 +17,7 @@ from shoal.io.tables import Table
 from shoal.io.time_text import SECOND, Micros
 from shoal.io.times import DAY, Times, with_date
 from shoal.io.values import Codes, Names
-from shoal.model.intake import Intake, Reading
+from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
 from shoal.model.trajectories import Grid
 
 DEGREES_PER_HOUR: Final = 15.0
@@ -52,7 +52,7 @@ class Taken:
     def intake(self, duplicates: int) -> Intake:
         """The account of the whole reading, with this many rows left out that give no new sample."""
         repaired = {
-            cleaning.OUT_OF_ORDER: self.order.rows,
+            OUT_OF_ORDER: self.order.rows,
             cleaning.NAIVE: 0 if self.reading.time_zone else self.times.naive,
             cleaning.LOCAL_METERS: self.rows_kept if self.positions.crs is None else 0,
             cleaning.DECIMAL_COMMA: self.positions.commas.rows,

@@ -38,6 +38,7 @@ class Bound:
 
 ABOVE_0: Final = Bound(lambda number: isfinite(number) and number > 0, "must be finite and greater than 0")
 AT_LEAST_0: Final = Bound(lambda number: isfinite(number) and number >= 0, "must be finite and at least 0")
+SHARE_ABOVE_0: Final = Bound(lambda number: 0 < number <= 1, "must be a share above 0 and of at most 1")
 SHARE_BELOW_1: Final = Bound(lambda number: 0 <= number < 1, "must be a share of at least 0 and below 1")
 
 
@@ -97,7 +98,7 @@ class Parameter:
         if self.unit is None and not (self.choices or self.written or self.spelled or self.street_graph):
             raise MisuseError(
                 f"the parameter of '{self.help}' has neither a unit nor choices, so that its option would "
-                "accept no value; declare unit=, choices= or spelled="
+                "accept no value; declare unit=, choices=, written= or spelled="
             )
 
     def option_of(self, name: str) -> str:

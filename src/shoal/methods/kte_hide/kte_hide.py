@@ -1,10 +1,10 @@
 """kte-hide: hiding sets that change, so that following somebody for tau teaches at most epsilon more.
 
-kte-anonymity.txt, Alg. 2.
+Gramaglia et al. 2017, Alg. 2.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal, get_args
 
@@ -37,6 +37,8 @@ from shoal.units import show_s
 
 Hiding = Literal["neighbors", "clusters"]
 HIDING: Final[tuple[str, ...]] = get_args(Hiding)
+Hiders = Literal["change", "stay"]
+HIDERS: Final[tuple[str, ...]] = get_args(Hiders)
 
 _PIECES_AT_ONCE: Final = 4096
 
@@ -65,12 +67,15 @@ class KteHide:
     space_weight_s
         A pair costs what k-merge costs, and besides the sides of its hull (dx + dy) as if they lasted so many
         seconds. 0 is the paper's cost.
+    hiders
+        "change": others hide a subject after every epoch. "stay": the same ones over the whole data, and
+        which of the k records that hold a subject is its own is drawn; tau and epsilon then bound nothing.
     hull
         How far boxes reach beyond the hulls of their samples, as ``hull_rule`` reads it.
 
     References
     ----------
-    kte-anonymity.txt, Sec. III and Alg. 2.
+    Gramaglia et al. 2017, Sec. III and Alg. 2.
 
     Examples
     --------
@@ -130,6 +135,12 @@ class KteHide:
         meaning="a pair of people whose places lie far apart costs as if it lasted this much longer",
     )
 
+    hiders: Hiders = parameter(
+        default="change",
+        choices=HIDERS,
+        help="Whether others hide a person after every epsilon, or the same ones all along.",
+        meaning="whether other people hide somebody after every epoch, or the same ones over all the data",
+    )
     hull: str = hull_parameter()
 
     def __post_init__(self) -> None:
@@ -142,8 +153,14 @@ class KteHide:
         require_declared(self)
 
     def claim(self) -> KteAnonymity:
-        """k^(tau,epsilon)-anonymity."""
-        return KteAnonymity(k=self.k, tau_s=self.tau_s, epsilon_s=self.epsilon_s, hull=self.hull)
+        """k^(tau,epsilon)-anonymity; with hiders that stay, k records that are alike to whoever knows all."""
+        return KteAnonymity(
+            k=self.k,
+            tau_s=self.tau_s,
+            epsilon_s=self.epsilon_s,
+            hiders_stay=self.hiders == "stay",
+            hull=self.hull,
+        )
 
     def parameters(self) -> dict[str, Any]:
         """All parameters, as a manifest holds them."""
@@ -166,6 +183,8 @@ class KteHide:
         search = Search(self.neighborhood, round(self.space_weight_s / original.snapped_grid().slot_s))
         windows = choose_hiders(epochs, states, self.k, search, run)
         classes = list(generalize(epochs, states, windows, run))
+        if self.hiders == "stay":
+            classes = drawn_owners(classes, windows, rng)
         if not classes:
             raise NothingLeftError(
                 f"nobody can be hidden among {self.k}: in no {show_s(self.tau_s + self.epsilon_s)} are there "
@@ -192,6 +211,8 @@ class KteHide:
                 f"epsilon = {show_s(self.epsilon_s)} is no multiple of the slot of {show_s(grid.slot_s)}; "
                 f"use {' or '.join(valid)}"
             )
+        if self.hiders == "stay":
+            return cut_into_epochs(original, int(np.ptp(original.t)) + 1, 1)
         return cut_into_epochs(original, int(slots), round(self.tau_s / self.epsilon_s) + 1)
 
 
@@ -231,6 +252,35 @@ def generalize(
     ):
         own = Boxes(**dict(zip(BOX_COLUMNS, boxes[start:stop].T, strict=True)))
         yield EquivalenceClass(members=np.array([subject]), boxes=own)
+
+
+def drawn_owners(
+    classes: list[EquivalenceClass], windows: list[Window], rng: Randomness
+) -> list[EquivalenceClass]:
+    """The same records, each now of one of the k people whom it holds, drawn; everybody has one of them.
+
+    A subject and its hiders of each turn make k assignments of people to records, and no person has the same
+    record in two of them. One of these assignments is drawn for all people who hide each other, directly or
+    through others: so each of the k records that hold a person is the person's with a chance of 1 in k,
+    whatever the data is.
+    """
+    (window,) = windows
+    n, turns = window.hiders.shape
+    drawn = rng.below(turns + 1, n)[_first_of_group(window.hiders)]
+    owner = np.where(drawn == 0, np.arange(n), window.hiders[np.arange(n), drawn - 1])
+    owner_of = dict(zip(window.subjects.tolist(), window.subjects[owner].tolist(), strict=True))
+    return [replace(each, members=np.array([owner_of[int(each.members[0])]])) for each in classes]
+
+
+def _first_of_group(hiders: Integers) -> Integers:
+    """[n] the first row of those that hide each other, directly or through others. hiders: [n, k - 1]."""
+    first = np.arange(len(hiders))
+    while True:
+        smaller = np.minimum(first, first[hiders].min(axis=1))
+        np.minimum.at(smaller, hiders, smaller[:, None])
+        if np.array_equal(smaller, first):
+            return first
+        first = smaller
 
 
 def _pairs(windows: list[Window]) -> tuple[Integers, Integers]:

@@ -1,10 +1,13 @@
 """k^(tau,epsilon)-anonymity: k records fit whatever was seen in an interval of length tau (kte-hide)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import MisuseError
 from shoal.model.claims.common import (
+    LESS,
+    MORE,
+    SAME,
     SHARED_IN_A_CLASS,
     VANISHED_FROM_BOXES,
     PayloadKind,
@@ -28,6 +31,10 @@ class KteAnonymity:
         Length of what the attacker knows, in seconds; a multiple of epsilon_s.
     epsilon_s
         How much further all candidates may go on together, in seconds.
+    hiders_stay
+        The k records hold the person over all the data, with a sample of the person in each of their boxes,
+        and each of them could be the person's own: people and records can be paired so, everybody with one
+        record that holds them (k-concealment). tau_s and epsilon_s then bound nothing further.
     hull
         How far in space a box may reach beyond the hull of its samples, as ``hull_rule`` reads it.
 
@@ -39,7 +46,8 @@ class KteAnonymity:
 
     References
     ----------
-    Gramaglia et al. 2017, Sec. II-C.
+    Gramaglia et al. 2017, Sec. II-C; for hiders that stay Tassa, Mazza and Gionis 2012, "k-Concealment: An
+    Alternative Model of k-Type Anonymity".
 
     Examples
     --------
@@ -58,10 +66,11 @@ class KteAnonymity:
     vanished: ClassVar[str] = VANISHED_FROM_BOXES
     truthful: ClassVar[bool] = True
     disjoint_in_time: ClassVar[bool] = True
-    k: int
-    tau_s: float
-    epsilon_s: float
-    hull: str = TIGHT
+    k: int = field(metadata=MORE)
+    tau_s: float = field(metadata=MORE)
+    epsilon_s: float = field(metadata=LESS)
+    hiders_stay: bool = field(default=False, metadata=MORE)
+    hull: str = field(default=TIGHT, metadata=SAME)
 
     def __post_init__(self) -> None:
         require_class(self.k)
@@ -79,12 +88,21 @@ class KteAnonymity:
     @property
     def name(self) -> str:
         """The property and its numbers."""
+        if self.hiders_stay:
+            return f"k-concealment, k = {self.k}"
         lengths = f"tau = {show_s(self.tau_s)}, epsilon = {show_s(self.epsilon_s)}"
         return f"k^(tau,epsilon)-anonymity, k = {self.k}, {lengths}"
 
     @property
     def promise(self) -> str:
         """What is promised, in a sentence."""
+        if self.hiders_stay:
+            return (
+                f"Whoever knows any part of a person's movement, even all of it, finds at least {self.k} "
+                "records that hold it, each with a sample of the person in every box, and each could be the "
+                "person's own."
+                f"{hull_in_words(self.hull)}"
+            )
         return (
             f"Whoever has followed a person for any {show_s(self.tau_s)} finds at least {self.k} records "
             f"that fit; who hides whom changes every {show_s(self.epsilon_s)}."
@@ -94,6 +112,11 @@ class KteAnonymity:
     @property
     def cautions(self) -> tuple[str, ...]:
         """What somebody who chooses these numbers is told at once; the limits hold it, too."""
+        if self.hiders_stay:
+            return for_pairs(
+                self.k,
+                "A box holds samples of two people: each takes away the own ones and has the other's.",
+            )
         return for_pairs(
             self.k,
             "In the first and the last epoch, and in data of one window, a box holds samples of the person "
@@ -103,6 +126,15 @@ class KteAnonymity:
     @property
     def limits(self) -> tuple[str, ...]:
         """What the claim does not promise, a paragraph each."""
+        if self.hiders_stay:
+            return (
+                f"What all {self.k} records say together. The person was in a box of each of them at a time, "
+                "and where these overlap is smaller than any one.",
+                "A record that is known to be somebody's. It can tell whose the others are that hide each "
+                "other.",
+                SHARED_IN_A_CLASS.format(k=self.k),
+                *self.cautions,
+            )
         return (
             "Longer or interrupted knowledge. Whoever has followed a person for longer, or knows places "
             "from several days, may find the one record.",

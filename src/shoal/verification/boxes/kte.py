@@ -1,4 +1,6 @@
-"""k^(tau,epsilon)-anonymity, re-derived from raw data, release and linkage (kte-anonymity.txt, Sec. II-C).
+"""k^(tau,epsilon)-anonymity, re-derived from raw data, release and linkage.
+
+Source: Gramaglia et al. 2017, Sec. II-C.
 
 Whoever knows all of a subject's samples in an interval of length tau looks for records that hold all of them
 and have no box inside the interval where the subject was silent: at least k must fit. Nothing here knows of
@@ -21,6 +23,7 @@ from shoal.runtime.run import Run
 from shoal.units import show_s
 from shoal.verification.boxes.box_index import index_of
 from shoal.verification.boxes.classes import Records, records_of
+from shoal.verification.boxes.concealed import not_concealed
 from shoal.verification.boxes.hulls import allowance_of
 from shoal.verification.boxes.kte_leakage import leakage
 from shoal.verification.boxes.kte_loops import Published, Raw, short_intervals
@@ -73,6 +76,9 @@ def examine_kte_anonymity(claim: KteAnonymity, case: Examination[Trajectories], 
         findings, notes = _candidates(original, records, release, claim, links, covered, run)
         case.find(findings)
         case.notes.extend(notes)
+        if claim.hiders_stay:
+            raw = Raw(original.t, original.x, original.y, original.offsets, covered)
+            case.find(not_concealed(claim, raw, records, release, links))
         case.looked_at("own-samples", "lost-samples", "candidates")
     case.count_subjects(links)
 
