@@ -198,6 +198,21 @@ def test_two_files_of_one_name_are_not_one_person(tmp_path: Path) -> None:
         read(tmp_path)
     assert read(tmp_path, person="folder").ids == ("ann", "bob")
     assert read(tmp_path, person="path").ids == ("ann/ride.gpx", "bob/ride.gpx")
+    (tmp_path / "more" / "ann").mkdir(parents=True)
+    (tmp_path / "more" / "ann" / "walk.gpx").write_text(GPX)
+    with pytest.raises(InputError, match="two inputs called ann lie in different folders"):
+        read(tmp_path, person="folder")
+
+
+def test_a_layout_is_not_taken_for_another_of_the_same_shape(tmp_path: Path) -> None:
+    """Latitude before longitude without a header, and metric columns with the names of numbered cells."""
+    (tmp_path / "rome.txt").write_text("1,2024-05-01 12:00:00,41.9,12.5\n")
+    with pytest.raises(InputError, match="name the columns with --columns"):
+        read(tmp_path / "rome.txt")
+    (tmp_path / "meters.csv").write_text("uid,d,t,x,y\nann,3.5,1714564800,652000,6862000\n")
+    with pytest.raises(InputError, match="read as yjmob100k: if that is wrong, name its columns"):
+        read(tmp_path / "meters.csv")
+    assert read(tmp_path / "meters.csv", id="uid").n_samples == 1
 
 
 def test_a_cell_at_two_places_is_refused(tmp_path: Path) -> None:

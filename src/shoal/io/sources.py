@@ -179,7 +179,7 @@ def _open(reading: Reading, path: Path, root: Path) -> Table:
         raise InputError(f"{path.name} cannot be opened: {error.strerror}") from error
     within = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
     constants = dict(part.split("=", 1) for part in within.parts[:-1] if part.count("=") == 1)
-    if table.owner is not None:
+    if table.owners:
         constants["path"] = within.as_posix()
     table = replace(table, place=table.place or str(path.resolve()))
     return with_constants(table, constants) if constants else table
