@@ -47,6 +47,6 @@ class Owners:
             if before != owner.place:
                 raise InputError(
                     f"two inputs called {Path(owner.place).name} lie in different folders, and the name "
-                    "tells whose they are: give --person folder if each folder is a person, --person path if each "
-                    "file is"
+                    "tells whose they are: give --person folder if each folder is a person, "
+                    "--person path if each file is"
                 )
