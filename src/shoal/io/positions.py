@@ -109,7 +109,9 @@ class Positions:
 
     def _values(self, batch: pa.RecordBatch, name: str) -> tuple[Floats, Flags]:
         """The numbers of a column; those in ten-millionths of a degree become degrees."""
-        found, known = numbers(self.commas.replaced(batch, name), f"column '{name}' of {self._name}")
+        found, known = numbers(
+            self.commas.replaced(batch, name, angle=self.degrees), f"column '{name}' of {self._name}"
+        )
         return (found / _PER_DEGREE if name.strip().lower() in SCALED else found), known
 
     def _remember(self, first: Floats, second: Floats) -> None:
