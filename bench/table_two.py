@@ -1,4 +1,4 @@
-"""Table II of kte-anonymity.txt on synthetic data: random people merged by three methods.
+"""Table II of Gramaglia et al. 2017 on synthetic data: random people merged by three methods.
 
     python bench/table_two.py [--subjects 3000] [--days 14] [--layout city] [--tuples 100] [--k 2 5 8]
         [--input FILE]

@@ -57,6 +57,7 @@ from shoal.model.trajectories import Grid as Grid
 from shoal.model.trajectories import Trajectories as Trajectories
 from shoal.model.verdicts import Finding as Finding
 from shoal.model.verdicts import Verdict as Verdict
+from shoal.publishing.promised import verify_folder as verify_folder
 from shoal.publishing.publish import Publication as Publication
 from shoal.publishing.publish import assess as assess
 from shoal.publishing.publish import publish as publish
@@ -73,7 +74,6 @@ from shoal.utility import measure as measure
 from shoal.utility.measuring import Measured as Measured
 from shoal.utility.measuring import Measurement as Measurement
 from shoal.verification import verify as verify
-from shoal.verification import verify_folder as verify_folder
 from shoal.version import __version__ as __version__
 
 __all__: list[str]

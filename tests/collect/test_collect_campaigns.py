@@ -17,7 +17,7 @@ def test_every_cheater_is_caught_over_wires_that_reorder() -> None:
 
 
 def test_runs_over_bad_wires_end_and_blame_nobody_honest() -> None:
-    verdicts = Counter(schedule(number) for number in range(30))
+    verdicts = Counter(schedule(number) for number in range(15))
     assert set(verdicts) == {"all opened", "ended without blame for the honest"}
 
 
@@ -31,7 +31,7 @@ def test_whoever_lacks_a_message_calls_no_stop_groundless() -> None:
     assert schedule(22) == "ended without blame for the honest"
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(2))
 def test_whole_rounds_over_bad_wires_end_and_count_nobody_twice(number: int) -> None:
     assert not whole_round(number)[:4].isupper()
 

@@ -1,16 +1,10 @@
 """What a lying collector, a hostile member or somebody on the line tries against a device."""
 
 import hashlib
-import os
-import pickle
-import socket
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from nacl.bindings import (
     crypto_core_ed25519_add,
     crypto_core_ed25519_scalar_add,
@@ -35,24 +29,16 @@ from service_town import (
 )
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.signatures import require_signature, signature
-from shoal.collect.device.disk import Kept, OldStateError, StateFolder
 from shoal.collect.device.http_client import RemoteServer, run_round
-from shoal.collect.device.participation import Plan, connect
-from shoal.collect.device.profile import Profile, apply
 from shoal.collect.faults import PeerError
-from shoal.collect.matching.cylinders import cylinder_for
-from shoal.collect.roles.consent import OPEN
 from shoal.collect.roles.lottery import LotteryPart
 from shoal.collect.roles.requests import Call, Reply, read_json
 from shoal.collect.roles.terms import PublicPlaces, read_terms
 from shoal.collect.roles.wire import DAY_S, bundles, unbundle
 from shoal.collect.server.http_collector import collector_application
-from shoal.collect.server.serving import bound
 from shoal.collect.storage.database import Database
-from shoal.collect.storage.migrations import AUTHORITY
 from shoal.collect.storage.phi import PhiStore
-from shoal.errors import InputError, MisuseError, OutputError
-from shoal.report.pages.preview import preview_page
+from shoal.errors import InputError
 
 
 @pytest.fixture
@@ -350,152 +336,3 @@ def test_a_mailbag_is_never_longer_than_its_receiver_reads(
     assert town.mailbox.send(first, bundles([letter, again])[0], town.now_s) == 2
     owner = bytes(database.rows("SELECT owner FROM letter")[0][0])
     assert len(town.mailbox.fetch(owner, 0)) <= 2 * len(letter)
-
-
-def test_the_day_that_circles_depend_on_is_her_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A collector that chose the day would get fresh circles around the same place whenever it likes."""
-    server_seed, book = seed("server"), Town(Database(), 3).book
-    said = {
-        "server_key": identity_of(server_seed).hex(),
-        "time_s": time.time(),
-        "day": 7,
-        "terms": TERMS.model_dump(),
-    }
-    facts = {**said, "places": PLACES.model_dump(), **book.facts}
-    monkeypatch.setattr(RemoteServer, "about", lambda _: facts)
-    there = connect(
-        StateFolder(tmp_path),
-        "http://127.0.0.1:1",
-        "http://127.0.0.1:2",
-        None,
-        "me",
-        lambda n: seed("draw")[:n],
-    )
-    assert abs(there.day - time.time() / DAY_S) < 2
-    facts["time_s"] = float("nan")
-    with pytest.raises(InputError, match="clock"):
-        connect(
-            StateFolder(tmp_path),
-            "http://127.0.0.1:1",
-            "http://127.0.0.1:2",
-            None,
-            "me",
-            lambda n: seed("draw")[:n],
-        )
-
-
-def test_she_is_told_what_the_collector_calls_shared(tmp_path: Path) -> None:
-    """With theta at 5,000 km everything is shared by everybody, whatever her k."""
-    profile = Profile.model_validate({"k": 3, "blur": {"radius": "500m", "gap": "30min"}})
-    terms = TERMS.model_copy(update={"theta_m": 5e6, "theta_min": 9000.0, "group_size": 5})
-    member = own_round_for(device_for(0, seed("server"), Town(Database(), 3).book), 3).member
-    readable = tuple(
-        one.url
-        for one in map(RemoteServer, ("http://a.example", "http://127.0.0.1:1", "https://b.example"))
-        if one.readable
-    )
-    plan = Plan(profile, apply(profile, member.points), member, (), 3, terms, readable)
-    circles = [
-        cylinder_for(point, blur, bytes(32), 0)
-        for point, blur in zip(plan.applied.points, plan.applied.blurs, strict=True)
-    ]
-    page = preview_page(profile, plan.applied, circles, plan.special)
-    for text in ("\n".join(plan.lines(tmp_path)), page):
-        for part in ("5000 km", "9000 min", "group of 5 or 6", "to http://a.example is not encrypted"):
-            assert part in text
-        assert text.count("is not encrypted") == 1
-    assert any("whoever is in a group with you more than once" in one for one in OPEN), (
-        "tags are seen by the group, too"
-    )
-
-
-@pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:abc", "http://[::1", "http://127.0.0.1:99999", "http://exa mple\n"]
-)
-def test_addresses_that_are_none_are_refused_in_words(url: str) -> None:
-    with pytest.raises(MisuseError, match="not an address of a server"):
-        RemoteServer(url)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [b"7", b"[", b"[" * 200_000, b'{"server_key": 7}', b'{"server_key": "zz"}', b'{"server_key": "00"}'],
-)
-def test_whoever_describes_herself_as_no_server_is_told_so(
-    body: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = RemoteServer("http://127.0.0.1:1")
-    monkeypatch.setattr(server, "_exchange", lambda *_: (Reply(200, body), None))
-    with pytest.raises(InputError, match="not a server of shoal"):
-        server.about()
-
-
-def test_what_cannot_be_read_or_kept_is_told_in_words(tmp_path: Path) -> None:
-    kept = Kept(device_for(0, seed("server"), Town(Database(), 3).book))
-    for name, kind in (("lock", OutputError), ("state.bin", InputError)):
-        folder = StateFolder(tmp_path / name)
-        (folder.folder / name).mkdir()
-        with pytest.raises(kind, match="cannot be"), folder.alone():
-            folder.load()
-    full = StateFolder(tmp_path / "full")
-    full.keep(kept)
-    (full.folder / "state.new").mkdir()
-    before = (full.folder / "state.bin").read_bytes()
-    with pytest.raises(OutputError, match="make room"):
-        full.keep(kept)
-    assert (full.folder / "state.bin").read_bytes() == before, "what was kept before is whole"
-    with Database(tmp_path / "authority.sqlite", AUTHORITY):
-        pass
-    with pytest.raises(InputError, match="another server's"):
-        Database(tmp_path / "authority.sqlite")
-    assert (tmp_path / "authority.sqlite").stat().st_mode & 0o077 == 0, (
-        "who owns what is for the authority alone"
-    )
-    for name in ("cert", "key"):
-        (tmp_path / name).write_text("no PEM")
-    with pytest.raises(InputError, match="not a certificate and its key"):
-        bound(FastAPI(), "127.0.0.1", 0, tmp_path / "cert", tmp_path / "key")
-
-
-def test_a_state_of_an_earlier_version_is_not_opened_and_says_what_to_do(tmp_path: Path) -> None:
-    """The state names modules that have moved; a bare pickle is what earlier versions wrote."""
-    folder = StateFolder(tmp_path)
-    kept = Kept(device_for(0, seed("server"), Town(Database(), 3).book))
-    (tmp_path / "state.bin").write_bytes(pickle.dumps(kept))
-    with pytest.raises(OldStateError, match=r"earlier version of shoal wrote .*another --state"):
-        folder.load()
-    folder.keep(kept)
-    assert folder.load() == kept
-
-
-class Hostile:
-    """Runs a command when it is unpickled."""
-
-    def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
-        return os.system, ("exit 1",)
-
-
-def test_a_state_that_somebody_has_changed_runs_nothing(tmp_path: Path) -> None:
-    folder = StateFolder(tmp_path)
-    folder.keep(Kept(device_for(0, seed("server"), Town(Database(), 3).book)))
-    header, state = (tmp_path / "state.bin").read_bytes().split(b"\n", 1)
-    for content in (pickle.dumps(Hostile()), state[:-9], b"", pickle.dumps(7)):
-        (tmp_path / "state.bin").write_bytes(header + b"\n" + content)
-        with pytest.raises(InputError, match="another --state"):
-            folder.load()
-
-
-def test_a_head_that_does_not_come_closes_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a thousand connections that say nothing, or a byte a minute, shut everybody out."""
-    monkeypatch.setattr("shoal.collect.server.serving._HEAD_LIMIT_S", 0.4)
-    with running(FastAPI(openapi_url=None)) as url:
-        port = int(url.rsplit(":", 1)[1])
-        for said in (b"", b"GET / HTTP/1.1\r\nHo", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /"):
-            with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
-                connection.sendall(said)
-                heard = b""
-                while part := connection.recv(4096):
-                    heard += part
-                assert heard.startswith(b"HTTP/1.1 404") == (said.count(b"GET") == 2), (
-                    "a whole request is answered"
-                )

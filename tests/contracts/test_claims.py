@@ -193,7 +193,7 @@ def test_a_record_never_lends_a_claim_the_words_of_another(
         method="static",
         losses=Losses(samples_suppressed=1, subjects_suppressed=1),
     )
-    shown = (original, release, shoal.Linkage(("a",), ("p",)), Verdict.of([], checked=1), [])
+    shown: Any = (original, release, shoal.Linkage(("a",), ("p",)), Verdict.of([], checked=1), [])
     assert "It does nothing else." in record_of(*shown)
     monkeypatch.delattr(WholeToy, what)
     with pytest.raises(UndefinedError, match=what):

@@ -22,7 +22,9 @@ import pyarrow.parquet as pq
 
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
-from shoal.release_folder.folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, sha256_of
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE
+from shoal.release_folder.page_mark import PUBLIC
+from shoal.runtime.hashing import sha256_of
 
 Break = Callable[[Path, Trajectories, Linkage], None]
 
@@ -44,6 +46,16 @@ def edit_manifest(folder: Path, change: Callable[[dict[str, Any]], object]) -> N
     manifest = json.loads(path.read_text())
     change(manifest)
     path.write_text(json.dumps(manifest))
+
+
+def edit_page(folder: Path, text: str | None) -> None:
+    """Write another page, or none, and give the manifest its digest."""
+    path = folder / REPORT_FILE
+    path.unlink(missing_ok=True)
+    if text is not None:
+        path.write_text(text)
+    digest = None if text is None else sha256_of(path)
+    edit_manifest(folder, lambda manifest: manifest.update(report_sha256=digest))
 
 
 def edit_table(folder: Path, change: Callable[[pa.Table], pa.Table]) -> None:
@@ -128,8 +140,8 @@ def metadata_added(name: str, value: Callable[[Linkage], str]) -> Break:
 def report_says(text: Callable[[Linkage], str]) -> Break:
     def break_it(folder: Path, _: Trajectories, linkage: Linkage) -> None:
         path = folder / REPORT_FILE
-        before = path.read_text() if path.exists() else "<!doctype html><title>release</title>"
-        path.write_text(before.replace("</body>", "") + f"<p>{text(linkage)}</p>")
+        before = path.read_text() if path.exists() else f"<!doctype html>{PUBLIC}<title>release</title>"
+        edit_page(folder, before.replace("</body>", "") + f"<p>{text(linkage)}</p>")
 
     return break_it
 
@@ -216,7 +228,6 @@ FOLDER_DAMAGES = (
         "lost-samples-not-counted",
     ),
     FolderDamage("seed in the manifest", in_manifest(lambda m, _: m["parameters"].update(seed=7)), "seed"),
-    FolderDamage("seed beside the format", in_manifest(lambda m, _: m.update(random_seed=7)), "seed"),
     FolderDamage(
         "identifier in the manifest",
         in_manifest(lambda m, links: m["verdict"]["notes"].append(links.uids[0])),

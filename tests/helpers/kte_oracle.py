@@ -1,6 +1,6 @@
 """k^(tau,epsilon)-anonymity by brute force.
 
-Every interval that begins at any slot, every record, in plain Python (semantics 2).
+Every interval that begins at any slot, every record, in plain Python.
 """
 
 from dataclasses import dataclass

@@ -209,10 +209,10 @@ METHOD_OF_POINTS = Addition(
         "model/claims/true_points.py": '''
             """A toy claim: every published point is true."""
 
-            from dataclasses import dataclass
+            from dataclasses import dataclass, field
             from typing import ClassVar
 
-            from shoal.model.claims.common import PayloadKind, require_class
+            from shoal.model.claims.common import MORE, PayloadKind, require_class
 
 
             @dataclass(frozen=True, kw_only=True)
@@ -226,7 +226,7 @@ METHOD_OF_POINTS = Addition(
                 vanished: ClassVar[str] = "A toy sample vanished when it came late."
                 truthful: ClassVar[bool] = True
                 disjoint_in_time: ClassVar[bool] = False
-                k: int
+                k: int = field(metadata=MORE)
 
                 def __post_init__(self) -> None:
                     require_class(self.k)

@@ -81,7 +81,9 @@ def test_the_map_the_places_and_the_area_against_plain_counting() -> None:
     assert (len(found.map[0]), len(found.map[-1])) == (64, 64)
     assert set("".join(found.map[1:-1])) <= {" "}
     assert found.area is not None
-    assert found.area.south < found.top_places[0].lat < found.area.north
+    lat = found.top_places[0].lat
+    assert lat is not None
+    assert found.area.south < lat < found.area.north
 
 
 def test_lines_are_for_people() -> None:

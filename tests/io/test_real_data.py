@@ -17,9 +17,9 @@ from shoal.runtime.run import Run
 
 @pytest.fixture
 def cabs(shared_data: Path) -> Trajectories:
-    """Every fifth cab, which keeps the test short; the whole day is measured in docs/glove.md."""
+    """Every tenth cab, which keeps the test short; the whole day is measured in docs/glove.md."""
     every = shoal.read(shared_data / "sf_cabs_day_20080603.parquet")
-    return every.keep(np.arange(0, every.n_subjects, 5))
+    return every.keep(np.arange(0, every.n_subjects, 10))
 
 
 @pytest.mark.parametrize("k", [2, 5])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import oracles
 import shoal
 from shoal.errors import MisuseError
-from shoal.measures.k_gap import k_gaps, tail_weight_index
+from shoal.measures.k_gap import drawn_people, k_gaps, tail_weight_index
 from shoal.model.trajectories import Trajectories
 from small_data import population, populations
 
@@ -92,3 +92,30 @@ def test_too_few_people_or_too_small_k() -> None:
         shoal.k_gap(original, 1)
     with pytest.raises(MisuseError, match="needs at least 5 people, and the data has 2"):
         shoal.k_gap(original, 5)
+
+
+@given(populations(least=4, most=9), st.data())
+def test_the_gaps_of_some_are_their_gaps_among_all(original: Trajectories, data: st.DataObject) -> None:
+    everybody = st.lists(st.integers(0, original.n_subjects - 1), min_size=1, unique=True)
+    some = np.sort(np.array(data.draw(everybody), dtype=np.int64))
+    gaps_of_some, gaps_of_all = k_gaps(original, [2, 4], subjects=some), k_gaps(original, [2, 4])
+    assert [gap.k for gap in gaps_of_some] == [2, 4]
+    for of_some, of_all in zip(gaps_of_some, gaps_of_all, strict=True):
+        assert of_all.subjects is None
+        assert of_some.subjects is not None
+        assert of_some.subjects.tolist() == some.tolist()
+        for name in ("gap", "space", "time", "tail_weight", "tail_weight_space", "tail_weight_time"):
+            assert np.array_equal(getattr(of_some, name), getattr(of_all, name)[some], equal_nan=True)
+
+
+def test_few_are_drawn_from_many_and_always_the_same() -> None:
+    assert drawn_people(2_000) is None
+    few = drawn_people(50_000)
+    assert few is not None
+    assert len(np.unique(few)) == len(few) == 1_000
+    assert few.tolist() == sorted(few.tolist())
+    assert (few.min() >= 0) & (few.max() < 50_000)
+    again = drawn_people(50_000)
+    assert again is not None
+    assert again.tolist() == few.tolist()
+    assert abs(few.mean() - 25_000) < 4 * 50_000 / 12**0.5 / 1_000**0.5

@@ -62,8 +62,8 @@ def test_merges_and_boxes_equal_the_naive_version(original: Trajectories, k: int
 
 @pytest.mark.parametrize("k", [2, 3, 5])
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.jit_only)])
-def test_sixty_subjects_of_equal_and_unequal_lengths(k: int, seed: int) -> None:
-    lengths = np.random.default_rng(seed).choice([1, 3, 3, 3, 7], 60).tolist()
+def test_forty_subjects_of_equal_and_unequal_lengths(k: int, seed: int) -> None:
+    lengths = np.random.default_rng(seed).choice([1, 3, 3, 3, 7], 40).tolist()
     assert_equals_oracle(population(lengths, seed), k)
 
 

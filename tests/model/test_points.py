@@ -19,14 +19,10 @@ from shoal.methods.assembly import assemble_points
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.release_folder.folder import (
-    RELEASE_FILE,
-    manifest_of,
-    sha256_of,
-    write_manifest,
-)
+from shoal.release_folder.manifest import RELEASE_FILE, manifest_of, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.report import Evidence, record_page
+from shoal.runtime.hashing import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.utility import Facts
@@ -84,9 +80,9 @@ def written(original: Trajectories, folder: Path) -> tuple[Path, Release, Linkag
     folder.mkdir()
     write_table(release, folder / RELEASE_FILE)
     verdict = shoal.verify(original, release, linkage)
-    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / "manifest.json")
     page = record_page(Evidence(Facts(original, release, linkage, gaps=()), tries=0), verdict)
     (folder / "report.html").write_text(page, encoding="utf-8")
+    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / "manifest.json")
     return folder, release, linkage
 
 

@@ -1,6 +1,7 @@
 """Examples in docstrings run as they stand, and print what they say."""
 
 import doctest
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -12,6 +13,13 @@ MODULES = [
     for path in sorted(SOURCE.rglob("*.py"))
     if ">>> " in path.read_text()
 ]
+
+
+def test_papers_are_cited_by_their_authors() -> None:
+    texts = {path.name: path.read_text() for path in SOURCE.rglob("*.py")}
+    assert len(texts) > 100
+    by_file = r"\b[a-z-]+\.txt[,;)] |semantics \d"
+    assert [name for name, text in texts.items() if re.search(by_file, text)] == []
 
 
 @pytest.mark.parametrize("module", MODULES)

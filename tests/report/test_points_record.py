@@ -22,7 +22,7 @@ from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KDeltaAnonymity, LocationPrivacy
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.release_folder.folder import read_manifest
+from shoal.release_folder.manifest import read_manifest
 from shoal.release_folder.statement import read_statement
 from shoal.report import Evidence, record_page
 from shoal.report.words.settings import method_name, settings_of

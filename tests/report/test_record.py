@@ -18,7 +18,7 @@ from shoal.attacks.questions import DRAW, QUESTIONS
 from shoal.errors import InputError
 from shoal.model.plotting import new_figure
 from shoal.model.trajectories import Trajectories
-from shoal.release_folder.folder import read_manifest
+from shoal.release_folder.manifest import read_manifest
 from shoal.release_folder.statement import Statement, read_statement
 from shoal.report import pages
 from shoal.report.facts.curves import curve_of_extents, curve_of_people

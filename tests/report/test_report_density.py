@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from shoal.model.release import BOX_COLUMNS, Boxes
 from shoal.report.facts.density import Window, density_map, expected_density, some_boxes, window_around
 
+pytestmark = pytest.mark.kernels
+
 COORDINATE = st.integers(-500, 500)
 SIDE = st.integers(1, 400)
 
@@ -75,3 +77,19 @@ def test_outlines_are_of_different_areas_of_all_sizes() -> None:
     assert len(chosen) == 80
     assert len(set(chosen.x_max.tolist())) == 80
     assert (chosen.x_max.min(), chosen.x_max.max()) == (1, 300)
+
+
+@given(some_random_boxes(), st.sampled_from([1, 10**9]))
+def test_each_area_is_shown_once_however_far_apart_they_lie(boxes: Boxes, factor: int) -> None:
+    """With such distances no whole number of 64 bits tells all areas apart."""
+    far = {name: getattr(boxes, name) * factor for name in ("x_min", "y_min", "x_max", "y_max")}
+    n = len(boxes)
+    spread = Boxes(t_start=np.arange(n), t_end=np.arange(1, n + 1), **far)
+    chosen = some_boxes(spread)
+    first: dict[tuple[int, ...], int] = {}
+    for row, area in enumerate(zip(*(column.tolist() for column in far.values()), strict=True)):
+        first.setdefault(area, row)
+    by_size = sorted(first, key=lambda area: ((area[2] - area[0]) * (area[3] - area[1]), area))
+    if factor == 1:  # sizes of the others are beyond 64 bits, and in no order
+        assert chosen.t_start.tolist() == [first[area] for area in by_size]
+    assert sorted(chosen.t_start.tolist()) == sorted(first.values())

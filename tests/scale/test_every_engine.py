@@ -104,28 +104,40 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_release_is_the_same_and_holds(engine: Engine, city: Path, tmp_path: Path) -> None:
-    def publish(name: str, on: Engine) -> Path:
-        rng = Randomness.for_research(9)
-        linkage = tmp_path / f"{name}.linkage"
-        publish_in_blocks(
-            city,
-            Reading(),
-            shoal.Glove(k=2),
-            tmp_path / name,
-            rng=rng,
-            size=30,
-            engine=on,
-            run=Run(),
-            linkage_file=linkage,
-        )
-        return tmp_path / name
+def published(city: Path, folder: Path, on: Engine) -> Path:
+    publish_in_blocks(
+        city,
+        Reading(),
+        shoal.Glove(k=2),
+        folder / "release",
+        rng=Randomness.for_research(9),
+        size=30,
+        engine=on,
+        run=Run(),
+        linkage_file=folder / "linkage",
+    )
+    return folder / "release"
 
-    here, there = publish("threads", engine_of("threads")), publish("other", engine)
-    for name in ("release.parquet", "manifest.json", "report.html"):
-        assert (here / name).read_bytes() == (there / name).read_bytes()
-    verdict = shoal.verify_folder(shoal.read(city), there, shoal.read_linkage(tmp_path / "other.linkage"))
+
+@pytest.fixture(scope="module")
+def in_threads(city: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return published(city, tmp_path_factory.mktemp("threads"), engine_of("threads"))
+
+
+def test_a_release_holds(city: Path, in_threads: Path) -> None:
+    verdict = shoal.verify_folder(
+        shoal.read(city), in_threads, shoal.read_linkage(in_threads.parent / "linkage")
+    )
     assert verdict.holds, verdict.findings
+
+
+def test_the_release_is_the_same(
+    with_processes: Engine, city: Path, in_threads: Path, tmp_path: Path
+) -> None:
+    there = published(city, tmp_path, with_processes)
+    for name in ("release.parquet", "manifest.json", "report.html"):
+        assert (in_threads / name).read_bytes() == (there / name).read_bytes()
+    assert (in_threads.parent / "linkage").read_bytes() == (tmp_path / "linkage").read_bytes()
 
 
 def test_a_cluster_is_found_by_its_address(city: Path, tmp_path: Path) -> None:
@@ -135,18 +147,8 @@ def test_a_cluster_is_found_by_its_address(city: Path, tmp_path: Path) -> None:
     ) as cluster:
         engine = engine_of(f"dask:{cluster.scheduler_address}")
         assert list(engine.map(squared, range(5))) == [0, 1, 4, 9, 16]
-        rng = Randomness.for_research(9)
-        publish_in_blocks(
-            city,
-            Reading(),
-            shoal.Glove(k=2),
-            tmp_path / "release",
-            rng=rng,
-            size=30,
-            engine=engine,
-            run=Run(),
-        )
-    assert (tmp_path / "release" / "manifest.json").exists()
+        release = published(city, tmp_path, engine)
+    assert (release / "manifest.json").exists()
 
 
 def test_clusters_of_one_machine_do_not_ask_for_the_same_port() -> None:

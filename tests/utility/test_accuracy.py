@@ -1,6 +1,7 @@
 """Accuracy against plain loops over all samples and all boxes, and known answers."""
 
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -197,3 +198,18 @@ def spelled_out(extents: Extents) -> list[Pair]:
     """One (time, space) per sample."""
     columns = (extents.time_slots.tolist(), extents.space_cells.tolist(), extents.count.tolist())
     return [(t, s) for t, s, count in zip(*columns, strict=True) for _ in range(count)]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30),
+    st.sampled_from([1, 10**9]),
+)
+def test_pairs_of_extents_are_counted_however_large_they_are(pairs: list[Pair], factor: int) -> None:
+    """Two of the larger numbers make none of 64 bits."""
+    space, time = np.array([(s * factor, t * 10 * factor) for s, t in pairs], dtype=np.int64).reshape(-1, 2).T
+    extents = Extents.of(space, time, Grid())
+    found = zip(
+        extents.space_cells.tolist(), extents.time_slots.tolist(), extents.count.tolist(), strict=True
+    )
+    counted = Counter((s * factor, t * 10 * factor) for s, t in pairs)
+    assert list(found) == [(*pair, count) for pair, count in sorted(counted.items())]

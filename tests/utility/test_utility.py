@@ -107,7 +107,7 @@ def test_by_hand_gyration_trips_and_hours() -> None:
     assert found.minimum[0] <= 4 <= 5 <= found.maximum[0]
     people = Trajectories.from_rows(["a", "a"], [0, 1], [0, 10], [0, 0], grid=Grid(cell_m=1, slot_s=1))
     release, _ = unchanged(people)
-    lengths = trip_lengths(wide, replace(release, payload=wide))
+    lengths = trip_lengths(replace(release, payload=wide))
     assert [float(v[0]) for v in vars(lengths).values()] == [8, 9, 10]
 
 

@@ -7,10 +7,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from example_counts import examples
 from fair_shuffles import fair_draws, fair_runs
 from shoal.methods.swapping.exchanged import Exchange, publish_exchange
 from shoal.methods.swapping.reach_locations import ReachLocations
@@ -282,7 +283,7 @@ def test_how_few_are_too_few(c: int, permutes: bool, fewest: int) -> None:
 # --- the statistics themselves ------------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
+@examples(0.75)
 @given(
     seed=st.integers(0, 2**32),
     sizes=st.lists(

@@ -17,10 +17,11 @@ from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KteAnonymity
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
-from shoal.release_folder.folder import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
+from shoal.verification import verify_folder
 from shoal.verification.files.written import read_written
 from small_points import crowd
 
@@ -63,7 +64,7 @@ def test_the_table_is_read_once_and_decoded_once(
 ) -> None:
     case = make()
     folder = written(case, tmp_path / "release")
-    expected = shoal.verify_folder(case[0], folder, case[2])
+    expected = verify_folder(case[0], folder, case[2])
     assert expected.holds
     calls: Counter[str] = Counter()
     home = "shoal.verification.files.folder"
@@ -79,7 +80,7 @@ def test_the_table_is_read_once_and_decoded_once(
         return content
 
     monkeypatch.setattr(Path, "read_bytes", read_and_remove)
-    assert shoal.verify_folder(case[0], folder, case[2]) == expected
+    assert verify_folder(case[0], folder, case[2]) == expected
     assert calls == {"file": 1, "table": 1, "decoder": 1}
 
 
@@ -124,5 +125,5 @@ def test_the_run_reaches_every_check_that_works_in_parts(tmp_path: Path) -> None
     folder = written((original, release, linkage), tmp_path / "release")
     alone, of_folder = CountingRun(threads=1), CountingRun(threads=1)
     assert shoal.verify(original, release, linkage, run=alone).holds
-    assert shoal.verify_folder(original, folder, linkage, run=of_folder).holds
+    assert verify_folder(original, folder, linkage, run=of_folder).holds
     assert len(alone.handed) == len(of_folder.handed) == 3

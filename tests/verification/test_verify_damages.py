@@ -13,7 +13,14 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.box_table import write_boxes
-from shoal.release_folder.folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, manifest_of, write_manifest
+from shoal.release_folder.manifest import (
+    MANIFEST_FILE,
+    RELEASE_FILE,
+    REPORT_FILE,
+    manifest_of,
+    write_manifest,
+)
+from shoal.release_folder.page_mark import PUBLIC
 from shoal.verification import verify, verify_folder
 from shoal.verification.kinds import KINDS
 
@@ -44,8 +51,8 @@ def folder(tmp_path: Path) -> tuple[Path, Trajectories, Linkage]:
 def write_folder(folder: Path, release: Release, verdict: Verdict) -> Path:
     folder.mkdir()
     write_boxes(release, folder / RELEASE_FILE)
+    (folder / REPORT_FILE).write_text(f"<!doctype html>{PUBLIC}<h1>A release for k = 2</h1></body></html>")
     write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
-    (folder / REPORT_FILE).write_text("<!doctype html><html><body><h1>A release for k = 2</h1></body></html>")
     return folder
 
 

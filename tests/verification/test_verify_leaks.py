@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from folder_damages import edit_manifest, edit_table
+from folder_damages import edit_manifest, edit_page, edit_table
 from naive_release import naive_release, small_city
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims import KAnonymity
@@ -19,22 +19,23 @@ from shoal.model.release import Linkage
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.box_table import write_boxes
-from shoal.release_folder.folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, manifest_of, write_manifest
+from shoal.release_folder.manifest import (
+    MANIFEST_FILE,
+    RELEASE_FILE,
+    REPORT_FILE,
+    manifest_of,
+    write_manifest,
+)
+from shoal.release_folder.page_mark import PUBLIC
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_folder
 from shoal.verification.kinds import KINDS
-from shoal.verification.leaks.identifiers import (
-    Names,
-    hash_like,
-    hashes_among,
-    is_telling,
-    plain,
-    raw_identifiers,
-)
+from shoal.verification.leaks.digests import hashes_among
+from shoal.verification.leaks.identifiers import Names, is_telling, plain, raw_identifiers
 from shoal.verification.leaks.order import order_findings, spearman_z
 
 REPORT = (
-    "<!doctype html><html><head><style>:root { --ink: #1f77b4 } .u17 "
+    f"<!doctype html><html><head>{PUBLIC}<style>:root {{ --ink: #1f77b4 }} .u17 "
     "{ margin: 0.5rem }</style></head><body><h1>Released with glove</h1><p>k = 2, 12 people, each subject, "
     "2008-06-03, day 10. The median is 0.123456789 km; 37.774929123 degrees.</p><script>var curve = "
     "[0.1234567890123456, 27000000, 1212451200];</script></body></html>"
@@ -58,11 +59,11 @@ def written(original: Trajectories, folder: Path, report: str = REPORT) -> tuple
     release, linkage = naive_release(original, n_boxes=2)
     folder.mkdir()
     write_boxes(release, folder / RELEASE_FILE)
+    (folder / REPORT_FILE).write_text(report)
     write_manifest(
         manifest_of(release, verify(original, release, linkage), folder / RELEASE_FILE),
         folder / MANIFEST_FILE,
     )
-    (folder / REPORT_FILE).write_text(report)
     return folder, linkage
 
 
@@ -116,7 +117,7 @@ def test_identifiers_that_the_drawing_script_happens_to_hold_refuse_no_honest_re
         original, tmp_path / "release", REPORT.replace("<script>", f"<script>{script}</script><script>")
     )
     assert verify_folder(original, folder, linkage).findings == ()
-    (folder / REPORT_FILE).write_text(REPORT + original.ids[3])
+    edit_page(folder, REPORT + original.ids[3])
     assert verify_folder(original, folder, linkage).kinds == {"raw-identifier"}
 
 
@@ -201,17 +202,13 @@ def test_hashes_and_their_first_digits_are_found(algorithm: str, digits: int | N
     other = hashlib.new(algorithm, b"nobody").hexdigest()[:digits]
     assert hashes_among(IDS, [digest, other, "glove", ""]) == {digest}
     assert hashes_among(IDS, [digest.upper()]) == {digest.upper()}
-    assert hashes_among(IDS, [digest[:7], digest[:-1] + "0" * (digest[-1] != "0")]) <= {digest[:-1]}
+    assert hashes_among(IDS, [digest[:7], digest[:11] + "zz"]) == frozenset()
 
 
 def test_a_hash_in_the_form_of_a_uuid_is_found() -> None:
     digest = hashlib.md5(b"caller-0007").hexdigest()
     dashed = "-".join([digest[:8], digest[8:12], digest[12:16], digest[16:20], digest[20:]])
     assert hashes_among(IDS, [dashed]) == {dashed}
-
-
-def test_only_long_runs_of_hexadecimal_digits_in_text_are_taken_for_hashes() -> None:
-    assert list(hash_like("#1f77b4 12345678 0123456789ABCDEF zz0123456789abcdef")) == ["0123456789abcdef"]
 
 
 def test_the_person_of_a_person_day_is_an_identifier_too() -> None:
@@ -259,15 +256,15 @@ def on_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_names_the_machine_is_found_in_report_manifest_and_metadata(text: str, tmp_path: Path) -> None:
     original = small_city()
     folder, linkage = written(original, tmp_path / "release")
-    (folder / REPORT_FILE).write_text(REPORT + text)
+    edit_page(folder, REPORT + text)
     assert verify_folder(original, folder, linkage).kinds == {"metadata"}
-    (folder / REPORT_FILE).unlink()
+    edit_page(folder, None)
     assert verify_folder(original, folder, linkage).holds
     edit_manifest(folder, lambda manifest: manifest["verdict"].update(notes=[text]))
-    assert verify_folder(original, folder, linkage).kinds == {"metadata"}
+    assert verify_folder(original, folder, linkage).kinds == {"metadata", "false-statement"}
     edit_manifest(folder, lambda manifest: manifest["verdict"].update(notes=[]))
     edit_table(folder, lambda table: table.replace_schema_metadata({"note": text}))
-    assert verify_folder(original, folder, linkage).kinds == {"metadata"}
+    assert verify_folder(original, folder, linkage).kinds == {"metadata", "hidden-bytes"}
 
 
 def test_short_names_of_machine_and_user_refuse_no_honest_release(
@@ -298,7 +295,7 @@ def test_a_user_without_a_name_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_the_folders_own_place_in_the_report_is_found(tmp_path: Path) -> None:
     original = small_city()
     folder, linkage = written(original, tmp_path / "release")
-    (folder / REPORT_FILE).write_text(f"{REPORT} written to {folder}")
+    edit_page(folder, f"{REPORT} written to {folder}")
     assert verify_folder(original, folder, linkage).kinds == {"metadata"}
 
 

@@ -4,6 +4,7 @@ Nothing in sound folders, the same kinds in damaged ones.
 """
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -18,11 +19,19 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.box_table import write_boxes
-from shoal.release_folder.folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, manifest_of, write_manifest
+from shoal.release_folder.manifest import (
+    MANIFEST_FILE,
+    RELEASE_FILE,
+    REPORT_FILE,
+    manifest_of,
+    write_manifest,
+)
+from shoal.release_folder.page_mark import PUBLIC
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.verification import verify, verify_folder
 from shoal.verification.files import streamed
+from shoal.verification.files.stated import PAGE_NOT_HELD
 from shoal.verification.files.streamed import verify_streamed_folder
 from stored import stored
 
@@ -40,8 +49,8 @@ def small_steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 def written(folder: Path, release: Release, verdict: Verdict) -> Path:
     folder.mkdir()
     write_boxes(release, folder / RELEASE_FILE)
+    (folder / REPORT_FILE).write_text(f"<!doctype html>{PUBLIC}<h1>A release for k = 2</h1></body></html>")
     write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
-    (folder / REPORT_FILE).write_text("<!doctype html><html><body><h1>A release for k = 2</h1></body></html>")
     return folder
 
 
@@ -59,7 +68,9 @@ def test_a_sound_folder_holds(tmp_path: Path, suppressed: tuple[int, ...]) -> No
     original = small_city(crs=PLANE)
     release, linkage = naive_release(original, n_boxes=4, suppressed=suppressed)
     verdict = verify(original, release, linkage)
-    assert streamed_verdict(original, written(tmp_path / "release", release, verdict), linkage) == verdict
+    folder = written(tmp_path / "release", release, verdict)
+    assert streamed_verdict(original, folder, linkage) == verify_folder(original, folder, linkage)
+    assert verify_folder(original, folder, linkage) == replace(verdict, notes=(PAGE_NOT_HELD,))
     assert verdict.holds
 
 

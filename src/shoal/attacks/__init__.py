@@ -1,4 +1,4 @@
-"""Adversaries: each with what they know, what they do with it, and how often they win (semantics 5).
+"""Adversaries: each with what they know, what they do with it, and how often they win.
 
 Knowledge is drawn from raw data. What is attacked is the raw data itself (the risk before), a release (the
 risk after), and a release with the knowledge of people who are not in it (control: what luck, and what

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks.evaluation import Evaluations, Held
+from shoal.attacks.evaluation import Earlier, Evaluations
 from shoal.attacks.knowledge import Knowledge, default_knowledge, parse_knowledge
 from shoal.attacks.rate import Attacked, Rate, TargetName
 from shoal.attacks.victims import victims_of
@@ -30,7 +30,7 @@ def attack(
     tries: int = 1000,
     control: Trajectories | None = None,
     targets: Collection[TargetName] = TARGETS,
-    earlier: Held | None = None,
+    earlier: Earlier | None = None,
     run: Run | None = None,
 ) -> Attacked:
     """Measure how often adversaries win, on the raw data, on the release, and with people who are not in it.
@@ -54,7 +54,7 @@ def attack(
     targets
         Which of ``raw``, ``release`` and ``control`` are wanted.
     earlier
-        Raw data, release and linkage of an earlier release of the same people, for ``series``.
+        An earlier release of the same people, and its linkage, for ``series``.
     run
         Progress and threads; local and silent by default.
 
@@ -132,7 +132,7 @@ def prepare(
     control: Trajectories | None,
     targets: Collection[TargetName],
     run: Run | None,
-    earlier: Held | None = None,
+    earlier: Earlier | None = None,
 ) -> Prepared:
     """Draw the victims; parameters and errors are those of ``attack``."""
     if tries < 1:

@@ -20,7 +20,7 @@ from shoal.runtime.run import Run
 Target = TypeVar("Target", BoxTarget, PointTarget)
 
 
-Held = tuple[Trajectories, Release, Linkage]
+Earlier = tuple[Release, Linkage]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,14 +28,14 @@ class Surroundings:
     """What stands around the victims, for adversaries who are in it.
 
     claim: what the release says of itself; None = raw data. inside: everybody who has a record in the target,
-    and outside: people who have none, both in the form of the target. earlier: raw data, release and linkage
-    of an earlier release of the same people.
+    and outside: people who have none, both in the form of the target. earlier: an earlier release of the same
+    people, and its linkage, which tells who was right.
     """
 
     claim: Claim | None = None
     inside: Victims | None = None
     outside: Victims | None = None
-    earlier: Held | None = None
+    earlier: Earlier | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -107,7 +107,7 @@ class Evaluations:
     """The same victims on every target, for adversaries of boxes and for those of points as given.
 
     original: raw data on the release's grid, or as given. release: None = raw data alone. records: int64 [n],
-    the record of everybody, -1 = none. outside: people who have none. earlier: an earlier release.
+    the record of everybody, -1 = none. outside: people who have none. earlier: an earlier release, linked.
     """
 
     original: Trajectories
@@ -116,7 +116,7 @@ class Evaluations:
     run: Run
     records: Integers
     outside: Victims | None = None
-    earlier: Held | None = None
+    earlier: Earlier | None = None
 
     def of(self, adversary: Adversary) -> Sequence[Evaluation[Any]]:
         """Those in the form that an adversary takes."""

@@ -2,7 +2,8 @@
 
 ``triples:P`` knows P random triples (time and place) of a person, names the record that shows most of them,
 and says of another point of that record that the person was there and then. ``times:P`` does the same with
-the times of these triples alone, which ReachLocations keeps (swap-reach-locations.txt, Sec. 3.3, Example 3).
+the times of these triples alone, which ReachLocations keeps (Domingo-Ferrer and Trujillo-Rasua 2012,
+Sec. 3.3, Example 3).
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The adversary who knows which record is a person's, and looks for home and work in it (semantics 5)."""
+"""The adversary who knows which record is a person's, and looks for home and work in it."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -73,7 +73,7 @@ def attack_home_work(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Named:
+class Named:
     """Equally likely cells: rectangles, int64 [a, 4] of x_min, y_min, x_max, y_max."""
 
     area: Integers
@@ -83,36 +83,36 @@ class _Named:
         return float(holds(self.area, x, y)) / cells_of(self.area) if len(self.area) else 0.0
 
 
-def _guesses(target: BoxTarget, place: Place, utc_offset_s: float) -> Callable[[int], tuple[_Named, ...]]:
+def _guesses(target: BoxTarget, place: Place, utc_offset_s: float) -> Callable[[int], tuple[Named, ...]]:
     """The cells that each rule names for a record; equal records are looked at once."""
 
     @cache
-    def of_class(number: int) -> tuple[_Named, ...]:
+    def of_class(number: int) -> tuple[Named, ...]:
         book = target.book
         boxes = book.boxes[book.offsets[number] : book.offsets[number + 1]]
         weights = share_of_hours(boxes, target.grid.slot_s, place, utc_offset_s)
         boxes, weights = boxes[weights > 0], weights[weights > 0]
         members = max(int(book.sizes[number]), 2)
         return (
-            *_where_sides_meet(boxes, weights, members)[::-1],
-            _Named(area=likeliest_area(boxes, weights)),
+            *where_sides_meet(boxes, weights, members)[::-1],
+            Named(area=likeliest_area(boxes, weights)),
         )
 
     return lambda record: of_class(int(target.class_of[record]))
 
 
-def _where_sides_meet(boxes: Integers, weights: Floats, members: int) -> tuple[_Named, _Named]:
+def where_sides_meet(boxes: Integers, weights: Floats, members: int) -> tuple[Named, Named]:
     """The cells with the most expected, and with the steadiest, presence among those where sides meet."""
     if not len(boxes):
-        nowhere = _Named(area=np.empty((0, 4), dtype=np.int64))
+        nowhere = Named(area=np.empty((0, 4), dtype=np.int64))
         return nowhere, nowhere
     xs, ys = (np.unique(np.r_[boxes[:, low], boxes[:, high] - 1]) for low, high in ((2, 4), (3, 5)))
     expected, steady = np.zeros((2, len(xs), len(ys)))
     add_presence(boxes, weights, members, xs, ys, expected, steady)
 
-    def best(presence: Floats) -> _Named:
+    def best(presence: Floats) -> Named:
         i, j = np.nonzero(presence >= presence.max() * (1 - 1e-9))
-        return _Named(area=np.column_stack([xs[i], ys[j], xs[i] + 1, ys[j] + 1]))
+        return Named(area=np.column_stack([xs[i], ys[j], xs[i] + 1, ys[j] + 1]))
 
     return best(expected), best(steady)
 

@@ -1,6 +1,6 @@
 """What tight boxes tell of the samples in them: each side is touched, by somebody.
 
-A box is the hull of the samples that it stands for (semantics 0). Whoever knows some of these samples knows
+A box is the hull of the samples that it stands for. Whoever knows some of these samples knows
 which sides the others must touch. Corners of all boxes of a record vote, because people come back to places.
 """
 
@@ -35,7 +35,7 @@ def named_samples(boxes: Integers, known: Integers) -> Integers:
     bound = free_low | free_high
     first = np.where(free_low, low, np.where(free_high, high, _middle(inside, known, low, high)))
     second = np.where(free_low & free_high, high, first)
-    cells, votes = _votes(first[:, 1:], second[:, 1:], bound[:, 1:].all(axis=1))
+    cells, votes = _votes(first[:, 1:], second[:, 1:], np.asarray(bound[:, 1:].all(axis=1)))
     named = first.copy()
     if len(cells):
         possible = np.ones((len(boxes), len(cells)), dtype=np.bool_)
@@ -133,4 +133,5 @@ def _votes(
             corners.append(np.column_stack([one[:, 0], other[:, 1]])[corners_known])
             weights.append(np.full(int(corners_known.sum()), 0.25))
     cells, number = np.unique(np.concatenate(corners), axis=0, return_inverse=True)
-    return cells, np.bincount(number.ravel(), weights=np.concatenate(weights), minlength=len(cells))
+    votes = np.bincount(number.ravel(), weights=np.concatenate(weights), minlength=len(cells))
+    return cells, votes.astype(np.float64)

@@ -1,5 +1,6 @@
 """Adversaries who know places without times: the most visited ones, and those of an earlier period."""
 
+import itertools
 from collections import Counter
 from typing import Final
 
@@ -40,7 +41,7 @@ def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.G
         fitting = np.array(_shares_of_sets(evaluation, places, most))
         named = [Rule(name="same places", does=f"{knows} one of those who have the same", chances=fitting)]
     else:
-        found = _weigh(evaluation, evaluation.target, evaluation.own, places, None)
+        found = weigh_visits(evaluation, evaluation.target, evaluation.own, places, None)
         fitting = found.own_fits / np.maximum(found.candidates, 1)
         named = _rules(knows, found)
     return [
@@ -96,7 +97,7 @@ def attack_period(
     later = evaluation.target.with_boxes(evaluation.target.boxes[:, 0] >= moment)
     earlier = [slice(int(starts[victims[one]]), int(split[one])) for one in both.tolist()]
     counted = [_counted(np.column_stack([known.x[rows], known.y[rows]])) for rows in earlier]
-    found = _weigh(
+    found = weigh_visits(
         evaluation,
         later,
         evaluation.own[both],
@@ -128,7 +129,7 @@ def _rules(knows: str, found: Shown) -> list[Rule]:
     ]
 
 
-def _weigh(
+def weigh_visits(
     evaluation: Evaluation[BoxTarget],
     target: BoxTarget,
     own: Integers,
@@ -172,10 +173,7 @@ def _weigh(
 
 def _shares_of_sets(evaluation: Evaluation[BoxTarget], places: list[Integers], most: int) -> list[float]:
     """The chance to name the right one among the people with the same set of N cells, for each victim."""
-    of_record = [
-        top_cells_of_boxes(evaluation.target.record(r), most).tobytes()
-        for r in range(evaluation.target.n_records)
-    ]
+    of_record = [cells.tobytes() for cells in top_cells_of_records(evaluation.target, most)]
     sizes = Counter(of_record)
     known = [cells.tobytes() for cells in places]
     return [
@@ -190,14 +188,25 @@ def top_cells(evaluation: Evaluation[BoxTarget], victim: int, most: int) -> Inte
     return _first_places(np.column_stack([x, y]), most)
 
 
-def top_cells_of_boxes(boxes: Integers, most: int) -> Integers:
-    """The same of a record whose boxes are single cells."""
-    return _first_places(boxes[:, 2:4], most)
+def top_cells_of_records(target: BoxTarget, most: int) -> list[Integers]:
+    """The same of every record, whose boxes are single cells."""
+    x, y, record = target.boxes[:, 2], target.boxes[:, 3], target.record_of_box
+    order = np.lexsort((y, x, record))
+    x, y, record = x[order], y[order], record[order]
+    other = np.flatnonzero(np.diff(x, prepend=x[0] - 1) | np.diff(y, prepend=0) | np.diff(record, prepend=0))
+    x, y, record, visits = x[other], y[other], record[other], np.diff(np.append(other, len(x)))
+    order = np.lexsort((y, x, -visits, record))
+    starts = np.searchsorted(record, np.arange(target.n_records + 1))
+    first = [order[a : min(a + most, b)] for a, b in itertools.pairwise(starts.tolist())]
+    return [_ascending(np.column_stack([x[rows], y[rows]])) for rows in first]
 
 
 def _first_places(cells: Integers, most: int) -> Integers:
-    first = _counted(cells)[0][:most]
-    return np.ascontiguousarray(first[np.lexsort((first[:, 1], first[:, 0]))])
+    return _ascending(_counted(cells)[0][:most])
+
+
+def _ascending(cells: Integers) -> Integers:
+    return np.ascontiguousarray(cells[np.lexsort((cells[:, 1], cells[:, 0]))])
 
 
 def _counted(cells: Integers) -> tuple[Integers, Floats]:

@@ -1,4 +1,4 @@
-"""The adversary who knows p exact samples: unicity, linkage, and what a linked record tells (semantics 5)."""
+"""The adversary who knows p exact samples: unicity, linkage, and what a linked record tells."""
 
 from typing import Final
 
@@ -19,19 +19,20 @@ NEAR_S: Final = 1800.0
 def attack_points(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
     """Unicity (only the right record covers the p samples) and linkage (the likeliest of those that do).
 
-    Where samples were moved or suppressed the right record may cover few of them. So the rules for noisy
-    samples are tried, too: whoever knows exactly can do what others do who know roughly.
+    Where samples were moved or suppressed the right record may cover few of them. The adversary sees this,
+    since no record covers all that is known of somebody, and then tries the rules for noisy samples, too.
     """
     offsets, known = evaluation.draw_samples(p, rng)
     found = weigh_exact(evaluation, offsets, known)
-    middles = known.astype(np.float64) + 0.5
-    near = weigh_blurred(evaluation, offsets, middles, noise_of(NEAR_M, NEAR_S, evaluation.target.grid))
     knows = _knows(p)
     rules = rules_of(knows, f"the records that cover most of {'them' if p > 1 else 'it'}", found.chances)
-    rules += [
-        Rule(name=f"{rule.name}, nearby", does=rule.does, chances=rule.chances)
-        for rule in rules_of(knows, "the records that pass near", near.chances)[:-1]
-    ]
+    if (found.candidates == 0).any():
+        middles = known.astype(np.float64) + 0.5
+        near = weigh_blurred(evaluation, offsets, middles, noise_of(NEAR_M, NEAR_S, evaluation.target.grid))
+        rules += [
+            Rule(name=f"{rule.name}, nearby", does=rule.does, chances=rule.chances)
+            for rule in rules_of(knows, "the records that pass near", near.chances)[:-1]
+        ]
     alone = (found.candidates == 1) & (found.own_fits == 1)
     return [
         Rate.of(

@@ -135,7 +135,10 @@ class Rate:
             int64 [v]: victims of equal number share a record.
         """
         chances = np.array([rule.chances for rule in rules], dtype=np.float64)
-        side = np.unique(clusters, return_inverse=True)[1] % 2
+        _, cluster = np.unique(clusters, return_inverse=True)
+        groups = int(cluster.max(initial=-1)) + 1
+        # shuffled, always in the same way: every other cluster could be every other member of a couple
+        side = np.random.default_rng(groups).permutation(groups)[cluster] % 2
         used = np.empty(len(side), dtype=np.int64)
         for half in (0, 1):
             others = chances[:, side != half]

@@ -13,10 +13,12 @@ from shoal.attacks.downcoding import attack_downcoding
 from shoal.attacks.exact import attack_times, attack_triples
 from shoal.attacks.home_work import attack_home_work
 from shoal.attacks.insider import attack_insider, colluding
+from shoal.attacks.membership import attack_membership
 from shoal.attacks.nearest import attack_nearest
 from shoal.attacks.noisy import attack_noisy
 from shoal.attacks.places import attack_period, attack_top
 from shoal.attacks.points import attack_attribution, attack_points
+from shoal.attacks.series import attack_series
 from shoal.attacks.tau_knowledge import attack_tau
 from shoal.attacks.track import attack_track
 from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
@@ -220,6 +222,32 @@ _ROWS: Final = (
         default=("",),
         record=("",),
         claims=(KAnonymity, KteAnonymity),
+    ),
+    Adversary(
+        name="series",
+        form="series",
+        example="series",
+        words="nothing but an earlier release of the same people, given with --earlier",
+        source="series of releases, arXiv 2510.24807",
+        uses="release alone",
+        answers={"series-linkage": "link", "series-class": "link"},
+        evaluate=attack_series,
+        default=("",),
+        record=("",),
+        series=True,
+    ),
+    Adversary(
+        name="membership",
+        form="membership:P",
+        example="membership:4",
+        words="P exact random samples of somebody who may not be in the data",
+        source="table linkage, survey of Fiore et al. (arXiv 1903.12211)",
+        uses="raw data",
+        answers={"membership": "infer"},
+        evaluate=attack_membership,
+        parameters=(count(10),),
+        default=("4",),
+        record=("4",),
     ),
 )
 

@@ -108,8 +108,9 @@ class BoxTarget:
     @cached_property
     def class_of(self) -> Integers:
         """int64 [r]: records of equal number are equal, box for box."""
-        order = np.lexsort((*self.boxes.T[::-1], self.record_of_box))
-        boxes = self.boxes[order]
+        boxes = self.boxes
+        if not self._is_in_order():
+            boxes = boxes[np.lexsort((*boxes.T[::-1], self.record_of_box))]
         numbers: dict[bytes, int] = {}
         return np.array(
             [
@@ -118,6 +119,13 @@ class BoxTarget:
             ],
             dtype=np.int64,
         )
+
+    def _is_in_order(self) -> bool:
+        """Whether the boxes of each record ascend, column by column."""
+        apart = np.diff(self.boxes, axis=0)
+        first = np.argmax(apart != 0, axis=1)
+        falls = np.take_along_axis(apart, first[:, None], axis=1)[:, 0] < 0
+        return not (falls & (np.diff(self.record_of_box) == 0)).any()
 
     @cached_property
     def classes(self) -> Classes:

@@ -1,7 +1,7 @@
 """The attacker who has followed somebody for tau without a gap, once or more often, and wants the rest.
 
 She knows every observation of the victim in these windows and keeps the records that hold all of them and
-have no box inside a window where the victim was silent (kte-anonymity.txt, Sec. II-B; semantics 5). Of these
+have no box inside a window where the victim was silent (Gramaglia et al. 2017, Sec. II-B). Of these
 she names the likeliest. The own record is built around the victim at all times, and so it is dense at the
 victim's places in all of its boxes; a record that only hides the victim in a window is not. Then she reads
 on: what all of the records say, she knows for certain.
@@ -61,8 +61,8 @@ def attack_tau(
         raise MisuseError(
             f"nobody has an observation outside {intervals} of {show_s(tau_s)}; there is nothing to find out"
         )
-    followed = _follow(evaluation, drawn, tau)
-    found, told = _weigh(evaluation, followed)
+    followed = follow(evaluation, drawn, tau)
+    found, told = weigh(evaluation, followed)
     counts = np.empty(len(drawn.asked), dtype=np.int64)
     count_holders(followed.asked, target.book, counts)
     knows = f"knows all observations of a person during {show_s(tau_s)} without a gap{often}"
@@ -115,7 +115,7 @@ def attack_tau(
     ]
 
 
-def _weigh(evaluation: Evaluation[BoxTarget], followed: Followed) -> tuple[Weighed, Told]:
+def weigh(evaluation: Evaluation[BoxTarget], followed: Followed) -> tuple[Weighed, Told]:
     """What every rule makes of what was seen; parts of the victims are weighed on all threads."""
     book, n, rules = evaluation.target.book, len(followed.own), len(CUES)
     none = np.zeros(n, dtype=np.int64)
@@ -142,7 +142,7 @@ def _weigh(evaluation: Evaluation[BoxTarget], followed: Followed) -> tuple[Weigh
     return found, told
 
 
-def _follow(evaluation: Evaluation[BoxTarget], drawn: Drawn, tau: int) -> Followed:
+def follow(evaluation: Evaluation[BoxTarget], drawn: Drawn, tau: int) -> Followed:
     """What is seen of each victim in its windows."""
     original, (n, windows) = evaluation.known, drawn.begins.shape
     begins = drawn.begins.ravel()

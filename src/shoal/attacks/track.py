@@ -131,7 +131,8 @@ def _named(
         seen = [np.unique(track[order[b:e]]) for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
         votes = np.bincount(np.concatenate(seen), minlength=len(tracks))
         possible[place] = votes == votes.max()
-    named, least_m = np.argmax(possible, axis=1), np.full(len(drawn), np.inf)
+    named: Integers = np.argmax(possible, axis=1).astype(np.int64)
+    least_m = np.full(len(drawn), np.inf)
     open_ = np.flatnonzero(possible.sum(axis=1) > 1)
     firsts = np.cumsum([0, *(len(drawn[place]) for place in open_.tolist())])[:-1]
     if not len(open_):

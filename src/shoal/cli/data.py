@@ -135,11 +135,23 @@ def synthesize(
     help="Crowd sizes to look at. [default: 2 and 5]",
 )
 @click.option("--output", type=PATH, metavar="REPORT.html", help="Also write the assessment as a report.")
+@click.option(
+    "--exact-figures",
+    is_flag=True,
+    help="Look at everybody, also of more than 2,000 people. [default: at 1,000 drawn at random, with "
+    "intervals]",
+)
 @config_option
 @input_options
 @output_options
 def assess(
-    source: str, ks: tuple[int, ...], output: Path | None, as_json: bool, quiet: bool, **options: Any
+    source: str,
+    ks: tuple[int, ...],
+    output: Path | None,
+    exact_figures: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
 ) -> int:
     """Measure how exposed the people in INPUT are before you publish: the k-gap, its parts and its tail."""
     from shoal.publishing.publish import assess as assess_people
@@ -150,7 +162,7 @@ def assess(
         run = Run(progress=bars)
         original = read_telling(source, take_reading(options), bars, run)
         wanted = sorted(set(ks)) or [k for k in (2, 5) if k <= max(original.n_subjects, 2)]
-        gaps = assess_people(original, wanted, run, output)
+        gaps = assess_people(original, wanted, run, output, exact_figures=exact_figures)
     lines = [*gaps_in_words(original, gaps), *([] if output is None else [f"report: {output}"])]
     print_result(
         as_json, {**gaps_in_numbers(original, gaps), "report": None if output is None else str(output)}, lines

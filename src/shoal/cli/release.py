@@ -25,9 +25,12 @@ from shoal.cli.terminal import Bars, listed, print_result, read_telling
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings, lines_of
 
+EXIT_CODES: Final = {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}
+
 if TYPE_CHECKING:
     from shoal.model.trace import Trace
     from shoal.model.verdicts import Verdict
+    from shoal.publishing.against_raw import Verified
     from shoal.publishing.in_blocks import BlockPublication
     from shoal.publishing.publish import Publication
 
@@ -90,6 +93,12 @@ if TYPE_CHECKING:
     help="What works on the blocks: local, local:N, dask, dask:ADDRESS or threads. [default: local]",
 )
 @click.option(
+    "--exact-figures",
+    is_flag=True,
+    help="Say the k-gap of everybody in the report, also of more than 2,000 people. [default: of 1,000 drawn "
+    "at random, with intervals]",
+)
+@click.option(
     "--timings",
     "timed",
     is_flag=True,
@@ -110,6 +119,7 @@ def anonymize(
     resume: bool,
     blocks: int | None,
     engine: str | None,
+    exact_figures: bool,
     timed: bool,
     as_json: bool,
     quiet: bool,
@@ -145,10 +155,14 @@ def anonymize(
             "--engine works on blocks; say how large with --blocks, for example --blocks 20000"
         )
     if blocks is not None and (
-        not isinstance(parameters, Glove) or private_report is not None or risk_tries is not None
+        not isinstance(parameters, Glove)
+        or private_report is not None
+        or risk_tries is not None
+        or exact_figures
     ):
         raise click.UsageError(
-            "--blocks works with --method glove and without --private-report and --risk-tries"
+            "--blocks works with --method glove and without --private-report, --risk-tries and "
+            "--exact-figures"
         )
     with Bars(quiet=quiet) as bars, _told_how_to_continue(output, resume=resume or blocks is not None):
         run = Run(progress=bars, timings=timings)
@@ -187,6 +201,7 @@ def anonymize(
             resume=resume,
             statement=statement,
             tries=TRIES if risk_tries is None else risk_tries,
+            exact_figures=exact_figures,
         )
     trace = published.linkage.trace
     origin = None if linkage is None or trace is None else linkage.with_name(TRACE_FILE)
@@ -217,6 +232,13 @@ def anonymize(
     is_flag=True,
     help="Check with little memory and secret scratch files beside RELEASE; needs --linkage.",
 )
+@click.option(
+    "--claim",
+    "claim",
+    metavar="CLAIM",
+    help="The least that the release must claim, e.g. k-anonymity:5,truthful or "
+    "kte-anonymity:5,tau=30min,epsilon=30min. [default: what releases of its method claim]",
+)
 @earlier_option
 @street_options
 @input_options
@@ -226,6 +248,7 @@ def verify(
     release: Path,
     linkage: Path | None,
     streamed: bool,
+    claim: str | None,
     earlier: tuple[str, ...],
     as_json: bool,
     quiet: bool,
@@ -235,6 +258,7 @@ def verify(
 
     With --earlier, also: does everybody still hide among k people from someone who holds all these releases?
     """
+    from shoal.model.claims.expected import Expected
     from shoal.publishing.against_raw import reveal, stream_against_raw, verify_against_raw
     from shoal.release_folder.folder import read_linkage
     from shoal.runtime.run import Run
@@ -251,6 +275,7 @@ def verify(
             "--streamed finds each person's record by the linkage; give it with --linkage, or leave out "
             "--streamed"
         )
+    expected = None if claim is None else Expected.parse(claim)
     others = take_earlier(earlier)
     if others and linkage is None:
         raise click.UsageError(
@@ -262,18 +287,25 @@ def verify(
         if streets is not None and known is not None and known.trace is not None:
             known = replace(known, trace=replace(known.trace, streets=streets))
         if streamed and known is not None:
-            verdict = stream_against_raw(raw, release, known, run, **reading)
+            found = stream_against_raw(raw, release, known, run, expected=claim, **reading)
         else:
-            verdict = verify_against_raw(raw, release, known, run, **reading)
+            found = verify_against_raw(raw, release, known, run, expected=claim, **reading)
         together = (
             reveal(raw, release, linkage, others, run, **reading) if others and linkage is not None else None
         )
+    verdict = found.verdict
     if together is not None:
         verdict = verdict.and_also(together.findings())
-    facts = {**verdict.to_json(), **({} if together is None else {"together": together.to_json()})}
+    facts = {
+        **verdict.to_json(),
+        "outcome": verdict.word,
+        "verified": {**found.to_json(), "expected": None if expected is None else expected.words},
+        **({} if together is None else {"together": together.to_json()}),
+    }
     lines = _judged(verdict)
     lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]
     lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
+    lines += _about(found)
     if together is not None:
         told = facts["together"]
         lines.append(
@@ -282,7 +314,7 @@ def verify(
             f"{told['least']}), where each release alone leaves {told['k']}"
         )
     print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)])
-    return {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}[verdict.word]
+    return EXIT_CODES[verdict.word]
 
 
 @click.command()
@@ -362,6 +394,28 @@ def _judged(verdict: "Verdict") -> list[str]:
     return [f"{verdict.word}: {records}", *left]
 
 
+def _about(found: "Verified") -> list[str]:
+    """What was verified, line by line: the claim in full, whom it protects, and what was read of RAW."""
+    from shoal.model.claims.expected import numbers_in_words
+    from shoal.units import show_m, show_s
+
+    grid, intake = found.manifest.grid, found.intake
+    cells = "none: points as given" if grid is None else f"{show_m(grid.cell_m)} and {show_s(grid.slot_s)}"
+    columns = ", ".join(f"{name} from '{column}'" for name, column in found.columns.items())
+    lines = [
+        f"claim: {found.claim.name} ({numbers_in_words(found.claim)})",
+        f"it promises: {found.claim.promise}",
+        f"protected: {intake.unit_of_protection}",
+        f"plane: {found.manifest.crs or 'none: local meters'}",
+        f"cell and slot: {cells}",
+        f"columns read: {columns or 'none'}",
+        f"rows: {intake.rows_read:,} read; dropped: {listed(intake.dropped)}; repaired: "
+        f"{listed(intake.repaired)}",
+    ]
+    # a folder must not steer the terminal
+    return ["  " + "".join(char if char.isprintable() else " " for char in line) for line in lines]
+
+
 def _print_publication(
     published: "Publication | BlockPublication",
     as_json: bool,
@@ -373,7 +427,7 @@ def _print_publication(
     timings: Timings | None = None,
 ) -> None:
     """What was published and where, what was lost, what the run says of itself, and what it took."""
-    from shoal.release_folder.folder import REPORT_FILE
+    from shoal.release_folder.manifest import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows
 
     manifest, folder = published.manifest, published.folder

@@ -90,14 +90,15 @@ def attack(
     """Play adversaries with knowledge from RAW against the folder RELEASE, and say how often they win.
 
     Each is also played against RAW itself (what publishing it as it is would risk) and with people who are
-    not in RELEASE (control).
+    not in RELEASE (control). With --earlier the records of both releases are joined, and who could be whom is
+    intersected. Releases of other raw data, such as another week, are only joined: ask --knowledge series.
     """
     from dataclasses import replace
 
     from shoal.attacks import attack as evaluate
     from shoal.attacks.together import attack_together
     from shoal.publishing.against_raw import issued_releases
-    from shoal.release_folder.folder import read_linkage
+    from shoal.release_folder.folder import read_linkage, read_release
     from shoal.report.words.numbers import percent
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
@@ -111,6 +112,7 @@ def attack(
         others = None if control is None else _read_as_given(control, release, options, bars)
         rng = Randomness.from_system() if seed is None else Randomness.for_research(seed)
         run = Run(progress=bars)
+        last = [(read_release(folder), read_linkage(file)) for folder, file in before[:1]]
         found = evaluate(
             given,
             published,
@@ -119,9 +121,10 @@ def attack(
             rng=rng,
             tries=tries,
             control=others,
+            earlier=last[0] if last else None,
             run=run,
         )
-        if before:
+        if before and set(knowledge) != {"series"}:
             issued = issued_releases(raw, release, linkage, before, run, **reading)
             reveal_together(issued[0], issued[1:])  # refuses what does not belong or fails its own claim
             joint = attack_together([(one.original, one.release, one.linkage) for one in issued])

@@ -4,13 +4,14 @@ A table of cells with their positions completes them.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from shoal.errors import InputError
+from shoal.errors import InputError, MisuseError
 from shoal.io.columns import CELLS, NAMES
 from shoal.io.tables import Table, reshaped
 from shoal.io.values import Names, numbers
@@ -19,12 +20,16 @@ from shoal.model.intake import Reading
 UNKNOWN: Final = "cell that is not in the table of cells"
 
 
-def joined(table: Table, reading: Reading) -> Table:
-    """The table with columns ``lat`` and ``lon``, of the cell that each record names.
+def joined(table: Table, reading: Reading) -> tuple[Table, Reading]:
+    """The table with columns ``lat`` and ``lon``, of the cell that each record names, and the settings.
 
     Records of other cells are counted. Raises InputError when no column names a cell, or the table of cells
-    cannot be read.
+    cannot be read, MisuseError when columns of positions are named besides.
     """
+    if any(getattr(reading, role) not in {None, role} for role in ("lat", "lon")) or reading.x or reading.y:
+        raise MisuseError(
+            "positions come from the table of cells; leave out --cells, or the columns of positions"
+        )
     place = _cell_column(table.name, table.columns, reading.cell_id, but=(reading.id,))
     known, lat, lon = _cells(reading)
 
@@ -41,7 +46,8 @@ def joined(table: Table, reading: Reading) -> Table:
         columns = {name: batch.column(name) for name in batch.schema.names if name not in {"lat", "lon"}}
         return pa.record_batch({**columns, "lat": pa.array(lat[rows]), "lon": pa.array(lon[rows])})
 
-    return reshaped(table, ("lat", "lon"), (place,), change)
+    table.notes.append(f"positions are those of the cells in column '{place}'")
+    return reshaped(table, ("lat", "lon"), (place,), change), replace(reading, lat="lat", lon="lon")
 
 
 def _cells(reading: Reading) -> tuple[dict[str, int], Any, Any]:

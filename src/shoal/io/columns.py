@@ -133,7 +133,7 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
             time=time,
             first=x,
             second=y,
-            beside="geometry column" if table.geometry else "",
+            beside="columns of degrees" if has_degrees else "geometry column" if table.geometry else "",
         )
     if table.geometry is not None:
         _once(table, table.geometry.column)

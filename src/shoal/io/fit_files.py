@@ -35,10 +35,13 @@ def open_table(path: Path, _reading: Reading) -> Table:
         rows: list[tuple[str, ...]] = []
         device = ""
         try:
-            with (
-                opened(path) as file,
-                fitdecode.FitReader(file.read(), error_handling=fitdecode.ErrorHandling.RAISE) as fit,
-            ):
+            with opened(path) as file:
+                fit = fitdecode.FitReader(
+                    file.read(),
+                    check_crc=fitdecode.CrcCheck.RAISE,
+                    error_handling=fitdecode.ErrorHandling.RAISE,
+                )
+            with fit:
                 for frame in fit:
                     if not isinstance(frame, fitdecode.FitDataMessage):
                         continue

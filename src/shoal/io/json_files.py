@@ -4,6 +4,7 @@ GeoJSON, Google's Timeline (from the account and from the phone), positions of O
 Mobility Data Specification, or a plain list of objects.
 """
 
+import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from shoal.errors import InputError
 from shoal.io import geojson, google_timeline, mds_trips, owntracks_files
 from shoal.io.tables import Owner, Table, text_batch
 from shoal.io.whose import stem_of
+from shoal.io.xml_files import opened
 from shoal.model.intake import Reading
 
 Rows = list[tuple[str | None, ...]]
@@ -24,8 +26,9 @@ OBJECTS: Final = 100_000
 def open_table(path: Path, _reading: Reading) -> Table:
     """The positions of one file. Raises InputError for one that is cut, or holds none that is known."""
     try:
-        content = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
+        with opened(path) as file:
+            content = json.loads(file.read())
+    except (ValueError, RecursionError, EOFError, gzip.BadGzipFile) as error:
         why = (
             "is empty" if path.stat().st_size == 0 else "is not whole JSON; it may be cut off: copy it again"
         )

@@ -4,6 +4,7 @@ Their folders also hold files of rows that were deleted or replaced. Only the lo
 such a folder is never read file by file.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -96,8 +97,15 @@ def _delta(folder: Path) -> tuple[pa.Schema, Any]:
     return dataset.schema, batches
 
 
+def _version(path: Path) -> tuple[int, str]:
+    """The number of a version: v10.metadata.json comes after v2.metadata.json."""
+    number = re.match(r"v?(\d+)", path.name)
+    return (int(number[1]) if number else -1), path.name
+
+
 def _iceberg(folder: Path) -> tuple[pa.Schema, Any]:
     try:
+        from pyiceberg.exceptions import ValidationError
         from pyiceberg.table import StaticTable
     except ImportError as error:
         raise MissingExtraError(
@@ -105,11 +113,11 @@ def _iceberg(folder: Path) -> tuple[pa.Schema, Any]:
             "rows: "
             "pip install 'shoal[iceberg]'"
         ) from error
-    newest = sorted((folder / "metadata").glob("*.metadata.json"))[-1]
+    newest = max((folder / "metadata").glob("*.metadata.json"), key=_version)
     try:
         scan = StaticTable.from_metadata(str(newest)).scan()
         schema = scan.projection().as_arrow()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ValidationError) as error:
         raise InputError(f"{folder.name} is an Iceberg table that cannot be read here") from error
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:

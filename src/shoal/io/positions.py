@@ -7,16 +7,19 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
-from shoal.io.columns import SCALED, Columns
+from shoal.io.columns import NAMES, SCALED, Columns
 from shoal.io.land import on_land
 from shoal.io.values import DecimalCommas, numbers, points
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
+from shoal.model.true_lengths import PlaneLengths, error_in_words
 from shoal.runtime.arrays import Flags, Floats
 
 LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
 FINE: Final = 1 << 30
+DEGREES: Final = frozenset({*NAMES["lat"], *NAMES["lon"]})
 _PER_DEGREE: Final = 1e7
+_MEASURED: Final = 500  # places of a batch whose distances are held against geodesic ones
 _LOOKED_AT: Final = 1 << 14  # positions of each batch that are compared with the map
 _SWAPPED: Final = 0.9
 _SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is land
@@ -53,7 +56,13 @@ class Positions:
                 f"working_crs = '{reading.working_crs}' counts in degrees; give a plane in meters, for "
                 "example EPSG:3035"
             )
+        if self.crs is None and {columns.first.casefold(), columns.second.casefold()} & DEGREES:
+            raise InputError(
+                f"{columns.first} and {columns.second} of {name} are named as degrees are, and would be read "
+                "as local meters; name them with --lon and --lat"
+            )
         self._name = name
+        self._lengths: PlaneLengths | None = None
         self._working_crs = reading.working_crs
         if (
             reading.working_crs is None
@@ -64,6 +73,8 @@ class Positions:
             self._working_crs = self.crs  # points as given keep their coordinates to the last digit
         self.keeps_degrees = self.crs is not None and not (self._working_crs == self.crs and not self.degrees)
         self._may_be_degrees = self.crs is None and reading.crs != "local"
+        if self._working_crs is not None and not is_geographic(self._working_crs):
+            self._lengths = PlaneLengths(self._working_crs)
         self._sums = [0, 0, 0]
         self._rows = 0
         self.commas = DecimalCommas()
@@ -104,6 +115,12 @@ class Positions:
     def _remember(self, first: Floats, second: Floats) -> None:
         """What the plane depends on. Sums of whole numbers: the same in whatever order the rows come."""
         self._rows += len(first)
+        if self._lengths is not None and len(first):
+            some = slice(None, None, len(first) // _MEASURED + 1)
+            plane = first[some], second[some]
+            if self.keeps_degrees and self._working_crs is not None:
+                plane = transform(WGS84, self._working_crs, *plane)
+            self._lengths.look(*plane)
         if self.keeps_degrees and self._working_crs is None:
             angle = np.radians(first)
             for place, values in enumerate((np.sin(angle), np.cos(angle), second / 90)):
@@ -120,13 +137,22 @@ class Positions:
     def plane(self) -> str | None:
         """The text of the plane, None for local meters, once all rows have been read.
 
-        Raises InputError when planar numbers without a system look like degrees.
+        Raises InputError when planar numbers without a system look like degrees, and when distances in a
+        plane that somebody named are not those on the earth.
         """
         if self._may_be_degrees and self._rows:
             raise InputError(
                 f"x and y of {self._name} lie within -180..180 and -90..90, as degrees do; "
                 "name them with --lon and --lat, or say --crs local if they are meters"
             )
+        if self._lengths is not None and self._rows:
+            _, wrong, worst, _ = self._lengths.faults()
+            if wrong:
+                raise InputError(
+                    f"distances in the plane '{self._working_crs}' differ from true ones at the places of "
+                    f"{self._name}, {error_in_words(worst)} at worst; name another with working_crs, one in "
+                    "meters around the data, or read longitude and latitude"
+                )
         self._tell_swapped()
         if self.crs is None or self._working_crs is not None or not self._rows:
             return self._working_crs

@@ -174,7 +174,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
         title="mobile phones of the Ivory Coast and of Senegal, by antenna (D4D set 2)",
         source="https://arxiv.org/abs/1210.0137",
         fields=("user", "time", "cell"),
-        looks=r"\d+,\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+",
+        looks=r"\d+,\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,-?\d+",
         settings={"id": "user", "time": "time", "cell_id": "cell", "time_zone": "UTC"},
     ),
     "d4d-3": Preset(
@@ -244,4 +244,4 @@ def prepared(table: Table, reading: Reading) -> tuple[Table, Reading]:
         if name != "preset" and getattr(reading, name) is None
     }
     reading = replace(reading, **shown)
-    return (table if reading.cells is None else cell_positions.joined(table, reading)), reading
+    return (table, reading) if reading.cells is None else cell_positions.joined(table, reading)

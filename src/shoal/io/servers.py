@@ -14,6 +14,7 @@ from shoal.io.tables import Table, geometry_of
 
 NAME: Final = "the database"
 _ADDRESS: Final = re.compile(r"^(postgres(?:ql)?://\S+)\s+(.*)$", re.DOTALL | re.IGNORECASE)
+_VALUE: Final = re.compile(r":\s*[\"'][^\"']*[\"']")  # servers quote values of rows after a colon
 _SCHEME: Final = re.compile(r"^postgres(?:ql)?://", re.IGNORECASE)
 
 
@@ -82,9 +83,12 @@ class _told:  # noqa: N801 (used as a statement)
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is None or not type(error).__module__.startswith("adbc_driver_manager"):
+        if error is None or not (
+            isinstance(error, pa.ArrowException) or type(error).__module__.startswith("adbc_driver_manager")
+        ):
             return
         line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")
         if self._secret is not None and self._secret[1]:
             line = line.replace(self._secret[1], "***")
+        line = _VALUE.sub(": a value", line)
         raise InputError(f"the database cannot be read: {line}") from None

@@ -48,7 +48,7 @@ def area_of(data: Trajectories) -> Area | None:
     x = np.array([data.x.min(), data.x.max()]) * cell_m + [0.0, reach]
     y = np.array([data.y.min(), data.y.max()]) * cell_m + [0.0, reach]
     # the sides of a rectangle on the plane bend in degrees: look along them
-    along_x, along_y = np.linspace(*x, 33), np.linspace(*y, 33)
+    along_x, along_y = np.linspace(x[0], x[1], 33), np.linspace(y[0], y[1], 33)
     edge_x = np.concatenate([along_x, along_x, np.full(33, x[0]), np.full(33, x[1])])
     edge_y = np.concatenate([np.full(33, y[0]), np.full(33, y[1]), along_y, along_y])
     lon, lat = transform(data.crs, WGS84, edge_x, edge_y)

@@ -5,6 +5,7 @@ Timeline are.
 """
 
 import gzip
+import json
 import shutil
 import tempfile
 import weakref
@@ -62,6 +63,7 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
     folder = _temporary()
     inner = folder / path.stem / member
     if not inner.resolve().is_relative_to(folder.resolve()):
+        shutil.rmtree(folder, ignore_errors=True)
         raise InputError(f"{path.name} holds a file outside itself; it is not read")
     try:
         with zipfile.ZipFile(path) as archive:
@@ -118,20 +120,25 @@ def _ending_of(path: Path) -> str:
         if ending is None:
             raise InputError("standard input is an archive of several files; save it, and give its path")
         return ending
-    for begin, ending in _STARTS:
-        if start.startswith(begin):
-            return ending
+    binary = next((ending for begin, ending in _STARTS if start.startswith(begin)), None)
+    return binary or f"{_text_ending(start)}{packed}"
+
+
+def _text_ending(start: bytes) -> str:
+    """The format of text by how it begins."""
     text = start.lstrip(b"\xef\xbb\xbf \r\n\t")
-    for root, ending in _ROOTS:
-        if text.startswith(b"<") and root in text:
-            return ending + packed
+    if text.startswith(b"<"):
+        return next((ending for root, ending in _ROOTS if root in text), ".csv")
     if text.startswith(b"["):
         return ".json"
-    if text.startswith(b"{"):
-        lines = [line for line in text.splitlines() if line.strip()]
-        alone = len(lines) > 1 and lines[0].rstrip().endswith(b"}") and lines[1].lstrip().startswith(b"{")
-        return f".jsonl{packed}" if alone else ".json"
-    return f".csv{packed}"
+    if not text.startswith(b"{"):
+        return ".csv"
+    first, _, rest = text.partition(b"\n")
+    try:
+        json.loads(first)
+    except ValueError:
+        return ".json"
+    return ".jsonl" if rest.strip() else ".json"
 
 
 def _of_one_person(table: Table, path: Path) -> Table:

@@ -16,6 +16,7 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
 N_CUES: Final = 4
+ALIKE: Final = 1e-9  # scores this close are equal but for rounding
 NOWHERE: Final = 1e-9  # the density of a cell that no box of a record holds
 
 
@@ -182,29 +183,27 @@ def answer(
     Only classes that hold at least ``least`` samples count. wanted: the share of the list of those with the
     highest score at which the one named stands.
     """
-    best, ties, classes, own_score = -np.inf, 0, 0, -np.inf
+    best, ties, classes, holds_own = -np.inf, 0, 0, False
     for i in range(n_touched):
         one = desk.touched[i]
-        if desk.held[one] < least:
-            continue
-        score = score_of(weights, desk.cues[one])
-        if one == own:
-            own_score = score
-        if score > best:
-            best, ties, classes = score, 0, 0
-        if score == best:
+        if desk.held[one] >= least:
+            best = max(best, score_of(weights, desk.cues[one]))
+    for i in range(n_touched):
+        one = desk.touched[i]
+        if desk.held[one] >= least and score_of(weights, desk.cues[one]) >= best - ALIKE:
             ties += sizes[one]
             classes += 1
-    named, left = -1, int(wanted * classes)
-    for i in range(n_touched):
-        one = desk.touched[i]
-        if desk.held[one] >= least and score_of(weights, desk.cues[one]) == best:
-            if left == 0:
-                named = one
-            left -= 1
+            holds_own = holds_own or one == own
     if classes == 0:
         return -1, 1.0 / sizes.sum()
-    return named, 1.0 / ties if own_score == best else 0.0
+    left = int(wanted * classes)
+    for i in range(n_touched):
+        one = desk.touched[i]
+        if desk.held[one] >= least and score_of(weights, desk.cues[one]) >= best - ALIKE:
+            if left == 0:
+                return one, 1.0 / ties if holds_own else 0.0
+            left -= 1
+    return -1, 0.0  # not reached: the list has ``classes`` members
 
 
 @compiled

@@ -5,12 +5,14 @@ Gaussian errors on each axis.
 """
 
 import math
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from shoal.kernels.cover_index import first_not_below
 from shoal.kernels.likelihood import NOWHERE, Book, Desk, Followers, Weighed, answer, desk_for
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
+
+MARGIN: Final = 10.0  # in natural logarithms: a record 22,000 times less likely is not looked at any closer
 
 
 class Noise(NamedTuple):
@@ -109,14 +111,15 @@ def weigh_noisy(known: Followers, noise: Noise, book: Book, rules: Floats, found
     """Fill ``found`` from observations [m, 3] in slots and cells; rules: float64 [rules, 4].
 
     Candidates are the records that explain all observations within the deviations that count as possible.
-    Density over the whole record is asked of the classes that explain most observations.
+    Density over the whole record is asked of the classes that explain the observations about as well as the
+    best one does (``MARGIN``); of others it is taken to be nothing.
     """
     desk = desk_for(len(book.sizes))
     starts = book.by_time.boxes[:, 0].copy()
     for victim in range(len(known.own)):
         own = known.own[victim]
         seen = known.samples[known.offsets[victim] : known.offsets[victim + 1]]
-        n_touched, most = 0, 0
+        n_touched = 0
         for row in range(len(seen)):
             n_now, n_touched = _explain(seen[row], noise, book, starts, desk, n_touched)
             for i in range(n_now):
@@ -125,7 +128,9 @@ def weigh_noisy(known: Followers, noise: Noise, book: Book, rules: Floats, found
                 desk.cues[one, 1] += math.log((desk.hull[one] + noise.floor) / noise.floor)
                 desk.even[one] = 0.0
                 desk.hull[one] = 0.0
-                most = max(most, desk.held[one])
+        best = 0.0
+        for i in range(n_touched):
+            best = max(best, desk.cues[desk.touched[i], 0])
         found.candidates[victim] = 0
         for i in range(n_touched):
             one = desk.touched[i]
@@ -134,7 +139,7 @@ def weigh_noisy(known: Followers, noise: Noise, book: Book, rules: Floats, found
                 found.candidates[victim] += book.sizes[one]
             for row in range(len(seen)):
                 density = 0.0
-                if desk.held[one] == most:
+                if desk.cues[one, 0] >= best - MARGIN:
                     density = _place_density(boxes, seen[row, 1], seen[row, 2], noise)
                 desk.cues[one, 2] += math.log(max(density, NOWHERE))
             desk.cues[one, 3] = len(seen) * math.log(len(boxes))

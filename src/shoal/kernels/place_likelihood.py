@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from shoal.kernels.cover_index import Index, first_not_below
-from shoal.kernels.likelihood import hull_density
+from shoal.kernels.likelihood import ALIKE, hull_density
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -84,6 +84,23 @@ def _visits_of(
 
 
 @compiled
+def _best(scores: Floats, touched: Integers, sizes: Integers, own: int) -> tuple[int, bool]:
+    """How many records have the highest score, and whether the own one does.
+
+    Those that were not touched have a score of 0.
+    """
+    best, ties = 0.0, 0
+    for one in touched:
+        best = max(best, scores[one])
+    for one in touched:
+        if scores[one] >= best - ALIKE:
+            ties += sizes[one]
+    if best <= ALIKE:
+        ties = sizes.sum()
+    return ties, scores[own] >= best - ALIKE
+
+
+@compiled
 def weigh_places(known: Visited, places: Places, gains: Gains, found: Shown) -> None:
     """Fill ``found``: which records show the places of each victim, and whom scores name."""
     n_records = len(places.sizes)
@@ -91,9 +108,8 @@ def weigh_places(known: Visited, places: Places, gains: Gains, found: Shown) -> 
     even, hull = np.zeros(n_records), np.zeros(n_records)
     held, scores = np.zeros(n_records, dtype=np.int64), np.zeros((n_records, N_SCORES))
     touched, now = np.empty(n_records, dtype=np.int64), np.empty(n_records, dtype=np.int64)
-    everybody = places.sizes.sum()
     for victim in range(len(known.own)):
-        own, n_touched, n_held = known.own[victim], 0, 0
+        own, n_touched = known.own[victim], 0
         first, last = known.offsets[victim], known.offsets[victim + 1]
         for row in range(first, last):
             for i in range(
@@ -114,17 +130,10 @@ def weigh_places(known: Visited, places: Places, gains: Gains, found: Shown) -> 
         for i in range(n_touched):
             if held[touched[i]] == last - first:
                 found.candidates[victim] += places.sizes[touched[i]]
-            n_held += places.sizes[touched[i]]
         found.own_fits[victim] = 1 if held[own] == last - first else 0
         for rule in range(N_SCORES):
-            best, ties = 0.0, everybody - n_held
-            for i in range(n_touched):
-                one = touched[i]
-                if scores[one, rule] > best:
-                    best, ties = scores[one, rule], 0
-                if scores[one, rule] == best:
-                    ties += places.sizes[one]
-            found.chances[victim, rule] = 1.0 / ties if scores[own, rule] == best else 0.0
+            ties, holds_own = _best(scores[:, rule], touched[:n_touched], places.sizes, own)
+            found.chances[victim, rule] = 1.0 / ties if holds_own else 0.0
         for i in range(n_touched):
             held[touched[i]] = 0
             scores[touched[i]] = 0.0

@@ -161,7 +161,7 @@ def chances_in(
 @compiled
 def shares_along(low: float, high: float, edges: Floats, shares: Floats) -> tuple[int, int]:
     """Fill in the shares of a range between neighboring edges; the first and the end of those above 0."""
-    first = max(np.searchsorted(edges, low, side="right") - 1, 0)
+    first = max(int(np.searchsorted(edges, low, side="right")) - 1, 0)
     while first < len(edges) - 1 and share_between(low, high, edges[first], edges[first + 1]) == 0:
         first += 1
     end = first

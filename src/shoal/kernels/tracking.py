@@ -39,7 +39,8 @@ def apart(outlines: Floats, a: int, b: int, at_most: float, per_s: float, per_m:
     Infinite as soon as it must exceed ``at_most``.
     """
     shares = outlines.shape[1]
-    most, total = at_most * shares, 0.0
+    most = at_most * shares
+    total = 0.0
     for share in range(shares):
         total += per_s * abs(outlines[a, share, 0] - outlines[b, share, 0])
         total += per_m * math.hypot(
@@ -47,7 +48,7 @@ def apart(outlines: Floats, a: int, b: int, at_most: float, per_s: float, per_m:
         )
         if total > most:
             return np.inf
-    return total / shares
+    return float(total / shares)
 
 
 @compiled

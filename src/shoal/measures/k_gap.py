@@ -20,15 +20,20 @@ from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 
-_FIRST_BAND: Final = 1 / 16  # of the largest effort there is
-_GROWTH: Final = 1.5
+# First threshold, of the largest effort there is, and growth. A band costs something for every person, so few
+# people are sought in few bands.
+_BANDS_OF_ALL: Final = (1 / 16, 1.5)
+_BANDS_OF_SOME: Final = (1 / 8, 2.0)
+_ALL_UP_TO: Final = 2_000
+_DRAWN: Final = 1_000
+_DRAW_SEED: Final = 1_115  # the same people for everybody who has the same data
 _AT_ONCE: Final = 512  # people, between two looks at the progress
 _Z: Final = {0.5: 0.0, 0.75: 0.6744897501960817, 0.99: 2.3263478740408408}  # standard normal quantiles
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KGap:
-    """The k-gap of every subject, each array float64 [n] in the order of the subjects.
+    """The k-gap of subjects, each array float64 [n] in their order.
 
     Parameters
     ----------
@@ -43,6 +48,8 @@ class KGap:
         distribution is flat.
     space_cap_m, time_cap_s : float
         The stretches that count as total loss.
+    subjects : int64 [n] or None
+        Who these are, ascending; None = everybody.
     """
 
     k: int
@@ -54,6 +61,7 @@ class KGap:
     tail_weight_time: Floats
     space_cap_m: float
     time_cap_s: float
+    subjects: Integers | None = None
 
 
 def k_gap(
@@ -103,10 +111,28 @@ def k_gap(
     return k_gaps(original, [k], caps=caps, run=run)[0]
 
 
+def drawn_people(n: int) -> Integers | None:
+    """Ascending: 1,000 of ``n`` subjects, drawn at random and always the same; None = all, up to 2,000.
+
+    What a page says of the k-gap to two digits, so many people tell.
+    """
+    if n <= _ALL_UP_TO:
+        return None
+    return np.sort(np.random.default_rng(_DRAW_SEED).choice(n, _DRAWN, replace=False))
+
+
 def k_gaps(
-    original: Trajectories, ks: Sequence[int], *, caps: Caps | None = None, run: Run | None = None
+    original: Trajectories,
+    ks: Sequence[int],
+    *,
+    caps: Caps | None = None,
+    run: Run | None = None,
+    subjects: Integers | None = None,
 ) -> list[KGap]:
-    """The k-gaps for each k, from one search for the nearest others of the largest; raises as k_gap does."""
+    """The k-gaps for each k, from one search for the nearest others of the largest; raises as k_gap does.
+
+    subjects: ascending, whose k-gaps are asked for, each among all people; None = everybody's.
+    """
     caps, n = caps or Caps(), original.n_subjects
     for k in ks:
         if k < 2:
@@ -115,12 +141,14 @@ def k_gaps(
     if not ks:
         return []
     run = run or Run()
-    neighbors = _nearest_others(NearPairs(original, caps, run), max(ks) - 1)
-    return [_gap_to(original, neighbors[:, : k - 1], caps, run) for k in ks]
+    neighbors = _nearest_others(NearPairs(original, caps, run), max(ks) - 1, subjects)
+    return [_gap_to(original, neighbors[:, : k - 1], subjects, caps, run) for k in ks]
 
 
-def _gap_to(original: Trajectories, neighbors: Integers, caps: Caps, run: Run) -> KGap:
-    """The k-gap of everybody to these others, nearest first: [n, k - 1]."""
+def _gap_to(
+    original: Trajectories, neighbors: Integers, subjects: Integers | None, caps: Caps, run: Run
+) -> KGap:
+    """The k-gap of these subjects to these others of each, nearest first: [n, k - 1] by subject."""
     n, k = original.n_subjects, neighbors.shape[1] + 1
     neighbors = np.ascontiguousarray(neighbors)
     scale = caps.scale_on(original.snapped_grid())
@@ -134,10 +162,12 @@ def _gap_to(original: Trajectories, neighbors: Integers, caps: Caps, run: Run) -
             boxes, original.offsets, subjects, neighbors, scale, parts, tails, int(original.lengths.max())
         )
 
-    for _ in run.map(part, np.array_split(np.arange(n), max(n // _AT_ONCE, 1)), label="measuring the gap"):
+    asked = np.arange(n) if subjects is None else subjects
+    pieces = np.array_split(asked, max(len(asked) // _AT_ONCE, run.threads))
+    for _ in run.map(part, pieces, label="measuring the gap"):
         pass
-    space, time = parts.T / (2 * scale.half)
-    together, in_space, in_time = tails.T / ((_Z[0.99] - _Z[0.5]) / (_Z[0.75] - _Z[0.5]))
+    space, time = parts[asked].T / (2 * scale.half)
+    together, in_space, in_time = tails[asked].T / ((_Z[0.99] - _Z[0.5]) / (_Z[0.75] - _Z[0.5]))
     return KGap(
         k=k,
         gap=space + time,
@@ -148,6 +178,7 @@ def _gap_to(original: Trajectories, neighbors: Integers, caps: Caps, run: Run) -
         tail_weight_time=in_time,
         space_cap_m=caps.space_cap_m,
         time_cap_s=caps.time_cap_s,
+        subjects=subjects,
     )
 
 
@@ -182,19 +213,24 @@ def tail_weight_index(values: npt.ArrayLike) -> float:
     return (top - middle) / (upper - middle) / ((_Z[0.99] - _Z[0.5]) / (_Z[0.75] - _Z[0.5]))
 
 
-def _nearest_others(near: NearPairs, count: int) -> Integers:
-    """[n, count] the nearest others of everybody, the first of equals.
+def _nearest_others(near: NearPairs, count: int, subjects: Integers | None) -> Integers:
+    """[n, count] the nearest others of these subjects, the first of equals; None = of everybody.
 
     They are sought in bands of a growing threshold; whoever has enough below it is done.
     """
     n, largest = len(near.lengths), 2 * float(near.scale.half)
     everybody, missing = np.arange(n), np.ones(n, dtype=np.bool_)
+    first_band, growth = _BANDS_OF_ALL
+    if subjects is not None:
+        missing[:] = False
+        missing[subjects] = True
+        first_band, growth = _BANDS_OF_SOME
     neighbors = np.empty((n, count), dtype=np.int64)
-    threshold = largest * _FIRST_BAND
+    threshold = largest * first_band
     while missing.any():
         found = near.nearest(everybody, count, threshold, missing)
         done = missing & (found.known == count)
         neighbors[done] = found.partner[done]
         missing &= ~done
-        threshold *= _GROWTH
+        threshold *= growth
     return neighbors

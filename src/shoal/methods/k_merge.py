@@ -1,6 +1,6 @@
 """k-merge: publish k trajectories as one at least cost, with a sample of each in every box.
 
-kte-anonymity.txt, Sec. III-D.
+Gramaglia et al. 2017, Sec. III-D.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def k_merge(
 
     References
     ----------
-    kte-anonymity.txt, Alg. 1 and Eq. 4-7.
+    Gramaglia et al. 2017, Alg. 1 and Eq. 4-7.
 
     Examples
     --------

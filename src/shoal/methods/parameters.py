@@ -98,7 +98,7 @@ class Parameter:
         if self.unit is None and not (self.choices or self.written or self.spelled or self.street_graph):
             raise MisuseError(
                 f"the parameter of '{self.help}' has neither a unit nor choices, so that its option would "
-                "accept no value; declare unit=, choices= or spelled="
+                "accept no value; declare unit=, choices=, written= or spelled="
             )
 
     def option_of(self, name: str) -> str:

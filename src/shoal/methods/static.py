@@ -44,7 +44,7 @@ class StaticGeneralization:
 
     References
     ----------
-    kte-anonymity.txt, Sec. V-B; glove.txt, Sec. 5 and Fig. 4.
+    Gramaglia et al. 2017, Sec. V-B; Gramaglia and Fiore 2015, Sec. 5 and Fig. 4.
 
     Examples
     --------

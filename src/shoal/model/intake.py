@@ -20,6 +20,11 @@ _WORDS: Final = {
 }
 
 
+OUT_OF_ORDER: Final = "rows out of time order"  # how many, the order of the input decides
+# how the note begins that local meters were read though columns of degrees lie beside them
+BESIDE_DEGREES: Final = "local meters were read, although columns of degrees lie beside them"
+
+
 def require_types(kind: type, values: Mapping[str, Any]) -> None:
     """Raises MisuseError for the first value, of those that stood in JSON, that a dataclass cannot take."""
     known = {each.name: each for each in fields(kind)}

@@ -106,6 +106,10 @@ class Verdict:
         """This verdict with further findings about the same records."""
         return replace(self, findings=(*self.findings, *findings))
 
+    def without(self, part: str) -> "Verdict":
+        """This verdict with a further part of the claim, in words, that was not checked."""
+        return replace(self, unchecked=(*self.unchecked, part))
+
     def to_json(self) -> dict[str, Any]:
         """As the manifest and ``--json`` hold it: every kind counted, the first few of each spelled out."""
         shown: Counter[str] = Counter()

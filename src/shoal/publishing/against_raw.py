@@ -1,35 +1,95 @@
 """Release folders against the raw input that they were made from, read again as each manifest says."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Final
 
 from shoal.io import read_with
 from shoal.io.storing import store_people
+from shoal.model.claims import Claim, claim_from_json, claim_to_json
+from shoal.model.claims.expected import Expected
+from shoal.model.intake import Intake
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
+from shoal.publishing.promised import verify_folder, with_whole_claim
 from shoal.release_folder.folder import read_linkage, read_release, reading_of_raw
+from shoal.release_folder.manifest import Manifest, read_manifest
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
-from shoal.verification import verify_folder
 from shoal.verification.composition.candidates import Issued
 from shoal.verification.composition.several import Together, reveal_together
 from shoal.verification.files.streamed import verify_streamed_folder
 
+_COLUMNS: Final = ("id", "person", "time", "lat", "lon", "x", "y")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Verified:
+    """A verdict, and what it is about: the manifest with its claim, and how the raw data was read."""
+
+    verdict: Verdict
+    manifest: Manifest
+    intake: Intake
+
+    @property
+    def claim(self) -> Claim:
+        """The claim that was checked."""
+        return claim_from_json(self.manifest.claim)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns of the raw data that were read, by what they hold."""
+        named = {name: getattr(self.intake.reading, name) for name in _COLUMNS}
+        return {name: column for name, column in named.items() if column is not None}
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as ``--json`` holds it."""
+        manifest = self.manifest
+        return {
+            "method": manifest.method,
+            "claim": claim_to_json(self.claim),
+            "unit_of_protection": self.intake.unit_of_protection,
+            "crs": manifest.crs,
+            "cell_m": manifest.cell_m,
+            "slot_s": manifest.slot_s,
+            "columns": self.columns,
+            "rows_read": self.intake.rows_read,
+            "rows_dropped": dict(self.intake.dropped),
+            "rows_repaired": dict(self.intake.repaired),
+        }
+
 
 def verify_against_raw(
-    raw: Any, folder: Path, linkage: Linkage | None, run: Run, **overrides: Any
-) -> Verdict:
+    raw: Any,
+    folder: Path,
+    linkage: Linkage | None,
+    run: Run,
+    *,
+    expected: str | None = None,
+    **overrides: Any,
+) -> Verified:
     """Read the raw input as the manifest says it was read, and check the folder against it.
 
-    overrides: settings of the reading that take the place of the manifest's, such as other column names.
+    expected: the least that the release must claim, as ``Expected.parse`` reads it. overrides: settings of
+    the reading that take the place of the manifest's, such as other column names.
     """
-    return verify_folder(read_raw_of(raw, folder, run, **overrides), folder, linkage, run=run)
+    original = read_raw_of(raw, folder, run, **overrides)
+    verdict = verify_folder(original, folder, linkage, expected=expected, run=run)
+    return Verified(verdict=verdict, manifest=read_manifest(folder), intake=original.intake)
 
 
-def stream_against_raw(raw: Any, folder: Path, linkage: Linkage, run: Run, **overrides: Any) -> Verdict:
+def stream_against_raw(
+    raw: Any,
+    folder: Path,
+    linkage: Linkage,
+    run: Run,
+    *,
+    expected: str | None = None,
+    **overrides: Any,
+) -> Verified:
     """The same in little memory, with scratch files beside the release, which only their owner can read.
 
     They are removed at the end.
@@ -40,7 +100,12 @@ def stream_against_raw(raw: Any, folder: Path, linkage: Linkage, run: Run, **ove
     ):
         people = store_people(raw, reading_of_raw(folder, **overrides), Path(scratch) / "people", run)
         (Path(scratch) / "spread").mkdir()
-        return verify_streamed_folder(people, folder, linkage, Path(scratch) / "spread", run)
+        verdict = verify_streamed_folder(people, folder, linkage, Path(scratch) / "spread", run)
+        manifest = read_manifest(folder)
+        least = None if expected is None else Expected.parse(expected)
+        return Verified(
+            verdict=with_whole_claim(verdict, manifest, least), manifest=manifest, intake=people.intake
+        )
 
 
 def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajectories:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.errors import ClaimError, InputError, MisuseError, NothingLeftError, OutputError
+from shoal.errors import InputError, MisuseError, NothingLeftError, OutputError
 from shoal.io.sources import files
 from shoal.io.storing import store_people
 from shoal.methods.assembly import unrelated_order
@@ -28,9 +28,9 @@ from shoal.publishing.block_records import (
     header_of,
     records_in_parts,
 )
-from shoal.publishing.writing import fill_release_folder, require_free, require_holds, staged_secrets
+from shoal.publishing.writing import fill_release_folder, require_free, staged_secrets
 from shoal.release_folder.box_table import write_boxes_in_parts
-from shoal.release_folder.folder import Manifest
+from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.report import page_of_facts
 from shoal.runtime.arrays import Integers
@@ -225,7 +225,7 @@ def _publish(
             stated,
             write=write,
             page=page,
-            check=partial(_check, people, staging, linkage, scratch, run, stated),
+            check=partial(_check, people, staging, linkage, scratch, run),
             statement=statement,
             run=run,
         )
@@ -236,17 +236,8 @@ def _publish(
     )
 
 
-def _check(
-    people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run, stated: Verdict
-) -> Verdict:
-    """The verdict on the finished folder; raises ClaimError when it is not, word for word, the manifest's."""
+def _check(people: StoredPeople, folder: Path, linkage: Linkage, scratch: Path, run: Run) -> Verdict:
+    """The verdict on the finished folder, whose manifest must repeat it."""
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
-    verdict = verify_streamed_folder(people, folder, linkage, scratch, run)
-    require_holds(verdict)
-    if verdict != stated:
-        raise ClaimError(
-            "the release keeps its promise with notes that its manifest lacks; this is a fault of shoal, "
-            "please report it"
-        )
-    return verdict
+    return verify_streamed_folder(people, folder, linkage, scratch, run)

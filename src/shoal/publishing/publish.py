@@ -14,7 +14,7 @@ from typing import Any
 
 from shoal.attacks.questions import TRIES
 from shoal.errors import MisuseError, OutputError
-from shoal.measures.k_gap import KGap, k_gaps
+from shoal.measures.k_gap import KGap, drawn_people, k_gaps
 from shoal.methods import Method
 from shoal.model.release import Linkage, Release
 from shoal.model.trace import TRACE_FILE
@@ -26,7 +26,7 @@ from shoal.publishing.writing import (
     staged_secrets,
     write_page,
 )
-from shoal.release_folder.folder import Manifest
+from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import write_table
 from shoal.report import (
@@ -80,6 +80,7 @@ def publish(
     resume: bool = False,
     statement: Statement = NOTHING_STATED,
     tries: int = TRIES,
+    exact_figures: bool = False,
 ) -> Publication:
     """Write a verified release folder, complete or not at all.
 
@@ -104,6 +105,9 @@ def publish(
         What the publisher says of the release.
     tries
         Victims of each attack whose rate the report shows; 0 = no attack is played.
+    exact_figures
+        Whether the report's k-gaps are those of everybody, also where those of 1,000 people drawn at random
+        would do.
 
     Returns
     -------
@@ -147,7 +151,7 @@ def publish(
         with run.stage("check"):
             verdict = verify(original, release, linkage, run=run)
         require_holds(verdict)
-        evidence = Evidence(Facts(original, release, linkage, run=run), tries=tries)
+        evidence = Evidence(Facts(original, release, linkage, run=run, exact=exact_figures), tries=tries)
         record = partial(record_page, evidence, verdict, statement=statement)
         manifest = fill_release_folder(
             staging,
@@ -181,7 +185,12 @@ def _job(original: Trajectories, method: Method) -> dict[str, Any]:
 
 
 def assess(
-    original: Trajectories, ks: Sequence[int], run: Run | None = None, report_file: Path | None = None
+    original: Trajectories,
+    ks: Sequence[int],
+    run: Run | None = None,
+    report_file: Path | None = None,
+    *,
+    exact_figures: bool = True,
 ) -> list[KGap]:
     """Say how exposed people are before anything is published.
 
@@ -195,11 +204,13 @@ def assess(
         Where progress is reported and how many threads may work.
     report_file
         An HTML page to write on the k-gaps; it must not exist yet.
+    exact_figures
+        False: of more than 2,000 people, 1,000 drawn at random stand for all.
 
     Returns
     -------
     list of KGap
-        The k-gap of everybody, for each k in the order given.
+        The k-gap of everybody, or of those drawn, for each k in the order given.
 
     Raises
     ------
@@ -220,7 +231,8 @@ def assess(
         raise OutputError(f"{report_file} exists; choose another --output or remove it first")
     run = run or Run()
     with run.stage("k-gaps"):
-        gaps = k_gaps(original, ks, run=run)
+        people = None if exact_figures else drawn_people(original.n_subjects)
+        gaps = k_gaps(original, ks, run=run, subjects=people)
     if report_file is not None:
         write_page(assessment_report(original, gaps), report_file)
     return gaps

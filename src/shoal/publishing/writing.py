@@ -8,15 +8,13 @@ from shoal.errors import ClaimError, OutputError
 from shoal.model.release import Linkage, Release
 from shoal.model.trace import TRACE_FILE
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.folder import (
+from shoal.release_folder.folder import check_linkage_path, staged_linkage, staged_trace
+from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
     REPORT_FILE,
     Manifest,
-    check_linkage_path,
     manifest_of,
-    staged_linkage,
-    staged_trace,
     write_manifest,
 )
 from shoal.release_folder.statement import Statement
@@ -48,7 +46,7 @@ def fill_release_folder(
     statement: Statement,
     run: Run,
 ) -> Manifest:
-    """Write table, manifest and report into a staged folder, and check what was written.
+    """Write table, report and manifest into a staged folder, and check what was written.
 
     write: writes the table of the release. page, check: called when the table, and when everything, is there.
     Raises ClaimError when the check finds anything, InputError when places lie off the plane.
@@ -56,10 +54,10 @@ def fill_release_folder(
     with run.stage("writing"):
         write(staging / RELEASE_FILE)
         require_places_on_earth(staging / RELEASE_FILE)
-        manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
-        write_manifest(manifest, staging / MANIFEST_FILE)
     with run.stage("page"):
         (staging / REPORT_FILE).write_text(page(), encoding="utf-8")
+        manifest = manifest_of(release, verdict, staging / RELEASE_FILE, statement)
+        write_manifest(manifest, staging / MANIFEST_FILE)
     with run.stage("check of the files"):
         require_holds(check())
     return manifest

@@ -4,138 +4,28 @@ Names, columns and JSON are those that others script against. The linkage table 
 by its owner alone, and never inside the folder.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from shoal.errors import InputError, MisuseError, OutputError
-from shoal.model.claims import PayloadKind, claim_from_json, claim_to_json
-from shoal.model.intake import Reading, require_types
+from shoal.errors import InputError, OutputError
+from shoal.model.claims import PayloadKind, claim_from_json
+from shoal.model.intake import Reading
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Release
 from shoal.model.trace import TRACE_FILE, Trace
-from shoal.model.trajectories import Grid
-from shoal.model.verdicts import Verdict
-from shoal.release_folder.statement import NOTHING_STATED, Statement
+from shoal.release_folder.manifest import RELEASE_FILE, Manifest, read_manifest, reading_in
+from shoal.release_folder.plain_files import require_plain_file
 from shoal.release_folder.tables import records_in
 from shoal.runtime.arrays import Integers
 from shoal.runtime.staging import staged_file
-from shoal.version import __version__
-
-RELEASE_FILE: Final = "release.parquet"
-MANIFEST_FILE: Final = "manifest.json"
-REPORT_FILE: Final = "report.html"
-FORMAT_VERSION: Final = 1
-
-
-class LossesJson(BaseModel):
-    """``losses`` in the manifest."""
-
-    rows: dict[str, int]
-    samples_suppressed: int
-    subjects_suppressed: int
-    samples_created: int = 0
-    subjects_by_reason: dict[str, int] = {}
-
-
-class Manifest(BaseModel):
-    """The manifest's top level. cell_m, slot_s: the grid of boxes; null for a release of points."""
-
-    format_version: Literal[1]
-    shoal_version: str
-    method: str
-    parameters: dict[str, Any]
-    claim: dict[str, Any]
-    crs: str | None
-    cell_m: float | None = Field(gt=0)
-    slot_s: float | None = Field(gt=0)
-    unit_of_protection: str
-    verdict: dict[str, Any]
-    losses: LossesJson
-    rows_repaired: dict[str, int] = Field(default_factory=dict)
-    reading: dict[str, Any] = Field(default_factory=dict)
-    n_records: int
-    n_samples: int
-    publishable: bool
-    record: dict[str, Any] = Field(default_factory=dict)
-    release_sha256: str
-
-    @model_validator(mode="after")
-    def _have_one_grid(self) -> "Manifest":
-        if (self.cell_m is None) != (self.slot_s is None):
-            raise ValueError("cell_m and slot_s are both numbers (boxes) or both null (points)")
-        return self
-
-    @property
-    def kind(self) -> PayloadKind:
-        """What the table holds: boxes have a grid, points have none."""
-        return "points" if self.cell_m is None else "boxes"
-
-    @property
-    def grid(self) -> Grid | None:
-        """The grid of the boxes; None for points."""
-        return (
-            None
-            if self.cell_m is None or self.slot_s is None
-            else Grid(cell_m=self.cell_m, slot_s=self.slot_s)
-        )
-
-
-def manifest_of(
-    release: Release, verdict: Verdict, parquet: Path, statement: Statement = NOTHING_STATED
-) -> Manifest:
-    """What the manifest says of a release, its verdict and its written table."""
-    grid = release.grid
-    return Manifest(
-        format_version=FORMAT_VERSION,
-        shoal_version=__version__,
-        method=release.method,
-        parameters=dict(release.parameters),
-        claim=claim_to_json(release.claim),
-        crs=release.crs,
-        cell_m=None if grid is None else grid.cell_m,
-        slot_s=None if grid is None else grid.slot_s,
-        unit_of_protection=release.unit_of_protection,
-        verdict=verdict.to_json(),
-        losses=LossesJson(**asdict(release.losses)),
-        rows_repaired=dict(release.rows_repaired),
-        reading=asdict(release.reading),
-        n_records=release.n_records,
-        n_samples=release.n_samples,
-        publishable=release.publishable,
-        record=statement.to_json(),
-        release_sha256=sha256_of(parquet),
-    )
-
-
-def write_manifest(manifest: Manifest, path: Path) -> None:
-    """Write the manifest as indented JSON."""
-    path.write_text(json.dumps(manifest.model_dump(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a release folder; raises InputError when there is none or it cannot be read."""
-    path = folder / MANIFEST_FILE
-    try:
-        return Manifest.model_validate_json(path.read_bytes())
-    except FileNotFoundError as error:
-        raise InputError(f"{folder} is not a release folder: it has no {MANIFEST_FILE}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the document"
-        raise InputError(f"{path} cannot be read: {where}: {first['msg']}") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def reading_of_raw(folder: Path, **overrides: Any) -> Reading:
@@ -148,7 +38,7 @@ def reading_of_raw(folder: Path, **overrides: Any) -> Reading:
     on_grid = (
         {"snap": False} if grid is None else {"snap": True, "cell_m": grid.cell_m, "slot_s": grid.slot_s}
     )
-    return replace(_reading(folder, manifest), working_crs=manifest.crs, **on_grid, **overrides)
+    return replace(reading_in(folder, manifest), working_crs=manifest.crs, **on_grid, **overrides)
 
 
 def read_release(folder: Path, *, kind: PayloadKind | None = None) -> Release:
@@ -176,6 +66,7 @@ def read_release(folder: Path, *, kind: PayloadKind | None = None) -> Release:
     manifest = read_manifest(folder)
     if kind is not None:
         _require_kind(folder, manifest, kind)
+    require_plain_file(folder / RELEASE_FILE)
     return release_in(read_parquet(folder / RELEASE_FILE), folder, manifest)
 
 
@@ -225,17 +116,9 @@ def _header(folder: Path, manifest: Manifest) -> dict[str, Any]:
         "crs": manifest.crs,
         "unit_of_protection": manifest.unit_of_protection,
         "publishable": manifest.publishable,
-        "reading": _reading(folder, manifest),
+        "reading": reading_in(folder, manifest),
         "rows_repaired": manifest.rows_repaired,
     }
-
-
-def _reading(folder: Path, manifest: Manifest) -> Reading:
-    try:
-        require_types(Reading, manifest.reading)
-        return Reading(**manifest.reading)
-    except MisuseError as error:
-        raise InputError(f"{folder / MANIFEST_FILE} cannot be read: reading: {error}") from error
 
 
 def read_parquet(path: Path) -> pa.Table:
@@ -248,12 +131,6 @@ def read_parquet(path: Path) -> pa.Table:
         raise InputError(
             f"{path} is not a readable Parquet file (truncated or another format); fetch or write it again"
         ) from error
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -1,7 +1,11 @@
-"""What JSON has no word for."""
+"""What JSON has no word for, and what it lets pass."""
 
 import math
 from typing import Any
+
+
+class NotJsonError(ValueError):
+    """A text that a lenient reader of JSON would take, and two readers not alike."""
 
 
 def null_for_nan(value: Any) -> Any:
@@ -11,3 +15,11 @@ def null_for_nan(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [null_for_nan(entry) for entry in value]
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The entries of a JSON object, for ``json.loads``; raises NotJsonError for a key that comes twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise NotJsonError("a key stands there twice")
+    return found

@@ -38,6 +38,8 @@ class DaskCluster:
         """As Engine.map; what a task gave is taken off the cluster as soon as it has been handed on."""
         from distributed import Client, KilledWorker
 
+        if not parts:
+            return
         try:
             client = (
                 Client(

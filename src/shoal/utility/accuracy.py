@@ -35,7 +35,11 @@ class Extents:
     @classmethod
     def of(cls, space_cells: Integers, time_slots: Integers, grid: Grid) -> "Extents":
         """Distinct pairs of these extents, one per sample."""
-        return cls.counted(space_cells, time_slots, np.ones(len(space_cells), dtype=np.int64), grid)
+        beyond = int(time_slots.max(initial=0)) + 1
+        if (int(space_cells.max(initial=0)) + 1) * beyond > np.iinfo(np.int64).max:
+            return cls.counted(space_cells, time_slots, np.ones(len(space_cells), dtype=np.int64), grid)
+        pairs, count = np.unique(space_cells * beyond + time_slots, return_counts=True)
+        return cls(space_cells=pairs // beyond, time_slots=pairs % beyond, count=count, grid=grid)
 
     @classmethod
     def counted(cls, space_cells: Integers, time_slots: Integers, count: Integers, grid: Grid) -> "Extents":

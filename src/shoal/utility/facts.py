@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.measures.k_gap import KGap, k_gaps
+from shoal.measures.k_gap import KGap, drawn_people, k_gaps
 from shoal.measures.query import Estimate, Estimates, Zones, people_in_zones
 from shoal.model.claims import PayloadKind
 from shoal.model.linked import records_that_belong
@@ -45,6 +45,8 @@ class Facts:
         Where progress is reported and how many threads may work.
     gaps
         The k-gaps, where they are known already; otherwise they are computed when first asked for.
+    exact
+        Whether the k-gaps are those of everybody where they could be those of people drawn at random.
 
     Raises
     ------
@@ -60,9 +62,11 @@ class Facts:
         *,
         run: Run | None = None,
         gaps: Sequence[KGap] | None = None,
+        exact: bool = False,
     ) -> None:
         self.original, self.release, self.linkage = original, release, linkage
         self.run = run or Run()
+        self._exact = exact
         self.records: Integers = records_that_belong(original, release, linkage)
         if gaps is not None:
             self.gaps = tuple(gaps)
@@ -73,15 +77,20 @@ class Facts:
         if self.release.payload.on_grid:
             return self
         snapped = self.original.snapped_to(Grid())
-        return Facts(snapped, self.release.as_boxes(snapped.snapped_grid()), self.linkage, run=self.run)
+        boxes = self.release.as_boxes(snapped.snapped_grid())
+        return Facts(snapped, boxes, self.linkage, run=self.run, exact=self._exact)
 
     @cached_property
     def gaps(self) -> tuple[KGap, ...]:
-        """The k-gaps of the raw data at k = 2, 5 and the claim's k, as far as there are so many people."""
-        ks = sorted({*KS, self.release.claim.k})
+        """The k-gaps of the raw data at k = 2, 5 and the claim's k, as far as there are so many people.
+
+        Of many people, those of ``drawn_people`` stand for all unless exact figures are asked for.
+        """
         raw = self.on_grid.original
+        ks = [k for k in sorted({*KS, self.release.claim.k}) if k <= raw.n_subjects]
+        people = None if self._exact else drawn_people(raw.n_subjects)
         with self.run.stage("k-gaps"):
-            return tuple(k_gaps(raw, [k for k in ks if k <= raw.n_subjects], run=self.run))
+            return tuple(k_gaps(raw, ks, run=self.run, subjects=people))
 
     @cached_property
     def extents(self) -> tuple[Integers, Integers]:
@@ -130,11 +139,6 @@ class Facts:
     def n_published(self) -> int:
         """How many people have a record."""
         return int(np.count_nonzero(self.records >= 0))
-
-    @cached_property
-    def published_people(self) -> Trajectories:
-        """The raw data of those who have a record."""
-        return self.original.keep(np.flatnonzero(self.records >= 0))
 
     def linked(self) -> list[tuple[int, Boxes]]:
         """(subject, boxes of the record) of everybody who is in the release."""

@@ -22,15 +22,16 @@ _SHOAL: Final = "docs/utility.md"
 
 def _people_with_moves(facts: Facts) -> int:
     """How many published people have two samples."""
-    return int(np.count_nonzero(facts.published_people.lengths > 1))
+    return int(np.count_nonzero(facts.original.lengths[facts.records >= 0] > 1))
 
 
 def _people_with_trips(facts: Facts) -> int:
     """How many published people have two samples in a row on one day (UTC)."""
-    people = facts.published_people
-    person = np.repeat(np.arange(people.n_subjects), people.lengths)
-    day = np.floor(people.t * people.snapped_grid().slot_s / _DAY_S)
-    return len(np.unique(person[1:][(np.diff(person) == 0) & (np.diff(day) == 0)]))
+    original = facts.original
+    day = np.floor(original.t * original.snapped_grid().slot_s / _DAY_S)
+    same_day = np.diff(day, append=np.nan) == 0
+    same_day[original.offsets[1:] - 1] = False  # the next sample is somebody else's
+    return int(np.count_nonzero(np.logical_or.reduceat(same_day, original.offsets[:-1])[facts.records >= 0]))
 
 
 def _half_of_them(facts: Facts) -> int:

@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 
+from shoal.kernels.moves import Areas, bounds_of_lengths, middle_lengths
 from shoal.measures.presence import holds, likeliest_area, share_of_hours
 from shoal.measures.query import Estimates, time_profile
 from shoal.model.release import Boxes, Release
-from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats
+from shoal.model.trajectories import Grid
+from shoal.runtime.arrays import Floats, Integers
 from shoal.utility.facts import Facts
 from shoal.utility.measuring import Value
 
@@ -65,42 +66,38 @@ def trip_length_error(facts: Facts) -> Value:
     farthest cells, and is expected between their centers. A release with fewer, wider boxes has fewer and
     longer moves, which is part of the error.
     """
-    true = trip_lengths(
-        Boxes.of_samples(facts.original.t, facts.original.x, facts.original.y), facts.original
+    original, release = facts.original, facts.release
+    true = _middle_lengths(
+        Areas(original.x, original.y, original.x, original.y), original.offsets, original.snapped_grid()
     )
-    seen = trip_lengths(facts.release.boxes, facts.release)
-    if not len(true.expected) or not len(seen.expected):
+    seen = trip_lengths(release)
+    if not len(true) or not len(seen.expected):
         return Value(value=math.nan)
     shares = (np.arange(1000) + 0.5) / 1000
-    distance = np.abs(np.quantile(true.expected, shares) - np.quantile(seen.expected, shares)).mean()
+    distance = np.abs(np.quantile(true, shares) - np.quantile(seen.expected, shares)).mean()
     return Value(
         value=float(distance),
-        raw=float(true.expected.mean()),
+        raw=float(true.mean()),
         minimum=float(seen.minimum.mean()),
         expected=float(seen.expected.mean()),
         maximum=float(seen.maximum.mean()),
     )
 
 
-def trip_lengths(boxes: Boxes, data: Release | Trajectories) -> Estimates:
+def trip_lengths(release: Release) -> Estimates:
     """[moves] meters, from each box of a record to the next."""
-    grid = data.snapped_grid()
-    follows = np.ones(max(len(boxes) - 1, 0), dtype=np.bool_)
-    follows[data.offsets[1:-1] - 1] = False
-    first, second = boxes.take(slice(0, -1)).take(follows), boxes.take(slice(1, None)).take(follows)
-    gaps, centers, spans = [], [], []
-    for low, high in (("x_min", "x_max"), ("y_min", "y_max")):
-        a0, a1, b0, b1 = (
-            getattr(first, low),
-            getattr(first, high) - 1,
-            getattr(second, low),
-            getattr(second, high) - 1,
-        )
-        gaps.append(np.maximum(0, np.maximum(b0 - a1, a0 - b1)))
-        centers.append((b0 + b1 - a0 - a1) / 2)
-        spans.append(np.maximum(b1 - a0, a1 - b0))
-    lengths = [np.asarray(np.hypot(*pair), dtype=np.float64) * grid.cell_m for pair in (gaps, centers, spans)]
-    return Estimates(minimum=lengths[0], expected=lengths[1], maximum=lengths[2])
+    boxes, cell_m = release.boxes, release.snapped_grid().cell_m
+    areas = Areas(boxes.x_min, boxes.y_min, boxes.x_max - 1, boxes.y_max - 1)
+    expected = _middle_lengths(areas, release.offsets, release.snapped_grid())
+    shortest, longest = np.empty_like(expected), np.empty_like(expected)
+    bounds_of_lengths(areas, release.offsets, cell_m, shortest, longest)
+    return Estimates(minimum=shortest, expected=expected, maximum=longest)
+
+
+def _middle_lengths(areas: Areas, offsets: Integers, grid: Grid) -> Floats:
+    lengths = np.empty(int(np.maximum(np.diff(offsets) - 1, 0).sum()))
+    middle_lengths(areas, offsets, grid.cell_m, lengths)
+    return lengths
 
 
 def time_profile_error(facts: Facts) -> Value:

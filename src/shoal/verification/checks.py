@@ -29,7 +29,8 @@ from shoal.verification.composition.candidates import (
     Candidates,
 )
 from shoal.verification.examination import Examination
-from shoal.verification.leaks.identifiers import Names, hashes_among, raw_identifiers
+from shoal.verification.leaks.digests import hashes_among
+from shoal.verification.leaks.identifiers import Names, raw_identifiers
 from shoal.verification.leaks.order import order_findings
 from shoal.verification.linking import Links, links_of
 from shoal.verification.points.co_location import examine_co_location

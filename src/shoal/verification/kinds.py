@@ -70,12 +70,24 @@ KINDS: Final[dict[str, str]] = {
     "record-order": "The order of the records, or of their pseudonyms, follows the order of the input or of "
     "the raw identifiers.",
     "seed": "A parameter holds a seed, with which the shuffle can be undone.",
+    # what was expected
+    "weaker-claim": "The release claims less than was expected, or less than the releases of its method do.",
     # the folder
+    "false-statement": "The manifest states something that the check derives otherwise: its verdict, the "
+    "rows repaired, a parameter that the claim has too, or its losses.",
+    "hidden-bytes": "The table's file holds bytes that are no row: an unused value of a dictionary, a false "
+    "statistic, an index, metadata, or what stands between pages and footer.",
+    "plane-not-in-meters": "Distances in the manifest's plane are not those on the earth, so that no length "
+    "of the claim means what it says.",
+    "private-page": "The folder's page is not marked as one for publication.",
     "wrong-hash": "The manifest gives another SHA-256 than the table's file has.",
     "wrong-count": "The manifest gives other numbers of records or samples than the table holds.",
     "row-order": "The rows of the table are not grouped by record and in canonical order, so that their "
     "order can carry information.",
     "finer-than-claim": "A coordinate, time or geometry is finer than the release's cells and slots.",
+    "stored-differently": "Records with the same boxes are not stored byte for byte alike, which could tell "
+    "the members of a class apart.",
+    "unexpected-type": "A column is stored in another type than a release has, such as numbers as text.",
     "unexpected-column": "The table has a column that does not belong there.",
     "unexpected-file": "The folder holds a file that does not belong there.",
     "metadata": "Something in the folder names this machine, its user, or a path on it.",

@@ -53,7 +53,7 @@ class Nwa:
 
     References
     ----------
-    Abul, Bonchi and Nanni 2008, "Never Walk Alone"; swap-reach-locations.txt, Sec. 7.
+    Abul, Bonchi and Nanni 2008, "Never Walk Alone"; Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 7.
 
     Examples
     --------

@@ -1,1 +1,4 @@
-"""GLOVE (glove.txt): merge the two most similar fingerprints until every class holds k people."""
+"""GLOVE: merge the two most similar fingerprints until every class holds k people.
+
+Source: Gramaglia and Fiore 2015.
+"""

@@ -1,4 +1,7 @@
-"""GLOVE: merge the two most similar fingerprints until every class holds k people (glove.txt, Alg. 1)."""
+"""GLOVE: merge the two most similar fingerprints until every class holds k people.
+
+Source: Gramaglia and Fiore 2015, Alg. 1.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, get_args
@@ -64,7 +67,7 @@ class Glove:
 
     References
     ----------
-    glove.txt, Alg. 1 and Sec. 6; for "k-merge" kte-anonymity.txt, Alg. 1.
+    Gramaglia and Fiore 2015, Alg. 1 and Sec. 6; for "k-merge" Gramaglia et al. 2017, Alg. 1.
 
     Examples
     --------

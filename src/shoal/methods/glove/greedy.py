@@ -1,4 +1,7 @@
-"""The greedy loop: merge the two closest classes until at most one below k is left (glove.txt, Alg. 1)."""
+"""The greedy loop: merge the two closest classes until at most one below k is left.
+
+Source: Gramaglia and Fiore 2015, Alg. 1.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

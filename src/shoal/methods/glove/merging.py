@@ -1,4 +1,4 @@
-"""Two classes become one: the two-stage merge of their samples (glove.txt, Sec. 6.2)."""
+"""Two classes become one: the two-stage merge of their samples (Gramaglia and Fiore 2015, Sec. 6.2)."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 """Readings of the paper's reshaping: what becomes of boxes of one record that overlap in time.
 
-glove.txt, Sec. 6.2.
+Gramaglia and Fiore 2015, Sec. 6.2.
 """
 
 from typing import Final, Literal, get_args

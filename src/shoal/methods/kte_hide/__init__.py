@@ -1,1 +1,1 @@
-"""kte-hide (kte-anonymity.txt): other people hide each person in every epoch."""
+"""kte-hide (Gramaglia et al. 2017): other people hide each person in every epoch."""

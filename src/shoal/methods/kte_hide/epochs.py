@@ -1,4 +1,4 @@
-"""Time cut into epochs, and what each subject did in each: a piece (kte-anonymity.txt, Sec. III-E)."""
+"""Time cut into epochs, and what each subject did in each: a piece (Gramaglia et al. 2017, Sec. III-E)."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,6 @@
 """Which subjects hide each subject in each window, with suppression settled on the way.
 
-kte-anonymity.txt, Alg. 2.
+Gramaglia et al. 2017, Alg. 2.
 
 Windows are taken in the order of time. If a subject finds no hider, its samples of one epoch, or of all
 epochs of the window, become unpublished, and every window that holds a changed epoch is done again. So nobody

@@ -1,6 +1,6 @@
 """kte-hide: hiding sets that change, so that following somebody for tau teaches at most epsilon more.
 
-kte-anonymity.txt, Alg. 2.
+Gramaglia et al. 2017, Alg. 2.
 """
 
 from collections.abc import Iterator
@@ -75,7 +75,7 @@ class KteHide:
 
     References
     ----------
-    kte-anonymity.txt, Sec. III and Alg. 2.
+    Gramaglia et al. 2017, Sec. III and Alg. 2.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The paper's way to cheap hiding sets: clusters of each epoch's subjects by their k-merge costs.
 
-kte-anonymity.txt, Alg. 2, lines 2-5.
+Gramaglia et al. 2017, Alg. 2, lines 2-5.
 
 The paper leaves the number of clusters open. Here it follows from the data: if everybody stayed in one
 cluster, twice as many of its people as hide one person would be active in all epochs of a window. Costs and

@@ -1,4 +1,7 @@
-"""ReachLocations: places change hands along a street graph, times stay (swap-reach-locations.txt, Alg. 4)."""
+"""ReachLocations: places change hands along a street graph, times stay.
+
+Source: Domingo-Ferrer and Trujillo-Rasua 2012, Alg. 4.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -51,7 +54,7 @@ class ReachLocations:
 
     References
     ----------
-    swap-reach-locations.txt, Def. 8 and 9, Alg. 4.
+    Domingo-Ferrer and Trujillo-Rasua 2012, Def. 8 and 9, Alg. 4.
     """
 
     about: ClassVar[About] = About(

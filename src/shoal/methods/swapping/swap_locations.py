@@ -1,6 +1,6 @@
 """SwapLocations: cluster trajectories, and shuffle whole triples in each cluster.
 
-swap-reach-locations.txt, Alg. 2 and 3.
+Domingo-Ferrer and Trujillo-Rasua 2012, Alg. 2 and 3.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ class SwapLocations:
 
     References
     ----------
-    swap-reach-locations.txt, Def. 6, 7 and 12, Alg. 2 and 3.
+    Domingo-Ferrer and Trujillo-Rasua 2012, Def. 6, 7 and 12, Alg. 2 and 3.
 
     Examples
     --------

@@ -1,11 +1,17 @@
 """What several claims share: bounds on their numbers, and sentences that are true of more than one."""
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import Final, Literal
 
 from shoal.errors import MisuseError
 
 PayloadKind = Literal["boxes", "points"]
+
+STRONGER: Final = "stronger"  # in the metadata of a claim's number: which way it is a stronger promise
+MORE: Final[Mapping[str, str]] = {STRONGER: "more"}
+LESS: Final[Mapping[str, str]] = {STRONGER: "less"}
+SAME: Final[Mapping[str, str]] = {STRONGER: "same"}  # none is stronger: it must be what is expected
 
 SHARED_IN_A_CLASS: Final = (
     "What a whole crowd shares. If all {k} were in one place, one learns it of each of them without knowing "

@@ -1,9 +1,11 @@
 """k-anonymity: every record is identical to at least k - 1 others (GLOVE, static generalization)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.model.claims.common import (
+    MORE,
+    SAME,
     SHARED_IN_A_CLASS,
     VANISHED_FROM_BOXES,
     PayloadKind,
@@ -50,10 +52,10 @@ class KAnonymity:
     in_classes: ClassVar[bool] = True
     privacy_model: ClassVar[str] = "K-anonymity model; the quasi-identifier is a person's whole movement"
     vanished: ClassVar[str] = VANISHED_FROM_BOXES
-    k: int
-    truthful: bool = True
-    disjoint_in_time: bool = True
-    hull: str = TIGHT
+    k: int = field(metadata=MORE)
+    truthful: bool = field(default=True, metadata=MORE)
+    disjoint_in_time: bool = field(default=True, metadata=MORE)
+    hull: str = field(default=TIGHT, metadata=SAME)
 
     def __post_init__(self) -> None:
         require_class(self.k)

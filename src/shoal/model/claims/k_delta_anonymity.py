@@ -1,11 +1,11 @@
 """(k, delta)-co-location: k records that keep within delta of each other (NWA, W4M)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import ClassVar
 
 from shoal.errors import MisuseError
-from shoal.model.claims.common import PayloadKind, for_pairs, require_class
+from shoal.model.claims.common import LESS, MORE, PayloadKind, for_pairs, require_class
 from shoal.units import show_m
 
 
@@ -53,8 +53,8 @@ class KDeltaAnonymity:
     )
     truthful: ClassVar[bool] = False
     disjoint_in_time: ClassVar[bool] = False
-    k: int
-    delta_m: float
+    k: int = field(metadata=MORE)
+    delta_m: float = field(metadata=LESS)
 
     def __post_init__(self) -> None:
         require_class(self.k)

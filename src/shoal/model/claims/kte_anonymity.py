@@ -1,10 +1,13 @@
 """k^(tau,epsilon)-anonymity: k records fit whatever was seen in an interval of length tau (kte-hide)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import MisuseError
 from shoal.model.claims.common import (
+    LESS,
+    MORE,
+    SAME,
     SHARED_IN_A_CLASS,
     VANISHED_FROM_BOXES,
     PayloadKind,
@@ -63,11 +66,11 @@ class KteAnonymity:
     vanished: ClassVar[str] = VANISHED_FROM_BOXES
     truthful: ClassVar[bool] = True
     disjoint_in_time: ClassVar[bool] = True
-    k: int
-    tau_s: float
-    epsilon_s: float
-    hiders_stay: bool = False
-    hull: str = TIGHT
+    k: int = field(metadata=MORE)
+    tau_s: float = field(metadata=MORE)
+    epsilon_s: float = field(metadata=LESS)
+    hiders_stay: bool = field(default=False, metadata=MORE)
+    hull: str = field(default=TIGHT, metadata=SAME)
 
     def __post_init__(self) -> None:
         require_class(self.k)

@@ -1,9 +1,11 @@
 """Location p-privacy: places change hands in sets of k, times stay (ReachLocations)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.model.claims.common import (
+    LESS,
+    MORE,
     UNTANGLING,
     PayloadKind,
     for_pairs,
@@ -66,11 +68,11 @@ class LocationPrivacy:
     )
     truthful: ClassVar[bool] = False
     disjoint_in_time: ClassVar[bool] = False
-    k: int
-    time_threshold_s: float
-    space_threshold_m: float
-    most_off_street_m: float
-    both_sides: bool = True
+    k: int = field(metadata=MORE)
+    time_threshold_s: float = field(metadata=LESS)
+    space_threshold_m: float = field(metadata=LESS)
+    most_off_street_m: float = field(metadata=LESS)
+    both_sides: bool = field(default=True, metadata=MORE)
 
     def __post_init__(self) -> None:
         require_class(self.k)

@@ -1,9 +1,11 @@
 """Trajectory p-privacy: whole triples change hands in sets of at least k (SwapLocations)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.model.claims.common import (
+    LESS,
+    MORE,
     UNTANGLING,
     PayloadKind,
     for_pairs,
@@ -57,9 +59,9 @@ class TrajectoryPrivacy:
     )
     truthful: ClassVar[bool] = False
     disjoint_in_time: ClassVar[bool] = False
-    k: int
-    time_threshold_s: float
-    space_threshold_m: float
+    k: int = field(metadata=MORE)
+    time_threshold_s: float = field(metadata=LESS)
+    space_threshold_m: float = field(metadata=LESS)
 
     def __post_init__(self) -> None:
         require_class(self.k)

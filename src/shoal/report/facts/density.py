@@ -1,13 +1,16 @@
 """The density on the map of a record: how many boxes are expected where, each spread over its area."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.kernels.density import add_corners
 from shoal.model.release import Boxes
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Floats, Integers
 
 PIXELS: Final = 150
 _MOST_EXAMPLES: Final = 80
@@ -66,28 +69,43 @@ def expected_density(boxes: Boxes, window: Window) -> Floats:
     Each box is written as 4 x 4 changes at its edges, and all changes are summed up once. So the cost does
     not depend on the areas of the boxes.
     """
-    at_x, by_x = _changes(boxes.x_min, boxes.x_max, window.x, window.side, window.columns)
-    at_y, by_y = _changes(boxes.y_min, boxes.y_max, window.y, window.side, window.rows)
-    shape = (window.rows + 2, window.columns + 2)
-    total = np.zeros(shape[0] * shape[1])
-    for i in range(4):
-        for j in range(4):
-            total += np.bincount(
-                at_y[i] * shape[1] + at_x[j], weights=by_y[i] * by_x[j], minlength=len(total)
-            )
-    summed = total.reshape(shape).cumsum(axis=0).cumsum(axis=1)[:-2, :-2]
+    corners = np.zeros((16, window.rows + 2, window.columns + 2))
+    add_corners(
+        boxes.x_min, boxes.y_min, boxes.x_max, boxes.y_max, (window.x, window.y), window.side, corners
+    )
+    total = np.zeros(corners.shape[1:])
+    for kind in corners:
+        total += kind
+    summed = total.cumsum(axis=0).cumsum(axis=1)[:-2, :-2]
     summed[summed < 1e-12 * len(boxes)] = 0.0  # what rounding leaves where no box is
     return np.asarray(summed, dtype=np.float64)
 
 
 def some_boxes(boxes: Boxes) -> Boxes:
     """At most eighty different areas, evenly spaced in order of size."""
-    areas = np.unique(
-        np.column_stack([boxes.x_min, boxes.y_min, boxes.x_max, boxes.y_max]), axis=0, return_index=True
-    )[1]
+    areas = _first_of_each((boxes.x_min, boxes.y_min, boxes.x_max, boxes.y_max))
     size = (boxes.x_max - boxes.x_min)[areas] * (boxes.y_max - boxes.y_min)[areas]
     chosen = np.unique(np.linspace(0, len(areas) - 1, min(_MOST_EXAMPLES, len(areas))).astype(np.int64))
     return boxes.take(areas[np.argsort(size, kind="stable")[chosen]])
+
+
+def _first_of_each(columns: Sequence[Integers]) -> Integers:
+    """The first row of each different one, in the order of the columns."""
+    least = [int(column.min()) for column in columns]
+    spans = [int(column.max()) - low + 1 for column, low in zip(columns, least, strict=True)]
+    keys = list(columns)
+    if math.prod(spans) <= np.iinfo(np.int64).max:  # then one number tells rows apart, and sorts faster
+        number = np.zeros(len(columns[0]), dtype=np.int64)
+        for column, low, span in zip(columns, least, spans, strict=True):
+            number *= span
+            number += column - low
+        keys = [number]
+    order = np.lexsort(keys[::-1])
+    new = np.zeros(len(order), dtype=np.bool_)
+    new[:1] = True
+    for key in keys:
+        new[1:] |= np.diff(key[order]) != 0
+    return order[new]
 
 
 def _shown_range(low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> tuple[float, float]:
@@ -98,26 +116,3 @@ def _shown_range(low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> tup
     if high.max() - low.min() <= _FAR_OUT * (far - near + 2):
         return float(low.min()), float(high.max())
     return max(float(near - room), float(low.min())), min(float(far + room), float(high.max()))
-
-
-def _changes(
-    low: npt.NDArray[np.int64], high: npt.NDArray[np.int64], start: float, side: float, pixels: int
-) -> tuple[tuple[npt.NDArray[np.int64], ...], tuple[Floats, ...]]:
-    """Where and by how much, along one axis, the share of a box in a pixel differs from the pixel before it.
-
-    Both are four arrays: a box has a first pixel, a last one, and equal shares between. Parts outside the
-    pixels are cut off.
-    """
-    length = (high - low) / side
-    from_, to = np.clip((low - start) / side, 0, pixels), np.clip((high - start) / side, 0, pixels)
-    first = np.minimum(np.floor(from_), pixels - 1).astype(np.int64)
-    last = np.maximum(np.ceil(to).astype(np.int64) - 1, first)
-    inside = to > from_
-    alone = first == last
-    middle = np.where(inside & ~alone, 1 / length, 0.0)
-    share_first = np.where(inside, np.where(alone, to - from_, first + 1 - from_) / length, 0.0)
-    share_last = np.where(inside & ~alone, (to - last) / length, 0.0)
-    return (
-        (first, first + 1, last, last + 1),
-        (share_first, middle - share_first, share_last - middle, -share_last),
-    )

@@ -11,7 +11,8 @@ from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE, Curve, curve_of_people
-from shoal.report.facts.release import GapFacts, Span, gap_facts, span_of
+from shoal.report.facts.gaps import GapFacts, gap_facts
+from shoal.report.facts.release import Span, span_of
 from shoal.report.words.numbers import meters, number, percent, seconds
 from shoal.runtime.arrays import Floats
 
@@ -65,6 +66,7 @@ def exposure_facts(original: Trajectories, gaps: Sequence[KGap]) -> ExposureFact
     shares = np.divide(first.time, first.gap, out=np.full(len(first.gap), np.nan), where=first.gap > 0)
     facts = tuple(gap_facts(original.n_subjects, gap) for gap in sorted(gaps, key=lambda gap: gap.k))
     tail = tail_of(first)
+    shown = original if first.subjects is None else original.keep(first.subjects)
     return ExposureFacts(
         subjects=original.n_subjects,
         samples=original.n_samples,
@@ -83,7 +85,7 @@ def exposure_facts(original: Trajectories, gaps: Sequence[KGap]) -> ExposureFact
         heavy_in_space=_share_above(first.tail_weight_space, 1.5, or_at=True),
         tail_people=int(tail.sum()),
         tail_threshold=float(np.quantile(first.gap, 1 - _TAIL)) if tail.any() else None,
-        tail=compare_tail(original, first, tail) if tail.any() else (),
+        tail=compare_tail(shown, first, tail) if tail.any() else (),
     )
 
 

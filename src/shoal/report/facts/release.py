@@ -9,13 +9,12 @@ from typing import Final
 
 import numpy as np
 
-from shoal.errors import MisuseError
-from shoal.measures.k_gap import KGap
 from shoal.model.claims import PayloadKind
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid
-from shoal.report.facts.curves import Curve, curve_of_people, quantile_of_people
+from shoal.report.facts.curves import quantile_of_people
 from shoal.report.facts.density import Density, density_map, some_boxes
+from shoal.report.facts.gaps import GapFacts, gap_facts
 from shoal.report.words.numbers import meters, percent, seconds
 from shoal.runtime.arrays import Integers
 from shoal.units import DAY_S
@@ -23,7 +22,6 @@ from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy, Extents
 
 _A_DATE_S: Final = 315_532_800  # 1980; smaller times are steps counted from zero, not dates
-_NEAR_THE_MIDDLE: Final = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,25 +31,6 @@ class Span:
     seconds: float
     first_day: str | None
     last_day: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class GapFacts:
-    """One k-gap in a few numbers.
-
-    cost_space_m, cost_time_s: mean stretch per sample of the tenth of people around the median gap. hidden:
-    people whose gap is 0. upper: what 95 in 100 people stay below, None for fewer than 200 people.
-    """
-
-    k: int
-    people: int
-    median: float
-    mean: float
-    upper: float | None
-    hidden: int
-    cost_space_m: float
-    cost_time_s: float
-    curve: Curve
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -197,10 +176,12 @@ def days_between(first_slot: int, last_slot: int, slot_s: float) -> int:
 
 def crowds_of(release: Release) -> Integers:
     """int64 [records]: the number of each record's crowd; records with the same boxes are one crowd."""
-    table = np.column_stack(release.boxes.columns())
+    columns = release.boxes.columns()
     numbers: dict[bytes, int] = {}
-    edges = release.offsets.tolist()
-    crowds = [numbers.setdefault(table[a:b].tobytes(), len(numbers)) for a, b in pairwise(edges)]
+    crowds = [
+        numbers.setdefault(b"".join(column[a:b].tobytes() for column in columns), len(numbers))
+        for a, b in pairwise(release.offsets.tolist())
+    ]
     return np.array(crowds, dtype=np.int64)
 
 
@@ -213,31 +194,3 @@ def span_of(first_slots: Integers, end_slots: Integers, slot_s: float) -> Span:
         return Span(seconds=end_s - first_s, first_day=None, last_day=None)
     days = [datetime.fromtimestamp(moment, UTC).date().isoformat() for moment in (first_s, end_s - slot_s)]
     return Span(seconds=end_s - first_s, first_day=days[0], last_day=days[1])
-
-
-def gap_facts(n_people: int, gap: KGap) -> GapFacts:
-    """One k-gap in a few numbers; raises MisuseError when it is not of so many people."""
-    if len(gap.gap) != n_people:
-        raise MisuseError(
-            f"the k-gap is of {len(gap.gap)} people and the data of {n_people}; compute it from the same data"
-        )
-    near = _around_the_median(gap)
-    return GapFacts(
-        k=gap.k,
-        people=len(gap.gap),
-        median=float(np.median(gap.gap)),
-        mean=float(gap.gap.mean()),
-        upper=quantile_of_people(gap.gap, 0.95),
-        hidden=int(np.count_nonzero(gap.gap == 0)),
-        cost_space_m=float(gap.space[near].mean() * 2 * gap.space_cap_m),
-        cost_time_s=float(gap.time[near].mean() * 2 * gap.time_cap_s),
-        curve=curve_of_people(gap.gap),
-    )
-
-
-def _around_the_median(gap: KGap) -> Integers:
-    """The tenth of the people around the median gap, ten at least (or all there are)."""
-    n = len(gap.gap)
-    size = min(n, max(10, round(n * _NEAR_THE_MIDDLE)))
-    start = (n - size) // 2
-    return np.argsort(gap.gap, kind="stable")[start : start + size]

@@ -7,7 +7,7 @@ import numpy as np
 
 from shoal.model.plotting import INK, new_figure
 from shoal.report.facts.curves import Curve, curve_of_extents
-from shoal.report.facts.release import GapFacts
+from shoal.report.facts.gaps import GapFacts
 from shoal.report.figures.style import line_style, share_axis
 from shoal.units import show_m, show_s
 from shoal.utility.accuracy import Accuracy

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from shoal.release_folder.page_mark import PRIVATE, PUBLIC
 from shoal.report.words import numbers, settings
 from shoal.units import show_s
 
@@ -30,8 +31,11 @@ draw();
 """
 
 
-def page(template: str, drawings: "dict[str, Figure]", **content: Any) -> str:
-    """A template filled in, with the drawing library and the drawings as data beside it."""
+def page(template: str, drawings: "dict[str, Figure]", *, public: bool = False, **content: Any) -> str:
+    """A template filled in, with the drawing library and the drawings as data beside it.
+
+    public: whether it may lie in a release folder; the check of a folder refuses every other page there.
+    """
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
@@ -43,7 +47,8 @@ def page(template: str, drawings: "dict[str, Figure]", **content: Any) -> str:
     )
     specs = {name: Markup(_script_of(figure)) for name, figure in drawings.items()}  # noqa: S704  (as JSON)
     # both are our own text, and must stay as they are
-    trusted = {"library": Markup(library), "draw": Markup(DRAW)}  # noqa: S704
+    mark = PUBLIC if public else PRIVATE
+    trusted = {"library": Markup(library), "draw": Markup(DRAW), "mark": Markup(mark)}  # noqa: S704
     return _templates().get_template(template).render(policy=policy, drawings=specs, **trusted, **content)
 
 

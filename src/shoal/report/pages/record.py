@@ -105,4 +105,4 @@ def page_of_facts(
         "repaired": rows_by_reason(release.rows_repaired, facts.rows_read),
         "notes": notes,
     }
-    return page(f"record_{release.kind}.html.j2", drawings_of(shown), **content)
+    return page(f"record_{release.kind}.html.j2", drawings_of(shown), public=not private, **content)

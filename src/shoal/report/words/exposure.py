@@ -2,14 +2,20 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from shoal.measures.k_gap import KGap
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.exposure import ExposureFacts, exposure_facts
-from shoal.report.facts.release import GapFacts
-from shoal.report.words.numbers import meters, number, percent, seconds
+from shoal.report.facts.gaps import GapFacts, Range
+from shoal.report.words.numbers import count, meters, number, percent, seconds
 from shoal.runtime.json_values import null_for_nan
+
+_IN_JSON: Final = {
+    "upper": "p95",
+    "cost_space_m": "typical_cost_space_m",
+    "cost_time_s": "typical_cost_time_s",
+}
 
 
 def gaps_in_words(original: Trajectories, gaps: Sequence[KGap]) -> list[str]:
@@ -21,7 +27,10 @@ def gaps_in_words(original: Trajectories, gaps: Sequence[KGap]) -> list[str]:
 
 
 def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, Any]:
-    """The same for JSON: fractions, meters and seconds; null for what is unknown. Raises as gaps_in_words."""
+    """The same for JSON: fractions, meters and seconds; null for what is unknown. Raises as gaps_in_words.
+
+    ranges: 95 % intervals of the figures of everybody; null where everybody was looked at.
+    """
     facts = exposure_facts(original, gaps)
     return {
         "subjects": facts.subjects,
@@ -35,6 +44,8 @@ def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, A
                 "share_hidden": gap.hidden / gap.people,
                 "typical_cost_space_m": gap.cost_space_m,
                 "typical_cost_time_s": gap.cost_time_s,
+                "people": gap.people,
+                "ranges": {_IN_JSON.get(name, name): list(ends) for name, ends in gap.ranges.items()} or None,
             }
             for gap in facts.gaps
         ],
@@ -55,9 +66,9 @@ def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, A
 def exposure_in_words(facts: ExposureFacts) -> list[str]:
     """What each k would cost and who the tail is, in sentences that speak of at least ten people each."""
     first = facts.gaps[0]
-    hidden = "Nobody is" if first.hidden == 0 else f"{percent(first.hidden / first.people)} of the people are"
     sentences = [
-        f"{hidden} hidden among {first.k} as the data stands.",
+        *_how_many(first),
+        f"{_hidden_in_words(first)} hidden among {first.k} as the data stands.",
         *(cost_in_words(gap) for gap in facts.gaps),
     ]
     if not math.isnan(facts.mostly_time):
@@ -68,7 +79,7 @@ def exposure_in_words(facts: ExposureFacts) -> list[str]:
     if facts.tail:
         marks = [row.verdict for row in facts.tail if row.verdict]
         sentences.append(
-            f"The {facts.tail_people} hardest people (5 %) have a {first.k}-gap over "
+            f"The {facts.tail_people} hardest {_these(first)} (5 %) have a {first.k}-gap over "
             f"{number(facts.tail_threshold)}. "
             + (
                 f"Compared with everybody: {'; '.join(marks)}."
@@ -79,11 +90,37 @@ def exposure_in_words(facts: ExposureFacts) -> list[str]:
     return sentences
 
 
+def _how_many(gap: GapFacts) -> list[str]:
+    """Who was looked at, where it is not everybody."""
+    if not gap.ranges:
+        return []
+    return [
+        f"All figures of the k-gap are of {count(gap.people)} people, drawn at random from {count(gap.of)}, "
+        "each compared with everybody. Ranges beside them are 95 % intervals of the figures of everybody."
+    ]
+
+
+def _these(gap: GapFacts) -> str:
+    return "of the drawn people" if gap.ranges else "people"
+
+
+def _hidden_in_words(gap: GapFacts) -> str:
+    if gap.ranges:
+        low, high = gap.ranges["share_hidden"]
+        who = "None" if gap.hidden == 0 else percent(gap.hidden / gap.people)
+        return f"{who} of the drawn people (of everybody {percent(low)} to {percent(high)}) are"
+    return "Nobody is" if gap.hidden == 0 else f"{percent(gap.hidden / gap.people)} of the people are"
+
+
 def cost_in_words(gap: GapFacts) -> str:
     """What a k would cost, in a sentence."""
     return (
         f"Hiding everybody among {gap.k} would cost a typical person about {meters(gap.cost_space_m)} of "
         "position "
         f"and {seconds(gap.cost_time_s)} of time per sample, on average (median {gap.k}-gap "
-        f"{number(gap.median)})."
+        f"{number(gap.median)}{_between(gap.ranges.get('median'))})."
     )
+
+
+def _between(ends: Range | None) -> str:
+    return "" if ends is None else f", {number(ends[0])} to {number(ends[1])}"

@@ -1,4 +1,6 @@
-"""k-anonymity of records, re-derived from raw data, release and linkage (semantics 1; glove.txt, Sec. 2.4).
+"""k-anonymity of records, re-derived from raw data, release and linkage.
+
+Source: Gramaglia and Fiore 2015, Sec. 2.4.
 
 Every record is identical to at least k - 1 others. Every subject has exactly one record or counts as
 suppressed. Every box holds a raw sample of each member of its class and is the exact hull of the members'

@@ -1,4 +1,6 @@
-"""k^(tau,epsilon)-anonymity, re-derived from raw data, release and linkage (kte-anonymity.txt, Sec. II-C).
+"""k^(tau,epsilon)-anonymity, re-derived from raw data, release and linkage.
+
+Source: Gramaglia et al. 2017, Sec. II-C.
 
 Whoever knows all of a subject's samples in an interval of length tau looks for records that hold all of them
 and have no box inside the interval where the subject was silent: at least k must fit. Nothing here knows of

@@ -1,20 +1,26 @@
 """The check of a release folder: its claim, its agreement with its own manifest, leaks around the claim."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Linkage, Payload
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Grid, Population, Trajectories
 from shoal.model.verdicts import Finding, Verdict
-from shoal.release_folder.folder import RELEASE_FILE, Manifest, read_manifest, release_with
+from shoal.release_folder.folder import release_with
+from shoal.release_folder.manifest import RELEASE_FILE, REPORT_FILE, Manifest, read_manifest
 from shoal.release_folder.point_table import points_as_written
 from shoal.runtime.run import Run
 from shoal.verification.checks import verify
+from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import boxes_as_written, point_findings, precision_findings
+from shoal.verification.files.stated import PAGE_NOT_HELD, against_manifest, false_statements
+from shoal.verification.files.stored import records_stored_differently, wrong_types
 from shoal.verification.files.written import WrittenTable, read_written, row_order
 from shoal.verification.leaks.lint import leak_findings
+from shoal.verification.leaks.look_alikes import look_alikes
 
 
 def verify_folder(
@@ -49,53 +55,64 @@ def verify_folder(
     """
     manifest = read_manifest(folder)
     written = read_written(folder / RELEASE_FILE)
+    plane = PlaneCheck(manifest.crs)
     if manifest.grid is None:
-        payload, about_rows = _points(written, manifest)
+        payload, about_rows = _points(written, manifest, plane)
     else:
-        payload, about_rows = _boxes(written, manifest, manifest.grid)
+        payload, about_rows = _boxes(written, manifest, manifest.grid, plane)
     release = release_with(
         folder, manifest, trajectory_ids=written.trajectory_ids, offsets=written.offsets, payload=payload
     )
     findings = [
-        *against_manifest(manifest, written.sha256, release.n_records, release.n_samples),
+        *against_manifest(folder, manifest, written.sha256, release.n_records, release.n_samples),
+        *written.hidden,
         *about_rows,
+        *plane.findings(),
         *leak_findings(
             original, folder, written.table, written.footer, manifest, in_degrees=original.lat is not None
         ),
     ]
-    return verify(original, release, linkage, run=run).and_also(findings)
+    on_claim = verify(original, release, linkage, run=run)
+    findings += false_statements(manifest, on_claim, original, linked=linkage is not None)
+    return with_notes(on_claim.and_also(findings), notes_on(folder, original, plane))
 
 
-def against_manifest(manifest: Manifest, sha256: str, n_records: int, n_samples: int) -> Iterator[Finding]:
-    """Where a table with this digest, and so many records and samples, differs from its manifest."""
-    if sha256 != manifest.release_sha256:
-        yield Finding(
-            "wrong-hash",
-            f"{RELEASE_FILE} has another SHA-256 than the manifest gives; expected {sha256[:16]}...",
-        )
-    for what, told, found in (
-        ("records", manifest.n_records, n_records),
-        ("samples", manifest.n_samples, n_samples),
-    ):
-        if told != found:
-            yield Finding("wrong-count", f"{RELEASE_FILE} holds {found} {what}; the manifest says {told}")
+def notes_on(folder: Path, original: Population, plane: PlaneCheck) -> Iterator[str]:
+    """What is to be said of a folder beside the verdict on its claim."""
+    if (folder / REPORT_FILE).exists():
+        yield PAGE_NOT_HELD
+    yield from plane.notes(original)
+    yield from look_alikes(original)
 
 
-def _boxes(written: WrittenTable, manifest: Manifest, grid: Grid) -> tuple[Payload, list[Finding]]:
+def with_notes(verdict: Verdict, notes: Iterable[str]) -> Verdict:
+    """The verdict with further notes."""
+    return replace(verdict, notes=(*verdict.notes, *notes))
+
+
+def _boxes(
+    written: WrittenTable, manifest: Manifest, grid: Grid, plane: PlaneCheck
+) -> tuple[Payload, list[Finding]]:
     """The boxes of a table by record and in canonical order, and findings about its rows."""
     decoded = boxes_as_written(written.table, grid)
+    plane.look_at_boxes(decoded.boxes, grid)
     columns = decoded.boxes.columns()
+    by_record = np.lexsort((*reversed(columns), written.record))
     findings = [
+        *wrong_types(written.table.schema),
+        *records_stored_differently(written.table, columns, written.offsets, by_record),
         *row_order(written, np.stack(columns, axis=1), BOX_COLUMNS),
         *precision_findings([(written.table, decoded)], grid, manifest.crs),
     ]
-    return decoded.boxes.take(np.lexsort((*reversed(columns), written.record))), findings
+    return decoded.boxes.take(by_record), findings
 
 
-def _points(written: WrittenTable, manifest: Manifest) -> tuple[Payload, list[Finding]]:
+def _points(written: WrittenTable, manifest: Manifest, plane: PlaneCheck) -> tuple[Payload, list[Finding]]:
     """The points of a table by record and in the order (t, x, y), and findings about its rows."""
     points = points_as_written(written.table, RELEASE_FILE)
+    plane.look_at_points(points)
     findings = [
+        *wrong_types(written.table.schema),
         *row_order(written, np.column_stack([points.t, points.x, points.y]), POINT_COLUMNS),
         *point_findings(written.table, points, manifest.crs),
     ]

@@ -9,6 +9,7 @@ and the boxes of one bucket.
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -22,18 +23,25 @@ from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Finding, Verdict
-from shoal.release_folder.folder import RELEASE_FILE, read_manifest, sha256_of, without_boxes
+from shoal.release_folder.folder import without_boxes
+from shoal.release_folder.manifest import RELEASE_FILE, read_manifest
+from shoal.release_folder.plain_files import require_plain_file
 from shoal.runtime.arrays import Integers
+from shoal.runtime.hashing import sha256_of
 from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import records_of
 from shoal.verification.boxes.loops import is_canonical
 from shoal.verification.boxes.records import NOT_COMPARED, lost_samples, off_grid
 from shoal.verification.checks import Check, StreamedCheck, check_of, find_telling_names
 from shoal.verification.examination import Examination, pseudonyms_used_twice
-from shoal.verification.files.folder import against_manifest
+from shoal.verification.files.folder import notes_on, with_notes
+from shoal.verification.files.layout import layout_findings
+from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import WrittenBoxes, boxes_as_written, precision_findings
+from shoal.verification.files.stated import against_manifest, false_statements
+from shoal.verification.files.stored import EqualRecords, stored_bytes, wrong_types
 from shoal.verification.files.written import pseudonyms
-from shoal.verification.leaks.lint import leak_findings
+from shoal.verification.leaks.lint import columns_of, leak_findings
 from shoal.verification.linking import Links, links_of
 
 _ROWS_AT_ONCE: Final = 1 << 20
@@ -52,17 +60,20 @@ def verify_streamed_folder(
     header = without_boxes(folder, manifest)
     check = check_of(header.claim)
     streamed = _streamed_check(check, header.claim)
-    file = _opened(folder / RELEASE_FILE)
+    hidden, file = _opened(folder / RELEASE_FILE)
     n_buckets = max(file.metadata.num_rows, people.n_samples) // _BUCKET_ROWS + 1
     with _Spread(scratch, n_buckets) as spread:
-        batches = spread.batches(file, header.snapped_grid(), run)
+        plane = PlaneCheck(header.crs)
+        batches = plane.passing(spread.batches(file, header.snapped_grid(), run), header.snapped_grid())
         findings = list(precision_findings(batches, header.snapped_grid(), header.crs))
-    own = ("trajectory_id", *BOX_COLUMNS, "geometry")
+    own = columns_of(manifest, in_degrees=False)
     extra = pq.read_table(
         folder / RELEASE_FILE, columns=[name for name in file.schema_arrow.names if name not in own]
     )
-    findings += spread.faults
-    findings += against_manifest(manifest, sha256_of(folder / RELEASE_FILE), len(spread.names), spread.n_rows)
+    findings += [*spread.faults, *wrong_types(file.schema_arrow)]
+    digest = sha256_of(folder / RELEASE_FILE)
+    findings += against_manifest(folder, manifest, digest, len(spread.names), spread.n_rows)
+    findings += [*hidden, *plane.findings()]
     findings += leak_findings(people, folder, extra, file.metadata, manifest, in_degrees=False)
     release = replace(
         header, trajectory_ids=tuple(spread.names), offsets=np.zeros(len(spread.names) + 1, dtype=np.int64)
@@ -70,7 +81,9 @@ def verify_streamed_folder(
     case = Examination(people, release, linkage, check.parts)
     _examine(streamed, case, links_of(people, release, linkage), spread, run)
     find_telling_names(case)
-    return case.verdict().and_also(findings)
+    on_claim = case.verdict()
+    findings += false_statements(manifest, on_claim, people, linked=True)
+    return with_notes(on_claim.and_also(findings), notes_on(folder, people, plane))
 
 
 def _streamed_check(check: Check, claim: Claim) -> StreamedCheck:
@@ -142,6 +155,7 @@ class _Spread:
         self._folder = folder
         self._written = [_Written() for _ in range(n_buckets)]
         self._seen: set[str] = set()
+        self._equal = EqualRecords()
         self._open = ExitStack()
         self._files: list[BinaryIO] = []
 
@@ -158,26 +172,28 @@ class _Spread:
     def batches(self, file: pq.ParquetFile, grid: Grid, run: Run) -> Iterator[tuple[pa.Table, WrittenBoxes]]:
         """Hand on the file batch by batch, and spread its records, each when its last batch is there."""
         label, total = "reading the release", file.metadata.num_rows
-        waiting_name, waiting = "", np.empty((0, len(BOX_COLUMNS)), dtype=np.int64)
+        waiting_name, waiting, stored = "", np.empty((0, len(BOX_COLUMNS)), dtype=np.int64), b""
         for batch in _whole(file.iter_batches(_ROWS_AT_ONCE)):
             table = pa.Table.from_batches([batch]).replace_schema_metadata(file.schema_arrow.metadata)
             written = boxes_as_written(table, grid)
             yield table, written
             coded = pseudonyms(table)
             names = np.array(coded.dictionary.to_pylist(), dtype=np.object_)[coded.indices.to_numpy()]
-            columns = np.stack(written.boxes.columns(), axis=1)
+            columns, bytes_of = np.stack(written.boxes.columns(), axis=1), stored_bytes(table)
             starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]])
             for name, start, end in zip(
                 names[starts].tolist(), starts.tolist(), [*starts[1:].tolist(), len(names)], strict=True
             ):
                 if name == waiting_name:
                     waiting = np.concatenate([waiting, columns[start:end]])
+                    stored += bytes_of[start:end].tobytes()
                     continue
-                self._spread(waiting_name, waiting)
-                waiting_name, waiting = name, columns[start:end]
+                self._spread(waiting_name, waiting, stored)
+                waiting_name, waiting, stored = name, columns[start:end], bytes_of[start:end].tobytes()
             self.n_rows += len(names)
             run.progress(label, self.n_rows, total)
-        self._spread(waiting_name, waiting)
+        self._spread(waiting_name, waiting, stored)
+        self.faults += self._equal.findings()
 
     def release_of(self, bucket: int, header: Release) -> tuple[Release, Integers]:
         """The records of one bucket with all that the header says, and their positions in the file."""
@@ -192,7 +208,7 @@ class _Spread:
         )
         return part, records
 
-    def _spread(self, name: str, rows: Integers) -> None:
+    def _spread(self, name: str, rows: Integers, stored: bytes) -> None:
         if not len(rows):
             return
         if name in self._seen:
@@ -202,6 +218,7 @@ class _Spread:
             self._fault(f"the rows of a record do not ascend by {', '.join(BOX_COLUMNS)}")
             rows = rows[np.lexsort(rows.T[::-1])]
         content = np.ascontiguousarray(rows).tobytes()
+        self._equal.look_at(content, stored)
         bucket = hash(content) % self.n_buckets
         self._files[bucket].write(content)
         self._written[bucket].records.append(len(self.names))
@@ -215,18 +232,20 @@ class _Spread:
             self.faults.append(found)
 
 
-def _opened(path: Path) -> pq.ParquetFile:
+def _opened(path: Path) -> tuple[list[Finding], pq.ParquetFile]:
+    """What the file's bytes hold beside its rows, and the file."""
+    require_plain_file(path)
     try:
+        with path.open("rb") as raw, mmap(raw.fileno(), 0, access=ACCESS_READ) as content:
+            hidden = layout_findings(content)
         file = pq.ParquetFile(path)
-    except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist") from error
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(
             f"{path} is not a readable Parquet file (truncated or another format); fetch or write it again"
         ) from error
     if "trajectory_id" not in file.schema_arrow.names:
         raise InputError(f"{path} lacks the column trajectory_id")
-    return file
+    return hidden, file
 
 
 def _whole(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -11,21 +11,24 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.model.verdicts import Finding
-from shoal.release_folder.folder import RELEASE_FILE
+from shoal.release_folder.manifest import RELEASE_FILE
+from shoal.release_folder.plain_files import require_plain_file
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.verification.boxes.loops import is_canonical
+from shoal.verification.files.layout import layout_findings
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class WrittenTable:
     """What one reading of the file shows.
 
-    sha256: of its bytes, in hexadecimal. footer: what the file says beside its columns. trajectory_ids: the
-    pseudonyms in the order in which they first appear. record: int64 [rows], the place of each row's
-    pseudonym among them.
+    sha256: of its bytes, in hexadecimal. hidden: what its bytes hold beside its rows. footer: what the file
+    says beside its columns. trajectory_ids: the pseudonyms in the order in which they first appear. record:
+    int64 [rows], the place of each row's pseudonym among them.
     """
 
     sha256: str
+    hidden: Sequence[Finding]
     footer: pq.FileMetaData
     table: pa.Table
     trajectory_ids: tuple[str, ...]
@@ -43,12 +46,12 @@ def read_written(path: Path) -> WrittenTable:
 
     Raises InputError when the file is missing, truncated, no Parquet, or has a row without a pseudonym.
     """
+    require_plain_file(path)
     try:
         content = path.read_bytes()
+        hidden = layout_findings(content)
         table = pq.read_table(pa.BufferReader(content))
         footer = pq.read_metadata(pa.BufferReader(content))
-    except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist") from error
     except (pa.ArrowException, OSError) as error:
         raise InputError(
             f"{path} is not a readable Parquet file (truncated or another format); fetch or write it again"
@@ -56,6 +59,7 @@ def read_written(path: Path) -> WrittenTable:
     names = pseudonyms(table)
     return WrittenTable(
         sha256=hashlib.sha256(content).hexdigest(),
+        hidden=hidden,
         footer=footer,
         table=table,
         trajectory_ids=tuple(names.dictionary.to_pylist()),
@@ -84,9 +88,9 @@ def pseudonyms(table: pa.Table) -> pa.DictionaryArray:
     if table["trajectory_id"].null_count:
         raise InputError(f"{RELEASE_FILE} has empty values in its columns; write the release again")
     try:
-        return (
-            table["trajectory_id"].cast(pa.string()).dictionary_encode().unify_dictionaries().combine_chunks()
-        )
+        column = table["trajectory_id"].cast(pa.string())
+        column.validate(full=True)  # a file may hold bytes that are no text
+        return column.dictionary_encode().unify_dictionaries().combine_chunks()
     except pa.ArrowException as error:
         raise InputError(
             f"the column trajectory_id of {RELEASE_FILE} holds no text; write the release again"

@@ -1,23 +1,19 @@
-"""Raw identifiers, their hashes, and other names that must not be published, in names and in running text.
+"""Raw identifiers, and other names that must not be published, in names and in running text.
 
 Identifiers may be short numbers or ordinary words, which stand in any text by chance. So a whole name (a
 pseudonym, a cell of a table) is compared with every identifier, and running text is searched for *telling*
 ones only; see docs/verification.md.
 """
 
-import hashlib
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 from shoal.model.trajectories import Population
 
-SHORTEST_PREFIX: Final = 8  # hexadecimal digits of a hash, in a name that stands alone
-SHORTEST_IN_TEXT: Final = 16  # in running text, where numbers of eight digits are common
 # words of movement data, of drawings and of typefaces, which a report may hold without naming anybody
 _ORDINARY: Final = frozenset(
     (  # noqa: SIM905  (a list would take a line for each word)
@@ -33,20 +29,9 @@ _DAY_AT_END: Final = re.compile(r"\W*\d{4}-?\d{2}-?\d{2}$")
 _RUN: Final = re.compile(r"[^\W_]+")
 _ENCLOSED: Final = re.compile(r"""(?<=["'>])([^\W\d_]{6,7})(?=["'<])""")
 _HEX: Final = re.compile(r"[0-9a-f]+")
-_HEX_IN_TEXT: Final = re.compile(rf"(?<![^\W_])[0-9a-f]{{{SHORTEST_IN_TEXT},128}}(?![^\W_])")
 _UNICODE_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 _BLANK_ESCAPE: Final = re.compile(r"\\[nrt\"']")
 _ENCODED_BYTES: Final = re.compile(r"\bsha(?:256|384|512)-[A-Za-z0-9+/]{43,}={0,2}|[A-Za-z0-9+/]{80,}={0,2}")
-_HASHES: Final[tuple[Callable[[bytes], Any], ...]] = (
-    partial(hashlib.md5, usedforsecurity=False),
-    partial(hashlib.sha1, usedforsecurity=False),
-    hashlib.sha224,
-    hashlib.sha256,
-    hashlib.sha384,
-    hashlib.sha512,
-    hashlib.blake2b,
-    hashlib.blake2s,
-)
 
 
 def raw_identifiers(original: Population) -> tuple[str, ...]:
@@ -123,36 +108,6 @@ def plain(text: str) -> str:
     text = _UNICODE_ESCAPE.sub(lambda match: chr(int(match[1], 16)), html.unescape(text))
     text = _BLANK_ESCAPE.sub(" ", text).replace("\\/", "/")
     return _ENCODED_BYTES.sub(lambda match: match[0] if _HEX.fullmatch(match[0].lower()) else " ", text)
-
-
-def hash_like(text: str) -> Iterator[str]:
-    """Runs of hexadecimal digits in a text that are long enough to be a hash and no chance."""
-    for match in _HEX_IN_TEXT.finditer(text.lower()):
-        yield match[0]
-
-
-def hashes_among(ids: Iterable[str], names: Iterable[str]) -> frozenset[str]:
-    """The names that are a hash of an identifier in hexadecimal, or its first digits (8 or more).
-
-    Dashes and case do not matter.
-
-    Every hash of every identifier is made once and forgotten; only the names are held.
-    """
-    by_prefix: dict[str, list[tuple[str, str]]] = {}
-    for name in set(names):
-        digits = name.lower().replace("-", "").replace(":", "").removeprefix("0x")
-        if len(digits) >= SHORTEST_PREFIX and _HEX.fullmatch(digits):
-            by_prefix.setdefault(digits[:SHORTEST_PREFIX], []).append((digits, name))
-    found: set[str] = set()
-    if by_prefix:
-        for uid in ids:
-            raw = uid.encode("utf-8", "surrogatepass")
-            for make in _HASHES:
-                digest = make(raw).hexdigest()
-                for digits, name in by_prefix.get(digest[:SHORTEST_PREFIX], ()):
-                    if digest.startswith(digits):
-                        found.add(name)
-    return frozenset(found)
 
 
 def _is_part_of_number(text: str, start: int, end: int) -> bool:

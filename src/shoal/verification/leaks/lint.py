@@ -7,7 +7,7 @@ import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,10 +18,12 @@ import pyarrow.parquet as pq
 from shoal.model.intake import Reading
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.model.trajectories import Population
-from shoal.model.verdicts import Finding
-from shoal.release_folder.folder import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
+from shoal.model.verdicts import Finding, Verdict
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
+from shoal.release_folder.page_mark import is_public
 from shoal.release_folder.statement import EarlierRelease, Statement
-from shoal.verification.leaks.identifiers import Names, hash_like, hashes_among, plain, raw_identifiers
+from shoal.verification.leaks.digests import hash_like, hashes_among
+from shoal.verification.leaks.identifiers import Names, plain, raw_identifiers
 
 _FILES: Final = (RELEASE_FILE, MANIFEST_FILE, REPORT_FILE)
 _KNOWN_COLUMNS: Final = frozenset(
@@ -34,8 +36,8 @@ _MANIFEST_KEYS: Final = frozenset(
         *Reading.__dataclass_fields__,
         *Statement.model_fields,
         *EarlierRelease.model_fields,
-        *("type", "holds", "checked", "findings", "findings_by_kind", "notes", "kind", "message"),
-        "trajectory_id",
+        *Verdict.of((), checked=1).to_json(),
+        *("type", "kind", "message", "trajectory_id"),
     }
 )
 # whole sentences and reasons, never one short word
@@ -45,7 +47,10 @@ _PRIVATE_PATH: Final = re.compile(
     r"(?<![\w.])/(?:home|Users|root)/[^\s/<]|\b[A-Za-z]:\\+Users\\", re.IGNORECASE
 )
 _CELLS: Final = re.compile(r'[,;\t\n\r"|]+')
-_LARGEST_READ: Final = 1 << 28
+_LARGEST_READ: Final = 1 << 24
+_MOST_FILES: Final = 1000
+_MOST_ROWS: Final = 1_000_000
+_LONGEST_SHOWN: Final = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,10 +84,9 @@ def leak_findings(
     """
     ids = raw_identifiers(original)
     names = Names.of(ids)
-    extra_files = sorted(
-        path for path in folder.rglob("*") if path.relative_to(folder).as_posix() not in _FILES
-    )
-    columns = _columns(manifest, in_degrees=in_degrees)
+    strange = (path for path in folder.rglob("*") if path.relative_to(folder).as_posix() not in _FILES)
+    extra_files = sorted(islice(strange, _MOST_FILES))
+    columns = columns_of(manifest, in_degrees=in_degrees)
     extra_columns = [column for column in table.column_names if column not in columns]
     for column in extra_columns:
         yield Finding(
@@ -97,11 +101,17 @@ def leak_findings(
     places = [
         _manifest(folder / MANIFEST_FILE),
         _file_metadata(footer, table),
-        *(_column(table, column) for column in extra_columns if column != "geometry"),
+        *(_column(table, column) for column in extra_columns),
         *chain.from_iterable(_extra_file(path) for path in extra_files),
     ]
     if (folder / REPORT_FILE).is_file():
-        places.append(_report(folder / REPORT_FILE))
+        page = (folder / REPORT_FILE).read_bytes().decode("utf-8", "replace")
+        places.append(_report(page))
+        if not is_public(page):
+            yield Finding(
+                "private-page",
+                f"{REPORT_FILE} lacks the mark of a page for publication; it may show the raw data",
+            )
     hashed = hashes_among(
         ids, chain.from_iterable((*place.strings, *hash_like(place.text)) for place in places)
     )
@@ -120,7 +130,7 @@ def leak_findings(
             yield Finding("seed", f"{place.where}: a key names a seed; leave it out")
 
 
-def _columns(manifest: Manifest, *, in_degrees: bool) -> list[str]:
+def columns_of(manifest: Manifest, *, in_degrees: bool) -> list[str]:
     """The columns that belong there: geometry with a plane, degrees where points came in degrees."""
     own = BOX_COLUMNS if manifest.grid is not None else (*POINT_COLUMNS, *DEGREE_COLUMNS * in_degrees)
     return ["trajectory_id", *own, *["geometry"] * (manifest.crs is not None)]
@@ -191,9 +201,8 @@ def _file_metadata(footer: pq.FileMetaData, table: pa.Table) -> _Place:
     )
 
 
-def _report(path: Path) -> _Place:
+def _report(text: str) -> _Place:
     """The report's text without the vendored drawing script, whose words are nobody's."""
-    text = path.read_bytes().decode("utf-8", "replace")
     if "plotly.js v" in text:
         from plotly.offline import get_plotlyjs
 
@@ -221,14 +230,19 @@ def _extra_file(path: Path) -> Iterator[_Place]:
         strings=frozenset({path.name, path.stem}),
         text=path.name,
     )
-    if not path.is_file() or path.stat().st_size > _LARGEST_READ:
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST_READ:
         return
     where = "the content of a file that does not belong there"
     try:
-        table = pq.read_table(path)
+        content = path.read_bytes()
+    except OSError:
+        return
+    try:
+        rows = pq.read_metadata(pa.BufferReader(content)).num_rows
+        table = pq.read_table(pa.BufferReader(content)) if rows <= _MOST_ROWS else pa.table({})
         yield from (_column(table, column) for column in table.column_names)
-    except (pa.ArrowException, OSError):
-        text = path.read_bytes().decode("utf-8", "replace")
+    except (pa.ArrowException, OSError, ValueError, KeyError):
+        text = content.decode("utf-8", "replace")
         cells = frozenset(cell.strip() for cell in _CELLS.split(text))
         yield _Place(where=where, alone=cells, strings=cells, text=plain(text))
 
@@ -259,5 +273,9 @@ def _decoded(text: bytes) -> str:
 
 def _shown(name: str, names: Names) -> str:
     """A name of a file or column, unless showing it would show an identifier."""
-    holds = name in names.whole or Path(name).stem in names.whole or names.in_text(name)
-    return "(not shown: its name holds a raw identifier)" if holds else f"'{name}'"
+    if name in names.whole or Path(name).stem in names.whole or names.in_text(name):
+        return "(not shown: its name holds a raw identifier)"
+    plain_name = name.isprintable() and len(name) <= _LONGEST_SHOWN
+    return (
+        f"'{name}'" if plain_name else "(not shown: its name is long, or holds what no terminal should see)"
+    )

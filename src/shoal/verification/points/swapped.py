@@ -1,4 +1,4 @@
-"""Releases of swapped points, re-derived from raw data and the run's own trace (semantics 3, last paragraph).
+"""Releases of swapped points, re-derived from raw data and the run's own trace.
 
 Without a trace it is checked that nothing was invented or doubled. With it, for every point: where it came
 from, that its swap set obeys the rules, that everything in a set ended where the set allows, and that the

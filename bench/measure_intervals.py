@@ -1,0 +1,187 @@
+"""How often the 95 % intervals of attacks hold the truth.
+
+    python bench/measure_intervals.py [--subjects 800] [--days 2] [--k 2 5] [--tries 100] [--draws 10]
+                                      [--samples 2000] [--towns 0] [--town 60]
+
+Victims: everybody of one release of GLOVE is attacked, with several draws of what is known. Then, again and
+again, so many victims are picked, each with one of the draws, and the rate and its interval are found from
+them alone, choice of the rule included. The truth is how often the rule that it names wins against everybody.
+
+Towns: other people, another release, and everybody tried in each run, so that the members of a class are
+always looked for together. The truth is the mean over all runs. This is slow: a release for each run.
+
+Prints for each rate how many intervals hold the truth, and how wide they are on average.
+"""
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from unittest.mock import patch
+
+import numpy as np
+
+import shoal
+from shoal.attacks import Rate, attack
+from shoal.attacks.rate import Rule
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.run import Run
+
+KNOWLEDGE = (
+    "points:1",
+    "points:4",
+    "top:2",
+    "noisy:4:500m:30min",
+    "period",
+    "home-work",
+    "attribution:2",
+    "tau:30min",
+)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a rate was made of: every rule's chances [rules, v], whose record, and the greatest chance."""
+
+    name: str
+    knowledge: str
+    rules: Sequence[Rule]
+    clusters: Integers
+    most: float
+
+    def rate_of(self, chances: Floats, clusters: Integers) -> Rate:
+        """The rate of other victims."""
+        return Rate.best_of(
+            [replace(rule, chances=won) for rule, won in zip(self.rules, chances, strict=True)],
+            name=self.name,
+            knowledge=self.knowledge,
+            target="release",
+            baseline=0.0,
+            clusters=clusters,
+            most=self.most,
+        )
+
+
+def kept(
+    people: shoal.Trajectories,
+    release: shoal.Release,
+    linkage: shoal.Linkage,
+    draw: int,
+    knowledge: Sequence[str] = KNOWLEDGE,
+) -> list[Kept]:
+    """What every rate on the release is made of, everybody tried."""
+    found: list[Kept] = []
+    make, best = Rate.of, Rate.best_of
+
+    def keep_best(rules: Sequence[Rule], **words: object) -> Rate:
+        rate = best(rules, **words)  # type: ignore[arg-type]  # the words are those of the attack's own call
+        found[-1] = replace(found[-1], rules=rules)
+        return rate
+
+    def keep(outcomes: Floats, **words: object) -> Rate:
+        rule = Rule(name="only", does="", chances=outcomes)
+        clusters = np.asarray(words["clusters"], dtype=np.int64)
+        named = (str(words["name"]), str(words["knowledge"]))
+        found.append(Kept(*named, [rule], clusters, float(str(words.get("most", 1.0)))))
+        return make(outcomes, **words)  # type: ignore[arg-type]  # as above
+
+    with patch.object(Rate, "of", keep), patch.object(Rate, "best_of", keep_best):
+        attack(
+            people,
+            release,
+            linkage,
+            rng=shoal.Randomness.for_research(draw),
+            knowledge=knowledge,
+            tries=people.n_subjects,
+            targets=["release"],
+            run=Run(threads=1),
+        )
+    return found
+
+
+def covered(
+    draws: Sequence[Sequence[Kept]], tries: int, samples: int, rng: np.random.Generator
+) -> Iterator[tuple[str, str, float, float, float]]:
+    """(name, knowledge, truth, share of intervals that hold it, mean width) of every rate."""
+    for every in zip(*draws, strict=True):
+        each = [one for one in every if np.array_equal(one.clusters, every[0].clusters)]
+        chances = np.array([[rule.chances for rule in one.rules] for one in each], dtype=np.float64)
+        n = chances.shape[2]
+        victims = np.argsort(rng.random((samples, n)), axis=1)[:, : min(tries, n)]
+        which = rng.integers(0, len(each), victims.shape)
+        rates = [
+            each[0].rate_of(chances[draw, :, who].T, each[0].clusters[who])
+            for who, draw in zip(victims, which, strict=True)
+        ]
+        of_rule = {
+            rule.name: won.mean() for rule, won in zip(each[0].rules, chances.swapaxes(0, 1), strict=True)
+        }
+        yield (
+            each[0].name,
+            each[0].knowledge,
+            *_held(rates, np.array([_truth(one, of_rule) for one in rates])),
+        )
+
+
+def _truth(rate: Rate, of_rule: Mapping[str, float]) -> float:
+    """How often the rule that a rate names wins against everybody; the mean where the halves chose two."""
+    return float(np.mean([of_rule[name] for name in (rate.rule or next(iter(of_rule))).split(" or ")]))
+
+
+def _held(rates: Sequence[Rate], truths: Floats) -> tuple[float, float, float]:
+    """The mean truth, the share of intervals that hold their own, and their mean width."""
+    low, high = np.array([rate.low for rate in rates]), np.array([rate.high for rate in rates])
+    held = (low <= truths) & (truths <= high)
+    return float(truths.mean()), float(held.mean()), float((high - low).mean())
+
+
+def in_towns(k: int, subjects: int, towns: int) -> Iterator[tuple[str, str, float, float, float]]:
+    """The same over many towns, everybody tried in each."""
+    of_rate: dict[tuple[str, str], list[Rate]] = defaultdict(list)
+    for seed in range(towns):
+        people = shoal.read(shoal.synthesize(subjects, 2, seed))
+        release, linkage = shoal.Glove(k=k).anonymize(people, shoal.Randomness.for_research(seed))
+        for one in kept(people, release, linkage, seed):
+            chances = np.array([rule.chances for rule in one.rules], dtype=np.float64)
+            of_rate[one.name, one.knowledge].append(one.rate_of(chances, one.clusters))
+    for (name, knowledge), rates in of_rate.items():
+        truth = np.average([rate.rate for rate in rates], weights=[rate.tries for rate in rates])
+        yield name, knowledge, *_held(rates, np.full(len(rates), truth))
+
+
+def show(title: str, rows: Iterator[tuple[str, str, float, float, float]]) -> None:
+    print(title, flush=True)
+    for name, knowledge, truth, held, width in rows:
+        print(f"  {name:18} {knowledge:38} truth {truth:7.2%}  held {held:6.1%}  width {width:6.2%}")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--subjects", type=int, default=800)
+    options.add_argument("--days", type=int, default=2)
+    options.add_argument("--tries", type=int, default=100)
+    options.add_argument("--draws", type=int, default=10)
+    options.add_argument("--samples", type=int, default=2000)
+    options.add_argument("--towns", type=int, default=0)
+    options.add_argument("--town", type=int, default=60)
+    options.add_argument("--k", type=int, nargs="+", default=[2, 5])
+    asked = options.parse_args()
+    people = shoal.read(shoal.synthesize(asked.subjects, asked.days, 1))
+    for k in asked.k:
+        release, linkage = shoal.Glove(k=k).anonymize(people, shoal.Randomness.for_research(1))
+        draws = [kept(people, release, linkage, draw) for draw in range(asked.draws)]
+        show(
+            f"GLOVE, k = {k}: {asked.samples} samples of {asked.tries} victims of {asked.subjects}",
+            covered(draws, asked.tries, asked.samples, np.random.default_rng(k)),
+        )
+        if asked.towns:
+            show(
+                f"GLOVE, k = {k}: {asked.towns} towns of {asked.town} people",
+                in_towns(k, asked.town, asked.towns),
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""Two releases of the same people under fresh pseudonyms: which record of one is which of the other.
+
+People return to their places at their hours. The adversary has the two folders and nothing else (a series of
+releases, arXiv 2510.24807).
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.attacks.evaluation import Earlier, Evaluation
+from shoal.attacks.rate import Rate
+from shoal.attacks.target import BoxTarget
+from shoal.errors import MisuseError
+from shoal.kernels.agreement import add_agreement
+from shoal.model.projection import transform
+from shoal.model.release import Release
+from shoal.runtime.arrays import Floats, Integers
+from shoal.units import DAY_S
+
+_SIDES: Final = (1, 8)  # cells; a box counts at each scale at which it has few cells
+_MOST_CELLS: Final = 256
+_PARTS: Final = 4  # of a day; a longer box belongs to none of them
+_CORNERS: Final = 0.5  # of a box's presence: its sides are touched by samples
+
+
+def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator) -> list[Rate]:
+    """Names for each record the one of an earlier release that shows the same places at the same hours.
+
+    The score is a sum over places and parts of the day: the share of one record's presence times the
+    log-odds with which the other is there. Of the control group nobody has a record; one drawn at random
+    stands in. Raises MisuseError without an earlier release, or when nobody is in both.
+    """
+    if evaluation.around.earlier is None:
+        raise MisuseError("series needs an earlier release of the same people; give --earlier")
+    target = evaluation.target
+    earlier = _on_grid_of(evaluation, evaluation.around.earlier[0])
+    before = _own_before(evaluation, evaluation.around.earlier, rng)
+    tried = np.flatnonzero(before >= 0)
+    if not len(tried):
+        raise MisuseError("nobody is in both releases; check that they are of the same people")
+    asked, row = np.unique(evaluation.own[tried], return_inverse=True)
+    scores = _scores(target, earlier, asked)
+    numbers: dict[bytes, int] = {}
+    content = np.array(
+        [numbers.setdefault(earlier.record(one).tobytes(), one) for one in range(earlier.n_records)]
+    )
+    by_record, by_class = np.zeros(len(tried)), np.zeros(len(tried))
+    sizes = []
+    for place, own in enumerate(before[tried].tolist()):
+        mine = scores[row[place]]
+        best = mine >= mine.max() - 1e-9 * abs(mine.max())
+        by_record[place] = best[own] / np.count_nonzero(best)
+        classes = np.unique(content[best])
+        by_class[place] = (content[own] in classes) / len(classes)
+        sizes.append(np.count_nonzero(content == content[own]))
+    does = "Someone who holds this release and an earlier one, and names for a record of this one"
+    told = {
+        "series-linkage": (by_record, f"{does} that of the same person in the other.", 1.0),
+        "series-class": (
+            by_class,
+            f"{does} the records of the other, equal among each other, of which one is of the same person.",
+            float(np.mean(sizes)),
+        ),
+    }
+    return [
+        Rate.of(
+            won,
+            name=name,
+            knowledge="an earlier release",
+            attacker=attacker,
+            target=evaluation.label,
+            baseline=alike / earlier.n_records,
+            clusters=evaluation.clusters[tried],
+        )
+        for name, (won, attacker, alike) in told.items()
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Presence:
+    """Where records are at which hours.
+
+    keys: [4 of m] scale, part of the day, x and y of each feature. record, share: whose it is, how much.
+    """
+
+    keys: tuple[Integers, Integers, Integers, Integers]
+    record: Integers
+    share: Floats
+
+    @classmethod
+    def of(cls, target: BoxTarget) -> "Presence":
+        """Half of a box's presence is at its corners, the rest anywhere in it."""
+        found = [_visits(target, scale, side) for scale, side in enumerate(_SIDES)]
+        *keys, record, weight = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        total = np.bincount(record, weights=weight, minlength=target.n_records)
+        return cls(keys=(keys[0], keys[1], keys[2], keys[3]), record=record, share=weight / total[record])
+
+
+def _visits(target: BoxTarget, scale: int, side: int) -> tuple[Any, ...]:
+    """Columns of features, records, weights: boxes in squares of ``side`` cells, where they touch few."""
+    boxes = target.boxes
+    x, y = boxes[:, 2] // side, boxes[:, 3] // side
+    end_x, end_y = (boxes[:, 4] - 1) // side, (boxes[:, 5] - 1) // side
+    wide, count = end_x - x + 1, (end_x - x + 1) * (end_y - y + 1)
+    small = np.flatnonzero(count <= _MOST_CELLS)
+    of_box = np.repeat(small, count[small])
+    place = np.arange(len(of_box)) - np.repeat(np.cumsum(count[small]) - count[small], count[small])
+    corners = [(one[small], other[small]) for one in (x, end_x) for other in (y, end_y)]
+    rows = np.concatenate([of_box, *([small] * 4)])
+    at_x = np.concatenate([x[of_box] + place % wide[of_box], *(one for one, _ in corners)])
+    at_y = np.concatenate([y[of_box] + place // wide[of_box], *(other for _, other in corners)])
+    weight = np.concatenate([(1 - _CORNERS) / count[of_box], np.full(4 * len(small), _CORNERS / 4)])
+    slot_s, part_s = target.grid.slot_s, DAY_S / _PARTS
+    middle_s = (boxes[:, 0] + boxes[:, 1]) / 2 * slot_s
+    short = (boxes[:, 1] - boxes[:, 0]) * slot_s <= part_s
+    part = np.where(short, middle_s % DAY_S // part_s, _PARTS).astype(np.int64)
+    return np.full(len(rows), scale), part[rows], at_x, at_y, target.record_of_box[rows], weight
+
+
+def _scores(target: BoxTarget, earlier: BoxTarget, asked: Integers) -> Floats:
+    """[asked, records of the earlier one]: how well their places agree."""
+    here, there = Presence.of(target), Presence.of(earlier)
+    code = np.zeros(len(here.record) + len(there.record), dtype=np.int64)
+    for columns in zip(here.keys, there.keys, strict=True):
+        both = np.concatenate(columns)
+        code = code * (int(np.ptp(both)) + 1) + both - both.min()
+    keys, number = np.unique(code, return_inverse=True)
+    row_of = np.full(target.n_records, -1, dtype=np.int64)
+    row_of[asked] = np.arange(len(asked))
+    listed = _listed(here, number[: len(here.record)], len(keys), target.n_records, row_of)
+    others = _listed(
+        there, number[len(here.record) :], len(keys), earlier.n_records, np.arange(earlier.n_records)
+    )
+    scores = np.zeros((len(asked), earlier.n_records))
+    add_agreement(*listed, *others, scores)
+    return scores
+
+
+def _listed(
+    presence: Presence, feature: Integers, n_features: int, n_records: int, row_of: Integers
+) -> tuple[Integers, Integers, Floats, Floats]:
+    """Lists for the kernel, features in order: starts, rows, shares and surprises. row_of: -1 = left out."""
+    code, where = np.unique(feature * n_records + presence.record, return_inverse=True)
+    share = np.bincount(where.ravel(), weights=presence.share)
+    feature, record = code // n_records, code % n_records
+    usual = np.bincount(feature, weights=share, minlength=n_features) / n_records
+    surprise = np.log1p(share / usual[feature])
+    kept = row_of[record] >= 0
+    starts = np.searchsorted(feature[kept], np.arange(n_features + 1))
+    return starts.astype(np.int64), row_of[record[kept]], share[kept], surprise[kept]
+
+
+def _own_before(evaluation: Evaluation[BoxTarget], earlier: Earlier, rng: np.random.Generator) -> Integers:
+    """int64 [v]: each victim's record in the earlier release, -1 = none."""
+    release, linkage = earlier
+    if evaluation.label == "control":
+        return rng.integers(0, release.n_records, len(evaluation.victims))
+    place = {name: record for record, name in enumerate(release.trajectory_ids)}
+    record_of = {
+        uid: place.get(name, -1) for uid, name in zip(linkage.uids, linkage.trajectory_ids, strict=True)
+    }
+    ids = evaluation.known.ids
+    return np.array(
+        [record_of.get(ids[victim], -1) for victim in evaluation.victims.tolist()], dtype=np.int64
+    )
+
+
+def _on_grid_of(evaluation: Evaluation[BoxTarget], release: Release) -> BoxTarget:
+    """The earlier release in the plane of this one; raises MisuseError when they have no common places."""
+    grid, crs = evaluation.target.grid, evaluation.known.crs
+    boxes = release.as_boxes(grid)
+    if boxes.snapped_grid() != grid:
+        raise MisuseError("the two releases have other cells or slots, so that their boxes cannot be joined")
+    target = BoxTarget.of_release(boxes)
+    if release.crs == crs:
+        return target
+    if release.crs is None or crs is None:
+        raise MisuseError("one of the two releases is in local meters, so that places cannot be joined")
+    corners = target.boxes.copy()
+    for x, y, shift in ((2, 3, 0), (4, 5, -1)):
+        middle_x_m, middle_y_m = (
+            np.asarray((corners[:, axis] + shift + 0.5) * grid.cell_m, dtype=np.float64) for axis in (x, y)
+        )
+        moved_m = transform(release.crs, crs, middle_x_m, middle_y_m)
+        for axis, column in zip((x, y), moved_m, strict=True):
+            corners[:, axis] = np.floor(column / grid.cell_m).astype(np.int64) - shift
+    for low, high in ((2, 4), (3, 5)):
+        corners[:, high] = np.maximum(corners[:, high], corners[:, low] + 1)
+    return BoxTarget(offsets=target.offsets, boxes=corners, grid=grid)

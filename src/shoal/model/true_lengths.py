@@ -1,0 +1,105 @@
+"""Whether a meter of a plane is a meter on the earth.
+
+Cells, thresholds and all lengths of a claim are counted in the plane. A text for pyproj can give any plane:
+in kilometers, in feet, shrunk a thousand times, or true elsewhere on the earth. So short distances at the
+places of the data are held against geodesic ones.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from shoal.errors import InputError
+from shoal.model.projection import WGS84, transform
+from shoal.runtime.arrays import Flags, Floats
+
+MOST_WRONG: Final = 0.01  # the share by which a distance may differ where a plane can do better
+_SHORT_M: Final = 100.0  # a distance that is held against the geodesic one
+_EARTH_M: Final = 6_371_000.0
+_AROUND_M: Final = 300_000.0  # how far the place where a plane is best may lie from its own center
+_FARTHEST: Final = np.radians(170.0)
+_MOST_PLACES: Final = 5_000
+_NO_PLANE: Final = 1e9
+_FILES: Final = ("init=", "grids=", "file=", "file[")
+_DIRECTIONS: Final = np.array([[1.0, 0.0], [0.0, 1.0], [0.5**0.5, 0.5**0.5], [0.5**0.5, -(0.5**0.5)]])
+
+
+class PlaneLengths:
+    """Distances of a plane at the places of some data, which come in parts.
+
+    Raises InputError when the plane is not known to pyproj, or would be read from a file.
+    """
+
+    def __init__(self, crs: str) -> None:
+        require_text_alone(crs)
+        self._crs = crs
+        self._parts: list[Floats] = [np.empty((0, 3))]
+
+    def look(self, x: Floats, y: Floats) -> None:
+        """Measure at up to 5,000 different places of these, in meters of the plane, evenly chosen."""
+        places = np.unique(np.column_stack([x, y]), axis=0)
+        places = places[np.linspace(0, len(places) - 1, min(len(places), _MOST_PLACES)).astype(np.int64)]
+        lon, lat = transform(self._crs, WGS84, places[:, 0], places[:, 1])
+        self._parts.append(np.column_stack([lon, lat, _errors(self._crs, places)]))
+
+    def faults(self) -> tuple[int, int, float, int]:
+        """(places, those where distances are wrong, the worst error there, those that lie far out).
+
+        An error is a share of the distance; up to 1 % is right, and it must be right at half of the places.
+        Far from where it is, every equal-area plane is wrong, 1 / cos(c / 2) - 1 at the angle c (Snyder 1987,
+        p. 184). So much is unavoidable for the other half, and only counted.
+        """
+        lon, lat, error = np.concatenate(self._parts).T
+        off: Flags = ~(error <= MOST_WRONG)
+        wrong = off
+        if 2 * off.sum() <= len(off) and off.any():
+            angle = _angles_to(int(np.nanargmin(error)), lon, lat) + _AROUND_M / _EARTH_M
+            wrong = off & ~(error <= 1 / np.cos(np.minimum(angle, _FARTHEST) / 2) - 1)
+        worst = float(np.nan_to_num(error[wrong], nan=np.inf).max()) if wrong.any() else 0.0
+        return len(error), int(wrong.sum()), worst, int((off & ~wrong).sum())
+
+
+def require_text_alone(crs: str) -> None:
+    """Raise InputError for a plane whose text names a file, which pyproj would open."""
+    folded = "".join(crs.split()).casefold()
+    if any(word in folded for word in _FILES):
+        raise InputError(
+            "the text of the plane names a file to read from; give a definition that stands alone"
+        )
+
+
+def error_in_words(worst: float) -> str:
+    """How wrong distances are, for a message."""
+    if worst < 1:
+        return f"by {worst:.1%}"
+    return f"by a factor of {worst + 1:,.3g}" if worst < _NO_PLANE else "without bound"
+
+
+def _errors(crs: str, places: Floats) -> Floats:
+    """[n]: the greatest share by which a short distance differs from the geodesic one, in four directions."""
+    from pyproj import Geod
+
+    earth = Geod(ellps="WGS84")
+    worst = np.zeros(len(places))
+    for direction in _DIRECTIONS:
+        (lon_a, lat_a), (lon_b, lat_b) = (
+            _known(transform(crs, WGS84, *(places + side * _SHORT_M * direction).T)) for side in (-0.5, 0.5)
+        )
+        with np.errstate(all="ignore"):
+            ratio = np.asarray(earth.inv(lon_a, lat_a, lon_b, lat_b)[2], dtype=np.float64) / _SHORT_M
+            worst = np.maximum(worst, np.maximum(ratio, 1 / ratio) - 1)
+    return worst
+
+
+def _known(degrees: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Longitude and latitude, nan for places that have none."""
+    lon, lat = (np.where(np.isfinite(values), values, np.nan) for values in degrees)
+    return lon, lat
+
+
+def _angles_to(place: int, lon: Floats, lat: Floats) -> Floats:
+    """[n]: the angle at the center of the earth between one place and each; 0 for those that are none."""
+    across, up = np.radians([np.where(np.isfinite(lon), lon, 0.0), np.where(np.isfinite(lat), lat, 0.0)])
+    places = np.column_stack([np.cos(up) * np.cos(across), np.cos(up) * np.sin(across), np.sin(up)])
+    angles: Floats = np.arccos(np.clip(places @ places[place], -1, 1))
+    return angles

@@ -1,0 +1,104 @@
+"""Whether a release folder claims all that it must: what its own method promises, and what somebody expects.
+
+The verifier knows no method, so it holds a release to its claim, however little that is. Here the claim
+itself is compared.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from shoal.errors import MisuseError
+from shoal.methods import METHODS
+from shoal.methods.parameters import declared
+from shoal.model.claims import Claim, claim_from_json
+from shoal.model.claims.expected import Expected
+from shoal.model.release import Linkage
+from shoal.model.trajectories import Trajectories
+from shoal.model.verdicts import Finding, Verdict
+from shoal.release_folder.manifest import Manifest, read_manifest
+from shoal.runtime.run import Run
+from shoal.verification.files.folder import verify_folder as verify_claim_of_folder
+
+UNKNOWN_METHOD: Final = (
+    "whether this is the whole claim of the method that the manifest names (needs a method and parameters "
+    "that this version knows, or an expected claim: --claim)"
+)
+
+
+def verify_folder(
+    original: Trajectories,
+    folder: Path,
+    linkage: Linkage | None = None,
+    *,
+    expected: str | None = None,
+    run: Run | None = None,
+) -> Verdict:
+    """Check a written release folder against the raw data it was made from.
+
+    What can be read and is wrong is a finding, not an error.
+
+    Parameters
+    ----------
+    original
+        The raw data, read as the manifest says.
+    folder
+        The release folder.
+    linkage
+        Who became which record. Without it, parts of every claim are unchecked, and the claim does not hold.
+    expected
+        The least that the release must claim, such as ``"k-anonymity:5,truthful"``. None: what releases of
+        its method claim.
+    run
+        How to carry out the work; local and silent by default.
+
+    Returns
+    -------
+    Verdict
+        On the claim, and whether it is the whole one; on the agreement of table and manifest; and on what
+        leaks around the claim.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be read.
+    MisuseError
+        When the raw data is not snapped and the folder holds boxes, or the other way round; or when what is
+        expected cannot be read.
+    """
+    least = None if expected is None else Expected.parse(expected)
+    verdict = verify_claim_of_folder(original, folder, linkage, run=run)
+    return with_whole_claim(verdict, read_manifest(folder), least)
+
+
+def with_whole_claim(verdict: Verdict, manifest: Manifest, expected: Expected | None) -> Verdict:
+    """The verdict with what the claim lacks of its method's, and of what is expected."""
+    claim = claim_from_json(manifest.claim)
+    whole = claim_of_method(manifest)
+    findings = list(_less_than(claim, expected, "is expected"))
+    if whole is not None:
+        findings += _less_than(claim, Expected.of(whole), "releases of its method and parameters claim")
+    elif expected is None:
+        verdict = verdict.without(UNKNOWN_METHOD)
+    return verdict.and_also(findings)
+
+
+def claim_of_method(manifest: Manifest) -> Claim | None:
+    """What every release of the manifest's method and parameters claims; None where that is not known."""
+    method = METHODS.get(manifest.method)
+    if method is None:
+        return None
+    known = declared(method)
+    if any(name not in known for name in manifest.parameters):
+        return None
+    settings = {name: value for name, value in manifest.parameters.items() if not known[name].street_graph}
+    try:
+        return method(**settings).claim()
+    except (MisuseError, TypeError, ValueError, ArithmeticError):  # numbers that no release of it has
+        return None
+
+
+def _less_than(claim: Claim, expected: Expected | None, whose: str) -> Iterator[Finding]:
+    if expected is not None:
+        for fault in expected.shortfalls(claim):
+            yield Finding("weaker-claim", f"the release claims less than {whose}: {fault}")

@@ -1,0 +1,234 @@
+"""The manifest of a release: its JSON, entry by entry, and nothing besides.
+
+A manifest comes from somebody else. So unknown entries, entries that stand there twice, values of another
+type and numbers out of bounds are refused before anything is made of them.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from shoal.errors import InputError, MisuseError
+from shoal.model.claims import PayloadKind, claim_to_json
+from shoal.model.intake import Reading, require_types
+from shoal.model.release import Release
+from shoal.model.trajectories import Grid
+from shoal.model.verdicts import Verdict
+from shoal.release_folder.plain_files import require_plain_file
+from shoal.release_folder.statement import NOTHING_STATED, Statement
+from shoal.runtime.hashing import sha256_of
+from shoal.runtime.json_values import NotJsonError, once
+from shoal.version import __version__
+
+RELEASE_FILE: Final = "release.parquet"
+MANIFEST_FILE: Final = "manifest.json"
+REPORT_FILE: Final = "report.html"
+FORMAT_VERSION: Final = 2
+
+
+_LARGEST: Final = 1 << 24  # bytes of a manifest that is read
+_MOST_COUNTED: Final = 1 << 53
+_MOST_ENTRIES: Final = 64
+
+Count = Annotated[int, Field(ge=0, le=_MOST_COUNTED)]
+Reason = Annotated[str, StringConstraints(max_length=200)]
+Counts = Annotated[dict[Reason, Count], Field(max_length=_MOST_ENTRIES)]
+Word = Annotated[str, StringConstraints(max_length=60, pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]*$")]
+Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Length = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+_STRICT: Final = ConfigDict(extra="forbid", strict=True, frozen=True)
+_SETTING: Final = (bool, int, float, NoneType)
+_WORD: Final = re.compile(r"[A-Za-z0-9._-]{1,60}")
+_VERDICT: Final[Mapping[str, Any]] = Verdict.of((), checked=1).to_json()  # its entries, each with its type
+
+
+class LossesJson(BaseModel):
+    """``losses`` in the manifest."""
+
+    model_config = _STRICT
+
+    rows: Counts
+    samples_suppressed: Count
+    subjects_suppressed: Count
+    samples_created: Count
+    subjects_by_reason: Counts
+
+
+class Manifest(BaseModel):
+    """The manifest's top level. cell_m, slot_s: the grid of boxes; null for a release of points."""
+
+    model_config = _STRICT
+
+    format_version: Literal[2]
+    shoal_version: Word
+    method: Word
+    parameters: Annotated[dict[Word, Any], Field(max_length=_MOST_ENTRIES)]
+    claim: Annotated[dict[Word, Any], Field(max_length=_MOST_ENTRIES)]
+    crs: Annotated[str, StringConstraints(max_length=4000)] | None
+    cell_m: Length | None
+    slot_s: Length | None
+    unit_of_protection: Annotated[str, StringConstraints(max_length=1000)]
+    verdict: dict[str, Any]
+    losses: LossesJson
+    rows_repaired: Counts
+    reading: Annotated[dict[str, Any], Field(max_length=_MOST_ENTRIES)]
+    n_records: Count
+    n_samples: Count
+    publishable: bool
+    record: dict[str, Any]
+    release_sha256: Digest
+    report_sha256: Digest | None
+
+    @field_validator("parameters")
+    @classmethod
+    def _are_settings(cls, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Numbers, switches and plain words; of what is larger (a street graph) its sizes."""
+        for value in parameters.values():
+            for one in value.values() if isinstance(value, dict) and len(value) <= _MOST_ENTRIES else [value]:
+                if not (type(one) in _SETTING or (isinstance(one, str) and _WORD.fullmatch(one))):
+                    raise ValueError("a value is no number, no switch and no plain word")
+        return parameters
+
+    @field_validator("verdict")
+    @classmethod
+    def _is_a_verdict(cls, verdict: dict[str, Any]) -> dict[str, Any]:
+        if {name: type(value) for name, value in verdict.items()} != {
+            name: type(value) for name, value in _VERDICT.items()
+        }:
+            raise ValueError(f"it must have the entries {', '.join(_VERDICT)} and no others")
+        return verdict
+
+    @field_validator("record")
+    @classmethod
+    def _is_a_statement(cls, record: dict[str, Any]) -> dict[str, Any]:
+        Statement.model_validate(record)
+        return record
+
+    @model_validator(mode="after")
+    def _have_one_grid(self) -> "Manifest":
+        if (self.cell_m is None) != (self.slot_s is None):
+            raise ValueError("cell_m and slot_s are both numbers (boxes) or both null (points)")
+        return self
+
+    @property
+    def kind(self) -> PayloadKind:
+        """What the table holds: boxes have a grid, points have none."""
+        return "points" if self.cell_m is None else "boxes"
+
+    @property
+    def grid(self) -> Grid | None:
+        """The grid of the boxes; None for points."""
+        return (
+            None
+            if self.cell_m is None or self.slot_s is None
+            else Grid(cell_m=self.cell_m, slot_s=self.slot_s)
+        )
+
+
+def manifest_of(
+    release: Release, verdict: Verdict, parquet: Path, statement: Statement = NOTHING_STATED
+) -> Manifest:
+    """What the manifest says of a release, its verdict, its written table, and the page beside that.
+
+    Raises MisuseError when a parameter is nothing that a manifest holds.
+    """
+    grid = release.grid
+    report = parquet.with_name(REPORT_FILE)
+    entries = {
+        "format_version": FORMAT_VERSION,
+        "shoal_version": __version__,
+        "method": release.method,
+        "parameters": dict(release.parameters),
+        "claim": claim_to_json(release.claim),
+        "crs": release.crs,
+        "cell_m": None if grid is None else grid.cell_m,
+        "slot_s": None if grid is None else grid.slot_s,
+        "unit_of_protection": release.unit_of_protection,
+        "verdict": verdict.to_json(),
+        "losses": LossesJson(**asdict(release.losses)),
+        "rows_repaired": dict(release.rows_repaired),
+        "reading": asdict(release.reading),
+        "n_records": release.n_records,
+        "n_samples": release.n_samples,
+        "publishable": release.publishable,
+        "record": statement.to_json(),
+        "release_sha256": sha256_of(parquet),
+        "report_sha256": sha256_of(report) if report.exists() else None,
+    }
+    try:
+        return Manifest.model_validate(entries)
+    except ValidationError as error:
+        raise MisuseError(f"no manifest can say this of a release: {_first_of(error)}") from error
+
+
+def write_manifest(manifest: Manifest, path: Path) -> None:
+    """Write the manifest as indented JSON."""
+    path.write_text(json.dumps(manifest.model_dump(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a release folder.
+
+    Raises InputError when there is none, it cannot be read, or it has entries that no manifest has.
+    """
+    path = folder / MANIFEST_FILE
+    if not path.exists() and not path.is_symlink():
+        raise InputError(f"{folder} is not a release folder: it has no {MANIFEST_FILE}")
+    require_plain_file(path, _LARGEST)
+    try:
+        entries = json.loads(path.read_bytes(), object_pairs_hook=once, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        told = str(error) if isinstance(error, (NotJsonError, json.JSONDecodeError)) else "no JSON"
+        raise InputError(f"{path} cannot be read: {told}") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    if isinstance(entries, dict) and entries.get("format_version") == 1:
+        raise InputError(
+            f"{path} is of format 1, which this version no longer reads; make the release again, or check it "
+            "with the version of shoal that made it"
+        )
+    try:
+        return Manifest.model_validate(entries)
+    except ValidationError as error:
+        raise InputError(f"{path} cannot be read: {_first_of(error)}") from error
+
+
+def reading_in(folder: Path, manifest: Manifest) -> Reading:
+    """How the manifest says that the raw input was read; raises InputError when it cannot be."""
+    try:
+        require_types(Reading, manifest.reading)
+        return Reading(**manifest.reading)
+    except MisuseError as error:
+        raise InputError(f"{folder / MANIFEST_FILE} cannot be read: reading: {error}") from error
+
+
+def _first_of(error: ValidationError) -> str:
+    """Where a manifest is wrong first, and how; a name that somebody else chose may name a person."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    if first["type"] == "extra_forbidden":
+        parents = [part for part in first["loc"][:-1] if part in _NAMES]
+        return f"{'.'.join(map(str, parents)) or 'the document'}: it has an entry that no manifest has"
+    where = ".".join(str(part) for part in first["loc"] if part in _NAMES)
+    return f"{where or 'the document'}: {first['msg']}"
+
+
+def _no_number(_text: str) -> float:
+    """NaN and Infinity, which JSON does not have."""
+    raise NotJsonError("a number is not finite")
+
+
+_NAMES: Final = frozenset({*Manifest.model_fields, *LossesJson.model_fields, *Statement.model_fields})

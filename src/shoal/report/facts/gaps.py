@@ -1,0 +1,106 @@
+"""The k-gap in a few numbers, with their 95 % intervals where only some people were looked at."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shoal.attacks.intervals import wilson
+from shoal.errors import MisuseError
+from shoal.measures.k_gap import KGap
+from shoal.report.facts.curves import Curve, curve_of_people, quantile_of_people
+from shoal.runtime.arrays import Floats, Integers
+
+Range = tuple[float, float]
+
+_NEAR_THE_MIDDLE: Final = 0.1
+_RESAMPLES: Final = 500
+_RESAMPLING_SEED: Final = 95  # the same intervals to everybody who has the same data
+_MIDDLE_95: Final = (0.025, 0.975)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GapFacts:
+    """One k-gap in a few numbers.
+
+    people: who were looked at. of: how many there are. cost_space_m, cost_time_s: mean stretch per sample of
+    the tenth of people around the median gap. hidden: people whose gap is 0. upper: what 95 in 100 people
+    stay below, None for fewer than 200 people. ranges: 95 % intervals of median, mean, upper, share_hidden,
+    cost_space_m and cost_time_s for everybody; empty where everybody was looked at.
+    """
+
+    k: int
+    people: int
+    of: int
+    median: float
+    mean: float
+    upper: float | None
+    hidden: int
+    cost_space_m: float
+    cost_time_s: float
+    curve: Curve
+    ranges: Mapping[str, Range]
+
+
+def gap_facts(n_people: int, gap: KGap) -> GapFacts:
+    """One k-gap in a few numbers; raises MisuseError when it is not of so many people."""
+    n = len(gap.gap)
+    of_others = n != n_people if gap.subjects is None else bool((gap.subjects >= n_people).any())
+    if of_others:
+        raise MisuseError(
+            f"the k-gap is of {n} people and the data of {n_people}; compute it from the same data"
+        )
+    values = {name: figure(gap, np.arange(n)) for name, figure in _FIGURES.items()}
+    return GapFacts(
+        k=gap.k,
+        people=n,
+        of=n_people,
+        median=values["median"],
+        mean=values["mean"],
+        upper=quantile_of_people(gap.gap, _UPPER),
+        hidden=int(np.count_nonzero(gap.gap == 0)),
+        cost_space_m=values["cost_space_m"],
+        cost_time_s=values["cost_time_s"],
+        curve=curve_of_people(gap.gap),
+        ranges={} if gap.subjects is None else _ranges(gap),
+    )
+
+
+def _ranges(gap: KGap) -> dict[str, Range]:
+    """95 % intervals of each figure: the middle of what draws of as many people from these people give.
+
+    The share of the hidden has Wilson's interval instead, which is right for a share of 0, too.
+    """
+    rng, n = np.random.default_rng(_RESAMPLING_SEED), len(gap.gap)
+    draws = [np.sort(rng.integers(0, n, n)) for _ in range(_RESAMPLES)]
+    found = {
+        name: np.quantile([figure(gap, people) for people in draws], _MIDDLE_95)
+        for name, figure in _FIGURES.items()
+    }
+    ranges = {name: (float(low), float(high)) for name, (low, high) in found.items()}
+    if quantile_of_people(gap.gap, _UPPER) is None:
+        del ranges["upper"]
+    return {**ranges, "share_hidden": wilson(int(np.count_nonzero(gap.gap == 0)), n)}
+
+
+def _around_the_median(gap: Floats) -> Integers:
+    """The tenth of the people around the median gap, ten at least (or all there are)."""
+    n = len(gap)
+    size = min(n, max(10, round(n * _NEAR_THE_MIDDLE)))
+    start = (n - size) // 2
+    return np.argsort(gap, kind="stable")[start : start + size]
+
+
+def _cost(gap: KGap, part: Floats, people: Integers) -> float:
+    return float(part[people][_around_the_median(gap.gap[people])].mean() * 2)
+
+
+_UPPER: Final = 0.95
+_FIGURES: Final[Mapping[str, Callable[[KGap, Integers], float]]] = {
+    "median": lambda gap, people: float(np.median(gap.gap[people])),
+    "mean": lambda gap, people: float(gap.gap[people].mean()),
+    "upper": lambda gap, people: float(np.quantile(gap.gap[people], _UPPER)),
+    "cost_space_m": lambda gap, people: _cost(gap, gap.space, people) * gap.space_cap_m,
+    "cost_time_s": lambda gap, people: _cost(gap, gap.time, people) * gap.time_cap_s,
+}

@@ -1,0 +1,226 @@
+"""Whether every byte of a Parquet file is accounted for by the rows that readers of it see.
+
+A reader passes over much: values of a dictionary that no row uses, statistics, indexes, pages behind the last
+row, bytes between pages and footer. Whatever stands there is published all the same. So the file is walked
+from its first byte to its last, and what is neither structure nor a value of a row is a finding. Sizes that
+the file states are held against the bytes that are there before anything is read by them.
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from shoal.errors import InputError
+from shoal.model.verdicts import Finding
+from shoal.release_folder.manifest import RELEASE_FILE
+from shoal.runtime.json_values import once
+from shoal.verification.files.pages import PHYSICAL, Chunk, broken, unpacked
+from shoal.verification.files.parquet_shapes import FOOTER, PAGE
+from shoal.verification.files.thrift import Source, read_struct
+
+_MAGIC: Final = b"PAR1"
+_TAIL: Final = 8  # the footer's length, and the mark again
+_CODECS: Final = {0: None, 1: "snappy", 6: "zstd"}
+_DATA_PAGE, _DICTIONARY_PAGE = 0, 2
+_FREE_ROWS: Final = 1 << 20
+_ROWS_PER_BYTE: Final = 8  # a row of a sound release takes two bytes at least
+_FREE_BYTES: Final = 1 << 28
+_BYTES_PER_BYTE: Final = 256  # how far sound pages are compressed, and then some
+_GEO_KEYS: Final = ({"version", "primary_column", "columns"}, {"encoding", "geometry_types", "bbox"})
+_NEEDLESS: Final = frozenset({"type_length", "scale", "precision", "field_id"})
+# parts of a column's account that readers find elsewhere in the file, and that shoal does not write
+_ELSEWHERE: Final = (
+    "file_path",
+    "offset_index_offset",
+    "offset_index_length",
+    "column_index_offset",
+    "column_index_length",
+    "encrypted",
+    "pairs",
+    "index_page_offset",
+    "bloom_filter_offset",
+    "bloom_filter_length",
+)
+
+
+def layout_findings(content: Any) -> list[Finding]:
+    """What the bytes of a table's file hold beside its rows; content: all of them, as bytes or mapped.
+
+    Raises InputError when it is no Parquet file, has nested columns, or would unpack to far more than such a
+    file can honestly hold.
+    """
+    walk = _Walk(content)
+    footer = walk.footer()
+    columns = _columns(footer)
+    if any(_NEEDLESS & column.keys() for column in footer["schema"]):
+        walk.find("numbers in its schema that nobody needs")
+    _require_honest_size(len(content), footer)
+    walk.about_metadata(footer)
+    for number, group in enumerate(footer.get("row_groups", [])):
+        if len(group.get("chunks", [])) != len(columns):
+            raise broken()
+        first = walk.at
+        for (name, optional), chunk in zip(columns.items(), group["chunks"], strict=True):
+            walk.chunk(name, chunk, int(group.get("rows", -1)), optional=optional)
+        walk.about_group(number, group, first)
+    if walk.at != walk.end:
+        walk.find(f"{walk.end - walk.at} bytes between its pages and its footer")
+    return [Finding("hidden-bytes", f"{RELEASE_FILE} holds {what}") for what in walk.found]
+
+
+def _columns(footer: dict[str, Any]) -> dict[str, bool]:
+    """The names of the columns, and whether each may have gaps; raises InputError for columns in columns."""
+    schema = footer.get("schema", [])
+    columns = {
+        column.get("name", b"").decode("utf-8", "replace"): column.get("repetition") == 1
+        for column in schema[1:]
+        if not column.get("children") and column.get("repetition") in {0, 1}
+    }
+    if len(columns) != len(schema) - 1 or schema[0].get("children") != len(columns):
+        raise InputError(
+            f"{RELEASE_FILE} has columns inside columns, or two columns of one name; write the release again"
+        )
+    return columns
+
+
+def _require_honest_size(size: int, footer: dict[str, Any]) -> None:
+    """Raise InputError when rows or pages would unpack to far more than the file's bytes can hold."""
+    rows, groups = footer.get("rows", -1), footer.get("row_groups", [])
+    if rows != sum(group.get("rows", -1) for group in groups) or rows < 0:
+        raise broken()
+    unpacked = sum(
+        chunk.get("data", {}).get("uncompressed", 0) for group in groups for chunk in group.get("chunks", [])
+    )
+    if rows > _FREE_ROWS + _ROWS_PER_BYTE * size or unpacked > _FREE_BYTES + _BYTES_PER_BYTE * size:
+        raise InputError(
+            f"{RELEASE_FILE} has {size:,} bytes and would unpack to {rows:,} rows, more than such a file can "
+            "honestly hold; write the release again"
+        )
+
+
+@dataclass(eq=False)
+class _Walk:
+    """The place reached in a file, and what was found beside its rows, each kind once."""
+
+    content: Any
+    at: int = len(_MAGIC)
+    end: int = 0
+    found: list[str] = field(default_factory=list)
+
+    def find(self, what: str) -> None:
+        """Remember what was found."""
+        if what not in self.found:
+            self.found.append(what)
+
+    def footer(self) -> dict[str, Any]:
+        """What stands at the end of the file, which must be all of it."""
+        size = len(self.content)
+        if (
+            size < len(_MAGIC) + _TAIL
+            or bytes(self.content[:4]) != _MAGIC
+            or bytes(self.content[-4:]) != _MAGIC
+        ):
+            raise broken()
+        length = int.from_bytes(self.content[-_TAIL:-4], "little")
+        self.end = size - _TAIL - length
+        if self.end < len(_MAGIC):
+            raise broken()
+        source = Source(bytes(self.content[self.end : -_TAIL]), RELEASE_FILE)
+        found = read_struct(source, FOOTER)
+        if source.at != length:
+            self.find(f"{length - source.at} bytes behind its footer")
+        return found
+
+    def about_metadata(self, footer: dict[str, Any]) -> None:
+        """Only the description of the geometries, word for word as GeoParquet fixes it, belongs there."""
+        keys = [pair.get("key") for pair in footer.get("pairs", [])]
+        if [key for key in keys if key != b"geo"] or len(set(keys)) < len(keys):
+            self.find("metadata other than that of the geometries")
+        for pair in footer.get("pairs", []):
+            if pair.get("key") == b"geo" and not _is_geo(pair.get("value", b"")):
+                self.find("more in the description of its geometries than GeoParquet asks for")
+
+    def about_group(self, number: int, group: dict[str, Any], first: int) -> None:
+        """Sizes are those of the pages, of which the first stands there; shoal writes no order of rows."""
+        if "sorting" in group or group.get("ordinal", number) != number:
+            self.find("an order of rows, or numbers of groups, that nobody needs")
+        chunks = [chunk["data"] for chunk in group["chunks"]]
+        told = group.get("bytes"), group.get("compressed", sum(data["compressed"] for data in chunks))
+        if told != tuple(sum(data[name] for data in chunks) for name in ("uncompressed", "compressed")):
+            self.find("sizes that are not those of its pages")
+        if chunks and group.get("file_offset", first) not in {0, first}:
+            self.find("sizes that are not those of its pages")
+
+    def chunk(self, name: str, chunk: dict[str, Any], rows: int, *, optional: bool) -> None:
+        """One column of one group of rows: a dictionary at most, then pages with so many rows."""
+        data = chunk.get("data", {})
+        if any(part in chunk or part in data for part in _ELSEWHERE):
+            self.find("an index, a filter, metadata of a column or other parts that hold no rows")
+        codec = data.get("codec")
+        physical = PHYSICAL.get(data.get("type"))
+        if codec not in _CODECS or physical is None or data.get("path") != [name.encode()]:
+            raise InputError(
+                f"a column of {RELEASE_FILE} is stored in a way that shoal does not write; write the release "
+                "again"
+            )
+        first = data.get("dictionary_page_offset", data.get("data_page_offset"))
+        if chunk.get("file_offset", 0) not in {0, first} or "distinct" in data.get("statistics", {}):
+            self.find("sizes that are not those of its pages")
+        if first != self.at:
+            raise InputError(f"the pages of {RELEASE_FILE} do not follow each other; write the release again")
+        end = self.at + data.get("compressed", -1)
+        if not self.at < end <= self.end:
+            raise broken()
+        pages = Chunk(physical, optional=optional, stated=_stated(data), tell=self.find)
+        self._pages(end, pages, _CODECS[codec], data, rows)
+
+    def _pages(self, end: int, chunk: Chunk, codec: str | None, data: dict[str, Any], rows: int) -> None:
+        """All pages of a chunk, which must end where it says, with as many rows as its group has."""
+        size = 0
+        while self.at < end:
+            source = Source(self.content, RELEASE_FILE, self.at)
+            head = read_struct(source, PAGE)
+            packed, unpacked_size = head.get("compressed", -1), head.get("uncompressed", -1)
+            size += unpacked_size + source.at - self.at
+            if not 0 <= packed <= end - source.at or unpacked_size < 0 or size > data.get("uncompressed", -1):
+                raise broken()
+            body = unpacked(
+                bytes(self.content[source.at : source.at + packed]), unpacked_size, codec, self.find
+            )
+            self.at = source.at + packed
+            if "crc" in head:
+                self.find("checks of single pages")
+            about = head.get("data", {})
+            chunk.stated |= _stated(about)
+            if head.get("type") == _DICTIONARY_PAGE and chunk.used is None and not chunk.n_values:
+                chunk.take_dictionary(body, head.get("dictionary", {}))
+            elif head.get("type") == _DATA_PAGE and chunk.n_values < rows:
+                chunk.take_page(body, about, rows - chunk.n_values)
+            else:
+                self.find("pages that hold no rows")
+        if chunk.n_values != rows or data.get("values") != rows or size != data.get("uncompressed"):
+            raise broken()
+        chunk.finish()
+
+
+def _stated(account: dict[str, Any]) -> set[bytes]:
+    """The values that statistics give."""
+    statistics = account.get("statistics", {})
+    return {statistics[name] for name in ("max", "min", "max_value", "min_value") if name in statistics}
+
+
+def _is_geo(text: bytes) -> bool:
+    """Whether a description of geometries has the keys that shoal writes, and no others."""
+    try:
+        about = json.loads(text, object_pairs_hook=once)
+        column = about["columns"]["geometry"]
+        return (
+            about.keys() == _GEO_KEYS[0]
+            and about["columns"].keys() == {"geometry"}
+            and column.keys() == _GEO_KEYS[1]
+            and (about["version"], about["primary_column"]) == ("1.1.0", "geometry")
+            and column["encoding"] == "WKB"
+            and column["geometry_types"] in (["Polygon"], ["Point"])
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False

@@ -1,0 +1,237 @@
+"""The pages of a Parquet column: which values they hold, and whether they hold anything else.
+
+A page is unpacked and walked to its end. Values are PLAIN, or numbers of entries of a dictionary in the
+hybrid of runs and packed bits; other encodings are not written by shoal.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.release_folder.manifest import RELEASE_FILE
+from shoal.runtime.arrays import Flags, Integers
+from shoal.verification.files.thrift import not_readable
+
+TEXT: Final = "text"
+PHYSICAL: Final = {1: "<i4", 2: "<i8", 4: "<f4", 5: "<f8", 6: TEXT}
+_PLAIN, _BY_DICTIONARY = 0, frozenset({2, 8})
+_LENGTH: Final = 4
+_WIDEST: Final = 32
+_ZSTD_MAGIC: Final = bytes.fromhex("28b52ffd")
+Tell = Callable[[str], None]
+
+
+class Values:
+    """Values of one column as the file holds them: all numbers of one type, or texts."""
+
+    def __init__(self, body: bytes, n: int, physical: str, tell: Tell) -> None:
+        self._texts: frozenset[bytes] = frozenset()
+        self._numbers: npt.NDArray[Any] = np.empty(0)
+        self.n = n
+        if physical != TEXT:
+            size = n * np.dtype(physical).itemsize
+            if size > len(body):
+                raise broken()
+            self._numbers, at = np.frombuffer(body, dtype=physical, count=n), size
+        else:
+            self._texts, at = _texts(body, n)
+        if at != len(body):
+            tell("bytes behind the values of a page")
+        self._physical = physical
+
+    def holds(self, stated: bytes) -> bool:
+        """Whether a value that a statistic states is one of them."""
+        if self._physical == TEXT:
+            return stated in self._texts
+        if len(stated) != np.dtype(self._physical).itemsize:
+            return False
+        return bool((self._numbers == np.frombuffer(stated, dtype=self._physical)[0]).any())
+
+
+@dataclass(eq=False)
+class Chunk:
+    """What the pages of one column and group hold so far.
+
+    stated: values that statistics give and that no page has shown yet. used: which entries of the dictionary
+    some row has.
+    """
+
+    physical: str
+    optional: bool
+    stated: set[bytes]
+    tell: Tell
+    dictionary: Values | None = None
+    used: Flags | None = None
+    n_values: int = 0
+
+    def take_dictionary(self, body: bytes, head: dict[str, Any]) -> None:
+        """The first page: entries that rows refer to."""
+        n = head.get("values", -1)
+        if not 0 <= n <= len(body) or head.get("encoding") not in {_PLAIN, 2}:
+            raise broken()
+        self.dictionary = Values(body, n, self.physical, self.tell)
+        self.used = np.zeros(n, dtype=np.bool_)
+
+    def take_page(self, body: bytes, head: dict[str, Any], most: int) -> None:
+        """A page of at most so many rows."""
+        n = head.get("values", -1)
+        if not 0 <= n <= most:
+            raise broken()
+        at, filled = 0, n
+        if self.optional:
+            length = int.from_bytes(body[:_LENGTH], "little")
+            at = _LENGTH + length
+            if at > len(body):
+                raise broken()
+            filled = int(hybrid(body[_LENGTH:at], n, 1, 2, self.tell)[1])
+        if head.get("encoding") == _PLAIN:
+            self._seen(Values(body[at:], filled, self.physical, self.tell))
+        elif head.get("encoding") in _BY_DICTIONARY and self.dictionary is not None and self.used is not None:
+            if filled or at < len(body):
+                width = body[at] if at < len(body) else -1
+                if not 0 <= width <= _WIDEST:
+                    raise broken()
+                counts = hybrid(body[at + 1 :], filled, width, self.dictionary.n, self.tell)
+                self.used |= counts > 0
+        else:
+            raise InputError(
+                f"{RELEASE_FILE} has pages in an encoding that shoal does not write; write the release again"
+            )
+        self.n_values += n
+
+    def finish(self) -> None:
+        """Tell what the dictionary and the statistics hold beside the values of rows."""
+        if self.dictionary is not None and self.used is not None:
+            if not self.used.all():
+                self.tell("values in a dictionary that no row has")
+            self._seen(self.dictionary)
+        if self.stated:
+            self.tell("statistics that are values of no row")
+
+    def _seen(self, values: Values) -> None:
+        self.stated = {stated for stated in self.stated if not values.holds(stated)}
+
+
+def unpacked(body: bytes, size: int, codec: str | None, tell: Tell) -> bytes:
+    """The content of a page; raises InputError when it has another size than its header states."""
+    if codec is None:
+        if len(body) != size:
+            raise broken()
+        return body
+    if codec == "zstd" and body and _frame_end(body) != len(body):
+        tell("bytes beside the packed content of a page")
+    try:
+        found: bytes = pa.Codec(codec).decompress(body, decompressed_size=size, asbytes=True) if body else b""
+    except (pa.ArrowException, OSError) as error:
+        raise broken() from error
+    if len(found) != size:
+        raise broken()
+    return found
+
+
+def hybrid(body: bytes, n: int, width: int, size: int, tell: Tell) -> Integers:
+    """int64 [size]: how often each number stands among n, in runs and packed bits that fill the bytes.
+
+    Raises InputError when the bytes hold other numbers, or end early.
+    """
+    counts = np.zeros(size, dtype=np.int64)
+    value_bytes = (width + 7) // 8
+    at, left = 0, n
+    while left:
+        head, at = _whole(body, at)
+        if head & 1:
+            groups = head >> 1
+            end = at + groups * width
+            if not groups or groups > (left + 7) // 8 or end > len(body):
+                raise broken()
+            numbers = _bits(body[at:end], groups * 8, width)
+            if numbers[left:].any():
+                tell("bits behind the values of a page")
+            numbers = numbers[:left]
+            if len(numbers) and numbers.max() >= size:
+                raise broken()
+            counts += np.bincount(numbers, minlength=size)
+            left, at = left - len(numbers), end
+        else:
+            run, value = head >> 1, int.from_bytes(body[at : at + value_bytes], "little")
+            at += value_bytes
+            if not 0 < run <= left or at > len(body) or value >= size:
+                raise broken()
+            counts[value] += run
+            left -= run
+    if at != len(body):
+        tell("bytes behind the values of a page")
+    return counts
+
+
+def broken() -> InputError:
+    """The error for bytes that are no pages."""
+    return not_readable(RELEASE_FILE)
+
+
+def _bits(body: bytes, n: int, width: int) -> Integers:
+    """int64 [n]: numbers of so many bits each, the lowest first."""
+    if not width:
+        return np.zeros(n, dtype=np.int64)
+    bits = np.unpackbits(np.frombuffer(body, dtype=np.uint8), bitorder="little").reshape(n, width)
+    powers: Integers = np.left_shift(1, np.arange(width, dtype=np.int64))
+    numbers: Integers = bits.astype(np.int64) @ powers
+    return numbers
+
+
+def _whole(body: bytes, at: int) -> tuple[int, int]:
+    """(a number of at most 32 bits without sign, the place behind it)."""
+    value = shift = 0
+    while at < len(body) and shift < _WIDEST:
+        digit = body[at]
+        value |= (digit & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if digit < 0x80:
+            if digit or shift == 7:
+                return value, at
+            break
+    raise broken()
+
+
+def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], int]:
+    """(the different texts among n that stand after their lengths, the place behind the last)."""
+    first = int.from_bytes(body[:_LENGTH], "little")
+    step = _LENGTH + first
+    if n and n * step <= len(body):  # all of one length, as pseudonyms and geometries are
+        rows = np.frombuffer(body, dtype=np.uint8, count=n * step).reshape(n, step)
+        if (rows[:, :_LENGTH] == rows[0, :_LENGTH]).all():
+            return frozenset(row.tobytes() for row in np.unique(rows[:, _LENGTH:], axis=0)), n * step
+    at, found = 0, set()
+    for _ in range(n):
+        if at + _LENGTH > len(body):
+            raise broken()
+        end = at + _LENGTH + int.from_bytes(body[at : at + _LENGTH], "little")
+        if end > len(body):
+            raise broken()
+        found.add(bytes(body[at + _LENGTH : end]))
+        at = end
+    return frozenset(found), at
+
+
+def _frame_end(body: bytes) -> int:
+    """Where the first frame of zstd ends, by its headers alone (RFC 8878, Sec. 3.1.1); -1 = no plain one."""
+    if body[:4] != _ZSTD_MAGIC or len(body) < 6:
+        return -1
+    about = body[4]
+    single, checked, dictionary = bool(about & 0x20), bool(about & 0x04), about & 0x03
+    if dictionary or about & 0x18:
+        return -1
+    size_of_content = {0: int(single), 1: 2, 2: 4, 3: 8}[about >> 6]
+    at = 5 + (not single) + size_of_content
+    while at + 3 <= len(body):
+        head = int.from_bytes(body[at : at + 3], "little")
+        kind, size = head >> 1 & 3, head >> 3
+        at += 3 + (1 if kind == 1 else size)
+        if head & 1:
+            return at + 4 * checked
+    return -1

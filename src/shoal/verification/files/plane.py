@@ -1,0 +1,72 @@
+"""Whether the plane of a written release counts in meters, and what is said of one that is on no earth."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.model.intake import BESIDE_DEGREES
+from shoal.model.release import Boxes, Points
+from shoal.model.trajectories import Grid, Population
+from shoal.model.true_lengths import MOST_WRONG, PlaneLengths, error_in_words
+from shoal.model.verdicts import Finding
+from shoal.runtime.arrays import Floats
+from shoal.verification.files.precision import WrittenBoxes
+
+LOCAL_METERS: Final = (
+    "the coordinates are local meters: nothing ties them to the earth, so nothing shows that they are meters"
+)
+
+
+class PlaneCheck:
+    """Gathers the places of a release, and tells what is wrong with its plane; None = local meters."""
+
+    def __init__(self, crs: str | None) -> None:
+        self._lengths = None if crs is None else PlaneLengths(crs)
+
+    def look_at_points(self, points: Points) -> None:
+        """Take the places of points."""
+        self._look(points.x, points.y)
+
+    def look_at_boxes(self, boxes: Boxes, grid: Grid) -> None:
+        """Take two corners of each box."""
+        x, y = np.concatenate([boxes.x_min, boxes.x_max]), np.concatenate([boxes.y_min, boxes.y_max])
+        self._look(x * float(grid.cell_m), y * float(grid.cell_m))
+
+    def passing(
+        self, batches: Iterable[tuple[pa.Table, WrittenBoxes]], grid: Grid
+    ) -> Iterator[tuple[pa.Table, WrittenBoxes]]:
+        """Hand on batches of a file, having looked at them."""
+        for table, written in batches:
+            self.look_at_boxes(written.boxes, grid)
+            yield table, written
+
+    def findings(self) -> Iterator[Finding]:
+        """A finding when distances in the plane are wrong though a plane around the data has them right."""
+        if self._lengths is not None:
+            places, wrong, worst, _ = self._lengths.faults()
+            if wrong:
+                yield Finding(
+                    "plane-not-in-meters",
+                    f"at {wrong:,} of {places:,} places of the release, distances in the manifest's plane "
+                    f"differ from true ones, {error_in_words(worst)} at worst; {MOST_WRONG:.0%} is allowed",
+                )
+
+    def notes(self, original: Population) -> Iterator[str]:
+        """What the lengths of the claim rest on, where that is not the earth."""
+        if self._lengths is None:
+            yield LOCAL_METERS
+            yield from (note for note in original.intake.notes if note.startswith(BESIDE_DEGREES))
+        else:
+            places, _, _, far = self._lengths.faults()
+            if far:
+                yield (
+                    f"{far:,} of {places:,} places of the release lie so far from its middle that distances "
+                    f"there differ from true ones by more than {MOST_WRONG:.0%}, as in any plane around all "
+                    "of them; publish each region on its own"
+                )
+
+    def _look(self, x: Floats, y: Floats) -> None:
+        if self._lengths is not None and len(x):
+            self._lengths.look(x, y)

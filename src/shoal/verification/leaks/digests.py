@@ -1,0 +1,253 @@
+"""Plain hashes of identifiers, whole, cut or wrapped, in names and texts.
+
+A pseudonym that is a hash of an identifier is no pseudonym: whoever can list the identifiers can list the
+hashes. So any twelve characters in a row that a hash and a name have in common count, wherever they stand in
+either. Twelve characters are also found by chance where people are many; ``_longer_than_chance`` says how
+long a run must then be, or how many names must have one.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from math import lgamma, log
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.runtime.arrays import Flags, Integers
+
+SHORTEST_PREFIX: Final = 8  # hexadecimal digits of a hash, as the whole of a name
+SHORTEST_RUN: Final = 12  # characters that a name and a hash have in common, anywhere
+SHORTEST_IN_TEXT: Final = 16  # characters of what is looked at in running text
+FALSE_ALARMS: Final = 1e-6  # the share of honest releases, at most, that runs found by chance refuse
+_LONGEST_IN_TEXT: Final = 160
+_IDS_AT_ONCE: Final = 1024
+_APART: Final = 15  # bytes after which all spellings begin anew
+# what stands between two hashes side by side: nothing that a name holds but by chance, as a hash
+_FILLING: Final = hashlib.sha256(b"between two hashes").digest()
+_NO_CODE: Final = 255
+_HEX: Final = re.compile(r"[0-9a-f]+")
+_IN_TEXT: Final = re.compile(
+    rf"(?<![\w+/=-])[A-Za-z0-9+/_-]{{{SHORTEST_IN_TEXT},{_LONGEST_IN_TEXT}}}(?![\w+/-])"
+)
+_HEX_IN_TEXT: Final = re.compile(rf"(?<![^\W_])[0-9a-f]{{{SHORTEST_IN_TEXT},128}}(?![^\W_])")
+_HASHES: Final[tuple[Callable[[bytes], Any], ...]] = (
+    partial(hashlib.md5, usedforsecurity=False),
+    partial(hashlib.sha1, usedforsecurity=False),
+    hashlib.sha224,
+    hashlib.sha256,
+    hashlib.sha384,
+    hashlib.sha512,
+    hashlib.sha3_224,
+    hashlib.sha3_256,
+    hashlib.sha3_384,
+    hashlib.sha3_512,
+    hashlib.blake2b,
+    hashlib.blake2s,
+    *(partial(hashlib.blake2b, digest_size=size) for size in (8, 16, 20, 32)),
+    *(partial(hashlib.blake2s, digest_size=size) for size in (8, 16)),
+)
+Codes = npt.NDArray[np.uint8]
+Windows = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spelling:
+    """A way to write bytes as characters of so many bits each.
+
+    alphabet: the characters in the order of their values. folded: whether case does not matter. dropped:
+    characters that may stand between. alike: others that stand for one of the alphabet. starts: the bytes of
+    a hash that may be cut off before it is written, which give other characters.
+    """
+
+    bits: int
+    alphabet: str
+    folded: bool
+    dropped: str = ""
+    alike: tuple[str, str] = ("", "")
+    starts: int = 1
+
+    def runs(self, name: str) -> Iterator[str]:
+        """Pieces of a name that this spelling can have written, long enough to tell."""
+        text = name.lower() if self.folded else name
+        text = text.translate(str.maketrans(*self.alike, self.dropped))
+        for match in re.finditer(f"[{re.escape(self.alphabet)}]{{{SHORTEST_RUN},}}", text):
+            if self is HEX or not _HEX.fullmatch(match[0].lower()):
+                yield match[0]
+
+    def codes(self, runs: Sequence[str]) -> Codes:
+        """uint8 [n, length]: the values of the characters of runs that have one length."""
+        values = np.full(256, _NO_CODE, dtype=np.uint8)
+        values[np.frombuffer(self.alphabet.encode(), dtype=np.uint8)] = np.arange(len(self.alphabet))
+        return values[np.frombuffer("".join(runs).encode(), dtype=np.uint8)].reshape(len(runs), -1)
+
+    def written(self, digests: Codes) -> Codes:
+        """uint8 [n, characters]: the values of the characters that write digests [n, bytes]."""
+        bits = np.unpackbits(digests, axis=1)
+        padded = np.pad(bits, ((0, 0), (0, -bits.shape[1] % self.bits)))
+        groups = padded.reshape(len(digests), -1, self.bits)
+        powers = (1 << np.arange(self.bits)[::-1]).astype(np.uint8)
+        written: Codes = (groups * powers).sum(axis=2, dtype=np.uint8)
+        return written
+
+
+HEX: Final = Spelling(bits=4, alphabet="0123456789abcdef", folded=True, dropped="-: _.")
+SPELLINGS: Final = (
+    HEX,
+    Spelling(bits=5, alphabet="abcdefghijklmnopqrstuvwxyz234567", folded=True, dropped="-: ", starts=5),
+    Spelling(
+        bits=6,
+        alphabet="ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+        folded=False,
+        alike=("-_", "+/"),
+        starts=3,
+    ),
+)
+
+
+def hash_like(text: str) -> Iterator[str]:
+    """Runs of characters in a text that are long enough to be a hash and no chance."""
+    for match in _HEX_IN_TEXT.finditer(text.lower()):
+        yield match[0]
+    for match in _IN_TEXT.finditer(text):
+        yield match[0]
+
+
+def hashes_among(ids: Iterable[str], names: Iterable[str]) -> frozenset[str]:
+    """The names that are, or hold a piece of, a plain hash of an identifier.
+
+    A name counts that is the first 8 hexadecimal digits of a hash or more, or that has 12 characters in a row
+    from anywhere in one, in hexadecimal, base32 or base64. Hashes are made, compared and forgotten; only the
+    names are held.
+    """
+    known = sorted(set(names))
+    if not known:
+        return frozenset()
+    prefixes = _Prefixes(known)
+    searches = [
+        search for search in (_Search(spelling, known) for spelling in SPELLINGS) if len(search.windows)
+    ]
+    if not (prefixes.by_prefix or searches):
+        return frozenset()
+    waiting = (uid.encode("utf-8", "surrogatepass") for uid in ids)
+    while some := list(islice(waiting, _IDS_AT_ONCE)):
+        texts = [[make(uid).digest() for make in _HASHES] for uid in some]
+        prefixes.look(digest for own in texts for digest in own)
+        side_by_side = b"".join(digest + _FILLING[: -len(digest) % _APART] for own in texts for digest in own)
+        digests = np.frombuffer(side_by_side, dtype=np.uint8).reshape(len(some), -1)
+        for search in searches:
+            search.look(digests)
+    found = [known[place] for search in searches for place in search.found()]
+    return frozenset([*found, *prefixes.found])
+
+
+class _Prefixes:
+    """Names that are nothing but the first digits of a hash."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.found: set[str] = set()
+        self.by_prefix: dict[str, list[tuple[str, str]]] = {}
+        for name in names:
+            digits = name.lower().replace("-", "").replace(":", "").removeprefix("0x")
+            if len(digits) >= SHORTEST_PREFIX and _HEX.fullmatch(digits):
+                self.by_prefix.setdefault(digits[:SHORTEST_PREFIX], []).append((digits, name))
+
+    def look(self, digests: Iterable[bytes]) -> None:
+        if not self.by_prefix:
+            return
+        for digest in digests:
+            for digits, name in self.by_prefix.get(digest[: SHORTEST_PREFIX // 2].hex(), ()):
+                if digest.hex().startswith(digits):
+                    self.found.add(name)
+
+
+class _Search:
+    """All runs of 12 characters in some names, in one spelling, and which of them hashes have, too.
+
+    windows: uint64 [w], the runs, ascending.
+    """
+
+    def __init__(self, spelling: Spelling, names: Sequence[str]) -> None:
+        self.spelling = spelling
+        by_length: dict[int, tuple[list[str], list[int]]] = {}
+        for place, name in enumerate(names):
+            for run in spelling.runs(name):
+                runs, owners = by_length.setdefault(len(run), ([], []))
+                runs.append(run)
+                owners.append(place)
+        windows, owner, at = [], [], []
+        for length, (runs, owners) in by_length.items():
+            here = _windows(spelling.codes(runs), spelling.bits)
+            windows.append(here.ravel())
+            owner.append(np.repeat(np.array(owners, dtype=np.int64), here.shape[1]))
+            at.append(np.tile(np.arange(length - SHORTEST_RUN + 1), len(runs)))
+        every = np.concatenate(windows) if windows else np.empty(0, dtype=np.uint64)
+        order = np.argsort(every, kind="stable")
+        self.windows: Windows = every[order]
+        self._owner = np.concatenate(owner)[order] if owner else np.empty(0, dtype=np.int64)
+        self._at = np.concatenate(at)[order] if at else np.empty(0, dtype=np.int64)
+        self._seen: list[Windows] = []
+        self._compared = 0
+        bits = max(16, min(28, (64 * len(every)).bit_length()))
+        self._shift = np.uint64(64 - bits)
+        self._maybe: Flags = np.zeros(1 << bits, dtype=np.bool_)
+        self._maybe[self._slot(self.windows)] = True
+
+    def look(self, digests: Codes) -> None:
+        """Mark the runs that these digests [n, bytes] hold."""
+        for start in range(self.spelling.starts):
+            windows = _windows(self.spelling.written(digests[:, start:]), self.spelling.bits).ravel()
+            self._compared += len(windows)
+            windows = windows[self._maybe[self._slot(windows)]]
+            first = np.minimum(np.searchsorted(self.windows, windows), len(self.windows) - 1)
+            self._seen.append(np.unique(windows[self.windows[first] == windows]))
+
+    def found(self) -> Integers:
+        """The places of the names whose runs are longer, or more, than chance explains."""
+        hit: Flags = np.isin(self.windows, np.concatenate([self.windows[:0], *self._seen]))
+        order = np.lexsort((self._at[hit], self._owner[hit]))
+        owner, at = self._owner[hit][order], self._at[hit][order]
+        if not len(owner):
+            return owner
+        breaks = np.flatnonzero((np.diff(owner) != 0) | (np.diff(at) != 1)) + 1
+        starts = np.r_[0, breaks]
+        length = np.diff(np.r_[starts, len(owner)]) + SHORTEST_RUN - 1
+        expected = (
+            len(np.unique(self.windows)) * self._compared / 2.0 ** min(64, self.spelling.bits * SHORTEST_RUN)
+        )
+        least = _longer_than_chance(length, expected, self.spelling.bits)
+        return np.unique(owner[starts][length >= least])
+
+    def _slot(self, windows: Windows) -> Windows:
+        return (windows * np.uint64(0x9E3779B97F4A7C15)) >> self._shift
+
+
+def _longer_than_chance(lengths: Integers, expected: float, bits: int) -> int:
+    """The least length from which on chance explains so many runs in fewer than 1 of a million releases.
+
+    expected: runs of 12 characters to expect by chance; each further character divides them by 2^bits. n or
+    more come with a chance of at most expected^n / n! (Poisson).
+    """
+    for least in range(SHORTEST_RUN, int(lengths.max()) + 1):
+        n = int((lengths >= least).sum())
+        by_chance = expected / 2.0 ** (bits * (least - SHORTEST_RUN))
+        if n * log(by_chance) - lgamma(n + 1) < log(FALSE_ALARMS):
+            return least
+    return int(lengths.max()) + 1
+
+
+def _windows(codes: Codes, bits: int) -> Windows:
+    """uint64 [n, length - 11]: every 12 characters in a row as a number (of base64, its last 64 bits)."""
+    wide = codes.shape[1] - SHORTEST_RUN + 1
+    if wide < 1:
+        return np.empty((len(codes), 0), dtype=np.uint64)
+    windows = codes.astype(np.uint64)
+    quarter = windows
+    for length in (1, 2, 4):  # of the runs so far, each put behind the one before
+        windows = (windows[:, :-length] << np.uint64(length * bits)) | windows[:, length:]
+        quarter = windows if length == 2 else quarter
+    return (windows[:, :wide] << np.uint64(4 * bits)) | quarter[:, 8 : 8 + wide]

@@ -1,0 +1,240 @@
+"""Every rule against an oracle that looks at each record in turn, and planted records with known answers."""
+
+from itertools import pairwise
+from math import log1p
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import attack_oracles as oracle
+from attack_cases import evaluation_of
+from kte_oracle import is_candidate
+from naive_release import naive_release, samples_of
+from shoal.attacks.evaluation import Evaluation
+from shoal.attacks.home_work import where_sides_meet
+from shoal.attacks.likelihoods import CUES, WEIGHTS, weigh_blurred, weigh_exact
+from shoal.attacks.places import attack_top, top_cells, weigh_visits
+from shoal.attacks.target import BoxTarget
+from shoal.attacks.tau_knowledge import Drawn, follow, weigh
+from shoal.kernels.noisy_likelihood import MARGIN, Noise
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.randomness import Randomness
+from small_data import populations
+
+pytestmark = pytest.mark.kernels
+
+RULES = CUES.tolist()
+
+
+def target_of(people: Trajectories, seed: int, *, generalized: bool = True) -> BoxTarget:
+    """Everybody as given, or in classes of two with hulls."""
+    if not generalized:
+        return BoxTarget.of_trajectories(people)
+    return BoxTarget.of_release(naive_release(people, rng=Randomness.for_research(seed))[0])
+
+
+def records_of(target: BoxTarget) -> list[list[list[int]]]:
+    return [target.boxes[a:b].tolist() for a, b in pairwise(target.offsets.tolist())]
+
+
+def strangers(people: Trajectories, target: BoxTarget, seed: int) -> Evaluation[BoxTarget]:
+    """Everybody looked for, each in a record drawn at random."""
+    own = np.random.default_rng(seed).integers(0, target.n_records, people.n_subjects)
+    return evaluation_of(people, target, own, label="release")
+
+
+@given(populations(most=7, least=2), st.integers(0, 999), st.booleans())
+def test_exact_samples_are_weighed_as_by_brute_force(
+    people: Trajectories, seed: int, generalized: bool
+) -> None:
+    target = target_of(people, seed, generalized=generalized)
+    records, evaluation = records_of(target), strangers(people, target, seed)
+    offsets, known = evaluation.draw_samples(3, np.random.default_rng(seed))
+    found = weigh_exact(evaluation, offsets, known)
+    assert len(found.chances) == people.n_subjects > 0
+    for victim, own in enumerate(evaluation.own.tolist()):
+        told = known[offsets[victim] : offsets[victim + 1]].tolist()
+        held = [sum(any(oracle.holds(b, s) for b in record) for s in told) for record in records]
+        most = [r for r, count in enumerate(held) if count == max(held) > 0]
+        whole = [[s for s in told if any(oracle.holds(b, s) for b in record)] for record in records]
+
+        def cues(r: int, whole: list[list[list[int]]] = whole, told: list[list[int]] = told) -> list[float]:
+            n = oracle.equal_to(records, r)
+            even, hull, _, _ = oracle.cues_of(records[r], n, whole[r])
+            places = sum(
+                np.log(max(oracle.visits(records[r], x, y, None) / len(records[r]), 1e-9)) for _, x, y in told
+            )
+            return [even, hull, places, len(told) * np.log(len(records[r]))]
+
+        assert found.candidates[victim] == sum(count == len(told) for count in held)
+        assert found.own_fits[victim] == (held[own] == len(told))
+        for rule, weights in enumerate(RULES):
+            scores = oracle.weighed(records, most, weights, cues)
+            assert found.chances[victim, rule] == pytest.approx(oracle.chance(scores, own))
+
+
+@given(populations(most=6, least=2), st.integers(0, 999))
+def test_noisy_samples_are_weighed_as_by_brute_force(people: Trajectories, seed: int) -> None:
+    target = target_of(people, seed)
+    records, evaluation = records_of(target), strangers(people, target, seed)
+    offsets, known = evaluation.draw_samples(2, np.random.default_rng(seed))
+    seen = known + np.random.default_rng(seed).normal(0, 20, known.shape)
+    noise = Noise(slots=7.0, cells=11.0, most_deviations=1e4, floor=1e-12)
+    found = weigh_blurred(evaluation, offsets, seen, noise)
+    assert len(found.chances) == people.n_subjects > 0
+    for victim, own in enumerate(evaluation.own.tolist()):
+        told = seen[offsets[victim] : offsets[victim + 1]].tolist()
+        of_record = [
+            oracle.noisy_cues_of(record, oracle.equal_to(records, r), told, 7.0, 11.0, 1e-12)
+            for r, record in enumerate(records)
+        ]
+        best = max(cues[0] for cues in of_record)
+        for cues in of_record:
+            if cues[0] < best - MARGIN:
+                cues[2] = len(told) * float(np.log(1e-9))
+        for rule, weights in enumerate(RULES):
+            scores = oracle.weighed(records, range(len(records)), weights, of_record.__getitem__)
+            near = sorted(scores)[-2:]
+            if len(near) == 1 or near[1] - near[0] > 1e-6 or near[1] - near[0] < 1e-9:  # no tie by rounding
+                assert found.chances[victim, rule] == pytest.approx(oracle.chance(scores, own))
+    assert len(RULES) == len(WEIGHTS)
+
+
+@given(populations(least=3, longest=5), st.integers(1, 60), st.integers(1, 2), st.integers(0, 99))
+def test_what_was_seen_in_windows_is_weighed_as_by_brute_force(
+    people: Trajectories, tau: int, windows: int, seed: int
+) -> None:
+    target = target_of(people, seed)
+    records, evaluation = records_of(target), strangers(people, target, seed)
+    rng = np.random.default_rng(seed)
+    begins = np.array(
+        [np.sort(rng.choice(people.samples_of(v)[0], windows)) for v in range(people.n_subjects)]
+    )
+    asked = rng.integers(0, people.n_samples, people.n_subjects)
+    followed = follow(evaluation, Drawn(np.arange(people.n_subjects), begins, asked), tau)
+    found, told = weigh(evaluation, followed)
+    everything = [s for v in range(people.n_subjects) for s in samples_of(people, v)]
+    assert len(begins) == people.n_subjects > 0
+    for victim, own in enumerate(evaluation.own.tolist()):
+        parts = [
+            (start, [s for s in samples_of(people, victim) if start <= s[0] < start + tau])
+            for start in begins[victim].tolist()
+        ]
+        fits = [
+            r
+            for r, record in enumerate(records)
+            if all(is_candidate(record, seen, start, tau) for start, seen in parts)  # type: ignore[arg-type]
+        ]
+        other = everything[asked[victim]]
+        assert found.candidates[victim] == len(fits)
+        assert found.own_fits[victim] == (own in fits)
+        hold = {r for r, record in enumerate(records) if any(oracle.holds(box, other) for box in record)}
+        assert told.by_all[victim] == (bool(fits) and set(fits) <= hold)
+        if not fits:
+            continue
+        known = [s for _, seen in parts for s in seen]
+        for rule, weights in enumerate(RULES):
+            scores = oracle.weighed(
+                records,
+                fits,
+                weights,
+                lambda r, known=known: oracle.cues_of(  # type: ignore[misc]
+                    records[r], oracle.equal_to(records, r), known
+                ),
+            )
+            assert found.chances[victim, rule] == pytest.approx(oracle.chance(scores, own))
+
+
+@given(populations(most=6, least=2), st.integers(1, 3), st.integers(0, 99))
+def test_places_are_weighed_as_by_brute_force(people: Trajectories, most: int, seed: int) -> None:
+    target = target_of(people, seed)
+    records, evaluation = records_of(target), strangers(people, target, seed)
+    places = [top_cells(evaluation, victim, most) for victim in range(people.n_subjects)]
+    found = weigh_visits(evaluation, target, evaluation.own, places, None)
+    spread = len({(x, y) for _, x, y in (s for v in range(people.n_subjects) for s in samples_of(people, v))})
+    assert len(places) == people.n_subjects > 0
+    for victim, own in enumerate(evaluation.own.tolist()):
+        cells = places[victim].tolist()
+        rule = 0
+        for hull in (False, True):
+            of_record = [
+                [oracle.visits(record, x, y, oracle.equal_to(records, r) if hull else None) for x, y in cells]
+                for r, record in enumerate(records)
+            ]
+            for gain, shares in ((10.0, False), (9.0 * spread, True)):
+                scores = [
+                    sum(log1p(gain * v / (len(record) if shares else 1)) for v in seen)
+                    for record, seen in zip(records, of_record, strict=True)
+                ]
+                assert found.chances[victim, rule] == pytest.approx(oracle.chance(scores, own))
+                rule += 1
+        whole = [all(oracle.visits(record, x, y, None) > 0 for x, y in cells) for record in records]
+        assert (found.candidates[victim], found.own_fits[victim]) == (sum(whole), whole[own])
+
+
+@given(populations(most=4, least=2), st.integers(2, 6), st.integers(0, 99))
+def test_the_cell_that_boxes_speak_for_is_that_of_brute_force(
+    people: Trajectories, members: int, seed: int
+) -> None:
+    target = target_of(people, seed)
+    rng = np.random.default_rng(seed)
+    for boxes in records_of(target):
+        weights = rng.random(len(boxes))
+        found = where_sides_meet(np.array(boxes), weights, members)
+        cells = [
+            (x, y)
+            for x in {side for b in boxes for side in (b[2], b[4] - 1)}
+            for y in {side for b in boxes for side in (b[3], b[5] - 1)}
+        ]
+        told = [oracle.presence(boxes, weights.tolist(), members, x, y) for x, y in cells]
+        for kind, named in enumerate(found):
+            best = max(one[kind] for one in told)
+            expected = {cell for cell, one in zip(cells, told, strict=True) if one[kind] >= best * (1 - 1e-9)}
+            assert {(x0, y0) for x0, y0, _, _ in named.area.tolist()} == expected
+    assert target.n_records > 0
+
+
+def planted(boxes: list[list[list[int]]], samples: list[list[int]]) -> Evaluation[BoxTarget]:
+    """One victim with these samples, whose record is the first."""
+    known = Trajectories.from_rows(["a"] * len(samples), *np.array(samples).T, grid=Grid())
+    target = BoxTarget(offsets=np.cumsum([0, *map(len, boxes)]), boxes=np.concatenate(boxes), grid=Grid())
+    return evaluation_of(known, target, np.array([0]), label="release")
+
+
+def test_the_owner_is_dense_at_home_at_all_times_and_a_hider_only_once() -> None:
+    """Both records hold the known sample in equal boxes; one of them is at that place again and again."""
+    owner = [[0, 10, 0, 0, 4, 4], *([t, t + 10, 0, 0, 4, 4] for t in range(100, 1000, 100))]
+    hider = [[0, 10, 0, 0, 4, 4], *([t, t + 10, 90, 90, 94, 94] for t in range(100, 1000, 100))]
+    evaluation = planted([owner, hider], [[5, 1, 1], [500, 1, 1]])
+    found = weigh_exact(evaluation, np.array([0, 1]), np.array([[5, 1, 1]]))
+    chances = {one.name: found.chances[0, number] for number, one in enumerate(WEIGHTS)}
+    assert chances == {
+        "hulls and density": 1,
+        "densest record": 1,
+        "likeliest hulls": 0.5,
+        "smallest boxes": 0.5,
+        "any": 0.5,
+    }
+    drawn = Drawn(np.array([0]), np.array([[5]]), np.array([1]))
+    found, told = weigh(evaluation, follow(evaluation, drawn, 1))
+    assert (found.candidates[0], found.chances[0, 1], found.chances[0, 4]) == (2, 1, 0.5)
+    assert (told.by_all[0], told.by_named[0, 1]) == (0, 1)  # at 500 the hider is elsewhere
+
+
+def test_a_hull_touches_what_it_holds() -> None:
+    """Two boxes of one size: the known sample is a corner of one, and in the middle of the other."""
+    evaluation = planted([[[0, 9, 0, 0, 9, 9]], [[-4, 5, -4, -4, 5, 5]]], [[0, 0, 0]])
+    found = weigh_exact(evaluation, np.array([0, 1]), np.array([[0, 0, 0]]))
+    chances = {one.name: found.chances[0, number] for number, one in enumerate(WEIGHTS)}
+    assert (chances["likeliest hulls"], chances["smallest boxes"], chances["any"]) == (1, 0.5, 0.5)
+
+
+def test_nobody_who_holds_nothing_is_named_but_by_luck() -> None:
+    evaluation = planted([[[0, 9, 0, 0, 9, 9]], [[0, 9, 0, 0, 5, 5]]], [[50, 50, 50]])
+    found = weigh_exact(evaluation, np.array([0, 1]), np.array([[50, 50, 50]]))
+    assert found.chances.tolist() == [[0.5] * len(WEIGHTS)]
+    assert found.named.tolist() == [[-1] * len(WEIGHTS)]
+    top, fits = attack_top(evaluation, 1, rng=np.random.default_rng(0))
+    assert (top.rate, fits.rate) == (0.5, 0)

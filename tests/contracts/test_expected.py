@@ -1,0 +1,111 @@
+"""What somebody expects a release to claim: read from text, and compared number by number."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from shoal.errors import MisuseError
+from shoal.model.claims import CLAIMS, KAnonymity, KDeltaAnonymity, KteAnonymity, LocationPrivacy
+from shoal.model.claims.common import STRONGER
+from shoal.model.claims.expected import Expected, numbers_in_words
+from test_claims import EXAMPLES
+
+
+@pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
+def test_every_number_of_a_claim_says_which_way_it_is_stronger(kind: type) -> None:
+    directions = {each.name: each.metadata.get(STRONGER) for each in fields(kind)}
+    assert set(directions.values()) <= {"more", "less", "same"}, directions
+
+
+@pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
+def test_every_number_made_weaker_is_less_and_made_stronger_is_not(kind: type) -> None:
+    claim = EXAMPLES[kind]
+    whole = Expected.of(claim)
+    assert list(whole.shortfalls(claim)) == []
+    for each in fields(kind):
+        value, way = getattr(claim, each.name), each.metadata[STRONGER]
+        weaker: Any = "outward:3"
+        if way != "same":
+            weaker = False if value is True else value / 2 if way == "more" else value * 2
+        weaker = int(weaker) if isinstance(value, int) and not isinstance(value, bool) else weaker
+        less = replace(claim, **{each.name: weaker})
+        (fault,) = whole.shortfalls(less)
+        assert each.name.removesuffix("_s").removesuffix("_m").replace("_", "-") in fault
+        if value is not True and way != "same":
+            assert list(Expected.of(less).shortfalls(claim)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "faults"),
+    [
+        ("k-anonymity:5", KAnonymity(k=5), []),
+        ("k-anonymity:5", KAnonymity(k=9), []),
+        ("k-anonymity", KAnonymity(k=2, truthful=False), []),
+        ("k-anonymity:5,truthful", KAnonymity(k=5, truthful=False), ["truthful = no, expected yes"]),
+        ("k-anonymity:5,truthful=no", KAnonymity(k=5, truthful=False), []),
+        (
+            " k-anonymity: 5 , disjoint-in-time ",
+            KAnonymity(k=2, disjoint_in_time=False),
+            ["k = 2, expected at least 5", "disjoint-in-time = no, expected yes"],
+        ),
+        (
+            "kte-anonymity:2,tau=1h,epsilon=30min",
+            KteAnonymity(k=2, tau_s=1800, epsilon_s=1800),
+            ["tau = 30 min, expected at least 1 h"],
+        ),
+        (
+            "k-delta-anonymity:2,delta=500m",
+            KDeltaAnonymity(k=2, delta_m=2e6),
+            ["delta = 2,000 km, expected at most 500 m"],
+        ),
+        ("k-delta-anonymity:2,delta=0", KDeltaAnonymity(k=2, delta_m=0), []),
+        (
+            "k-anonymity:5",
+            KDeltaAnonymity(k=5, delta_m=1),
+            ["it claims k-delta-anonymity, expected k-anonymity"],
+        ),
+        ("k-anonymity:5,hull=tight", KAnonymity(k=5, hull="grid:2km"), ["hull = grid:2km, expected tight"]),
+        ("k-anonymity:5,hull=grid:2km", KAnonymity(k=5, hull="grid:2km"), []),
+        (
+            "location-p-privacy:4,both-sides,most-off-street=50m",
+            LocationPrivacy(
+                k=4, time_threshold_s=1, space_threshold_m=1, most_off_street_m=60, both_sides=False
+            ),
+            ["both-sides = no, expected yes", "most-off-street = 60 m, expected at most 50 m"],
+        ),
+    ],
+)
+def test_a_claim_falls_short_of_what_is_expected(text: str, claim: Any, faults: list[str]) -> None:
+    assert list(Expected.parse(text).shortfalls(claim)) == faults
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("magic:5", "'magic' is no claim; choose from k-anonymity, "),
+        ("", "'' is no claim"),
+        (
+            "k-anonymity:5,honest",
+            "'honest' is no number of k-anonymity; known: k, truthful, disjoint-in-time",
+        ),
+        ("k-anonymity:five", "'five' is no number of k-anonymity"),
+        ("k-anonymity:k=five", "k = 'five' is no whole number"),
+        ("k-anonymity:1", "k = 1 hides nobody"),
+        ("k-anonymity:5,7", "'k' stands twice"),
+        ("k-anonymity:5,truthful=perhaps", "truthful = 'perhaps' is neither yes nor no"),
+        ("kte-anonymity:2,tau", "tau needs a value"),
+        ("kte-anonymity:2,tau=30", "write a number and a unit"),
+        ("k-delta-anonymity:2,delta=-1m", "is not a length"),
+    ],
+)
+def test_an_expectation_that_cannot_be_read_is_told(text: str, told: str) -> None:
+    with pytest.raises(MisuseError) as error:
+        Expected.parse(text)
+    assert told in str(error.value)
+
+
+def test_a_claim_shows_all_its_numbers() -> None:
+    claim = KAnonymity(k=3, truthful=False)
+    assert numbers_in_words(claim) == "k = 3, truthful = no, disjoint-in-time = yes, hull = tight"
+    assert Expected.parse("kte-anonymity:2,tau=1h").words == "kte-anonymity, k 2, tau 1 h"

@@ -1,0 +1,309 @@
+"""Files that are cut, mixed up or of the wrong kind: each gives one clear line, or a counted repair.
+
+Nothing is half read in silence: what is read adds up, and what is refused says what to do.
+"""
+
+import gzip
+import importlib.util
+import json
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from foreign_files import FILES
+from foreign_writers import GPX, KML, NOON_S, TCX, document, fit_bytes, packed, people, text, zipped
+from shoal.errors import ShoalError
+from shoal.io import read
+
+Writer = Callable[[Path], object]
+HEAD: Final = "id,t,lat,lon\n"
+ROW: Final = "ann,2024-05-01T12:00:00Z,48.85,2.35\n"
+
+
+def of(name: str, share: float = 0.6) -> Writer:
+    """A writer of the first part of a sound file."""
+
+    def write(place: Path) -> Path:
+        if FILES[name].needs and importlib.util.find_spec(FILES[name].needs) is None:
+            pytest.skip(f"{FILES[name].needs} is not installed")
+        path = FILES[name].write(place)
+        assert isinstance(path, Path)
+        content = path.read_bytes()
+        path.write_bytes(content[: int(len(content) * share)])
+        return path
+
+    return write
+
+
+def parquet(table: pa.Table, name: str = "calls.parquet") -> Writer:
+    def write(place: Path) -> Path:
+        pq.write_table(table, place / name)
+        return place / name
+
+    return write
+
+
+def spreadsheet(change: Callable[[bytes], bytes], ending: str = ".xlsx") -> Writer:
+    """A writer of a workbook whose sheet is changed."""
+
+    def write(place: Path) -> Path:
+        if importlib.util.find_spec("python_calamine") is None:
+            pytest.skip("python-calamine is not installed")
+        sound = FILES["Excel"].write(place)
+        assert isinstance(sound, Path)
+        with zipfile.ZipFile(sound) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        members["xl/worksheets/sheet1.xml"] = change(members["xl/worksheets/sheet1.xml"])
+        return Path(str(zipped(f"changed{ending}", members)(place)))
+
+    return write
+
+
+def both(*writers: Writer) -> Writer:
+    """A writer of several files in one folder."""
+
+    def write(place: Path) -> Path:
+        (place / "all").mkdir()
+        for each in writers:
+            each(place / "all")
+        return place / "all"
+
+    return write
+
+
+def frame(**columns: list[Any]) -> Writer:
+    usual: dict[str, list[Any]] = {"id": ["ann"], "t": [NOON_S], "lat": [48.85], "lon": [2.35]}
+    return lambda _: pa.table({**usual, **columns})
+
+
+def timeline(*records: Any) -> Writer:
+    return document("Records.json", {"locations": list(records)})
+
+
+def geojson(geometry: Any, **properties: Any) -> Writer:
+    return document(
+        "a.geojson",
+        {"type": "FeatureCollection", "features": [
+            {"type": "Feature", "geometry": geometry, "properties": {"uid": "ann", "t": NOON_S,
+            **properties}},
+            {"type": "Feature", "geometry": {"type": "Point", "coordinates": [2.35, 48.85]},
+             "properties": {"uid": "ann", "t": NOON_S}},
+        ]},
+    )  # fmt: skip
+
+
+NO_PLACE: Final = "empty or unreadable coordinate"
+NO_TIME: Final = "empty or unreadable time"
+BROKEN: Final = "line with the wrong number of fields"
+
+REFUSED: Final[Mapping[str, tuple[Writer, str]]] = {
+    "GPX, cut": (of("GPX"), "is not a whole GPX file; it may be cut off"),
+    "GPX, empty": (packed("a.gpx", b""), "a.gpx is empty"),
+    "GPX that is KML": (text("a.gpx", KML), "is XML, but no GPX: it begins with <kml>"),
+    "GPX with entities": (text("a.gpx", '<!DOCTYPE gpx [<!ENTITY a "b">]>' + GPX), "declares XML entities"),
+    "GPX, cut gzip": (packed("a.gpx.gz", gzip.compress(GPX.encode())[:-9]), "is not a whole GPX file"),
+    "GPX, no gzip": (text("a.gpx.gz", GPX), "is not a whole GPX file"),
+    "KML, cut": (of("KML"), "is not a whole KML file"),
+    "KML without times": (
+        text("a.kml", KML.replace("gx:Track", "gx:Drawn")), "a.kml holds no rows, only column names"
+    ),
+    "KMZ, cut": (of("KMZ"), "is not a whole KMZ archive"),
+    "KMZ without KML": (zipped("a.kmz", {"a.txt": b"-"}), "a.kmz holds no KML file"),
+    "TCX, cut": (of("TCX"), "is not a whole TCX file"),
+    "TCX that is GPX": (text("a.tcx", GPX), "is XML, but no TCX: it begins with <gpx>"),
+    "FIT, cut": (of("FIT"), "is not a whole FIT file"),
+    "FIT with a wrong checksum": (packed("a.fit", fit_bytes()[:-1] + b"\x00"), "is not a whole FIT file"),
+    "FIT that is text": (text("a.fit", HEAD + ROW), "is not a whole FIT file"),
+    "JSON, cut": (of("Google Timeline, Records.json"), "is not whole JSON; it may be cut off"),
+    "JSON, empty": (packed("a.json", b""), "a.json is empty"),
+    "JSON of another kind": (document("a.json", {"settings": 1}), "is JSON, but of no kind that shoal knows"),
+    "JSON, a list of numbers": (document("a.json", [1, 2]), "is JSON, but of no kind that shoal knows"),
+    "JSON, nested without end": (text("a.json", "[" * 200_000), "is not whole JSON"),
+    "JSON, objects without places": (
+        document("a.json", [{"uid": 1, "t": 1}]), "no latitude and longitude columns in a.json"
+    ),
+    "GeoJSON in another system": (
+        document("a.geojson", {
+            "type": "FeatureCollection", "crs": {"properties": {"name": "urn:ogc:def:crs:EPSG::2154"}},
+            "features": [],
+        }),
+        "states another reference system than WGS 84",
+    ),
+    "GeoJSON without features": (
+        document("a.geojson", {"type": "FeatureCollection", "features": []}), "no time column in a.geojson"
+    ),
+    "JSON Lines without objects": (text("a.jsonl", "1\n2\n"), "no line of it is a JSON object"),
+    "JSON Lines, cut gzip": (packed("a.jsonl.gz", gzip.compress(b'{"a":1}\n' * 99)[:-9]),
+    "is not whole gzip"),
+    "Feather, cut": (of("Arrow and Feather"), "is not a whole Arrow or Feather file"),
+    "Arrow that is Parquet": (parquet(people(), "a.arrow"), "is not a whole Arrow or Feather file"),
+    "SQLite, cut": (of("SQLite"), "is no whole SQLite database"),
+    "SQLite that is text": (text("a.sqlite", HEAD + ROW), "is no whole SQLite database"),
+    "DuckDB that is text": (text("a.duckdb", HEAD + ROW), "is no whole DuckDB database"),
+    "Excel, cut": (of("Excel"), "is no whole spreadsheet, or needs a password"),
+    "Excel that is text": (text("a.xls", HEAD + ROW), "is no whole spreadsheet"),
+    "Excel, empty sheet": (
+        spreadsheet(lambda sheet: re.sub(b"<row.*</row>", b"", sheet)),
+        "has 0 sheets with rows and columns; there is nothing to read",
+    ),
+    "Excel, days as numbers": (
+        spreadsheet(lambda sheet: sheet.replace(b' s="1"', b"")), "the days of a spreadsheet (Excel)"
+    ),
+    "GeoPackage, cut": (of("GeoPackage", 0.1), "is not a whole gpkg file"),
+    "Shapefile without its other files": (of("Shapefile", 0.05), "is not a whole shp file"),
+    "zip, cut": (of("Zip archive"), "is not a whole zip archive"),
+    "zip with nothing to read": (zipped("a.zip", {"a.pdf": b"-"}), "a.zip holds no file that shoal reads"),
+    "zip that leads outside": (
+        zipped("a.zip", {"/a.csv": (HEAD + ROW).encode()}), "a.zip holds a file outside itself"
+    ),
+    "OwnTracks, empty": (packed("a.rec", b""), "a.rec is empty"),
+    "PLT, cut": (of("GeoLife", 0.3), "does not begin like a PLT file"),
+    "an unknown ending": (text("a.docx", "-"), "shoal does not know the format of a.docx"),
+    "one row of too few names": (text("a.csv", "1,2024-05-01,48.85,2.35\n"),
+    "name the columns with --columns"),
+    "two ids": (text("a.csv", "id,uid,t,lat,lon\n"), "2 columns of a.csv could be the id"),
+    "Delta's own folder, elsewhere": (
+        both(lambda place: (place / "t" / "_delta_log").mkdir(parents=True)), "all/t is a Delta Lake table"
+    ),
+    "times of two meanings": (
+        text("a.csv", HEAD + ROW.replace("2024-05-01T12:00:00Z", "03/04/2024")), "give --time-format"
+    ),
+    "degrees in another order": (text("a.csv", HEAD + "ann,2024-05-01,2.35,48.85\n"), "lie at sea as given"),
+    "nested columns": (frame(lat=[[48.85]]), "holds list<"),
+}  # fmt: skip
+
+COUNTED: Final[Mapping[str, tuple[Writer, dict[str, int]]]] = {
+    "GPX, a point without a time": (of("GPX", 1.0), {NO_TIME: 1}),
+    "GPX, a latitude that is a word": (text("a.gpx", GPX.replace('"48.86"', '"north"')), {NO_PLACE: 1,
+    NO_TIME: 1}),
+    "KML, one time more than places": (
+        text("a.kml", KML.replace("<gx:coord>2.36 48.86 0</gx:coord>", "")), {NO_PLACE: 1}
+    ),
+    "TCX, a point without a position": (of("TCX", 1.0), {NO_PLACE: 1}),
+    "TCX, a time that is a word": (
+        text("a.tcx", TCX.replace("<Time>2024-05-01T12:00:00Z</Time>", "<Time>noon</Time>").replace(
+            "</Track>",
+            "<Trackpoint><Time>2024-05-01T12:09:00Z</Time><Position><LatitudeDegrees>48.85</LatitudeDegrees>"
+            "<LongitudeDegrees>2.35</LongitudeDegrees></Position></Trackpoint></Track>",
+        )),
+        {NO_TIME: 1, NO_PLACE: 1},
+    ),
+    "Timeline, records that are none": (
+        timeline(
+            {"timestamp": "2024-05-01T12:00:00Z", "latitudeE7": 488_500_000, "longitudeE7": 23_500_000},
+            {"timestamp": "2024-05-01T12:00:00Z", "latitudeE7": 4_783_467_296, "longitudeE7": 23_500_000},
+            {"latitudeE7": 488_500_000, "longitudeE7": 23_500_000}, {}, 7,
+        ),
+        {"latitude outside -90..90": 1, NO_TIME: 3},
+    ),
+    "GeoJSON, a point without coordinates": (geojson({"type": "Point"}), {NO_PLACE: 1}),
+    "GeoJSON, a point of words": (geojson({"type": "Point", "coordinates": ["a", "b"]}), {NO_PLACE: 1}),
+    "GeoJSON, fewer times than places": (
+        geojson({"type": "LineString", "coordinates": [[2.35, 48.85], [2.36, 48.86]]},
+        times=["2024-05-01T12:00Z"]),
+        {NO_TIME: 2},
+    ),
+    "JSON Lines, broken lines": (of("JSON Lines", 1.0), {"line that is no JSON object": 1}),
+    "JSON Lines, a value missing": (
+        text("a.jsonl", '{"id":1,"t":1714564800,"lat":48.85,"lon":2.35}\n{"id":1,"t":1714564800,'
+        '"lat":48.85}\n'),
+        {NO_PLACE: 1},
+    ),
+    "JSON, null values": (
+        document("a.json", [
+            {"id": "a", "t": NOON_S, "lat": 48.85, "lon": 2.35}, {"id": None, "t": NOON_S, "lat": 1,
+            "lon": 1},
+        ]),
+        {"empty id": 1},
+    ),
+    "OwnTracks, a broken line": (of("OwnTracks recorder", 1.0), {BROKEN: 1}),
+    "CSV, lines of other lengths": (text("a.csv", HEAD + ROW + "ann,1\n" + "a,b,c,d,e\n"), {BROKEN: 2}),
+    "no header, a header after all": (
+        text("1.txt", "1,2024-05-01 20:00:00,116.5,39.9\n" * 25 + "taxi,time,lon,lat\n"),
+        {"same person, cell and minute after rounding": 24, NO_TIME: 1},
+    ),
+    "Porto, polylines that are none": (of("Porto", 1.0), dict(FILES["Porto"].dropped)),
+    "YJMob100K, withheld cells": (of("YJMob100K", 1.0), {NO_PLACE: 1}),
+    "a decimal comma among points": (
+        text("a.csv", HEAD.replace(",", ";") + "a;2024-05-01;48.85;2.35\na;2024-05-01;48,85;2.35\n"),
+        {NO_PLACE: 1}
+    ),
+    "a time of another order": (
+        text("a.csv", HEAD + ROW * 2 + ROW.replace("2024-05-01T12:00:00Z", "03/04/2024")),
+        {"same person, cell and minute after rounding": 1, NO_TIME: 1},
+    ),
+    "Excel, an empty cell": (
+        spreadsheet(lambda sheet: sheet.replace(b'<c r="C3"><v>48.85</v></c>', b"")), {NO_PLACE: 1}
+    ),
+    "the default place of a device": (frame(id=["a", "a"], t=[NOON_S] * 2, lat=[0.0, 48.85], lon=[0.0, 2.35]),
+                                      {"position (0, 0)": 1}),
+    "a file without rows among others": (
+        both(text("1.csv", HEAD + ROW), text("2.csv", HEAD)), {}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_read_gives_one_clear_line(name: str, tmp_path: Path) -> None:
+    write, expected = REFUSED[name]
+    if "FIT" in name:
+        pytest.importorskip("fitdecode", reason="fitdecode is not installed")
+    if "Excel" in name:
+        pytest.importorskip("python_calamine", reason="python-calamine is not installed")
+    source = write(tmp_path)
+    if name == "Shapefile without its other files":
+        assert isinstance(source, Path)
+        for other in (".shx", ".dbf"):
+            source.with_suffix(other).unlink()
+    with pytest.raises(ShoalError) as caught:
+        read(source)
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_what_is_damaged_in_part_is_read_and_counted(name: str, tmp_path: Path) -> None:
+    write, dropped = COUNTED[name]
+    got = read(write(tmp_path))
+    assert dict(got.intake.dropped) == dropped
+    assert got.n_samples > 0
+    assert got.intake.rows_read == got.n_samples + sum(got.intake.dropped.values())
+
+
+def test_there_are_sixty_of_them() -> None:
+    assert len(REFUSED) + len(COUNTED) >= 60
+
+
+@pytest.mark.parametrize("name", [name for name, row in FILES.items() if not row.needs])
+def test_any_cut_of_a_file_is_read_with_a_true_account_or_refused_in_one_line(
+    name: str, tmp_path: Path
+) -> None:
+    path = FILES[name].write(tmp_path)
+    if not isinstance(path, Path) or path.is_dir():
+        path = next(each for each in tmp_path.rglob("*") if each.is_file())
+    content = path.read_bytes()
+    cuts = [int(len(content) * share / 7) for share in range(7)]
+    told = 0
+    for cut in cuts:
+        path.write_bytes(content[:cut])
+        refusal = ""
+        try:
+            intake, samples = (got := read(path)).intake, got.n_samples
+        except ShoalError as error:
+            refusal = str(error)
+        assert "\n" not in refusal
+        assert refusal or intake.rows_read == samples + sum(intake.dropped.values())
+        told += 1
+    assert told == 7
+
+
+def test_json_is_told_apart_by_its_content_not_by_its_name(tmp_path: Path) -> None:
+    for name, content in (("a.json", people().to_pylist()), ("b.geojson", people().to_pylist())):
+        (tmp_path / name).write_text(json.dumps(content))
+        assert read(tmp_path / name).ids == ("ann", "bob")

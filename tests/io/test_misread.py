@@ -1,0 +1,241 @@
+"""What shoal once took for something else: now refused with a remedy, or counted in words that are true."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from foreign_writers import NOON_S
+from shoal.errors import InputError, MisuseError
+from shoal.io import read
+from shoal.io.land import on_land
+
+
+def table(**columns: Any) -> pa.Table:
+    n = max((len(values) for values in columns.values()), default=1)
+    usual: dict[str, Any] = {"id": ["ann"] * n, "t": [NOON_S] * n, "lat": [48.85] * n, "lon": [2.35] * n}
+    return pa.table({name: columns.get(name, values) for name, values in usual.items()})
+
+
+def refusal(source: object, **settings: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read(source, **settings)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+CITIES = {
+    "Paris": (48.85, 2.35), "San Francisco": (37.77, -122.42), "Beijing": (39.9, 116.4), "Lagos": (6.5, 3.4),
+    "London": (51.5, -0.1), "Porto": (41.15, -8.6), "Sydney": (-33.9, 151.2), "Honolulu": (21.3, -157.85),
+    "Mauritius": (-20.2, 57.5), "Barbados": (13.1, -59.6), "Abidjan": (5.3, -4.0), "Malta": (35.9, 14.4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("city", CITIES)
+def test_cities_are_on_land(city: str) -> None:
+    lat, lon = (np.array([value]) for value in CITIES[city])
+    assert on_land(lon, lat).all()
+    assert read(table(lat=[CITIES[city][0]], lon=[CITIES[city][1]])).n_samples == 1
+
+
+def test_the_map_knows_oceans_and_the_ends_of_the_earth() -> None:
+    lon = np.array([-30.0, -150.0, 80.0, 180.0, -180.0, 0.0, 0.0, 200.0])
+    lat = np.array([30.0, 0.0, -30.0, 0.0, 0.0, 90.0, -80.0, 0.0])
+    assert on_land(lon, lat).tolist() == [False] * 6 + [True, False]
+
+
+def test_paris_with_latitude_and_longitude_swapped() -> None:
+    swapped = table(lat=[2.35, 2.35], lon=[48.85, 48.85])
+    assert refusal(swapped) == (
+        "100 % of the positions of the data frame lie at sea as given, and on land with latitude and "
+        "longitude "
+        "swapped; name the columns with --lat and --lon, the other way round if they are swapped, as they "
+        "are if "
+        "this is the sea"
+    )
+    right = read(swapped, lat="lon", lon="lat")
+    assert right.crs == read(table()).crs
+    insisted = read(swapped, lat="lat", lon="lon")
+    assert insisted.intake.rows_read == 2
+    assert any("lie at sea as given" in note for note in insisted.intake.notes)
+
+
+def test_a_few_positions_at_sea_are_no_reason_to_refuse() -> None:
+    ferry = table(lat=[48.85] * 3 + [2.35] * 3, lon=[2.35] * 3 + [48.85] * 3)
+    assert read(ferry).intake.rows_read == 6
+    antarctic = table(lat=[40.0], lon=[-70.0])  # the Atlantic; the other way round it is Antarctica
+    assert read(antarctic).n_samples == 1
+
+
+def test_serial_days_of_a_spreadsheet_are_no_steps_of_a_second() -> None:
+    days = table(t=[45413.5, 45413.6])
+    assert "the days of a spreadsheet (Excel); give --time-unit serial-days" in refusal(days)
+    got = read(days, time_unit="serial-days")
+    assert (got.t * 60).tolist() == [NOON_S, NOON_S + 8640]
+    assert read(table(t=[1.5, 2.5])).n_samples == 1  # small fractions are steps still
+
+
+@pytest.mark.parametrize(
+    ("numbers", "form"),
+    [([20240501, 20240502], "%Y%m%d"), ([202405011200], "%Y%m%d%H%M"), ([20240501120000], "%Y%m%d%H%M%S")],
+)
+def test_dates_written_as_numbers_are_no_count_of_seconds(numbers: list[int], form: str) -> None:
+    assert "numbers that are dates without separators, like 9999999" in refusal(table(t=numbers))
+    got = read(table(t=numbers), time_format=form)
+    assert got.t[0] * 60 == (NOON_S if len(form) > 6 else NOON_S - 43_200)
+    assert refusal(table(t=[str(number) for number in numbers])).endswith(
+        f"give --time-format {form}, or --time-unit if they are not"
+    )
+
+
+def test_a_delta_table_does_not_return_people_deleted_from_it(tmp_path: Path) -> None:
+    """A plain folder with a log beside its files, as Delta Lake lays it out: old files still hold the "
+    "deleted."""
+    around, tmp_path = tmp_path, tmp_path / "calls"
+    tmp_path.mkdir()
+    pq.write_table(table(id=["ann", "bob"]), tmp_path / "part-0.parquet")
+    pq.write_table(table(id=["ann"]), tmp_path / "part-1.parquet")
+    assert read(tmp_path).ids == ("ann", "bob")
+    for marker, kind in (("_delta_log", "Delta Lake"), (".hoodie", "Hudi")):
+        (tmp_path / marker).mkdir()
+        with pytest.raises(Exception, match=f"is a {kind} table"):
+            read(tmp_path)
+        with pytest.raises(InputError, match=f"is a {kind} table, whose folder also holds deleted rows"):
+            read(around)
+        (tmp_path / marker).rmdir()
+    (tmp_path / "metadata").mkdir()
+    (tmp_path / "metadata" / "v1.metadata.json").write_text("{}")
+    with pytest.raises(Exception, match="is an Iceberg table"):
+        read(tmp_path)
+
+
+def test_rows_that_round_to_one_sample_are_no_exact_duplicates() -> None:
+    near = table(t=[NOON_S, NOON_S + 20], lat=[48.85, 48.85001])
+    assert dict(read(near).intake.dropped) == {"same person, cell and minute after rounding": 1}
+    assert dict(read(near, slot_s=300).intake.dropped) == {
+        "same person, cell and time slot after rounding": 1
+    }
+    assert dict(read(near, snap=False).intake.dropped) == {}
+    twice = table(t=[NOON_S, NOON_S])
+    assert dict(read(twice, snap=False).intake.dropped) == {"exact duplicate": 1}
+
+
+def test_times_without_a_zone_are_counted_and_the_hours_are_said() -> None:
+    naive = table(t=["2024-05-01 20:00"] * 2, lat=[31.2, 31.4], lon=[121.4, 121.4])
+    got = read(naive)
+    assert got.intake.repaired["time without a zone taken as UTC"] == 2
+    assert (
+        "hours of the day, such as a home's nights, are those of UTC; here it is about UTC+8: if times "
+        "without a "
+        "zone are local, give --time-zone"
+    ) in got.intake.notes
+    local = read(naive, time_zone="Asia/Shanghai")
+    assert (local.t * 60).tolist() == [NOON_S, NOON_S]
+    assert local.intake.repaired == {}
+    assert local.intake.reading.time_zone == "Asia/Shanghai"
+    assert not any("UTC+" in note for note in read(table()).intake.notes)
+
+
+def test_a_clock_that_is_put_back_or_forward_is_counted() -> None:
+    times = ["2024-10-27 02:30", "2024-03-31 02:30", "2024-07-01 12:00"]
+    got = read(table(t=times), time_zone="Europe/Paris", slot_s=1)
+    assert got.t.tolist() == [1711846800, 1719828000, 1729989000]
+    assert dict(got.intake.repaired) == {
+        "rows out of time order": 1,
+        "local time that the clock showed twice, taken as the first": 1,
+        "local time that the clock skipped, taken as the moment after": 1,
+    }
+    with pytest.raises(
+        MisuseError, match="time_zone = 'Mars/Olympus' is not known; write it like Europe/Paris"
+    ):
+        read(table(t=times), time_zone="Mars/Olympus")
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("Wed May 01 12:00:00 +0000 2024", {}),
+        ("Wed, 01 May 2024 12:00:00 GMT", {}),
+        ("May 1, 2024 12:00:00 PM", {}),
+        ("1-May-2024 12:00", {}),
+        ("01.05.2024 12:00", {}),
+        ("2024-05-01 12:00:00 PM", {}),
+        ("2024-05-01 02:00:00 PM", {"time_zone": "Europe/Paris"}),
+        ("01/05/2024 12:00", {"time_format": "%d/%m/%Y %H:%M"}),
+        ("05/01/24 12:00 pm", {"time_format": "%m/%d/%y %I:%M %p"}),
+        ("2024-122 12:00", {"time_format": "%Y-%j %H:%M"}),
+        ("2024-05-01T14:00:00+02:00", {"time_format": "%Y-%m-%dT%H:%M:%S%z"}),
+    ],
+)
+def test_texts_that_mean_noon(text: str, settings: dict[str, Any]) -> None:
+    assert (read(table(t=[text, None]), **settings).t * 60).tolist() == [NOON_S]
+
+
+def test_day_or_month_first_is_proven_or_asked_for() -> None:
+    assert (read(table(t=["31/12/2023 12:00", "01/05/2024 12:00"])).t * 60).tolist()[-1] == NOON_S
+    assert (read(table(t=["12/31/2023 12:00", "05/01/2024 12:00"])).t * 60).tolist()[-1] == NOON_S
+    assert refusal(table(t=["01/05/2024 12:00"])) == (
+        "column 't' of the data frame holds dates like 99/99/9999 99:99, which may begin with the day or the "
+        "month; give --time-format, for example '%d/%m/%Y %H:%M:%S' or '%m/%d/%Y %I:%M %p'"
+    )
+    assert "dates with the day first and dates with the month first" in refusal(
+        table(t=["31/12/2023", "12/31/2023"])
+    )
+    mixed = read(table(t=["2024-05-01T12:00:00Z"] * 3 + ["01/05/2024"]))
+    assert mixed.intake.dropped["empty or unreadable time"] == 1
+
+
+def test_what_was_seen_is_shown_without_what_it_says() -> None:
+    assert "times are written like 99 AAAAAA 9999; " in refusal(table(t=["12 Brumaire"[:9] + " 1799"]))
+    assert "secret" not in refusal(table(t=["secret-4711"]))
+
+
+@pytest.mark.parametrize(
+    ("form", "why"),
+    [
+        ("%Y-W%W", "counts weeks (%W)"),
+        ("%H:%M", "gives no whole date"),
+        ("%Q", "holds '%Q', which is not known"),
+        ("%Y-%m-%d %d", "gives the day twice"),
+    ],
+)
+def test_formats_that_cannot_work(form: str, why: str) -> None:
+    with pytest.raises(MisuseError) as caught:
+        read(table(t=["2024-05-01"]), time_format=form)
+    assert why in str(caught.value)
+
+
+def test_dates_and_clock_times_in_two_columns() -> None:
+    columns = {"lat": [48.85], "lon": [2.35], "id": ["ann"]}
+    apart = pa.table({**columns, "date": ["01.05.2024"], "time": ["12:00"]})
+    assert "clock times without dates, like 99:99; name the column of dates with --date" in refusal(apart)
+    assert (read(apart, date="date").t * 60).tolist() == [NOON_S]
+    typed = pa.table({
+        **columns, "date": pa.array([19844], pa.date32()), "time": pa.array([43_200], pa.time32("s"))
+    })  # fmt: skip
+    assert (read(typed, date="date").t * 60).tolist() == [NOON_S]
+    assert "clock times without dates" in refusal(typed)
+
+
+def test_coordinates_in_other_clothes() -> None:
+    millionths = table(lat=[488_500_000], lon=[23_500_000])
+    assert refusal(millionths).endswith(
+        "they look like degrees times 10,000,000: divide them, or call the columns lat_e7 and lon_e7"
+    )
+    named = millionths.rename_columns(["id", "t", "lat_e7", "lon_e7"])
+    assert read(named).crs == read(table()).crs
+    commas = read(table(lat=["48,85", "48,86"], lon=["2,35", "2,36"]))
+    assert commas.n_samples == 2
+    assert commas.intake.repaired == {"coordinate with a decimal comma": 4}
+    mixed = read(table(lat=["48.85", "48,86"], lon=["2.35", "2.36"]))
+    assert mixed.intake.dropped == {"empty or unreadable coordinate": 1}
+
+
+def test_meters_that_nobody_stated_are_counted() -> None:
+    local = pa.table({"id": ["ann"], "t": [NOON_S], "x": [5000.0], "y": [6000.0]})
+    reason = "x and y without a reference system taken as meters"
+    assert read(local).intake.repaired == {reason: 1}
+    assert read(local, crs="EPSG:2154").intake.repaired == {}

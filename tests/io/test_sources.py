@@ -1,0 +1,207 @@
+"""Every source, in the layout of the program that writes it: who is in it, when, and what is lost why."""
+
+import importlib.util
+import io
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from foreign_files import FILES, Foreign
+from foreign_writers import GPX, NOON_S, people
+from shoal.errors import InputError, MissingExtraError
+from shoal.io import read, read_with
+from shoal.io.presets import PRESETS
+from shoal.io.sources import FORMATS
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
+
+FORMATS_PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+
+
+def written(name: str, place: Path) -> tuple[Foreign, Any, dict[str, Any]]:
+    """The row, its source, and its options with the paths that they name."""
+    row = FILES[name]
+    if row.needs and importlib.util.find_spec(row.needs) is None:
+        pytest.skip(f"{row.needs} is not installed")
+    source = row.write(place)
+    options = dict(row.options)
+    if "cells" in options:
+        options["cells"] = str(place / options["cells"])
+    return row, source, options
+
+
+def seconds(data: Trajectories) -> int:
+    """The first moment of the data."""
+    assert data.grid is not None
+    return int(data.t.min() * data.grid.slot_s)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_source_is_read_as_its_program_writes_it(name: str, tmp_path: Path) -> None:
+    row, source, options = written(name, tmp_path)
+    got = read(source, **options)
+    assert got.ids == row.ids
+    assert got.n_samples == row.samples
+    assert seconds(got) == row.first_s // 60 * 60
+    assert dict(got.intake.dropped) == dict(row.dropped)
+    assert got.intake.rows_read == got.n_samples + sum(got.intake.dropped.values())
+    assert got.intake.reading.preset == row.preset
+    if "cells" in options:
+        assert got.intake.reading.cells == "towers.csv"  # without its folder: a manifest holds no paths
+    again = read_with(source, _with_cells(got, options), Run())
+    for column in ("offsets", "t", "x", "y"):
+        assert (getattr(again, column) == getattr(got, column)).all()
+    assert again.intake.dropped == got.intake.dropped
+    assert again.intake.repaired == got.intake.repaired
+
+
+def _with_cells(got: Trajectories, options: dict[str, Any]) -> Any:
+    """The settings of the first reading; the table of cells is named anew, as verify asks for it."""
+    from dataclasses import replace
+
+    reading = got.intake.reading
+    return replace(reading, cells=options["cells"]) if "cells" in options else reading
+
+
+def test_every_preset_and_every_format_has_its_file(tmp_path: Path) -> None:
+    presets = {row.preset for row in FILES.values()}
+    # silver is bronze with a column more; the rest of the layout is the same
+    assert set(PRESETS) - presets == {"multimno-silver"}
+    same_code = (
+        ".csv.gz .tsv .tsv.gz .txt.gz .geoparquet .pq .gpx.gz .kml.gz .tcx.gz .fit.gz .json.gz .geojson.gz"
+    )
+    same_code += " .jsonl.gz .ndjson .geojsonl .xls .ods .sqlite3 .db"
+    seen = {".parquet"}
+    for name, row in FILES.items():
+        if row.needs:
+            continue
+        (tmp_path / name.replace(",", "")).mkdir()
+        source = row.write(tmp_path / name.replace(",", ""))
+        if isinstance(source, Path) and source.is_file():
+            seen |= {ending for ending in FORMATS if source.name.lower().endswith(ending)}
+    assert len(seen) > 10
+    assert set(FORMATS) - seen - set(same_code.split()) == {
+        ".fit",
+        ".xlsx",
+        ".gpkg",
+        ".fgb",
+        ".shp",
+        ".duckdb",
+    }
+
+
+def test_the_page_of_formats_has_a_row_for_every_file() -> None:
+    rows = re.findall(
+        r"^\| ([^|]+) \|.*\| `\[(.+)\]` \|$", FORMATS_PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert [test for _, test in rows] == list(FILES)
+    assert len(rows) >= 25
+
+
+@pytest.mark.parametrize("name", [name for name, row in FILES.items() if row.needs])
+def test_without_its_library_a_format_names_the_extra(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row, source, options = written(name, tmp_path)
+    monkeypatch.setitem(sys.modules, "pyogrio" if row.needs == "geopandas" else row.needs, None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'shoal\[(geo|fit|excel|duckdb|delta)\]'"):
+        read(source, **options)
+
+
+@pytest.mark.parametrize(
+    "name", ["CSV", "GPX", "KML", "TCX", "JSON Lines", "Arrow and Feather", "SQLite", "GeoLife", "KMZ"]
+)
+def test_standard_input_is_told_by_its_first_bytes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row, source, _ = written(name, tmp_path)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(source.read_bytes())))
+    got = read("-")
+    assert (got.n_samples, seconds(got)) == (row.samples, row.first_s)
+
+
+def test_an_unpacked_archive_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gc
+
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    for name in ("Strava", "KMZ", "Zip archive"):
+        assert read(FILES[name].write(tmp_path)).n_samples
+    gc.collect()
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_ids_as_bytes_are_one_text_in_every_batch() -> None:
+    """Bytes that happen to be text stay text; others become digits, whoever stands beside them."""
+    hashed, plain = b"\xff\xfe" * 16, b"ann"
+    rest = {"t": [NOON_S, NOON_S + 60], "lat": [48.85] * 2, "lon": [2.35] * 2}
+    batches = [
+        pa.record_batch({"id": pa.array(ids, pa.binary()), **rest})
+        for ids in ([hashed, plain], [plain, plain], [hashed, hashed])
+    ]
+    got = read(pa.RecordBatchReader.from_batches(batches[0].schema, batches))
+    assert got.ids == ("0x" + "fffe" * 16, "ann")
+    fixed = pa.table({"id": pa.array([hashed, b"\x00" * 32], pa.binary(32)), **rest})
+    assert read(fixed).ids == ("0x" + "00" * 32, "0x" + "fffe" * 16)
+
+
+def test_a_query_on_a_real_server_and_no_password_in_a_message(postgres_url: str) -> None:
+    pytest.importorskip("adbc_driver_postgresql", reason="adbc-driver-postgresql is not installed")
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE calls (uid text, ts timestamptz, lat float8, lon float8)")
+        connection.execute(
+            "INSERT INTO calls VALUES ('ann', '2024-05-01 12:00Z', 48.85, 2.35), ('bob', NULL, 48.85, 2.35)"
+        )
+        connection.execute("CREATE SEQUENCE numbers")
+    got = read(f"{postgres_url} SELECT uid, ts, lat, lon FROM calls")
+    assert (got.ids, seconds(got)) == (("ann",), NOON_S)
+    assert dict(got.intake.dropped) == {"empty or unreadable time": 1}
+    with pytest.raises(InputError, match=r"the database cannot be read: .*read-only transaction"):
+        read(f"{postgres_url} SELECT nextval('numbers') AS t, uid, lat, lon FROM calls")
+    with pytest.raises(InputError, match="followed by no query"):
+        read(postgres_url)
+    with pytest.raises(InputError) as refused:
+        read("postgresql://ann:hunter2@127.0.0.1:1/calls SELECT 1")
+    assert "hunter2" not in str(refused.value)
+
+
+def test_an_iceberg_table_gives_the_rows_of_its_newest_version(tmp_path: Path) -> None:
+    catalogs = pytest.importorskip("pyiceberg.catalog.sql", reason="pyiceberg with SQL is not installed")
+    catalog = catalogs.SqlCatalog(
+        "own", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=f"file://{tmp_path}/warehouse"
+    )
+    catalog.create_namespace("n")
+    table = catalog.create_table("n.calls", schema=people().schema)
+    table.append(people())
+    table.delete("id = 'bob'")
+    folder = next((tmp_path / "warehouse").rglob("metadata")).parent
+    assert read(folder).ids == ("ann",)
+
+
+def test_two_files_of_one_name_are_not_one_person(tmp_path: Path) -> None:
+    for folder in ("ann", "bob"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "ride.gpx").write_text(GPX)
+    with pytest.raises(InputError, match=r"two inputs called ride\.gpx .* --person folder .* --person path"):
+        read(tmp_path)
+    assert read(tmp_path, person="folder").ids == ("ann", "bob")
+    assert read(tmp_path, person="path").ids == ("ann/ride.gpx", "bob/ride.gpx")
+
+
+def test_a_cell_at_two_places_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "towers.csv").write_text("cell_id,lat,lon\nA,48.85,2.35\nA,48.95,2.35\n")
+    calls = pa.table({"id": ["ann"], "t": [NOON_S], "cell": ["A"]})
+    with pytest.raises(InputError, match=r"1 cells of towers\.csv stand at two places"):
+        read(calls, cells=str(tmp_path / "towers.csv"))
+    with pytest.raises(InputError, match="records that name a cell need a table of cells: --cells FILE"):
+        read(calls)
+    with pytest.raises(InputError, match=r"no table of cells masts\.csv; give its path with --cells"):
+        read(calls, cells=str(tmp_path / "masts.csv"))
+    assert read(people()).n_subjects == 2

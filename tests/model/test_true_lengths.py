@@ -1,0 +1,155 @@
+"""A meter of a plane is a meter on the earth, or the plane is refused: by the reader and by the verifier."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.errors import InputError
+from shoal.model.intake import BESIDE_DEGREES
+from shoal.model.projection import WGS84, equal_area_plane, transform
+from shoal.model.true_lengths import PlaneLengths, error_in_words, require_text_alone
+from shoal.runtime.arrays import Floats
+
+PARIS = (2.35, 48.86)
+AROUND = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +no_defs"
+FALSE = {
+    "kilometers": AROUND + " +units=km",
+    "feet": AROUND + " +units=ft",
+    "shrunk": "+proj=tmerc +lat_0=48.9 +lon_0=2.3 +k_0=0.001 +datum=WGS84 +units=m +no_defs",
+    "a little shrunk": "+proj=tmerc +lat_0=48.9 +lon_0=2.3 +k_0=0.985 +datum=WGS84 +units=m +no_defs",
+    "another meter": AROUND + " +to_meter=0.001",
+    "mercator": "EPSG:3857",
+    "around elsewhere": "+proj=laea +lat_0=0 +lon_0=100 +datum=WGS84 +units=m +no_defs",
+    "plate carree": "+proj=eqc +lat_ts=0 +datum=WGS84 +units=m +no_defs",
+}
+TRUE = {
+    "around": AROUND + " +units=m",
+    "lambert": "EPSG:2154",
+    "utm": "EPSG:32631",
+    "europe": "EPSG:3035",
+}
+
+
+def lengths_at(crs: str, lon: Floats, lat: Floats) -> tuple[int, int, float, int]:
+    lengths = PlaneLengths(crs)
+    lengths.look(*transform(WGS84, crs, lon, lat))
+    return lengths.faults()
+
+
+def city() -> tuple[Floats, Floats]:
+    draw = np.random.default_rng(1)
+    return PARIS[0] + draw.uniform(-0.2, 0.2, 60), PARIS[1] + draw.uniform(-0.2, 0.2, 60)
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_planes_that_count_in_meters_pass(name: str) -> None:
+    assert lengths_at(TRUE[name], *city()) == (60, 0, 0.0, 0)
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_planes_that_do_not_are_found_wherever_they_are(name: str) -> None:
+    places, wrong, worst, far = lengths_at(FALSE[name], *city())
+    assert (wrong, far) == (places, 0)
+    assert worst > 0.01
+
+
+def test_the_error_is_that_of_the_geodesic_distance() -> None:
+    """A kilometer for a meter is a factor of 1,000; Mercator stretches by 1 / cos(latitude)."""
+    _, _, worst, _ = lengths_at(FALSE["kilometers"], *city())
+    assert worst == pytest.approx(999, rel=1e-3)
+    _, _, worst, _ = lengths_at("EPSG:3857", np.array([2.35]), np.array([60.0]))
+    assert worst == pytest.approx(1 / np.cos(np.radians(60)) - 1, rel=0.01)
+
+
+def test_far_from_the_middle_an_equal_area_plane_is_as_good_as_any() -> None:
+    """Nobody is refused for data on three continents; but no plane hides behind them."""
+    lon = np.concatenate([np.full(50, 116.4), np.full(5, -122.4), np.full(5, 2.35)]) + np.arange(60) / 1000
+    lat = np.concatenate([np.full(50, 39.9), np.full(5, 37.8), np.full(5, 48.86)])
+    own = equal_area_plane(lon, lat)
+    places, wrong, _, far = lengths_at(own, lon, lat)
+    assert (places, wrong) == (60, 0)
+    assert 10 <= far < 60
+    assert lengths_at(own.replace("+units=m", "+units=km"), lon, lat)[1] == 60
+    assert lengths_at(own.replace("+units=m", "+to_meter=0.5"), lon, lat)[1] == 60
+    assert lengths_at("+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m", lon, lat)[1] == 55
+
+
+def test_a_country_wide_plane_is_noted_and_not_refused() -> None:
+    lon, lat = np.linspace(-124, -67, 40), np.linspace(47, 26, 40)
+    _, wrong, _, far = lengths_at(equal_area_plane(lon, lat), lon, lat)
+    assert wrong == 0
+    assert 0 < far < 20
+
+
+def test_places_off_the_plane_are_wrong() -> None:
+    lengths = PlaneLengths(AROUND)
+    lengths.look(np.array([0.0, 1e12, 9.0]), np.array([0.0, 0.0, 9.0]))
+    assert lengths.faults() == (3, 1, np.inf, 0)
+
+
+def test_half_of_the_places_must_be_right() -> None:
+    lon, lat = np.array([2.35, 2.36, 116.4, 116.5]), np.array([48.86, 48.86, 39.9, 39.9])
+    around_paris = AROUND + " +units=m"
+    assert lengths_at(around_paris, lon, lat)[1:] == (0, 0.0, 2)
+    assert lengths_at(around_paris, lon[1:], lat[1:])[1] == 2
+
+
+def test_the_errors_in_words() -> None:
+    assert error_in_words(0.0123) == "by 1.2%"
+    assert error_in_words(999.0) == "by a factor of 1e+03"
+    assert error_in_words(np.inf) == "without bound"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["+init=epsg:4326", "+proj=longlat +nadgrids=@/etc/x", "+proj=x +geoid GRIDS = y", 'PARAMETERFILE["x"]'],
+)
+def test_a_plane_that_names_a_file_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="names a file"):
+        require_text_alone(text)
+
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+
+def fixes(n: int = 60) -> pa.Table:
+    lon, lat = city()
+    return pa.table({"id": [f"u{k % 6}" for k in range(n)], "t": list(range(n)), "lon": lon, "lat": lat})
+
+
+@pytest.mark.parametrize("name", sorted(set(FALSE) - {"around elsewhere"}))
+def test_shoal_reads_into_no_such_plane(name: str) -> None:
+    for snap in (True, False):
+        with pytest.raises(InputError, match="differ from true ones"):
+            shoal.read(fixes(), working_crs=FALSE[name], time_unit="s", snap=snap)
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_shoal_reads_into_true_planes(name: str) -> None:
+    assert shoal.read(fixes(), working_crs=TRUE[name], time_unit="s").crs == TRUE[name]
+
+
+def test_planar_points_that_would_stay_in_mercator_are_refused() -> None:
+    x, y = transform(WGS84, "EPSG:3857", *city())
+    planar = pa.table({"id": ["a", "b"] * 30, "t": list(range(60)), "x": x, "y": y})
+    with pytest.raises(InputError, match="name another with working_crs"):
+        shoal.read(planar, crs="EPSG:3857", snap=False, time_unit="s")
+    kept = shoal.read(planar, crs="EPSG:3857", working_crs="EPSG:2154", snap=False, time_unit="s")
+    assert kept.crs == "EPSG:2154"
+    assert shoal.read(planar, crs="EPSG:3857", time_unit="s").crs is not None  # snapped: a plane of its own
+
+
+@pytest.mark.parametrize(("x", "y"), [("lon", "lat"), ("LONGITUDE", "Latitude"), ("lng", "north")])
+def test_degrees_read_as_local_meters_are_refused(x: str, y: str) -> None:
+    table = fixes().rename_columns(["id", "t", x, y])
+    with pytest.raises(InputError, match="are named as degrees are, and would be read as local meters"):
+        shoal.read(table, x=x, y=y, crs="local", time_unit="s")
+
+
+def test_local_meters_beside_degrees_are_noted() -> None:
+    beside = (
+        fixes().append_column("x", pa.array(np.arange(60.0))).append_column("y", pa.array(np.arange(60.0)))
+    )
+    people = shoal.read(beside, x="x", y="y", crs="local", time_unit="s")
+    assert [note for note in people.intake.notes if note.startswith(BESIDE_DEGREES)]

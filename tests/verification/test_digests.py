@@ -1,0 +1,131 @@
+"""Hashes of identifiers in names: whole, cut, wrapped, in any usual spelling; and what chance explains."""
+
+import base64
+import hashlib
+import uuid
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from naive_release import naive_release, small_city
+from shoal.model.release import Linkage
+from shoal.runtime.randomness import Randomness
+from shoal.verification import verify
+from shoal.verification.leaks import digests
+from shoal.verification.leaks.digests import SPELLINGS, hash_like, hashes_among
+
+UID = "caller-0007"
+IDS = ("anne", UID, "33123456789")
+ALGORITHMS = (
+    "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3_224", "sha3_256", "sha3_384", "sha3_512",
+    "blake2b", "blake2s",
+)  # fmt: skip
+WRAPPED: dict[str, Callable[[bytes], str]] = {
+    "whole": lambda raw: raw.hex(),
+    "upper case": lambda raw: raw.hex().upper(),
+    "after a letter": lambda raw: "u" + raw.hex(),
+    "after a word": lambda raw: "user_" + raw.hex()[:12],
+    "in braces": lambda raw: "{" + raw.hex() + "}",
+    "cut at both ends": lambda raw: raw.hex()[8:24],
+    "the last 16": lambda raw: raw.hex()[-16:],
+    "12 from the middle": lambda raw: raw.hex()[7:19],
+    "with dashes": lambda raw: "-".join(raw.hex()[k : k + 4] for k in range(0, 32, 4)),
+    "a uuid": lambda raw: str(uuid.UUID(raw.hex()[:32])),
+    "0x": lambda raw: "0x" + raw.hex()[3:],
+    "between others": lambda raw: "zz" + raw.hex()[5:17] + "-9k",
+    "base32": lambda raw: base64.b32encode(raw).decode(),
+    "base32 in lower case, without padding": lambda raw: base64.b32encode(raw).decode().lower().rstrip("="),
+    "base32 of the middle": lambda raw: base64.b32encode(raw[3:13]).decode(),
+    "base64": lambda raw: base64.b64encode(raw).decode(),
+    "base64 for addresses": lambda raw: base64.urlsafe_b64encode(raw).decode().rstrip("="),
+    "base64 of the middle": lambda raw: base64.b64encode(raw[4:14]).decode(),
+    "a piece of base64": lambda raw: "u" + base64.b64encode(raw).decode()[3:16],
+}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("how", WRAPPED)
+def test_a_hash_is_found_however_it_is_cut_or_wrapped(how: str, algorithm: str) -> None:
+    name = WRAPPED[how](hashlib.new(algorithm, UID.encode()).digest())
+    other = WRAPPED[how](hashlib.new(algorithm, b"nobody").digest())
+    assert hashes_among(IDS, [name, other, "glove", ""]) == {name}
+
+
+@pytest.mark.parametrize("size", [8, 16, 20, 32])
+def test_short_digests_of_blake2_are_found(size: int) -> None:
+    name = "u" + hashlib.blake2b(UID.encode(), digest_size=size).hexdigest()
+    assert hashes_among(IDS, [name]) == {name}
+
+
+def test_eleven_characters_are_not_enough_and_twelve_are() -> None:
+    digest = hashlib.sha256(UID.encode()).hexdigest()
+    assert hashes_among(IDS, ["z" + digest[20:31]]) == frozenset()
+    assert hashes_among(IDS, ["z" + digest[20:32]]) == {"z" + digest[20:32]}
+
+
+def test_salted_and_changed_identifiers_are_not_found() -> None:
+    """What the docs say cannot be seen."""
+    for text in (b"salt" + UID.encode(), UID.encode() + b"\n", UID.upper().encode()):
+        assert hashes_among(IDS, [hashlib.sha256(text).hexdigest()]) == frozenset()
+
+
+def test_without_identifiers_or_names_nothing_is_found() -> None:
+    assert hashes_among([], ["0123456789abcdef"]) == frozenset()
+    assert hashes_among(IDS, []) == frozenset()
+    assert hashes_among(IDS, ["short", "zz-zz"]) == frozenset()
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda spelling: str(spelling.bits))
+def test_bytes_are_written_as_the_library_writes_them(spelling: digests.Spelling) -> None:
+    library = {4: base64.b16encode, 5: base64.b32encode, 6: base64.b64encode}[spelling.bits]
+    for n in (5, 16, 20, 31):
+        raw = np.random.default_rng(n).integers(0, 256, (3, n), dtype=np.uint8)
+        written = ["".join(spelling.alphabet[code] for code in row) for row in spelling.written(raw)]
+        expected = [library(row.tobytes()).decode().rstrip("=") for row in raw]
+        assert written == [text.lower() if spelling.folded else text for text in expected]
+
+
+def test_random_pseudonyms_are_not_refused_and_hashed_ones_are_all_found() -> None:
+    """2,000 people: by chance, runs of 12 digits come in about 1 of 26,000 such releases."""
+    ids = [f"caller-{number:05d}" for number in range(2000)]
+    assert hashes_among(ids, Randomness.for_research(5).pseudonyms(2000)) == frozenset()
+    hashed = [hashlib.sha1(uid.encode()).hexdigest()[11:27] for uid in ids]
+    assert hashes_among(ids, hashed) == set(hashed)
+
+
+def test_what_chance_explains_is_not_refused() -> None:
+    by_chance = digests._longer_than_chance
+    twelve, thirteen = np.array([12]), np.array([13])
+    assert by_chance(twelve, 1e-9, 4) == 12
+    assert by_chance(twelve, 1e-3, 4) == 13  # that is: no run counts
+    assert by_chance(thirteen, 1e-3, 4) == 14
+    assert by_chance(np.array([16]), 1e-3, 4) == 15  # 1e-3 / 16^3 is below one in a million
+    assert by_chance(np.array([12] * 5), 1e-3, 4) == 12  # so many do not come by chance
+    assert by_chance(np.array([12, 12, 20]), 0.5, 4) == 17  # 0.5 / 16^5 is below one in a million
+    assert by_chance(np.array([12] * 20), 0.5, 4) == 12
+
+
+def test_a_pseudonym_that_is_a_cut_hash_refuses_a_release() -> None:
+    original = small_city()
+    release, linkage = naive_release(original)
+    names = tuple(
+        "u" + hashlib.md5(uid.encode()).hexdigest()[9:22] if number == 3 else name
+        for number, (uid, name) in enumerate(zip(original.ids, release.trajectory_ids, strict=True))
+    )
+    renamed = dict(zip(release.trajectory_ids, names, strict=True))
+    told = Linkage(linkage.uids, tuple(renamed[name] for name in linkage.trajectory_ids))
+    verdict = verify(original, type(release)(**{**vars(release), "trajectory_ids": names}), told)
+    assert verdict.kinds == {"raw-identifier"}
+    assert names[3] not in str(verdict)
+
+
+def test_what_in_a_text_may_be_a_hash() -> None:
+    text = '"0123456789ABCDEF", sha: 4Xj/y+pQ0dWlQ2aT0qZb=; trajectory_identifier zz0123456789abcdef #1f77b4'
+    assert list(hash_like(text)) == [
+        "0123456789abcdef",
+        "0123456789ABCDEF",
+        "4Xj/y+pQ0dWlQ2aT0qZb",
+        "trajectory_identifier",
+        "zz0123456789abcdef",
+    ]

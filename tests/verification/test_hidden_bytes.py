@@ -1,0 +1,270 @@
+"""Every byte of a table's file is a row or says how rows are stored: whatever else stands there is found."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from folder_damages import edit_manifest
+from naive_release import naive_release, small_city
+from parquet_surgery import Anatomy, Page, operated, varint
+from shoal.errors import InputError
+from shoal.model.release import Linkage
+from shoal.model.trajectories import Trajectories
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
+from shoal.release_folder.tables import write_table
+from shoal.runtime.hashing import sha256_of
+from shoal.runtime.run import Run
+from shoal.verification import verify, verify_folder
+from shoal.verification.files.layout import layout_findings
+from shoal.verification.files.streamed import verify_streamed_folder
+from stored import stored
+
+PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
+Case = tuple[Trajectories, Path, Linkage]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Case:
+    original = small_city(crs=PLANE)
+    release, linkage = naive_release(original, n_boxes=3)
+    folder = tmp_path_factory.mktemp("folder") / "release"
+    folder.mkdir()
+    write_table(release, folder / RELEASE_FILE)
+    verdict = verify(original, release, linkage)
+    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    return original, folder, linkage
+
+
+@pytest.fixture
+def case(sound: Case, tmp_path: Path) -> Case:
+    original, folder, linkage = sound
+    shutil.copytree(folder, tmp_path / "release")
+    return original, tmp_path / "release", linkage
+
+
+def text(value: bytes) -> bytes:
+    return len(value).to_bytes(4, "little") + value
+
+
+def in_dictionary(anatomy: Anatomy) -> None:
+    """A raw identifier as one more value of the pseudonyms' dictionary, which no row uses."""
+    page = anatomy.pages[0][0]
+    page.body += text(b"caller-0007")
+    page.head["dictionary"]["values"] += 1
+
+
+def in_numbers(anatomy: Anatomy) -> None:
+    """A raw coordinate as one more value of a dictionary of numbers."""
+    page = anatomy.pages[3][0]
+    assert "dictionary" in page.head
+    page.body += bytes(8)[:7] + b"\x40"
+    page.head["dictionary"]["values"] += 1
+
+
+def behind_the_dictionary(anatomy: Anatomy) -> None:
+    anatomy.pages[0][0].body += b"caller-0007"
+
+
+def behind_the_rows(anatomy: Anatomy) -> None:
+    anatomy.pages[0][1].body += b"caller-0007"
+
+
+def in_statistics(anatomy: Anatomy) -> None:
+    anatomy.chunk(0)["statistics"]["max_value"] = b"zz-caller-0007"
+
+
+def in_old_statistics(anatomy: Anatomy) -> None:
+    anatomy.chunk(3)["statistics"]["min"] = b"caller07"
+
+
+def in_statistics_of_a_page(anatomy: Anatomy) -> None:
+    anatomy.pages[0][1].head["data"]["statistics"] = {"min_value": b"caller-0007"}
+
+
+def in_metadata_of_a_column(anatomy: Anatomy) -> None:
+    anatomy.chunk(0)["pairs"] = [{"key": b"note", "value": b"caller-0007"}]
+
+
+def in_metadata(anatomy: Anatomy) -> None:
+    anatomy.footer["pairs"].append({"key": b"note", "value": b"caller-0007"})
+
+
+def in_the_description(anatomy: Anatomy) -> None:
+    value = anatomy.footer["pairs"][0]["value"]
+    anatomy.footer["pairs"][0]["value"] = value[:-1] + b', "note": "caller-0007"}'
+
+
+def twice_in_the_description(anatomy: Anatomy) -> None:
+    value = anatomy.footer["pairs"][0]["value"]
+    anatomy.footer["pairs"][0]["value"] = b'{"version": "caller-0007", ' + value[1:]
+
+
+def before_the_footer(anatomy: Anatomy) -> None:
+    anatomy.before_footer = b"caller-0007"
+
+
+def behind_the_footer(anatomy: Anatomy) -> None:
+    anatomy.behind_footer = b"caller-0007"
+
+
+def in_a_page_without_rows(anatomy: Anatomy) -> None:
+    anatomy.pages[0].append(Page({"type": 1}, b"caller-0007"))
+
+
+def in_a_page_behind_the_last_row(anatomy: Anatomy) -> None:
+    head = {"type": 0, "data": {"values": 0, "encoding": 0, "definition_levels": 3, "repetition_levels": 3}}
+    anatomy.pages[0].append(Page(head, bytes(4) + b"caller-0007"))
+
+
+def in_a_second_frame(anatomy: Anatomy) -> None:
+    page = anatomy.pages[0][1]
+    skipped = bytes.fromhex("502a4d18") + text(b"caller-0007")
+    page.raw = pa.Codec("zstd").compress(page.body, asbytes=True) + skipped
+
+
+def in_padding(anatomy: Anatomy) -> None:
+    """Bits behind the last number of a packed run."""
+    place, page = next(
+        (chunk, page)
+        for chunk, pages in enumerate(anatomy.pages)
+        for page in pages[1:]
+        if page.head["data"]["encoding"] == 8
+    )
+    n = page.head["data"]["values"]
+    levels = 4 + int.from_bytes(page.body[:4], "little")
+    width = 8
+    groups = (n + 7) // 8
+    assert groups * 8 > n
+    size = anatomy.pages[place][0].head["dictionary"]["values"]
+    numbers = bytes([*(k % size for k in range(n)), *[0x41] * (groups * 8 - n)])
+    page.body = page.body[:levels] + bytes([width]) + varint(groups << 1 | 1) + numbers
+
+
+def checksums(anatomy: Anatomy) -> None:
+    anatomy.pages[0][0].head["crc"] = 0x4141
+
+
+def sorted_rows(anatomy: Anatomy) -> None:
+    anatomy.footer["row_groups"][0]["sorting"] = [{"column": 7, "descending": True, "nulls_first": False}]
+
+
+def file_path(anatomy: Anatomy) -> None:
+    anatomy.footer["row_groups"][0]["chunks"][0]["file_path"] = b""
+
+
+HIDING = (
+    in_dictionary, in_numbers, behind_the_dictionary, behind_the_rows, in_statistics, in_old_statistics,
+    in_statistics_of_a_page, in_metadata_of_a_column, in_metadata, in_the_description,
+    twice_in_the_description, before_the_footer, behind_the_footer, in_a_page_without_rows,
+    in_a_page_behind_the_last_row, in_a_second_frame, in_padding, checksums, sorted_rows, file_path,
+)  # fmt: skip
+
+
+def kinds_of(case: Case, tmp_path: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """Kinds of findings, in memory and streamed, of a folder whose manifest has the file's digest."""
+    original, folder, linkage = case
+    digest = sha256_of(folder / RELEASE_FILE)
+    edit_manifest(folder, lambda manifest: manifest.update(release_sha256=digest))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    people = stored(original, tmp_path / "people")
+    streamed = verify_streamed_folder(people, folder, linkage, scratch, Run())
+    return verify_folder(original, folder, linkage).kinds, streamed.kinds
+
+
+def test_a_file_put_together_again_holds(case: Case, tmp_path: Path) -> None:
+    operated(case[1] / RELEASE_FILE, lambda _: None)
+    assert kinds_of(case, tmp_path) == (frozenset(), frozenset())
+
+
+@pytest.mark.parametrize("hide", HIDING, ids=lambda hide: hide.__name__)
+def test_what_is_hidden_is_found(hide: Callable[[Anatomy], None], case: Case, tmp_path: Path) -> None:
+    before = pq.read_table(case[1] / RELEASE_FILE)
+    operated(case[1] / RELEASE_FILE, hide)
+    if hide is not in_padding:
+        assert pq.read_table(case[1] / RELEASE_FILE).equals(before)  # readers see nothing of it
+    in_memory, streamed = kinds_of(case, tmp_path)
+    assert "hidden-bytes" in in_memory
+    assert "hidden-bytes" in streamed
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"write_page_index": True},
+        {"write_page_checksum": True},
+        {"store_schema": True},
+        {"sorting_columns": [pq.SortingColumn(0)]},
+    ],
+    ids=lambda written: next(iter(written)),
+)
+def test_what_other_settings_write_is_found(written: dict[str, object], case: Case) -> None:
+    path = case[1] / RELEASE_FILE
+    table = pq.read_table(path)
+    geo = (table.schema.metadata or {}).get(b"geo", b"").decode()
+    settings = {"compression": "zstd", "store_schema": False, **written}
+    with pq.ParquetWriter(path, table.schema.remove_metadata(), **settings) as writer:
+        writer.write_table(table.replace_schema_metadata(None))
+        writer.add_key_value_metadata({"geo": geo})
+    assert {finding.kind for finding in layout_findings(path.read_bytes())} == {"hidden-bytes"}
+
+
+@pytest.mark.parametrize("groups", [3, 7, 1000])
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_honest_files_of_many_forms_hold(groups: int, dictionary: bool, tmp_path: Path) -> None:
+    """Several groups, pages and lengths of text; runs, packed bits and plain values."""
+    texts = [("x" * (k % 5)) + str(k // 3) for k in range(2000)]
+    table = pa.table({"a": texts, "b": [k // 7 for k in range(2000)], "c": [k / 3 for k in range(2000)]})
+    path = tmp_path / "t.parquet"
+    with pq.ParquetWriter(
+        path,
+        table.schema,
+        compression="zstd",
+        store_schema=False,
+        use_dictionary=dictionary,
+        data_page_size=1000,
+    ) as writer:
+        writer.write_table(table, row_group_size=groups)
+    assert layout_findings(path.read_bytes()) == []
+
+
+def test_gaps_and_texts_of_one_length_are_read(tmp_path: Path) -> None:
+    table = pa.table({"a": ["aa", None, "bb", None] * 9, "b": pa.array([1, None] * 18, pa.int32())})
+    for dictionary in (True, False):
+        pq.write_table(
+            table, tmp_path / "t", store_schema=False, use_dictionary=dictionary, compression="none"
+        )
+        assert layout_findings((tmp_path / "t").read_bytes()) == []
+
+
+def test_columns_inside_columns_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    for table in (
+        pa.table({"a": [[1], [2]]}),
+        pa.table({"a": [{"b": 1}]}),
+        pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]),
+    ):
+        pq.write_table(table, path, store_schema=False)
+        with pytest.raises(InputError, match="columns inside columns, or two columns of one name"):
+            layout_findings(path.read_bytes())
+
+
+def test_a_file_that_unpacks_to_far_more_is_refused_before_it_is_read(case: Case) -> None:
+    path = case[1] / RELEASE_FILE
+    pq.write_table(pa.table({"trajectory_id": pa.array(["a"] * 3_000_000)}), path, compression="zstd")
+    assert path.stat().st_size < 20_000
+    with pytest.raises(InputError, match="more than such a file can honestly hold"):
+        shoal.verify_folder(case[0], case[1])
+
+
+@pytest.mark.parametrize("cut", [0, 3, 11, 12, 40, -1, -8, -9, -100])
+def test_a_cut_file_is_refused(cut: int, case: Case) -> None:
+    path = case[1] / RELEASE_FILE
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(InputError, match="truncated or another format"):
+        verify_folder(case[0], case[1])

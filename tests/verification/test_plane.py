@@ -1,0 +1,77 @@
+"""The check of a folder holds the manifest's plane against the earth."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from naive_release import naive_release, small_city
+from shoal.model.intake import BESIDE_DEGREES, Intake
+from shoal.model.release import Linkage
+from shoal.model.trajectories import Trajectories
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
+from shoal.release_folder.tables import write_table
+from shoal.runtime.run import Run
+from shoal.verification import verify, verify_folder
+from shoal.verification.files.plane import LOCAL_METERS
+from shoal.verification.files.streamed import verify_streamed_folder
+from small_points import crowd
+from stored import stored
+
+PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
+FALSE = [
+    PLANE.replace("+units=m", "+units=km"),
+    PLANE.replace("+units=m", "+to_meter=0.001"),
+    "+proj=tmerc +lat_0=37.8 +lon_0=-122.4 +k_0=0.001 +datum=WGS84 +units=m +no_defs",
+]
+
+
+def written(original: Trajectories, folder: Path) -> Linkage:
+    """A release of these people, verified in memory and written as it is."""
+    folder.mkdir()
+    release, linkage = naive_release(original, n_boxes=3)
+    write_table(release, folder / RELEASE_FILE)
+    verdict = verify(original, release, linkage)
+    assert verdict.holds, verdict.findings
+    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    return linkage
+
+
+@pytest.mark.parametrize("crs", FALSE)
+def test_a_false_plane_is_found_in_memory_and_streamed(crs: str, tmp_path: Path) -> None:
+    original = small_city(crs=crs)
+    linkage = written(original, tmp_path / "release")
+    assert verify_folder(original, tmp_path / "release", linkage).kinds == {"plane-not-in-meters"}
+    (tmp_path / "scratch").mkdir()
+    people = stored(original, tmp_path / "people")
+    streamed = verify_streamed_folder(people, tmp_path / "release", linkage, tmp_path / "scratch", Run())
+    assert streamed.kinds == {"plane-not-in-meters"}
+
+
+def test_a_true_plane_holds(tmp_path: Path) -> None:
+    original = small_city(crs=PLANE)
+    linkage = written(original, tmp_path / "release")
+    assert verify_folder(original, tmp_path / "release", linkage) == replace(
+        verify_folder(original, tmp_path / "release", linkage), findings=(), notes=()
+    )
+
+
+def test_points_in_a_false_plane_are_found(tmp_path: Path) -> None:
+    from shoal.methods.swapping.swap_locations import SwapLocations
+    from shoal.runtime.randomness import Randomness
+
+    original = replace(crowd(), crs=FALSE[0])
+    release, linkage = SwapLocations(k=3).anonymize(original, Randomness.for_research(1))
+    write_table(release, tmp_path / RELEASE_FILE)
+    verdict = verify(original, release, linkage)
+    write_manifest(manifest_of(release, verdict, tmp_path / RELEASE_FILE), tmp_path / MANIFEST_FILE)
+    assert "plane-not-in-meters" in verify_folder(original, tmp_path, linkage).kinds
+
+
+def test_local_meters_are_noted_loudly(tmp_path: Path) -> None:
+    original = small_city()
+    linkage = written(original, tmp_path / "release")
+    assert verify_folder(original, tmp_path / "release", linkage).notes == (LOCAL_METERS,)
+    beside = f"{BESIDE_DEGREES}: nothing shows it"
+    told = Trajectories(**{**vars(original), "intake": Intake(notes=(beside,))})
+    assert verify_folder(told, tmp_path / "release", linkage).notes[-2:] == (LOCAL_METERS, beside)
