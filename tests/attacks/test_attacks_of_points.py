@@ -86,6 +86,7 @@ def test_the_nearest_record_is_that_of_brute_force(
         Lines(published.offsets, published.t, published.x, published.y),
         chances,
     )
+    assert len(told) == known.n_subjects > 0
     for rows, own, found in zip(told, evaluation.own.tolist(), chances, strict=True):
         sums: list[list[float]] = [[], [], []]
         for record in records:
@@ -123,6 +124,7 @@ def test_most_of_everything_known_is_that_of_brute_force(
     index = evaluation.target.by_triple if kind == "triples" else evaluation.target.by_time
     codes = index.codes_of(*((known.t, known.x, known.y) if kind == "triples" else (known.t,)))
     found = answers(evaluation, kind, index.codes, codes, 10, np.random.default_rng(seed))
+    assert len(found.alone) == known.n_subjects > 0
     for place, (own, samples) in enumerate(zip(evaluation.own.tolist(), rows_of(known), strict=True)):
         seen = [
             sum(row[:width] in {other[:width] for other in record} for row in samples)
