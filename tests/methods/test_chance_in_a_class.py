@@ -4,9 +4,11 @@ Records of a class are equal, so all that could tell them apart is the order of 
 what else is published beside them. An adversary reruns GLOVE, knows every class and guesses within it.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import permutations
 from math import factorial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,11 +47,13 @@ def exchanged(linkage: Linkage, classes: list[list[int]], rng: np.random.Generat
     return replace(linkage, trajectory_ids=tuple(names))
 
 
-RULES = {
+RULES: dict[str, Callable[[list[str], list[int]], Sequence[Any]]] = {
     "order of records": lambda names, members: members,
     "order of records, backward": lambda names, members: members[::-1],
     "order of pseudonyms": lambda names, members: [members[i] for i in np.argsort(np.argsort(names))],
-    "first pseudonym modulo k": lambda names, members: np.roll(members, int(names[0], 16) % len(members)),
+    "first pseudonym modulo k": lambda names, members: np.roll(
+        members, int(names[0], 16) % len(members)
+    ).tolist(),
 }
 
 

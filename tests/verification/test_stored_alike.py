@@ -106,7 +106,7 @@ def test_a_zero_with_a_sign_is_another_number(written: Written) -> None:
 
 def test_numbers_as_text_are_not_read(written: Written) -> None:
     change(written[0], as_text)
-    with pytest.raises(InputError, match="the column x_min of .* is not made of numbers"):
+    with pytest.raises(InputError, match=r"the column x_min of .* is not made of numbers"):
         in_both_ways(written)
 
 
