@@ -17,6 +17,7 @@ import numpy as np
 
 from shoal.attacks import attack
 from shoal.attacks.knowledge import also_on_points, of_its_claim, rates_alike
+from shoal.attacks.rate import TargetName
 from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.model.trace import TRACE_FILE
@@ -32,6 +33,7 @@ from shoal.runtime.staging import explained_write
 from shoal.utility import METRICS, measure
 from shoal.utility.frontier import LEVELS, Better, Point, Recommendation, at_equal_risk, frontier, recommend
 
+ON_RELEASE: Final[tuple[TargetName, ...]] = ("release",)
 REPORT_FILE: Final = "comparison.html"
 TABLE_FILE: Final = "comparison.json"
 RUNS_FOLDER: Final = "runs"
@@ -297,7 +299,7 @@ def _result_of(
                 knowledge=[one.text],
                 rng=_draw(study),
                 tries=study.tries,
-                targets=("release",),
+                targets=ON_RELEASE,
                 run=run,
             )
         except MisuseError as error:
