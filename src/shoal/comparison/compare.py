@@ -17,6 +17,7 @@ import numpy as np
 
 from shoal.attacks import attack
 from shoal.attacks.knowledge import also_on_points, of_its_claim, rates_alike
+from shoal.attacks.rate import TargetName
 from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.model.trace import TRACE_FILE
@@ -35,6 +36,7 @@ from shoal.utility.frontier import LEVELS, Better, Point, Recommendation, at_equ
 REPORT_FILE: Final = "comparison.html"
 TABLE_FILE: Final = "comparison.json"
 RUNS_FOLDER: Final = "runs"
+_RELEASE_ALONE: Final[tuple[TargetName, ...]] = ("release",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -297,7 +299,7 @@ def _result_of(
                 knowledge=[one.text],
                 rng=_draw(study),
                 tries=study.tries,
-                targets=("release",),
+                targets=_RELEASE_ALONE,
                 run=run,
             )
         except MisuseError as error:
