@@ -24,9 +24,8 @@ def test_the_labs_attackers_keep_within_what_claims_allow(tmp_path: Path) -> Non
     assert ("glove", "narrowest", "link") in played
     assert ("swap-locations", "tracker", "reveal") in played
     assert [one.line() for one in scores if one.breaks] == []
-    assert {one.bound for one in scores if (one.method, one.task) == ("glove", "link")} == {
-        pytest.approx(1 / 3)
-    }
+    (bound,) = {one.bound for one in scores if (one.method, one.task) == ("glove", "link")}
+    assert bound == pytest.approx(1 / 3)
 
 
 def test_who_knows_the_truth_breaks_the_bound_and_a_broken_seal_is_refused(tmp_path: Path) -> None:
@@ -34,8 +33,8 @@ def test_who_knows_the_truth_breaks_the_bound_and_a_broken_seal_is_refused(tmp_p
     sealed = tmp_path / "sealed/glove.json"
     thief = tmp_path / "thief.py"
     thief.write_text(
-        "import json\n"
-        f"truth = json.load(open({str(sealed)!r}))\n"
+        "import json\nfrom pathlib import Path\n"
+        f"truth = json.loads(Path({str(sealed)!r}).read_text())\n"
         "def link(folder, known):\n    return truth['records']\n"
         "def reveal(folder, known):\n    return [own[0] for own in truth['points']]\n"
     )
