@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import permutations
 from math import factorial
-from typing import Any
 
 import numpy as np
 import pytest
