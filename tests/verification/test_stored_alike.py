@@ -104,21 +104,19 @@ def test_a_zero_with_a_sign_is_another_number(written: Written) -> None:
     assert [verdict.kinds >= {"stored-differently"} for verdict in in_both_ways(written)] == [True, True]
 
 
-def test_numbers_as_text_are_no_release(written: Written) -> None:
-    """Every second had a zero more at its end, and this held."""
+def test_numbers_as_text_are_not_read(written: Written) -> None:
     change(written[0], as_text)
-    for check in (verify_folder, streamed_verdict):
-        folder, original, linkage = written
-        with pytest.raises(InputError, match=r"the column x_min of release\.parquet is not made of numbers"):
-            check(original, folder, linkage)
+    with pytest.raises(InputError, match=r"the column x_min of .* is not made of numbers"):
+        in_both_ways(written)
 
 
 def test_columns_of_other_types_do_not_hold(written: Written) -> None:
-    def shorter(table: pa.Table) -> pa.Table:
-        at = table.column_names.index("x_max")
-        return table.set_column(at, "x_max", table["x_max"].cast(pa.float32()))
-
-    change(written[0], shorter)
+    change(
+        written[0],
+        lambda table: table.set_column(
+            table.column_names.index("x_max"), "x_max", table["x_max"].cast(pa.float32())
+        ),
+    )
     told = "the column x_max is stored as float; expected numbers of 64 bits"
     verdicts = in_both_ways(written)
     assert [told in {finding.message for finding in verdict.findings} for verdict in verdicts] == [True, True]
