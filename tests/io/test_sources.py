@@ -151,6 +151,8 @@ def test_ids_as_bytes_are_one_text_in_every_batch() -> None:
     ]
     got = read(pa.RecordBatchReader.from_batches(batches[0].schema, batches))
     assert got.ids == ("0x" + "fffe" * 16, "ann")
+    views = pa.table({"id": pa.array([hashed, plain], pa.binary()).cast(pa.binary_view()), **rest})
+    assert read(views).ids == got.ids
     fixed = pa.table({"id": pa.array([hashed, b"\x00" * 32], pa.binary(32)), **rest})
     assert read(fixed).ids == ("0x" + "00" * 32, "0x" + "fffe" * 16)
 

@@ -17,6 +17,7 @@ Codes = npt.NDArray[np.int32]
 NUMBER: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$|^[+-]?(?i:nan|inf|infinity)$"
 COMMA: Final = r"^[+-]?[0-9]+,[0-9]+$"
 WKB_POINT_BYTES: Final = 21
+_WITHOUT_VIEW: Final = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
 
 def plain(column: pa.Array) -> pa.Array:
@@ -181,6 +182,8 @@ class Names:
         first[rows[::-1]] = np.arange(len(rows) - 1, -1, -1)
         present = np.flatnonzero(first[:-1] < len(rows))
         present = present[np.argsort(first[present])]
+        if pa.types.is_string_view(values.type) or pa.types.is_binary_view(values.type):
+            values = values.cast(_WITHOUT_VIEW[values.type])  # there is no take for views
         texts = _id_texts(values.take(pa.array(present)))
         code_of_value = np.full(len(values) + 1, -1, dtype=np.int32)
         code_of_value[present] = [self.code(text) for text in texts]
