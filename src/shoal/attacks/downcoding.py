@@ -46,6 +46,7 @@ def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Gener
             attacker=attacker,
             target=evaluation.label,
             baseline=float(chance.mean()),
+            clusters=evaluation.clusters,
         )
         for name, (won, attacker, chance) in told.items()
     ]

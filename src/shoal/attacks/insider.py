@@ -61,6 +61,7 @@ def attack_insider(
             attacker=attacker,
             target=evaluation.label,
             baseline=float(chance.mean()),
+            clusters=evaluation.clusters,
         )
         for name, (won, attacker, chance) in told.items()
     ]

@@ -72,6 +72,7 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
             attacker=attacker,
             target=evaluation.label,
             baseline=alike / earlier.n_records,
+            clusters=evaluation.clusters[tried],
         )
         for name, (won, attacker, alike) in told.items()
     ]

@@ -38,6 +38,7 @@ class Bound:
 
 ABOVE_0: Final = Bound(lambda number: isfinite(number) and number > 0, "must be finite and greater than 0")
 AT_LEAST_0: Final = Bound(lambda number: isfinite(number) and number >= 0, "must be finite and at least 0")
+SHARE_ABOVE_0: Final = Bound(lambda number: 0 < number <= 1, "must be a share above 0 and of at most 1")
 SHARE_BELOW_1: Final = Bound(lambda number: 0 <= number < 1, "must be a share of at least 0 and below 1")
 
 

@@ -13,7 +13,7 @@ from shoal.errors import MisuseError
 from shoal.kernels.swap_sets import form_swap_sets
 from shoal.measures.trajectory_distance import PATHS, Paths, trajectory_distances
 from shoal.methods.method import About
-from shoal.methods.parameters import k_parameter, parameter, require_declared, stated
+from shoal.methods.parameters import SHARE_ABOVE_0, k_parameter, parameter, require_declared, stated
 from shoal.methods.swapping.exchanged import Exchange, publish_exchange
 from shoal.methods.swapping.microaggregation import CLUSTERING, Clustering, distances_within, microaggregate
 from shoal.methods.techniques import permutation
@@ -26,6 +26,7 @@ from shoal.runtime.run import Run
 
 NO_DURATION: Final = "fewer than two different times"
 APART: Final = "no overlap in time with the largest group"
+_STEPS: Final = 1 << 32  # of a chance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,9 @@ class SwapLocations:
     paths
         Where a distance is a shortest path through other trajectories: "disjoint", between those that do not
         overlap in time, or "all".
+    publish_share
+        Each swap set is published with this chance and else removed, so that fewer points are left to join
+        into paths.
 
     References
     ----------
@@ -95,6 +99,14 @@ class SwapLocations:
         help="Where a shortest path stands in for a distance: between trajectories that never meet in time, "
         "or all.",
         meaning="between which trajectories the distance is a shortest path through others",
+    )
+
+    publish_share: float = parameter(
+        default=1.0,
+        unit="share",
+        bound=SHARE_ABOVE_0,
+        help="Chance of each swap set to be published.",
+        meaning="chance of each set of exchanged points to be published, and not left out",
     )
 
     def __post_init__(self) -> None:
@@ -190,7 +202,9 @@ class SwapLocations:
                 rows,
             )
             rows = rows[:n]
-            owner_after[rows] = members[rng.permutations(n, len(members))]
+            if self.publish_share < 1:
+                rows = rows[rng.below(_STEPS, n) < self.publish_share * _STEPS]
+            owner_after[rows] = members[rng.permutations(len(rows), len(members))]
             sets_of.append(rows)
         published = np.flatnonzero(owner_after >= 0)
         by_record = published[np.argsort(owner_after[published], kind="stable")]

@@ -27,6 +27,7 @@ _ROWS_PER_BYTE: Final = 8  # a row of a sound release takes two bytes at least
 _FREE_BYTES: Final = 1 << 28
 _BYTES_PER_BYTE: Final = 256  # how far sound pages are compressed, and then some
 _GEO_KEYS: Final = ({"version", "primary_column", "columns"}, {"encoding", "geometry_types", "bbox"})
+_NEEDLESS: Final = frozenset({"type_length", "scale", "precision", "field_id"})
 # parts of a column's account that readers find elsewhere in the file, and that shoal does not write
 _ELSEWHERE: Final = (
     "file_path",
@@ -51,14 +52,17 @@ def layout_findings(content: Any) -> list[Finding]:
     walk = _Walk(content)
     footer = walk.footer()
     columns = _columns(footer)
+    if any(_NEEDLESS & column.keys() for column in footer["schema"]):
+        walk.find("numbers in its schema that nobody needs")
     _require_honest_size(len(content), footer)
     walk.about_metadata(footer)
     for number, group in enumerate(footer.get("row_groups", [])):
         if len(group.get("chunks", [])) != len(columns):
             raise broken()
+        first = walk.at
         for (name, optional), chunk in zip(columns.items(), group["chunks"], strict=True):
             walk.chunk(name, chunk, int(group.get("rows", -1)), optional=optional)
-        walk.about_group(number, group)
+        walk.about_group(number, group, first)
     if walk.at != walk.end:
         walk.find(f"{walk.end - walk.at} bytes between its pages and its footer")
     return [Finding("hidden-bytes", f"{RELEASE_FILE} holds {what}") for what in walk.found]
@@ -136,10 +140,16 @@ class _Walk:
             if pair.get("key") == b"geo" and not _is_geo(pair.get("value", b"")):
                 self.find("more in the description of its geometries than GeoParquet asks for")
 
-    def about_group(self, number: int, group: dict[str, Any]) -> None:
-        """Rows are counted by the pages; orders of rows are not written by shoal."""
+    def about_group(self, number: int, group: dict[str, Any], first: int) -> None:
+        """Sizes are those of the pages, of which the first stands there; shoal writes no order of rows."""
         if "sorting" in group or group.get("ordinal", number) != number:
             self.find("an order of rows, or numbers of groups, that nobody needs")
+        chunks = [chunk["data"] for chunk in group["chunks"]]
+        told = group.get("bytes"), group.get("compressed", sum(data["compressed"] for data in chunks))
+        if told != tuple(sum(data[name] for data in chunks) for name in ("uncompressed", "compressed")):
+            self.find("sizes that are not those of its pages")
+        if chunks and group.get("file_offset", first) not in {0, first}:
+            self.find("sizes that are not those of its pages")
 
     def chunk(self, name: str, chunk: dict[str, Any], rows: int, *, optional: bool) -> None:
         """One column of one group of rows: a dictionary at most, then pages with so many rows."""
@@ -154,6 +164,8 @@ class _Walk:
                 "again"
             )
         first = data.get("dictionary_page_offset", data.get("data_page_offset"))
+        if chunk.get("file_offset", 0) not in {0, first} or "distinct" in data.get("statistics", {}):
+            self.find("sizes that are not those of its pages")
         if first != self.at:
             raise InputError(f"the pages of {RELEASE_FILE} do not follow each other; write the release again")
         end = self.at + data.get("compressed", -1)

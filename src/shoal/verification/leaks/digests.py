@@ -25,7 +25,10 @@ SHORTEST_RUN: Final = 12  # characters that a name and a hash have in common, an
 SHORTEST_IN_TEXT: Final = 16  # characters of what is looked at in running text
 FALSE_ALARMS: Final = 1e-6  # the share of honest releases, at most, that runs found by chance refuse
 _LONGEST_IN_TEXT: Final = 160
-_IDS_AT_ONCE: Final = 4096
+_IDS_AT_ONCE: Final = 1024
+_APART: Final = 15  # bytes after which all spellings begin anew
+# what stands between two hashes side by side: nothing that a name holds but by chance, as a hash
+_FILLING: Final = hashlib.sha256(b"between two hashes").digest()
 _NO_CODE: Final = 255
 _HEX: Final = re.compile(r"[0-9a-f]+")
 _IN_TEXT: Final = re.compile(
@@ -132,12 +135,12 @@ def hashes_among(ids: Iterable[str], names: Iterable[str]) -> frozenset[str]:
         return frozenset()
     waiting = (uid.encode("utf-8", "surrogatepass") for uid in ids)
     while some := list(islice(waiting, _IDS_AT_ONCE)):
-        for make in _HASHES:
-            texts = [make(uid).digest() for uid in some]
-            prefixes.look(texts)
-            digests = np.frombuffer(b"".join(texts), dtype=np.uint8).reshape(len(texts), -1)
-            for search in searches:
-                search.look(digests)
+        texts = [[make(uid).digest() for make in _HASHES] for uid in some]
+        prefixes.look(digest for own in texts for digest in own)
+        side_by_side = b"".join(digest + _FILLING[: -len(digest) % _APART] for own in texts for digest in own)
+        digests = np.frombuffer(side_by_side, dtype=np.uint8).reshape(len(some), -1)
+        for search in searches:
+            search.look(digests)
     found = [known[place] for search in searches for place in search.found()]
     return frozenset([*found, *prefixes.found])
 
