@@ -77,16 +77,13 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Any]]:
     if isinstance(node, ast.BinOp) and type(node.op) in _WORKED and not _is_text(node):
         worked = _WORKED[type(node.op)]
         yield f"{type(node.op).__name__} -> {worked.__name__}", lambda twin: setattr(twin, "op", worked())
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
-        yield (
-            "sign or not left out",
-            lambda twin: (
-                setattr(twin, "op", ast.UAdd() if isinstance(node.op, ast.USub) else None) or _unwrap(twin)
-            ),
-        )
-    if isinstance(node, ast.Constant) and type(node.value) in {int, float, bool}:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield "sign left out", lambda twin: setattr(twin, "op", ast.UAdd())
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield "not left out", _twice_negated
+    if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
         value = (not node.value) if isinstance(node.value, bool) else node.value + 1
-        yield f"{node.value} -> {value}", lambda twin: setattr(twin, "value", value)
+        yield f"{node.value!r} -> {value!r}", lambda twin: setattr(twin, "value", value)
     for name in ("body", "orelse"):
         statements = getattr(node, name, None)
         if isinstance(statements, list):
@@ -102,11 +99,9 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Any]]:
                     )
 
 
-def _unwrap(twin: ast.UnaryOp) -> None:
-    """`not x` as bool(x): the opposite of what stood there."""
-    if twin.op is None:
-        twin.op = ast.Not()
-        twin.operand = ast.UnaryOp(op=ast.Not(), operand=twin.operand)
+def _twice_negated(twin: ast.UnaryOp) -> None:
+    """`not x` as `not not x`: the opposite of what stood there."""
+    twin.operand = ast.UnaryOp(op=ast.Not(), operand=twin.operand)
 
 
 def _is_text(node: ast.BinOp) -> bool:
@@ -131,7 +126,7 @@ def survives(path: Path, tree: ast.Module, tests: list[str]) -> bool:
     def changed(self: Any, data: Any, where: Any, **options: Any) -> Any:
         return compile(tree, where, "exec") if Path(where) == path else compiled(self, data, where, **options)
 
-    importlib.machinery.SourceFileLoader.source_to_code = changed  # type: ignore[method-assign]
+    setattr(importlib.machinery.SourceFileLoader, "source_to_code", changed)  # noqa: B010  (of the library)
     import pytest
 
     files = [str(ROOT / "tests" / "verification" / f"{name}.py") for name in tests]
