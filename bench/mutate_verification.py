@@ -80,14 +80,10 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Any]]:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         yield "sign left out", lambda twin: setattr(twin, "op", ast.UAdd())
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield (
-            "not left out",
-            lambda twin: setattr(twin, "operand", ast.UnaryOp(op=ast.Not(), operand=twin.operand)),
-        )
-    if isinstance(node, ast.Constant) and type(node.value) in {int, float, bool}:
-        old: Any = node.value
-        value = (not old) if isinstance(old, bool) else old + 1
-        yield f"{old} -> {value}", lambda twin: setattr(twin, "value", value)
+        yield "not left out", _twice_negated
+    if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
+        value = (not node.value) if isinstance(node.value, bool) else node.value + 1
+        yield f"{node.value!r} -> {value!r}", lambda twin: setattr(twin, "value", value)
     for name in ("body", "orelse"):
         statements = getattr(node, name, None)
         if isinstance(statements, list):
@@ -101,6 +97,11 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Any]]:
                             number, ast.Pass()
                         ),
                     )
+
+
+def _twice_negated(twin: ast.UnaryOp) -> None:
+    """`not x` as `not not x`: the opposite of what stood there."""
+    twin.operand = ast.UnaryOp(op=ast.Not(), operand=twin.operand)
 
 
 def _is_text(node: ast.BinOp) -> bool:
@@ -125,7 +126,7 @@ def survives(path: Path, tree: ast.Module, tests: list[str]) -> bool:
     def changed(self: Any, data: Any, where: Any, **options: Any) -> Any:
         return compile(tree, where, "exec") if Path(where) == path else compiled(self, data, where, **options)
 
-    importlib.machinery.SourceFileLoader.source_to_code = changed  # type: ignore[method-assign,assignment]
+    setattr(importlib.machinery.SourceFileLoader, "source_to_code", changed)  # noqa: B010  (of the library)
     import pytest
 
     files = [str(ROOT / "tests" / "verification" / f"{name}.py") for name in tests]

@@ -135,15 +135,6 @@ def point_findings(table: pa.Table, points: Points, crs: str | None) -> Iterator
             yield Finding("finer-than-claim", "the bounds in the file's metadata are not those of the points")
 
 
-def require_numbers(values: pa.ChunkedArray, column: str) -> None:
-    """Raise InputError for a column that is no number by its type: texts and decimals have many spellings."""
-    kind = values.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_timestamp(kind)):
-        raise InputError(
-            f"the column {column} of {RELEASE_FILE} is not made of numbers; write the release again"
-        )
-
-
 def _step(column: str, grid: Grid) -> float:
     return grid.slot_s if column.startswith("t_") else grid.cell_m
 
@@ -153,7 +144,6 @@ def _values(table: pa.Table, column: str) -> Floats:
     if column not in table.column_names:
         raise InputError(f"{RELEASE_FILE} lacks the column {column}; write the release again")
     values = table[column]
-    require_numbers(values, column)
     try:
         if pa.types.is_timestamp(values.type):
             values = pc.divide(
