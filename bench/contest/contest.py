@@ -182,7 +182,7 @@ def points_of(original: Trajectories, subject: int) -> Points:
     """All samples of a person in seconds and meters; of a snapped one the first moment and lower corner."""
     t, x, y = original.samples_of(subject)
     slot_s, cell_m = (1.0, 1.0) if original.grid is None else (original.grid.slot_s, original.grid.cell_m)
-    return np.column_stack([t * slot_s, x * cell_m, y * cell_m]).astype(float).tolist()
+    return list(np.column_stack([t * slot_s, x * cell_m, y * cell_m]).astype(float).tolist())
 
 
 def seal_of(folder: Path) -> str:

@@ -62,9 +62,11 @@ MAP = ["  |*", *["  |"] * 22, "  |@"]
 
 def test_the_map_the_places_and_the_area_against_plain_counting() -> None:
     """A square of four places, each a letter of its own corner, and one place far away that it leaves out."""
-    corners = {(10.0, 10.0): 40, (10.0, 6410.0): 30, (12810.0, 10.0): 20, (12810.0, 6410.0): 10}
+    east, north = 650_000.0, 6_860_000.0
+    corners = {(east, north): 40, (east, north + 6400): 30, (east + 12800, north): 20}
+    corners[east + 12800, north + 6400] = 10
     drawn = [(x, y) for (x, y), times in corners.items() for _ in range(times)]
-    drawn += [(9e6, 10.0)]
+    drawn += [(9e6, north)]
     got = read(
         pa.table({
             "id": [f"p{place % 3}" for place in range(len(drawn))], "t": range(0, 60 * len(drawn), 60),

@@ -153,3 +153,15 @@ def test_local_meters_beside_degrees_are_noted() -> None:
     )
     people = shoal.read(beside, x="x", y="y", crs="local", time_unit="s")
     assert [note for note in people.intake.notes if note.startswith(BESIDE_DEGREES)]
+
+
+def test_one_outlier_refuses_no_reading_but_its_release() -> None:
+    lon, lat = city()
+    x, y = transform(WGS84, "EPSG:2154", lon, lat)
+    x[7] = 9e6
+    planar = pa.table({"id": ["a", "b"] * 30, "t": list(range(60)), "x": x, "y": y})
+    assert shoal.read(planar, crs="EPSG:2154", snap=False, time_unit="s").n_samples == 60
+    lengths = PlaneLengths("EPSG:2154")
+    lengths.look(x, y)
+    _, wrong, _, far = lengths.faults()
+    assert wrong + far == 1

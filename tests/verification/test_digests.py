@@ -87,7 +87,7 @@ def test_bytes_are_written_as_the_library_writes_them(spelling: digests.Spelling
 
 
 def test_random_pseudonyms_are_not_refused_and_hashed_ones_are_all_found() -> None:
-    """2,000 people: by chance, runs of 12 digits come in about 1 of 26,000 such releases."""
+    """2,000 people: by chance, runs of 12 digits come in about 1 of 9,000 such releases."""
     ids = [f"caller-{number:05d}" for number in range(2000)]
     assert hashes_among(ids, Randomness.for_research(5).pseudonyms(2000)) == frozenset()
     hashed = [hashlib.sha1(uid.encode()).hexdigest()[11:27] for uid in ids]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import shoal
 from folder_damages import edit_manifest, edit_page
 from naive_release import naive_release, small_city
 from shoal.errors import InputError, MisuseError
@@ -25,6 +26,7 @@ from shoal.release_folder.manifest import (
 )
 from shoal.release_folder.page_mark import PRIVATE, PUBLIC
 from shoal.release_folder.tables import write_table
+from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.verification import verify, verify_folder
 from shoal.verification.files.stated import PAGE_NOT_HELD
@@ -215,6 +217,16 @@ def test_the_output_says_that_the_page_was_not_held_against_the_data(case: Case)
 def test_a_page_without_the_public_mark_alone_is_found(text: str, case: Case, tmp_path: Path) -> None:
     edit_page(case[1], text)
     assert both_verdicts(case, tmp_path) == [{"private-page"}] * 2
+
+
+def test_the_private_page_over_the_public_one_is_found(tmp_path: Path) -> None:
+    original = shoal.read(shoal.synthesize(n_subjects=20, days=1, seed=1))
+    private, folder = tmp_path / "private.html", tmp_path / "release"
+    rng = Randomness.from_system()
+    published = shoal.publish(original, shoal.Glove(k=2), folder, rng=rng, private_report=private, tries=0)
+    assert verify_folder(original, folder, published.linkage).holds
+    edit_page(folder, private.read_text())
+    assert "private-page" in verify_folder(original, folder, published.linkage).kinds
 
 
 def test_another_page_than_the_manifest_names_is_found(case: Case, tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import shoal
 from damages import DAMAGES, Damage
-from folder_damages import FOLDER_DAMAGES, FolderDamage
+from folder_damages import FOLDER_DAMAGES, FolderDamage, edit_table
 from naive_release import naive_release, small_city
 from shoal.errors import InputError, MisuseError
 from shoal.model.release import Linkage, Release
@@ -104,6 +105,17 @@ def test_a_damaged_folder_is_found(damage: FolderDamage, tmp_path: Path) -> None
     verdict = streamed_verdict(original, folder, linkage)
     assert not verdict.holds
     assert damage.expected_kind in verdict.kinds, verdict.findings
+
+
+def test_a_geometry_without_a_plane_is_found_with_what_it_holds(tmp_path: Path) -> None:
+    """Whole raw tracks and identifiers could stand there."""
+    original = small_city()
+    release, linkage = naive_release(original)
+    folder = written(tmp_path / "release", release, verify(original, release, linkage))
+    tracks = pa.array([original.ids[3]] * release.n_samples)
+    edit_table(folder, lambda table: table.append_column("geometry", tracks))
+    assert streamed_verdict(original, folder, linkage).kinds == {"unexpected-column", "raw-identifier"}
+    assert verify_folder(original, folder, linkage).kinds == {"unexpected-column", "raw-identifier"}
 
 
 def test_what_cannot_be_streamed_is_refused(tmp_path: Path) -> None:

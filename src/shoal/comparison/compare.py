@@ -33,10 +33,10 @@ from shoal.runtime.staging import explained_write
 from shoal.utility import METRICS, measure
 from shoal.utility.frontier import LEVELS, Better, Point, Recommendation, at_equal_risk, frontier, recommend
 
+ON_RELEASE: Final[tuple[TargetName, ...]] = ("release",)
 REPORT_FILE: Final = "comparison.html"
 TABLE_FILE: Final = "comparison.json"
 RUNS_FOLDER: Final = "runs"
-_RELEASE_ALONE: Final[tuple[TargetName, ...]] = ("release",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,7 +299,7 @@ def _result_of(
                 knowledge=[one.text],
                 rng=_draw(study),
                 tries=study.tries,
-                targets=_RELEASE_ALONE,
+                targets=ON_RELEASE,
                 run=run,
             )
         except MisuseError as error:

@@ -109,7 +109,9 @@ class Positions:
 
     def _values(self, batch: pa.RecordBatch, name: str) -> tuple[Floats, Flags]:
         """The numbers of a column; those in ten-millionths of a degree become degrees."""
-        found, known = numbers(self.commas.replaced(batch, name), f"column '{name}' of {self._name}")
+        found, known = numbers(
+            self.commas.replaced(batch, name, angle=self.degrees), f"column '{name}' of {self._name}"
+        )
         return (found / _PER_DEGREE if name.strip().lower() in SCALED else found), known
 
     def _remember(self, first: Floats, second: Floats) -> None:
@@ -146,8 +148,8 @@ class Positions:
                 "name them with --lon and --lat, or say --crs local if they are meters"
             )
         if self._lengths is not None and self._rows:
-            _, wrong, worst, _ = self._lengths.faults()
-            if wrong:
+            places, wrong, worst, _ = self._lengths.faults()
+            if 2 * wrong > places:  # fewer are outliers, which the check of a release tells
                 raise InputError(
                     f"distances in the plane '{self._working_crs}' differ from true ones at the places of "
                     f"{self._name}, {error_in_words(worst)} at worst; name another with working_crs, one in "

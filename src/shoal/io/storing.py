@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import MisuseError
-from shoal.io.reading import Taken, no_rows, take_in
+from shoal.io.reading import take_in
 from shoal.io.screening import screen
 from shoal.io.snapping import Arranged, Rows, arrange, placed, reason_outside
+from shoal.io.taken import Taken, no_rows
 from shoal.kernels.places import middles
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import PEOPLE_FILE, SAMPLES_FILE, StoredPeople

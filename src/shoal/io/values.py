@@ -80,8 +80,11 @@ class DecimalCommas:
         self.rows = 0
         self._has: dict[str, bool] = {}
 
-    def replaced(self, batch: pa.RecordBatch, name: str) -> pa.Array:
-        """The column of that name, with points for its commas."""
+    def replaced(self, batch: pa.RecordBatch, name: str, *, angle: bool) -> pa.Array:
+        """The column of that name, with points for its commas.
+
+        angle: it holds degrees. A length such as 652,000 may mean thousands, and stays unread.
+        """
         column = plain(batch.column(name))
         if not is_text(column.type) or self._has.get(name) is False:
             return column
@@ -89,6 +92,8 @@ class DecimalCommas:
         if name not in self._has:
             points = bool(pc.any(pc.match_substring(column, ".")).as_py())
             found = bool(pc.any(commas).as_py())
+            if not angle and found:
+                found = not pc.all(pc.match_substring_regex(column.filter(commas), r",[0-9]{3}$")).as_py()
             if points or found:
                 self._has[name] = found and not points
         if not self._has.get(name):

@@ -85,6 +85,9 @@ KINDS: Final[dict[str, str]] = {
     "row-order": "The rows of the table are not grouped by record and in canonical order, so that their "
     "order can carry information.",
     "finer-than-claim": "A coordinate, time or geometry is finer than the release's cells and slots.",
+    "stored-differently": "Records with the same boxes are not stored byte for byte alike, which could tell "
+    "the members of a class apart.",
+    "unexpected-type": "A column is stored in another type than a release has, such as numbers as text.",
     "unexpected-column": "The table has a column that does not belong there.",
     "unexpected-file": "The folder holds a file that does not belong there.",
     "metadata": "Something in the folder names this machine, its user, or a path on it.",

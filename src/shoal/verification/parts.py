@@ -41,7 +41,10 @@ PARTS: Final[dict[str, Part]] = {
     "true-points": Part(what="that each point is a true one and none stands twice", needs=_RAW_DATA),
     "own-times": Part(what="that each record has the times of its own person", needs=LINKAGE),
     "swap-sets": Part(what="where each point came from, its swap set and the thresholds", needs=_TRACE),
-    "shuffle": Part(what="whether the shuffle was fair", needs=f"{_TRACE}, and some 10 swap sets or more"),
+    "shuffle": Part(
+        what="whether the shuffle was fair",
+        needs=f"{_TRACE}, and 26 swap sets or more, fewer where they are large",
+    ),
     "paths": Part(
         what="the length of the paths along the streets",
         needs="the trace and the street graph: --streets-nodes, --streets-edges",

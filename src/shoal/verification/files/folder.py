@@ -17,6 +17,7 @@ from shoal.verification.checks import verify
 from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import boxes_as_written, point_findings, precision_findings
 from shoal.verification.files.stated import PAGE_NOT_HELD, against_manifest, false_statements
+from shoal.verification.files.stored import records_stored_differently, wrong_types
 from shoal.verification.files.written import WrittenTable, read_written, row_order
 from shoal.verification.leaks.lint import leak_findings
 from shoal.verification.leaks.look_alikes import look_alikes
@@ -96,11 +97,14 @@ def _boxes(
     decoded = boxes_as_written(written.table, grid)
     plane.look_at_boxes(decoded.boxes, grid)
     columns = decoded.boxes.columns()
+    by_record = np.lexsort((*reversed(columns), written.record))
     findings = [
+        *wrong_types(written.table.schema),
+        *records_stored_differently(written.table, columns, written.offsets, by_record),
         *row_order(written, np.stack(columns, axis=1), BOX_COLUMNS),
         *precision_findings([(written.table, decoded)], grid, manifest.crs),
     ]
-    return decoded.boxes.take(np.lexsort((*reversed(columns), written.record))), findings
+    return decoded.boxes.take(by_record), findings
 
 
 def _points(written: WrittenTable, manifest: Manifest, plane: PlaneCheck) -> tuple[Payload, list[Finding]]:
@@ -108,6 +112,7 @@ def _points(written: WrittenTable, manifest: Manifest, plane: PlaneCheck) -> tup
     points = points_as_written(written.table, RELEASE_FILE)
     plane.look_at_points(points)
     findings = [
+        *wrong_types(written.table.schema),
         *row_order(written, np.column_stack([points.t, points.x, points.y]), POINT_COLUMNS),
         *point_findings(written.table, points, manifest.crs),
     ]

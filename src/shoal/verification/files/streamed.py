@@ -39,6 +39,7 @@ from shoal.verification.files.layout import layout_findings
 from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import WrittenBoxes, boxes_as_written, precision_findings
 from shoal.verification.files.stated import against_manifest, false_statements
+from shoal.verification.files.stored import EqualRecords, stored_bytes, wrong_types
 from shoal.verification.files.written import pseudonyms
 from shoal.verification.leaks.lint import columns_of, leak_findings
 from shoal.verification.linking import Links, links_of
@@ -69,7 +70,7 @@ def verify_streamed_folder(
     extra = pq.read_table(
         folder / RELEASE_FILE, columns=[name for name in file.schema_arrow.names if name not in own]
     )
-    findings += spread.faults
+    findings += [*spread.faults, *wrong_types(file.schema_arrow)]
     digest = sha256_of(folder / RELEASE_FILE)
     findings += against_manifest(folder, manifest, digest, len(spread.names), spread.n_rows)
     findings += [*hidden, *plane.findings()]
@@ -154,6 +155,7 @@ class _Spread:
         self._folder = folder
         self._written = [_Written() for _ in range(n_buckets)]
         self._seen: set[str] = set()
+        self._equal = EqualRecords()
         self._open = ExitStack()
         self._files: list[BinaryIO] = []
 
@@ -170,26 +172,28 @@ class _Spread:
     def batches(self, file: pq.ParquetFile, grid: Grid, run: Run) -> Iterator[tuple[pa.Table, WrittenBoxes]]:
         """Hand on the file batch by batch, and spread its records, each when its last batch is there."""
         label, total = "reading the release", file.metadata.num_rows
-        waiting_name, waiting = "", np.empty((0, len(BOX_COLUMNS)), dtype=np.int64)
+        waiting_name, waiting, stored = "", np.empty((0, len(BOX_COLUMNS)), dtype=np.int64), b""
         for batch in _whole(file.iter_batches(_ROWS_AT_ONCE)):
             table = pa.Table.from_batches([batch]).replace_schema_metadata(file.schema_arrow.metadata)
             written = boxes_as_written(table, grid)
             yield table, written
             coded = pseudonyms(table)
             names = np.array(coded.dictionary.to_pylist(), dtype=np.object_)[coded.indices.to_numpy()]
-            columns = np.stack(written.boxes.columns(), axis=1)
+            columns, bytes_of = np.stack(written.boxes.columns(), axis=1), stored_bytes(table)
             starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]])
             for name, start, end in zip(
                 names[starts].tolist(), starts.tolist(), [*starts[1:].tolist(), len(names)], strict=True
             ):
                 if name == waiting_name:
                     waiting = np.concatenate([waiting, columns[start:end]])
+                    stored += bytes_of[start:end].tobytes()
                     continue
-                self._spread(waiting_name, waiting)
-                waiting_name, waiting = name, columns[start:end]
+                self._spread(waiting_name, waiting, stored)
+                waiting_name, waiting, stored = name, columns[start:end], bytes_of[start:end].tobytes()
             self.n_rows += len(names)
             run.progress(label, self.n_rows, total)
-        self._spread(waiting_name, waiting)
+        self._spread(waiting_name, waiting, stored)
+        self.faults += self._equal.findings()
 
     def release_of(self, bucket: int, header: Release) -> tuple[Release, Integers]:
         """The records of one bucket with all that the header says, and their positions in the file."""
@@ -204,7 +208,7 @@ class _Spread:
         )
         return part, records
 
-    def _spread(self, name: str, rows: Integers) -> None:
+    def _spread(self, name: str, rows: Integers, stored: bytes) -> None:
         if not len(rows):
             return
         if name in self._seen:
@@ -214,6 +218,7 @@ class _Spread:
             self._fault(f"the rows of a record do not ascend by {', '.join(BOX_COLUMNS)}")
             rows = rows[np.lexsort(rows.T[::-1])]
         content = np.ascontiguousarray(rows).tobytes()
+        self._equal.look_at(content, stored)
         bucket = hash(content) % self.n_buckets
         self._files[bucket].write(content)
         self._written[bucket].records.append(len(self.names))

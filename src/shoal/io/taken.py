@@ -1,0 +1,146 @@
+"""What a source gave besides its rows: the account of the reading, kept batch by batch."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.errors import InputError
+from shoal.io import cleaning
+from shoal.io.cleaning import Sieve, TimeOrder
+from shoal.io.columns import Columns
+from shoal.io.positions import Positions
+from shoal.io.snapping import Rows
+from shoal.io.tables import Table
+from shoal.io.time_text import SECOND, Micros
+from shoal.io.times import DAY, Times, with_date
+from shoal.io.values import Codes, Names
+from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
+from shoal.model.trajectories import Grid
+
+DEGREES_PER_HOUR: Final = 15.0
+LAST_S: Final = 253_402_300_799.0  # the end of the year 9999, the last that dates can be written in
+_FAR_DEG: Final = 30.0  # two hours
+
+
+@dataclass(kw_only=True)
+class Taken:
+    """What a source gave besides its rows, which ``keep`` takes; plane: known once all are read."""
+
+    keep: Callable[[Rows], None]
+    name: str
+    columns: Columns
+    positions: Positions
+    reading: Reading
+    times: Times
+    units: Names = field(default_factory=Names)
+    people: Names = field(default_factory=Names)
+    order: TimeOrder = field(default_factory=TimeOrder)
+    plane: str | None = None
+    rows_read: int = 0
+    rows_kept: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def grid(self) -> Grid | None:
+        """The grid to snap to, None for points as given."""
+        return Grid(cell_m=self.reading.cell_m, slot_s=self.reading.slot_s) if self.reading.snap else None
+
+    def intake(self, duplicates: int) -> Intake:
+        """The account of the whole reading, with this many rows left out that give no new sample."""
+        repaired = {
+            OUT_OF_ORDER: self.order.rows,
+            cleaning.NAIVE: 0 if self.reading.time_zone else self.times.naive,
+            cleaning.LOCAL_METERS: self.rows_kept if self.positions.crs is None else 0,
+            cleaning.DECIMAL_COMMA: self.positions.commas.rows,
+            cleaning.TWICE: self.times.twice,
+            cleaning.NEVER: self.times.never,
+        }
+        return Intake(
+            rows_read=self.rows_read,
+            dropped={
+                **self.dropped,
+                **({cleaning.duplicate_reason(self.grid): duplicates} if duplicates else {}),
+            },
+            repaired={reason: rows for reason, rows in repaired.items() if rows},
+            notes=tuple(
+                dict.fromkeys(
+                    [*self.notes, *self.positions.notes, *self.times.notes(), *self._hours_of_utc()]
+                )
+            ),
+            unit_of_protection=f"each distinct value of column '{self.columns.person}'"
+            + ", one unit per UTC day" * self.reading.per_day,
+            reading=self.reading,
+        )
+
+    def _hours_of_utc(self) -> list[str]:
+        """A warning where the hours that shoal shows are far from those of the people."""
+        longitude = self.positions.middle_lon_deg
+        if longitude is None or self.times.steps or abs(longitude) < _FAR_DEG:
+            return []
+        ahead_h = round(longitude / DEGREES_PER_HOUR)
+        told = (
+            f"hours of the day, such as a home's nights, are those of UTC; here it is about UTC{ahead_h:+d}"
+        )
+        if self.times.naive and self.reading.time_zone is None:
+            told += ": if times without a zone are local, give --time-zone"
+        return [told]
+
+
+def take_batch(taken: Taken, table: Table, batch: Any) -> None:
+    """Clean one batch of rows and keep what is good of it."""
+    columns, reading = taken.columns, taken.reading
+    taken.rows_read += batch.num_rows
+    sieve = Sieve(batch.num_rows, taken.dropped)
+    code = taken.people.codes(batch.column(columns.person), f"column '{columns.person}' of {table.name}")
+    sieve.drop(cleaning.EMPTY_ID, code < 0)
+    clock = batch.column(columns.time)
+    if columns.date:
+        clock = with_date(batch.column(columns.date), clock)
+    t, readable = taken.times.microseconds(clock, f"column '{columns.time}' of {table.name}")
+    sieve.drop_times(t, readable, int(min(reading.not_after_s or 0.0, LAST_S) * SECOND))
+    first, second = taken.positions.read(batch, columns, sieve)
+    if not sieve.good.all():
+        code, t, first, second = code[sieve.good], t[sieve.good], first[sieve.good], second[sieve.good]
+    taken.order.count(code, t)
+    if code.size:
+        taken.rows_kept += code.size
+        taken.keep(Rows(_person_days(taken, code, t) if reading.per_day else code, t, first, second))
+    if not reading.per_day:
+        taken.units = taken.people
+
+
+def _person_days(taken: Taken, code: Codes, t: Micros) -> Codes:
+    """The code of each row's person-day, ``<id>@YYYY-MM-DD``; new ones in the order of their first rows."""
+    day = t // DAY
+    low = int(day.min())
+    key = code.astype(np.int64) * (int(day.max()) - low + 1) + (day - low)
+    pairs, first, place = np.unique(key, return_index=True, return_inverse=True)
+    code_of_pair = np.empty(len(pairs), dtype=np.int32)
+    for pair in np.argsort(first):
+        row = first[pair]
+        text = f"{taken.people.texts[code[row]]}@{date(1970, 1, 1) + timedelta(days=int(day[row]))}"
+        code_of_pair[pair] = taken.units.code(text)
+    return code_of_pair[place]
+
+
+def no_rows(taken: Taken) -> InputError:
+    """The error, with the reasons, when no row is left."""
+    hints = {
+        cleaning.LATITUDE: "latitude and longitude may be swapped: name them with --lat and --lon",
+        cleaning.BAD_TIME: "write times as 2024-05-01T10:00:00Z or as seconds since 1970",
+        cleaning.FUTURE: "the unit of the times may be another one: give it with --time-unit",
+        cleaning.OUTSIDE: "the declared --crs may be another one",
+    }
+    most = max(taken.dropped, key=taken.dropped.__getitem__)
+    hint = hints.get(most, "check which columns are meant")
+    if most == cleaning.BAD_TIME and taken.times.unread:
+        hint = f"times are written like {taken.times.unread}; {hint}, or give their --time-format"
+    if most == cleaning.BAD_TIME and taken.reading.preset:
+        hint = f"it was read as {taken.reading.preset}: if that is wrong, name its columns; {hint}"
+    if most in {cleaning.LATITUDE, cleaning.LONGITUDE} and taken.positions.scaled:
+        hint = "they look like degrees times 10,000,000: divide them, or call the columns lat_e7 and lon_e7"
+    return InputError(f"no row of {taken.name} can be used ({cleaning.listed(taken.dropped)}); {hint}")

@@ -1,0 +1,41 @@
+"""One person under two identifiers is a note with its count; other people are not."""
+
+import numpy as np
+import pytest
+
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.verification.leaks.look_alikes import look_alikes
+
+
+def people(*ids: str) -> Trajectories:
+    n = len(ids)
+    return Trajectories.from_rows(list(ids), np.arange(n), np.arange(n), np.arange(n), grid=Grid())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "ANNE É", "anne e\u0301", "anne\u00a0é", "anne é ", "an\u200bne é", "anne é\ufeff", "anne\t\u00e9",
+        "\u202eanne é", "\uff41\uff4e\uff4e\uff45 é", "anne é\ufe0f", "anne\u2060 é", "an\u00adne é", "anneé",
+    ],
+)  # fmt: skip
+def test_identifiers_that_look_alike_are_counted(other: str) -> None:
+    (note,) = look_alikes(people("anne é", other, "ben"))
+    assert note.startswith("2 identifiers differ from another one only by case")
+    assert "They count as 2 people, not as 1" in note
+    assert "anne" not in note
+
+
+def test_groups_are_counted_together() -> None:
+    (note,) = look_alikes(people("a", "A", "A ", "b", "B", "c"))
+    assert note.startswith("5 identifiers differ")
+    assert "They count as 5 people, not as 2" in note
+
+
+def test_other_identifiers_are_not_noted() -> None:
+    assert list(look_alikes(people("anne", "anna", "u1", "u01", "u-1", "1", "01", "é", "e", "o", "0"))) == []
+
+
+def test_sharp_s_and_ligatures_fold() -> None:
+    assert len(list(look_alikes(people("straße", "STRASSE")))) == 1
+    assert len(list(look_alikes(people("ﬁn", "FIN")))) == 1

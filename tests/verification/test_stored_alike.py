@@ -1,0 +1,140 @@
+"""Members of a class are stored byte for byte alike, and columns have the types of a release."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from naive_release import naive_release, small_city
+from shoal.errors import InputError
+from shoal.model.release import Linkage
+from shoal.model.trajectories import Trajectories
+from shoal.model.verdicts import Verdict
+from shoal.release_folder.box_table import write_boxes
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_of, write_manifest
+from shoal.runtime.arrays import Flags
+from shoal.runtime.hashing import sha256_of
+from shoal.runtime.randomness import Randomness
+from shoal.verification import verify, verify_folder
+from shoal.verification.files.stored import stored_bytes
+from test_verify_streamed import streamed_verdict
+
+PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
+Written = tuple[Path, Trajectories, Linkage]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    original = small_city(crs=PLANE)
+    release, linkage = naive_release(original, n_boxes=4, rng=Randomness.for_research(1))
+    folder = tmp_path / "release"
+    folder.mkdir()
+    write_boxes(release, folder / RELEASE_FILE)
+    verdict = verify(original, release, linkage)
+    write_manifest(manifest_of(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    return folder, original, linkage
+
+
+def change(folder: Path, edit: Callable[[pa.Table], pa.Table]) -> None:
+    """Write another table, with its hash in the manifest."""
+    path = folder / RELEASE_FILE
+    table = pq.read_table(path)
+    pq.write_table(edit(table), path, compression="zstd", store_schema=False)
+    manifest = json.loads((folder / MANIFEST_FILE).read_text())
+    manifest["release_sha256"] = sha256_of(path)
+    (folder / MANIFEST_FILE).write_text(json.dumps(manifest))
+
+
+def in_both_ways(case: Written) -> list[Verdict]:
+    folder, original, linkage = case
+    return [verify_folder(original, folder, linkage), streamed_verdict(original, folder, linkage)]
+
+
+def of_first(table: pa.Table) -> Flags:
+    """Which rows are those of the first record."""
+    names = np.array(table["trajectory_id"].to_pylist())
+    return np.asarray(names == names[0])
+
+
+def with_last_digits(table: pa.Table) -> pa.Table:
+    """One float further in the first record: the same cell, and another number."""
+    x = table["x_min"].to_numpy().copy()
+    own = of_first(table)
+    x[own] = np.nextafter(x[own], np.inf)
+    return table.set_column(table.column_names.index("x_min"), "x_min", pa.array(x))
+
+
+def with_minus_zero(table: pa.Table) -> pa.Table:
+    """A zero with a sign: equal to a zero without one, and another sequence of bits."""
+    x = np.where(of_first(table), -0.0, 0.0)
+    return table.set_column(table.column_names.index("x_min"), "x_min", pa.array(x))
+
+
+def with_outlines_moved_a_little(table: pa.Table) -> pa.Table:
+    """The last digits of one corner, by far less than a tenth of a millimeter."""
+    texts = [bytearray(text) for text in table["geometry"].to_pylist()]
+    for row in np.flatnonzero(of_first(table)).tolist():
+        texts[row][13] ^= 1
+    moved = pa.array([bytes(text) for text in texts], pa.large_binary())
+    return table.set_column(table.column_names.index("geometry"), "geometry", moved)
+
+
+def as_text(table: pa.Table) -> pa.Table:
+    """Numbers as text, every second with a zero more at its end."""
+    texts = [f"{value:.1f}{'0' * (row % 2)}" for row, value in enumerate(table["x_min"].to_pylist())]
+    return table.set_column(table.column_names.index("x_min"), "x_min", pa.array(texts))
+
+
+@pytest.mark.parametrize("edit", [with_last_digits, with_outlines_moved_a_little])
+def test_members_that_differ_in_the_last_digits_do_not_hold(
+    edit: Callable[[pa.Table], pa.Table], written: Written
+) -> None:
+    """Both held: the numbers were compared within the rounding of floats, the outlines to 1e-9 degrees."""
+    assert [verdict.holds for verdict in in_both_ways(written)] == [True, True]
+    change(written[0], edit)
+    assert [verdict.kinds for verdict in in_both_ways(written)] == [{"stored-differently"}] * 2
+
+
+def test_a_zero_with_a_sign_is_another_number(written: Written) -> None:
+    change(written[0], with_minus_zero)
+    assert [verdict.kinds >= {"stored-differently"} for verdict in in_both_ways(written)] == [True, True]
+
+
+def test_numbers_as_text_are_not_read(written: Written) -> None:
+    change(written[0], as_text)
+    with pytest.raises(InputError, match=r"the column x_min of .* is not made of numbers"):
+        in_both_ways(written)
+
+
+def test_columns_of_other_types_do_not_hold(written: Written) -> None:
+    change(
+        written[0],
+        lambda table: table.set_column(
+            table.column_names.index("x_max"), "x_max", table["x_max"].cast(pa.float32())
+        ),
+    )
+    told = "the column x_max is stored as float; expected numbers of 64 bits"
+    verdicts = in_both_ways(written)
+    assert [told in {finding.message for finding in verdict.findings} for verdict in verdicts] == [True, True]
+
+
+def test_rows_are_alike_exactly_where_their_bytes_are() -> None:
+    draw = np.random.default_rng(3)
+    outlines = [bytes(draw.integers(0, 2, 93, dtype=np.uint8).tolist()) for _ in range(40)]
+    rows = draw.integers(0, 40, 500)
+    numbers = draw.integers(0, 3, 500).astype(np.float64)
+    table = pa.table(
+        {
+            "trajectory_id": [f"p{row}" for row in range(500)],
+            "x_min": numbers,
+            "geometry": pa.array([outlines[row] for row in rows.tolist()], pa.large_binary()),
+        }
+    )
+    stored = stored_bytes(pa.concat_tables([table.slice(0, 123), table.slice(123)]))
+    same = (stored[:, None] == stored[None]).all(axis=2)
+    expected = (rows[:, None] == rows[None]) & (numbers[:, None] == numbers[None])
+    np.testing.assert_array_equal(same, expected)
