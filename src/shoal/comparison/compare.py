@@ -36,7 +36,6 @@ from shoal.utility.frontier import LEVELS, Better, Point, Recommendation, at_equ
 REPORT_FILE: Final = "comparison.html"
 TABLE_FILE: Final = "comparison.json"
 RUNS_FOLDER: Final = "runs"
-_RELEASE_ALONE: Final[tuple[TargetName, ...]] = ("release",)
 
 
 @dataclass(frozen=True, kw_only=True)
