@@ -34,6 +34,7 @@ from shoal.utility import METRICS, measure
 from shoal.utility.frontier import LEVELS, Better, Point, Recommendation, at_equal_risk, frontier, recommend
 
 REPORT_FILE: Final = "comparison.html"
+_RELEASE_ALONE: Final[tuple[TargetName, ...]] = ("release",)
 TABLE_FILE: Final = "comparison.json"
 RUNS_FOLDER: Final = "runs"
 
