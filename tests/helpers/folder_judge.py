@@ -171,6 +171,6 @@ def _unpacked(content: bytes) -> Iterator[bytes]:
         try:
             with pa.input_stream(pa.BufferReader(content[at:]), compression="zstd") as stream:
                 yield stream.read(1 << 20)
-        except (pa.ArrowException, OSError):
+        except (pa.ArrowException, OSError, MemoryError):  # what only looks like a packed page
             pass
         at = content.find(_ZSTD, at + 1)
