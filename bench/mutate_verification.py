@@ -142,6 +142,7 @@ def main() -> int:
     words.add_argument("--most", type=int, default=10**6, help="mutants of each module, drawn by the seed")
     asked = words.parse_args()
     os.chdir(ROOT)
+    sys.path.insert(0, str(ROOT / "src"))  # the modules that are changed, not those of an installation
     for name in (
         "numba",
         "numpy",

@@ -122,11 +122,13 @@ def _about_the_claim(
     for name, boxes in records.items():
         own = samples[owner[name]]
         members = [samples[owner[other]] for other, theirs in records.items() if theirs == boxes]
-        if claim["disjoint_in_time"] and any(a[1] > b[0] for a, b in pairwise(boxes)):
+        if claim.get("disjoint_in_time", True) and any(a[1] > b[0] for a, b in pairwise(boxes)):
             yield "boxes overlap in time"
         for box in boxes:
             inside = [one for each in members for one in each if _holds(box, one)]
-            if claim["truthful"] and (not any(_holds(box, one) for one in own) or _hull(inside) != box):
+            if claim.get("truthful", True) and (
+                not any(_holds(box, one) for one in own) or _hull(inside) != box
+            ):
                 yield "a box is not the hull of its class's samples"
         lost += sum(not any(_holds(box, one) for box in boxes) for one in own)
     lost += sum(len(samples[uid]) for uid in samples if uid not in owner.values())
@@ -169,6 +171,6 @@ def _unpacked(content: bytes) -> Iterator[bytes]:
         try:
             with pa.input_stream(pa.BufferReader(content[at:]), compression="zstd") as stream:
                 yield stream.read(1 << 20)
-        except (pa.ArrowException, OSError):
+        except (pa.ArrowException, OSError, MemoryError):  # what only looks like a packed page
             pass
         at = content.find(_ZSTD, at + 1)

@@ -157,7 +157,12 @@ def file_path(anatomy: Anatomy) -> None:
     anatomy.footer["row_groups"][0]["chunks"][0]["file_path"] = b""
 
 
+def in_the_writers_name(anatomy: Anatomy) -> None:
+    anatomy.footer["created_by"] = b"parquet-cpp-arrow: caller/0007"
+
+
 HIDING = (
+    in_the_writers_name,
     in_dictionary, in_numbers, behind_the_dictionary, behind_the_rows, in_statistics, in_old_statistics,
     in_statistics_of_a_page, in_metadata_of_a_column, in_metadata, in_the_description,
     twice_in_the_description, before_the_footer, behind_the_footer, in_a_page_without_rows,
@@ -266,5 +271,18 @@ def test_a_file_that_unpacks_to_far_more_is_refused_before_it_is_read(case: Case
 def test_a_cut_file_is_refused(cut: int, case: Case) -> None:
     path = case[1] / RELEASE_FILE
     path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(InputError, match="truncated or another format"):
+        verify_folder(case[0], case[1])
+
+
+@pytest.mark.parametrize("where", ["writer", "column"])
+def test_names_that_are_no_text_are_refused(where: str, case: Case) -> None:
+    def change(anatomy: Anatomy) -> None:
+        if where == "writer":
+            anatomy.footer["created_by"] = b"parquet \xb8"
+        else:
+            anatomy.footer["schema"][2]["name"] = b"t_\xff"
+
+    operated(case[1] / RELEASE_FILE, change)
     with pytest.raises(InputError, match="truncated or another format"):
         verify_folder(case[0], case[1])

@@ -193,6 +193,13 @@ def test_what_the_check_derives_otherwise_is_found(
     assert both_verdicts(case, tmp_path) == [{"false-statement"}] * 2
 
 
+def test_the_manifests_words_are_not_repeated(case: Case) -> None:
+    edit_manifest(case[1], lambda m: m.update(unit_of_protection="each subject caller-0007"))
+    verdict = verify_folder(case[0], case[1], case[2])
+    assert verdict.kinds >= {"unit-mismatch", "raw-identifier"}
+    assert "caller" not in str(verdict)
+
+
 def test_reasons_that_count_no_rows_say_nothing(case: Case) -> None:
     edit_manifest(case[1], lambda m: m["rows_repaired"].update({"never": 0, OUT_OF_ORDER: 9}))
     assert verify_folder(case[0], case[1], case[2]).holds

@@ -109,8 +109,8 @@ def account_differs(original: Population, release: Release) -> Iterator[Finding]
     if intake.unit_of_protection != release.unit_of_protection or not same_screening:
         message = (
             f"the raw data was read as '{intake.unit_of_protection}' (per day: {here.per_day}, at least "
-            f"{here.min_samples_per_day} samples a day); the release says '{release.unit_of_protection}' "
-            f"({there.per_day}, {there.min_samples_per_day})"
+            f"{here.min_samples_per_day} samples a day); the release says otherwise "
+            f"({there.per_day}, {there.min_samples_per_day})"  # its words may name a person
         )
         yield Finding("unit-mismatch", message)
 

@@ -7,6 +7,7 @@ the file states are held against the bytes that are there before anything is rea
 """
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ _ROWS_PER_BYTE: Final = 8  # a row of a sound release takes two bytes at least
 _FREE_BYTES: Final = 1 << 28
 _BYTES_PER_BYTE: Final = 256  # how far sound pages are compressed, and then some
 _GEO_KEYS: Final = ({"version", "primary_column", "columns"}, {"encoding", "geometry_types", "bbox"})
+_WRITER: Final = re.compile(rb"[A-Za-z0-9 .()_+-]{0,100}")
 _NEEDLESS: Final = frozenset({"type_length", "scale", "precision", "field_id"})
 # parts of a column's account that readers find elsewhere in the file, and that shoal does not write
 _ELSEWHERE: Final = (
@@ -52,6 +54,8 @@ def layout_findings(content: Any) -> list[Finding]:
     walk = _Walk(content)
     footer = walk.footer()
     columns = _columns(footer)
+    if not _WRITER.fullmatch(footer.get("created_by", b"")):
+        walk.find("more under the name of its writer than a name")
     if any(_NEEDLESS & column.keys() for column in footer["schema"]):
         walk.find("numbers in its schema that nobody needs")
     _require_honest_size(len(content), footer)
@@ -71,8 +75,11 @@ def layout_findings(content: Any) -> list[Finding]:
 def _columns(footer: dict[str, Any]) -> dict[str, bool]:
     """The names of the columns, and whether each may have gaps; raises InputError for columns in columns."""
     schema = footer.get("schema", [])
+    texts = [column.get("name", b"") for column in schema]
+    if not all(_is_text(text) for text in (*texts, footer.get("created_by", b""))):
+        raise broken()  # readers would fail at it, each in its own way
     columns = {
-        column.get("name", b"").decode("utf-8", "replace"): column.get("repetition") == 1
+        column.get("name", b"").decode(): column.get("repetition") == 1
         for column in schema[1:]
         if not column.get("children") and column.get("repetition") in {0, 1}
     }
@@ -81,6 +88,14 @@ def _columns(footer: dict[str, Any]) -> dict[str, bool]:
             f"{RELEASE_FILE} has columns inside columns, or two columns of one name; write the release again"
         )
     return columns
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _require_honest_size(size: int, footer: dict[str, Any]) -> None:
