@@ -17,6 +17,7 @@ METERS: Final = {"m": 1.0, "km": 1000.0}
 SECONDS: Final = {"s": 1.0, "min": 60.0, "h": float(HOUR_S), "d": float(DAY_S)}
 
 _SMALLEST: Final = 1e-6  # micrometers and microseconds: what positions and times are kept to
+_ROUNDING: Final = 1e-9  # a quotient of two lengths so near a whole number is one
 _LARGEST: Final = 1e12  # meters that a coordinate may have; some 30,000 years
 _QUANTITY: Final = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)\s*")
 
@@ -42,6 +43,16 @@ def show_s(seconds: float) -> str:
         if abs(seconds) >= factor and (unit != "d" or seconds % factor == 0):
             return f"{seconds / factor:.4g} {unit}"
     return f"{seconds:.4g} s"
+
+
+def slots_touched(duration_s: float, slot_s: float) -> int:
+    """How many slots an interval of this length can touch, wherever it begins: ceil(duration / slot) + 1.
+
+    Whoever follows a person for 30 minutes from the middle of a slot of 1 minute sees something of 31 slots.
+    """
+    slots = duration_s / slot_s
+    whole = round(slots)
+    return (whole if abs(slots - whole) <= _ROUNDING * slots else math.ceil(slots)) + 1
 
 
 def _quantity(text: str | float, factors: dict[str, float], what: str, example: str) -> float:

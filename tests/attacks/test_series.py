@@ -82,6 +82,7 @@ def test_scores_are_those_of_going_through_cells(seed: int) -> None:
         {f: sum(one.get(f, 0) for one in side) / len(side) for one in side for f in one} for side in shown
     ]
     scores = _scores(here, there, np.arange(4))
+    assert scores.shape == (4, 3)
     for a, mine in enumerate(shown[0]):
         for b, theirs in enumerate(shown[1]):
             expected = sum(

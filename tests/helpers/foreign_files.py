@@ -361,7 +361,7 @@ FILES: Final[Mapping[str, Foreign]] = {
             "202405-citibike-tripdata.csv",
             "ride_id,rideable_type,started_at,ended_at,start_station_name,start_station_id,end_station_name,"
             "end_station_id,start_lat,start_lng,end_lat,end_lng,member_casual\n"
-            "A1,classic_bike,2024-05-01 08:00:00,2024-05-01 08:11:00,A,1,B,2,40.71,-74.0,,,member\n",
+            "A1,classic_bike,2024-05-01 12:00:00,2024-05-01 12:11:00,A,1,B,2,40.71,-74.0,,,member\n",
         ),
         ids=("202405-citibike-tripdata.csv 1",), samples=1, first_s=NOON_S, preset="citi-bike",
         dropped={NO_PLACE: 1},

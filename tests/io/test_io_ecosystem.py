@@ -214,7 +214,7 @@ def test_the_command_converts_only_when_told_how(tmp_path: Path, capsys: pytest.
 
 def test_the_command_refuses_a_release_of_points(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call = Shoal(capsys)
-    assert call("synthesize", tmp_path / "c.parquet", "--subjects", 12, "--days", 1).code == 0
+    assert call("synthesize", tmp_path / "c.parquet", "--subjects", 120, "--days", 1).code == 0
     swapped = ("--method", "swap-locations", "--no-snap", "--k", 2, "--risk-tries", 0)
     assert call("anonymize", tmp_path / "c.parquet", *swapped, "--output", tmp_path / "r").code == 0
     refused = call("convert", tmp_path / "r", tmp_path / "points", "--box-as", "center")

@@ -164,6 +164,10 @@ REFUSED: Final[Mapping[str, tuple[Writer, str]]] = {
     ),
     "OwnTracks, empty": (packed("a.rec", b""), "a.rec is empty"),
     "PLT, cut": (of("GeoLife", 0.3), "does not begin like a PLT file"),
+    "an address of another kind": (
+        lambda _: "mysql://ann:secret@host/calls SELECT 1", "addresses are not read here; give postgresql://"
+    ),
+    "a bucket": (lambda _: "s3://bucket/calls.parquet", "addresses are not read here"),
     "an unknown ending": (text("a.docx", "-"), "shoal does not know the format of a.docx"),
     "one row of too few names": (text("a.csv", "1,2024-05-01,48.85,2.35\n"),
     "name the columns with --columns"),
@@ -265,6 +269,7 @@ def test_what_cannot_be_read_gives_one_clear_line(name: str, tmp_path: Path) -> 
         read(source)
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", COUNTED)

@@ -234,6 +234,11 @@ def test_coordinates_in_other_clothes() -> None:
     assert mixed.intake.dropped == {"empty or unreadable coordinate": 1}
 
 
+def test_thousands_are_no_decimal_commas() -> None:
+    thousands = pa.table({"id": ["a", "a"], "t": [1, 2], "x": ["652,000", "5"], "y": ["6,862,000", "7"]})
+    assert read(thousands, crs="local").intake.dropped == {"empty or unreadable coordinate": 1}
+
+
 def test_meters_that_nobody_stated_are_counted() -> None:
     local = pa.table({"id": ["ann"], "t": [NOON_S], "x": [5000.0], "y": [6000.0]})
     reason = "x and y without a reference system taken as meters"

@@ -16,7 +16,7 @@ from foreign_writers import GPX, NOON_S, people
 from shoal.errors import InputError, MissingExtraError
 from shoal.io import read, read_with
 from shoal.io.presets import PRESETS
-from shoal.io.sources import FORMATS
+from shoal.io.sources import FORMATS, files
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 
@@ -125,6 +125,11 @@ def test_standard_input_is_told_by_its_first_bytes(
     assert (got.n_samples, seconds(got)) == (row.samples, row.first_s)
 
 
+def test_what_can_be_read_only_once_is_no_job_of_files() -> None:
+    with pytest.raises(InputError, match="standard input can be read only once"):
+        list(files("-"))
+
+
 def test_an_unpacked_archive_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gc
 
@@ -146,6 +151,8 @@ def test_ids_as_bytes_are_one_text_in_every_batch() -> None:
     ]
     got = read(pa.RecordBatchReader.from_batches(batches[0].schema, batches))
     assert got.ids == ("0x" + "fffe" * 16, "ann")
+    views = pa.table({"id": pa.array([hashed, plain], pa.binary()).cast(pa.binary_view()), **rest})
+    assert read(views).ids == got.ids
     fixed = pa.table({"id": pa.array([hashed, b"\x00" * 32], pa.binary(32)), **rest})
     assert read(fixed).ids == ("0x" + "00" * 32, "0x" + "fffe" * 16)
 
@@ -193,6 +200,21 @@ def test_two_files_of_one_name_are_not_one_person(tmp_path: Path) -> None:
         read(tmp_path)
     assert read(tmp_path, person="folder").ids == ("ann", "bob")
     assert read(tmp_path, person="path").ids == ("ann/ride.gpx", "bob/ride.gpx")
+    (tmp_path / "more" / "ann").mkdir(parents=True)
+    (tmp_path / "more" / "ann" / "walk.gpx").write_text(GPX)
+    with pytest.raises(InputError, match="two inputs called ann lie in different folders"):
+        read(tmp_path, person="folder")
+
+
+def test_a_layout_is_not_taken_for_another_of_the_same_shape(tmp_path: Path) -> None:
+    """Latitude before longitude without a header, and metric columns with the names of numbered cells."""
+    (tmp_path / "rome.txt").write_text("1,2024-05-01 12:00:00,41.9,12.5\n")
+    with pytest.raises(InputError, match="name the columns with --columns"):
+        read(tmp_path / "rome.txt")
+    (tmp_path / "meters.csv").write_text("uid,d,t,x,y\nann,3.5,1714564800,652000,6862000\n")
+    with pytest.raises(InputError, match="read as yjmob100k: if that is wrong, name its columns"):
+        read(tmp_path / "meters.csv")
+    assert read(tmp_path / "meters.csv", id="uid").n_samples == 1
 
 
 def test_a_cell_at_two_places_is_refused(tmp_path: Path) -> None:

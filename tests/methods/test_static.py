@@ -113,13 +113,14 @@ def test_on_the_command_line_slot_is_the_coarse_one(
         (("--config", tmp_path / "settings.toml"), 300.0),
     ):
         folder = tmp_path / f"r{len(words)}"
-        outcome = call(*base, *words, "--output", folder, "--json")
+        linkage = ("--linkage", tmp_path / f"links{len(words)}.parquet")
+        outcome = call(*base, *words, "--output", folder, *linkage, "--json")
         assert outcome.code == 0, outcome.err
         manifest = json.loads((folder / "manifest.json").read_text())
         assert (manifest["slot_s"], manifest["parameters"]) == (
             slot_s,
-            {"k": 2, "grid_m": 1000.0, "slot_s": 3600.0},
+            {"k": 2, "grid_m": 1000.0, "slot_s": 3600.0, "hull": "tight"},
         )
         assert manifest["losses"]["subjects_suppressed"] == 1
-        assert call("verify", raw, folder, "--crs", "local").code == 0
+        assert call("verify", raw, folder, "--crs", "local", *linkage).code == 0
     assert len(list(tmp_path.glob("r*"))) == 3

@@ -1,6 +1,7 @@
 """Blocks: who goes where, and releases made in them: hostile populations, interruptions, full disks."""
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -139,8 +140,12 @@ def test_one_block_is_the_release_in_memory_byte_for_byte(city: Path, tmp_path: 
         linkage_file=tmp_path / "memory.linkage",
     )
     assert published.blocks == (120,)
-    for name in ("one/release.parquet", "one/manifest.json", "one.linkage"):
+    for name in ("one/release.parquet", "one.linkage"):
         assert (tmp_path / name).read_bytes() == (tmp_path / name.replace("one", "memory")).read_bytes(), name
+    told = [json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("one", "memory")]
+    pages = {manifest.pop("report_sha256") for manifest in told}
+    assert len(pages) == 2  # only the record in memory has attacks and measurements
+    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("k", [2, 5])

@@ -312,11 +312,11 @@ def test_followers_are_asked_for_beside_points() -> None:
             seen = [
                 s
                 for s in samples
-                if start <= s[0] < start + 10
+                if start <= s[0] < start + 11  # ten minutes touch eleven slots
                 and any(b[0] <= s[0] < b[1] and b[2] <= s[1] < b[4] and b[3] <= s[2] < b[5] for b in own)
             ]
             fitting = (
-                {uid_of[name] for name, of in boxes.items() if is_candidate(of, seen, start, 10)}
+                {uid_of[name] for name, of in boxes.items() if is_candidate(of, seen, start, 11)}
                 if seen
                 else None
             )

@@ -8,15 +8,17 @@ from shoal.release_folder.folder import read_release
 
 
 def link(folder: Path, known: list[list[list[float]]]) -> list[str]:
-    return list(np.random.default_rng().choice(read_release(folder).trajectory_ids, len(known)))
+    names, draw = read_release(folder).trajectory_ids, np.random.default_rng()
+    return [names[draw.integers(len(names))] for _ in known]
 
 
 def reveal(folder: Path, known: list[list[list[float]]]) -> list[list[float]]:
     release, draw = read_release(folder), np.random.default_rng()
     rows = draw.integers(0, release.n_samples, len(known))
     if release.grid is None:
-        return list(np.column_stack([release.points.t, release.points.x, release.points.y])[rows].tolist())
+        points = np.column_stack([release.points.t, release.points.x, release.points.y])[rows]
+        return [list(map(float, one)) for one in points]
     size = np.array([release.grid.slot_s, release.grid.cell_m, release.grid.cell_m])
     boxes = np.column_stack(release.boxes.columns())[rows]
     low, high = boxes[:, [0, 2, 3]], boxes[:, [1, 4, 5]]
-    return list((draw.integers(low, high) * size).tolist())
+    return [list(map(float, one)) for one in draw.integers(low, high) * size]

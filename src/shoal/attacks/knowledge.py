@@ -11,6 +11,7 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
+from shoal.model.claims import Claim
 from shoal.model.release import Release
 
 THOROUGH_FROM: Final = 1000
@@ -116,6 +117,18 @@ def rates_alike(text: str, name: str) -> tuple[str, ...]:
     return (
         name,
         *(rate for other in others for rate, asked in other.answers.items() if asked == row.answers[name]),
+    )
+
+
+def of_its_claim(claim: Claim) -> tuple[Knowledge, ...]:
+    """The adversaries of the record that test this claim alone, whatever else is asked."""
+    rows = [row for row in ATTACKS.values() if row.claims is not None and type(claim) in row.claims]
+    return tuple(
+        parse_knowledge(text)
+        for row in rows
+        for text in (
+            ":".join([row.name, *filter(None, [setting.format(claim=claim)])]) for setting in row.record
+        )
     )
 
 

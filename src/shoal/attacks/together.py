@@ -27,7 +27,7 @@ from shoal.model.claims import (
 from shoal.model.linked import records_that_belong
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
-from shoal.units import show_m, show_s
+from shoal.units import show_m, show_s, slots_touched
 
 MOST_QUESTIONS: Final = 20_000
 
@@ -181,9 +181,7 @@ def _fitting(held: Held, records: Mapping[str, int], tau_s: float) -> Who:
     original, release, _ = held
     target = BoxTarget.of_release(release)
     indexed, slot_s = records_of(target), release.snapped_grid().slot_s
-    tau = int(tau_s / slot_s)
-    if tau < 1:
-        raise InputError(f"a claim about {show_s(tau_s)} cannot be asked on slots of {show_s(slot_s)}")
+    tau = slots_touched(tau_s, slot_s)
     subject_at = {uid: place for place, uid in enumerate(original.ids)}
     names = np.empty(release.n_records, dtype=object)
     for uid, record in records.items():

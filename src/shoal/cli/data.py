@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from shoal.cli.options import PATH, UNITS, config_option, input_options, output_options, take_reading
+from shoal.cli.options import (
+    PATH,
+    UNITS,
+    config_option,
+    input_argument,
+    input_options,
+    output_options,
+    take_reading,
+)
 from shoal.cli.terminal import Bars, print_result, read_telling
 
 if TYPE_CHECKING:
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog=UNITS)
-@click.argument("source", metavar="INPUT")
+@input_argument
 @input_options
 @output_options
 def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
@@ -48,7 +56,7 @@ def next_command(source: str, reading: Mapping[str, Any]) -> str:
         if value is not None and isinstance(parameter, click.Option):
             flag = max(parameter.opts, key=len)
             options += [flag] if parameter.is_flag else [flag, _written(parameter, value)]
-    shown = "INPUT" if source.startswith("postgres") else source  # an address may hold a password
+    shown = "INPUT" if "://" in source else source  # an address may hold a password
     return shlex.join(["shoal", "assess", shown, *options, "--output", "exposure.html"])
 
 
@@ -125,7 +133,7 @@ def synthesize(
 
 
 @click.command(epilog=UNITS)
-@click.argument("source", metavar="INPUT")
+@input_argument
 @click.option(
     "--k",
     "ks",

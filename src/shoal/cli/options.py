@@ -14,6 +14,7 @@ from shoal.units import duration_s, length_m
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_QUERY: Final = "shoal.query"
 READING_FIELDS: Final = tuple(field.name for field in fields(Reading))
 
 
@@ -169,6 +170,35 @@ def input_options(command: Command) -> Command:
     for option in reversed((*_INPUT_OPTIONS, *_GRID_OPTIONS)):
         command = option(command)
     return command
+
+
+def input_argument(command: Command) -> Command:
+    """Add INPUT, and --from, which stands in its place for a query on a server."""
+    command = click.argument("source", metavar="INPUT", required=False, callback=_input_or_query)(command)
+    return click.option(
+        "--from",
+        "query",
+        is_eager=True,
+        expose_value=False,
+        callback=_remember_query,
+        metavar="'ADDRESS QUERY'",
+        help="In the place of INPUT: a query on a server, e.g. 'postgresql://USER@HOST/DB SELECT ...'.",
+    )(command)
+
+
+def _remember_query(ctx: click.Context, _param: click.Parameter, query: str | None) -> None:
+    if query is not None and "://" not in query:
+        raise click.UsageError("--from names a server, postgresql://...; a file or folder is INPUT")
+    ctx.meta[_QUERY] = query
+
+
+def _input_or_query(ctx: click.Context, param: click.Parameter, source: str | None) -> str | None:
+    query: str | None = ctx.meta.get(_QUERY)
+    if source is not None and query is not None:
+        raise click.UsageError("give either INPUT or --from, not both")
+    if source is None and query is None and not ctx.resilient_parsing:
+        raise click.MissingParameter(ctx=ctx, param=param)
+    return source if query is None else query
 
 
 def output_options(command: Command) -> Command:

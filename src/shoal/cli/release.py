@@ -14,6 +14,7 @@ from shoal.cli.options import (
     UNITS,
     config_option,
     earlier_option,
+    input_argument,
     input_options,
     output_options,
     street_options,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=MethodCommand, epilog=UNITS)
-@click.argument("source", metavar="INPUT")
+@input_argument
 @click.option(
     "--output",
     type=PATH,

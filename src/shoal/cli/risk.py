@@ -14,6 +14,7 @@ from shoal.cli.options import (
     PATH,
     config_option,
     earlier_option,
+    input_argument,
     input_options,
     output_options,
     take_earlier,
@@ -167,7 +168,7 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
 
 
 @click.command()
-@click.argument("source", metavar="INPUT")
+@input_argument
 @click.option(
     "--config",
     "config",
@@ -217,8 +218,9 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
     lines = [
         *(
             f"{point.label}: risk {_shown(point.risk, 'share')}, {study.budget.utility} "
-            f"{_shown(point.utility, unit)}"
-            for point in found.points
+            f"{_shown(point.utility, unit)}; strongest adversary {_shown(point.worst, 'share')} "
+            f"({point.worst_by})"
+            for point in found.ranking
         ),
         *(f"{label}: no release: {reason}" for label, reason in found.failed.items()),
         f"recommended: {found.recommendation.label or 'none'}",
@@ -230,7 +232,7 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
 
 
 @click.command(epilog="Lengths and durations take units: 30min, 1h.")
-@click.argument("source", metavar="INPUT")
+@input_argument
 @click.option(
     "--k",
     type=click.IntRange(min=2),

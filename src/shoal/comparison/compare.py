@@ -16,7 +16,8 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.attacks import attack
-from shoal.attacks.knowledge import also_on_points, rates_alike
+from shoal.attacks.knowledge import also_on_points, of_its_claim, rates_alike
+from shoal.attacks.rate import TargetName
 from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.model.trace import TRACE_FILE
@@ -33,6 +34,7 @@ from shoal.utility import METRICS, measure
 from shoal.utility.frontier import LEVELS, Better, Point, Recommendation, at_equal_risk, frontier, recommend
 
 REPORT_FILE: Final = "comparison.html"
+_RELEASE_ALONE: Final[tuple[TargetName, ...]] = ("release",)
 TABLE_FILE: Final = "comparison.json"
 RUNS_FOLDER: Final = "runs"
 
@@ -51,6 +53,11 @@ class Comparison:
     recommendation: Recommendation
     study: Study
 
+    @property
+    def ranking(self) -> tuple[Point, ...]:
+        """The releases by the strongest adversary of each, the safest first."""
+        return tuple(sorted(self.points, key=lambda point: (point.worst_gain, point.label)))
+
     def to_json(self) -> dict[str, Any]:
         """Everything, with the frontier and the table at equal measured risk."""
         rows = at_equal_risk(self.points, (*LEVELS, self.study.budget.at_most), self.better)
@@ -62,6 +69,7 @@ class Comparison:
             },
             "frontier": [point.label for point in frontier(self.points, self.better)],
             "points": [null_for_nan(asdict(point)) for point in self.points],
+            "ranking": [point.label for point in self.ranking],
             "at_equal_risk": [
                 {
                     "risk_at_most": level,
@@ -216,7 +224,13 @@ def _result_of(
     }
     made = _digest([setting.name, setting.method.parameters(), _fingerprint(source)])
     asked = _digest(
-        [list(known.values()), study.tries, study.seed, None if control is None else _fingerprint(control)]
+        [
+            list(known.values()),
+            [row.text for row in of_its_claim(setting.method.claim())],
+            study.tries,
+            study.seed,
+            None if control is None else _fingerprint(control),
+        ]
     )
     place = folder / f"{setting.name}-{made}"
     result_file = place / f"result-{asked}.json"
@@ -275,6 +289,23 @@ def _result_of(
         )
         attacks[text] = [rate.to_json() for rate in (*found.rates, *(more.rates if as_points else ()))]
         notes += found.notes
+    own: list[Any] = []
+    for one in of_its_claim(given.claim):
+        try:
+            tested = attack(
+                published if one.adversary.takes_boxes else source,
+                release if one.adversary.takes_boxes else given,
+                linkage,
+                knowledge=[one.text],
+                rng=_draw(study),
+                tries=study.tries,
+                targets=_RELEASE_ALONE,
+                run=run,
+            )
+        except MisuseError as error:
+            notes.append(f"{one.text} was not played: {error}")
+        else:
+            own += [rate.to_json() for rate in tested.rates]
     result = {
         "label": setting.label,
         "method": setting.name,
@@ -282,6 +313,7 @@ def _result_of(
         "parameters": setting.method.parameters(),
         "folder": f"{RUNS_FOLDER}/{place.name}/release",
         "attacks": attacks,
+        "attacks_of_its_claim": own,
         "measurements": [one.to_json() for one in measure(published, release, linkage)],
         "notes": list(dict.fromkeys(notes)),
     }
@@ -308,6 +340,8 @@ def _point(result: Mapping[str, Any], study: Study) -> Point:
         e for e in result["attacks"][budget.knowledge] if e["name"] in alike and e["target"] == "release"
     ]
     risk = max(tried, key=lambda entry: entry["rate"])
+    played = [*result["attacks"].values(), result["attacks_of_its_claim"]]
+    worst = max((one for rates in played for one in rates if one["target"] == "release"), key=_gain)
     value = next(entry["value"] for entry in result["measurements"] if entry["name"] == budget.utility)
     return Point(
         label=result["label"],
@@ -316,6 +350,16 @@ def _point(result: Mapping[str, Any], study: Study) -> Point:
         risk_low=risk["low"],
         risk_high=risk["high"],
         utility=math.nan if value is None else value,
+        worst=worst["rate"],
+        worst_by=f"{worst['name']}, {worst['knowledge']}",
+        worst_gain=_gain(worst),
+    )
+
+
+def _gain(entry: Mapping[str, Any]) -> float:
+    """What an adversary wins of what guessing leaves: 0 for who guesses, 1 for who is always right."""
+    return (
+        float((entry["rate"] - entry["baseline"]) / (1 - entry["baseline"])) if entry["baseline"] < 1 else 0.0
     )
 
 

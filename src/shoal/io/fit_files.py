@@ -12,8 +12,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
-from shoal.io.tables import Owner, Table, text_batch
-from shoal.io.whose import stem_of
+from shoal.io.tables import Table, text_batch
+from shoal.io.whose import of_file, stem_of
 from shoal.io.xml_files import opened
 from shoal.model.intake import Reading
 
@@ -56,8 +56,9 @@ def open_table(path: Path, _reading: Reading) -> Table:
             ) from error
         yield 1.0, text_batch(rows, COLUMNS, columns)
 
-    owner = Owner(column="uid", value=own[0], place=str(path.resolve()))
-    return Table(name=path.name, columns=COLUMNS, batches=batches, owner=owner, settings={"id": "uid"})
+    return Table(
+        name=path.name, columns=COLUMNS, batches=batches, owners=of_file(path), settings={"id": "uid"}
+    )
 
 
 def _place(frame: Any) -> tuple[str, str]:

@@ -11,8 +11,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from shoal.io.tables import Owner, Table, text_batch
-from shoal.io.whose import stem_of
+from shoal.io.tables import Table, text_batch
+from shoal.io.whose import of_file, stem_of
 from shoal.io.xml_files import child_text, ended
 from shoal.model.intake import Reading
 
@@ -49,5 +49,4 @@ def open_table(path: Path, _reading: Reading) -> Table:
             )
         yield 1.0, text_batch(points, COLUMNS, columns)
 
-    owner = Owner(column="uid", value=person, place=str(path.resolve()))
-    return Table(name=path.name, columns=COLUMNS, batches=batches, owner=owner, notes=notes)
+    return Table(name=path.name, columns=COLUMNS, batches=batches, owners=of_file(path), notes=notes)

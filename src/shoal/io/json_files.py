@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io import geojson, google_timeline, mds_trips, owntracks_files
-from shoal.io.tables import Owner, Table, text_batch
-from shoal.io.whose import stem_of
+from shoal.io.tables import Table, text_batch
+from shoal.io.whose import of_file, stem_of
 from shoal.io.xml_files import opened
 from shoal.model.intake import Reading
 
@@ -68,8 +68,8 @@ def _own_table(
             ),
         )
 
-    owner = None if named else Owner(column="uid", value=own[0], place=str(path.resolve()))
-    return Table(name=path.name, columns=columns, batches=batches, owner=owner, notes=list(notes))
+    owners = () if named else of_file(path)
+    return Table(name=path.name, columns=columns, batches=batches, owners=owners, notes=list(notes))
 
 
 def text_of(value: Any) -> str | None:

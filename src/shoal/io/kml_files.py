@@ -15,8 +15,8 @@ from typing import Final
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.tables import Owner, Table, text_batch
-from shoal.io.whose import stem_of
+from shoal.io.tables import Table, text_batch
+from shoal.io.whose import of_file, stem_of
 from shoal.io.xml_files import Element, ended
 from shoal.model.intake import Reading
 
@@ -71,8 +71,7 @@ def _of(path: Path, text: Path) -> Table:
             notes.append(f"{lines:,} placemarks of {path.name} have no times and were left out")
         yield 1.0, text_batch(rows, COLUMNS, columns)
 
-    owner = Owner(column="uid", value=own[0], place=str(path.resolve()))
-    return Table(name=path.name, columns=COLUMNS, batches=batches, owner=owner, notes=notes)
+    return Table(name=path.name, columns=COLUMNS, batches=batches, owners=of_file(path), notes=notes)
 
 
 def _points(placemark: Element) -> tuple[list[tuple[str, str, str]], bool]:

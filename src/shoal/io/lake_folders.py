@@ -38,6 +38,11 @@ def require_no_lake_within(folder: Path) -> None:
             kind = kind_of(found.parent)
             if kind is not None:
                 where = found.parent.relative_to(folder)
+                if found.parent == folder:
+                    raise InputError(
+                        f"{folder.name} is a {kind} table, which is not read file by file; export its "
+                        "current rows to Parquet first"
+                    )
                 raise InputError(
                     f"{folder.name}/{where} is a {kind} table, whose folder also holds deleted rows; read it "
                     "on "

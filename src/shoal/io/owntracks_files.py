@@ -50,12 +50,15 @@ def open_table(path: Path, _reading: Reading) -> Table:
             notes.append(f"{others:,} messages of {path.name} tell no position and were left out")
         yield 1.0, text_batch(rows, COLUMNS, columns)
 
-    owner = Owner(column="uid", value=device.parent.name, place=str(device.parent))
+    owners = (
+        Owner(column="uid", value=device.parent.name, place=str(device.parent)),
+        Owner(column="device", value=device.name, place=str(device)),
+    )
     return Table(
         name=path.name,
         columns=COLUMNS,
         batches=batches,
-        owner=owner,
+        owners=owners,
         settings={"id": "uid"},
         unreadable=unreadable,
         notes=notes,

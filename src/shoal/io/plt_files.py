@@ -58,8 +58,11 @@ def open_table(path: Path, _reading: Reading) -> Table:
         except UnicodeDecodeError as error:
             raise InputError(f"{path.name} is not text, so no PLT file; copy it again") from error
 
-    owner = Owner(column="uid", value=person, place=str(_folder(path)))
-    return Table(name=path.name, columns=COLUMNS, batches=batches, owner=owner, unreadable=unreadable)
+    owners = (
+        Owner(column="uid", value=person, place=str(_folder(path))),
+        Owner(column="file", value=path.stem, place=str(path.resolve())),
+    )
+    return Table(name=path.name, columns=COLUMNS, batches=batches, owners=owners, unreadable=unreadable)
 
 
 def _person(path: Path) -> str:

@@ -109,7 +109,9 @@ class Positions:
 
     def _values(self, batch: pa.RecordBatch, name: str) -> tuple[Floats, Flags]:
         """The numbers of a column; those in ten-millionths of a degree become degrees."""
-        found, known = numbers(self.commas.replaced(batch, name), f"column '{name}' of {self._name}")
+        found, known = numbers(
+            self.commas.replaced(batch, name, angle=self.degrees), f"column '{name}' of {self._name}"
+        )
         return (found / _PER_DEGREE if name.strip().lower() in SCALED else found), known
 
     def _remember(self, first: Floats, second: Floats) -> None:
@@ -121,7 +123,7 @@ class Positions:
             if self.keeps_degrees and self._working_crs is not None:
                 plane = transform(WGS84, self._working_crs, *plane)
             self._lengths.look(*plane)
-        if self.keeps_degrees and self._working_crs is None:
+        if self.keeps_degrees:
             angle = np.radians(first)
             for place, values in enumerate((np.sin(angle), np.cos(angle), second / 90)):
                 self._sums[place] += int(np.rint(values * FINE).astype(np.int64).sum())
@@ -145,7 +147,8 @@ class Positions:
                 f"x and y of {self._name} lie within -180..180 and -90..90, as degrees do; "
                 "name them with --lon and --lat, or say --crs local if they are meters"
             )
-        if self._lengths is not None and self._rows:
+        own = self._own_plane() if self.keeps_degrees and self._rows else None
+        if self._lengths is not None and self._rows and self._working_crs != own:
             places, wrong, worst, _ = self._lengths.faults()
             if 2 * wrong > places:  # fewer are outliers, which the check of a release tells
                 raise InputError(
@@ -156,6 +159,10 @@ class Positions:
         self._tell_swapped()
         if self.crs is None or self._working_crs is not None or not self._rows:
             return self._working_crs
+        return own
+
+    def _own_plane(self) -> str:
+        """The equal-area plane around these degrees: shoal's choice, which a later reading may name."""
         sine, cosine, latitude = self._sums
         middle_lon = np.degrees(np.arctan2(sine, cosine))
         self.middle_lon_deg = float(middle_lon)

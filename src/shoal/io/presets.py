@@ -108,7 +108,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
         title="bike trips of Citi Bike and its kin",
         source="https://citibikenyc.com/system-data",
         header=frozenset({"started_at", "ended_at", "start_lat", "start_lng", "end_lat", "end_lng"}),
-        settings={"id": "trip", "time": "time", "lat": "lat", "lon": "lon", "time_zone": "America/New_York"},
+        settings={"id": "trip", "time": "time", "lat": "lat", "lon": "lon"},  # of many cities: no zone
         rows=trips.citi_bike,
     ),
     "citi-bike-2013": Preset(
@@ -159,14 +159,14 @@ PRESETS: Final[Mapping[str, Preset]] = {
         title="taxis of Beijing (T-Drive)",
         source="https://www.microsoft.com/en-us/research/publication/t-drive-trajectory-data-sample/",
         fields=("taxi", "time", "lon", "lat"),
-        looks=rf"\d+,\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d,{_NUMBER},{_NUMBER}",
+        looks=r"\d+,\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,1[0-3]\d\.\d+,[234]\d\.\d+",  # around Beijing
         settings={"id": "taxi", "time": "time", "lat": "lat", "lon": "lon", "time_zone": "Asia/Shanghai"},
     ),
     "crawdad-cabs": Preset(
         title="cabs of San Francisco, a file each (CRAWDAD epfl/mobility)",
         source="https://ieee-dataport.org/open-access/crawdad-epflmobility",
         fields=("lat", "lon", "occupied", "t"),
-        looks=rf"{_NUMBER},{_NUMBER},[01],\d{{10}}",
+        looks=r"3\d\.\d+,-12\d\.\d+,[01],\d{10}",  # around San Francisco
         settings={"id": "file", "time": "t", "lat": "lat", "lon": "lon", "time_unit": "s"},
         rows=whose.file,
     ),
@@ -228,7 +228,9 @@ def applied(table: Table, reading: Reading) -> tuple[Table, Reading]:
         raise MisuseError(f"{table.name} is not of the preset {found}: it has no column {', '.join(missing)}")
     table = preset.rows(table) if preset.rows else table
     if reading.preset is None:
-        table.notes.append(f"{table.name} is read as {found}: {preset.title}")
+        zone = preset.settings.get("time_zone")
+        clock = f"; times without a zone are of {zone}" if zone and reading.time_zone is None else ""
+        table.notes.append(f"{table.name} is read as {found}: {preset.title}{clock}")
     settings: dict[str, Any] = {
         name: value for name, value in preset.settings.items() if getattr(reading, name) is None
     }

@@ -111,6 +111,12 @@ def files(source: str | Path) -> Iterator[Path]:
         not source.strip()
     ):  # Path("") is the current folder, which nobody means by an empty variable of a shell
         raise InputError("the name of the input is empty; name a file, a folder or a pattern")
+    if source == STANDARD_INPUT:
+        raise InputError("standard input can be read only once; save it to a file first")
+    if "://" in source:  # it may hold a password, which no message repeats
+        raise InputError(
+            "addresses are not read here; give postgresql://... with a query, or save the rows to a file"
+        )
     path = Path(source)
     if path.is_dir():
         lake_folders.require_no_lake_within(path)
@@ -141,7 +147,7 @@ def files(source: str | Path) -> Iterator[Path]:
 
 def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
     """The tables of a path, a folder or a pattern; an archive gives one for each member that is read."""
-    if (kind := lake_folders.kind_of(Path(source))) is not None:
+    if "://" not in str(source) and (kind := lake_folders.kind_of(Path(source))) is not None:
         return Path(source).name, [partial(lake_folders.open_table, Path(source), kind)]
     paths = list(files(source))
     root = _root(source, paths)
@@ -173,7 +179,7 @@ def _open(reading: Reading, path: Path, root: Path) -> Table:
         raise InputError(f"{path.name} cannot be opened: {error.strerror}") from error
     within = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
     constants = dict(part.split("=", 1) for part in within.parts[:-1] if part.count("=") == 1)
-    if table.owner is not None:
+    if table.owners:
         constants["path"] = within.as_posix()
     table = replace(table, place=table.place or str(path.resolve()))
     return with_constants(table, constants) if constants else table

@@ -33,8 +33,8 @@ class Table:
 
     name: for messages. place: the file itself, to tell files of one name apart. batches: given the columns
     wanted, (share of the input read so far, rows) pairs in file order. unreadable: rows by reason that never
-    reach a batch, and notes: both filled while batches are drawn. owner: whose the file is, where only its
-    name tells. settings: of the reading, where the file itself shows them and the caller does not give them.
+    reach a batch, and notes: both filled while batches are drawn. owners: whose the file is, where only
+    names tell. settings: of the reading, where the file itself shows them and the caller does not give them.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Table:
     batches: Callable[[Sequence[str]], Iterator[tuple[float, pa.RecordBatch]]]
     geometry: Geometry | None = None
     place: str = ""
-    owner: "Owner | None" = None
+    owners: "tuple[Owner, ...]" = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     unreadable: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

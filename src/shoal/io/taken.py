@@ -139,6 +139,8 @@ def no_rows(taken: Taken) -> InputError:
     hint = hints.get(most, "check which columns are meant")
     if most == cleaning.BAD_TIME and taken.times.unread:
         hint = f"times are written like {taken.times.unread}; {hint}, or give their --time-format"
+    if most == cleaning.BAD_TIME and taken.reading.preset:
+        hint = f"it was read as {taken.reading.preset}: if that is wrong, name its columns; {hint}"
     if most in {cleaning.LATITUDE, cleaning.LONGITUDE} and taken.positions.scaled:
         hint = "they look like degrees times 10,000,000: divide them, or call the columns lat_e7 and lon_e7"
     return InputError(f"no row of {taken.name} can be used ({cleaning.listed(taken.dropped)}); {hint}")

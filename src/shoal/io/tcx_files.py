@@ -10,8 +10,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from shoal.io.tables import Owner, Table, text_batch
-from shoal.io.whose import stem_of
+from shoal.io.tables import Table, text_batch
+from shoal.io.whose import of_file, stem_of
 from shoal.io.xml_files import child_text, ended
 from shoal.model.intake import Reading
 
@@ -35,5 +35,4 @@ def open_table(path: Path, _reading: Reading) -> Table:
             element.clear()
         yield 1.0, text_batch(rows, COLUMNS, columns)
 
-    owner = Owner(column="uid", value=own[0], place=str(path.resolve()))
-    return Table(name=path.name, columns=COLUMNS, batches=batches, owner=owner)
+    return Table(name=path.name, columns=COLUMNS, batches=batches, owners=of_file(path))

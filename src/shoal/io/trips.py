@@ -97,7 +97,7 @@ def _of_ends(
     needs = list(dict.fromkeys([*start, *end, *([who] if who else [])]))
     table.notes.extend([_TWO_ENDS, *([] if who else [_ALONE])])
     if who is None:
-        table = replace(table, owner=Owner(column="trip", value=table.name, place=table.place))
+        table = replace(table, owners=(Owner(column="trip", value=table.name, place=table.place),))
     return reshaped(table, [*names, "trip"], needs, change)
 
 

@@ -17,6 +17,7 @@ Codes = npt.NDArray[np.int32]
 NUMBER: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$|^[+-]?(?i:nan|inf|infinity)$"
 COMMA: Final = r"^[+-]?[0-9]+,[0-9]+$"
 WKB_POINT_BYTES: Final = 21
+_WITHOUT_VIEW: Final = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
 
 def plain(column: pa.Array) -> pa.Array:
@@ -80,8 +81,11 @@ class DecimalCommas:
         self.rows = 0
         self._has: dict[str, bool] = {}
 
-    def replaced(self, batch: pa.RecordBatch, name: str) -> pa.Array:
-        """The column of that name, with points for its commas."""
+    def replaced(self, batch: pa.RecordBatch, name: str, *, angle: bool) -> pa.Array:
+        """The column of that name, with points for its commas.
+
+        angle: it holds degrees. A length such as 652,000 may mean thousands, and stays unread.
+        """
         column = plain(batch.column(name))
         if not is_text(column.type) or self._has.get(name) is False:
             return column
@@ -89,6 +93,8 @@ class DecimalCommas:
         if name not in self._has:
             points = bool(pc.any(pc.match_substring(column, ".")).as_py())
             found = bool(pc.any(commas).as_py())
+            if not angle and found:
+                found = not pc.all(pc.match_substring_regex(column.filter(commas), r",[0-9]{3}$")).as_py()
             if points or found:
                 self._has[name] = found and not points
         if not self._has.get(name):
@@ -176,6 +182,8 @@ class Names:
         first[rows[::-1]] = np.arange(len(rows) - 1, -1, -1)
         present = np.flatnonzero(first[:-1] < len(rows))
         present = present[np.argsort(first[present])]
+        if pa.types.is_string_view(values.type) or pa.types.is_binary_view(values.type):
+            values = values.cast(_WITHOUT_VIEW[values.type])  # there is no take for views
         texts = _id_texts(values.take(pa.array(present)))
         code_of_value = np.full(len(values) + 1, -1, dtype=np.int32)
         code_of_value[present] = [self.code(text) for text in texts]

@@ -11,7 +11,16 @@ def file(table: Table) -> Table:
     """The table with a column ``file`` that names its only person: the file's name without its ending."""
     stem = stem_of(table.name)
     owner = Owner(column="file", value=stem, place=table.place)
-    return with_constants(replace(table, owner=owner), {"file": stem})
+    return with_constants(replace(table, owners=(owner,)), {"file": stem})
+
+
+def of_file(path: Path) -> tuple[Owner, Owner]:
+    """The owners of a file whose columns ``uid`` and ``folder`` are the names of the file and its folder."""
+    whole = path.resolve()
+    return (
+        Owner(column="uid", value=stem_of(path.name), place=str(whole)),
+        Owner(column="folder", value=whole.parent.name, place=str(whole.parent)),
+    )
 
 
 def stem_of(name: str) -> str:
@@ -31,13 +40,13 @@ class Owners:
 
         Raises InputError when its name was taken for a person before, from another place.
         """
-        if table.owner is None or table.owner.column != person:
-            return
-        before = self._place_of.setdefault(table.owner.value, table.owner.place)
-        if before != table.owner.place:
-            raise InputError(
-                f"two inputs called {Path(table.owner.place).name} lie in different folders, and the name "
-                "tells "
-                "whose they are: give --person folder if each folder is a person, --person path if each file "
-                "is"
-            )
+        for owner in table.owners:
+            if owner.column != person:
+                continue
+            before = self._place_of.setdefault(owner.value, owner.place)
+            if before != owner.place:
+                raise InputError(
+                    f"two inputs called {Path(owner.place).name} lie in different folders, and the name "
+                    "tells whose they are: give --person folder if each folder is a person, "
+                    "--person path if each file is"
+                )

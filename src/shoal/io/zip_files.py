@@ -80,9 +80,11 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
             f"{path.name} is damaged or needs a password: {Path(member).name} cannot be read"
         ) from error
     table = _kept(open_file(inner, folder / path.stem), folder)
-    if table.owner is not None:
-        place = f"{path.resolve()}!{table.owner.place.removeprefix(str(folder.resolve()))}"
-        table = replace(table, owner=replace(table.owner, place=place))
+    inside = str(folder.resolve())
+    owners = tuple(
+        replace(owner, place=f"{path.resolve()}!{owner.place.removeprefix(inside)}") for owner in table.owners
+    )
+    table = replace(table, owners=owners)
     if strava:
         return _of_one_person(table, path)
     return replace(table, place=f"{path.resolve()}!{member}")
@@ -149,7 +151,7 @@ def _of_one_person(table: Table, path: Path) -> Table:
         return batch.append_column("uid", pa.repeat(pa.scalar(person, pa.string()), batch.num_rows))
 
     owner = Owner(column="uid", value=person, place=str(path.resolve()))
-    return replace(reshaped(table, ("uid",), (), change), owner=owner)
+    return replace(reshaped(table, ("uid",), (), change), owners=(owner,))
 
 
 def _is_strava(names: Sequence[str]) -> bool:

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
@@ -60,6 +62,25 @@ def count_covered(points: Points, boxes: BoxColumns) -> int:
             if holds(boxes, j, t, x, y):
                 count += 1
                 break
+    return count
+
+
+@compiled
+def count_empty(points: Points, boxes: BoxColumns, owned: Owned) -> int:
+    """How many boxes hold no sample of their own record's subject."""
+    count = 0
+    for subject in range(len(owned.record_of)):
+        record = owned.record_of[subject]
+        if record < 0:
+            continue
+        begin, end = owned.sample_offsets[subject], owned.sample_offsets[subject + 1]
+        for j in range(owned.box_offsets[record], owned.box_offsets[record + 1]):
+            i = begin + np.searchsorted(points.t[begin:end], boxes.t_start[j])
+            while i < end and points.t[i] < boxes.t_end[j]:
+                if holds(boxes, j, points.t[i], points.x[i], points.y[i]):
+                    break
+                i += 1
+            count += i == end or points.t[i] >= boxes.t_end[j]
     return count
 
 

@@ -14,7 +14,11 @@ LEVELS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One release: its measured risk with the 95 % interval, and its utility, nan where it is unknown."""
+    """One release: its measured risk with the 95 % interval, and its utility, nan where it is unknown.
+
+    worst: the rate of the strongest adversary of all, whatever the budget asks, and worst_by: which it is.
+    worst_gain: what it wins of what guessing leaves, by which adversaries are compared with each other.
+    """
 
     label: str
     method: str
@@ -22,6 +26,9 @@ class Point:
     risk_low: float
     risk_high: float
     utility: float
+    worst: float = math.nan
+    worst_by: str = ""
+    worst_gain: float = math.nan
 
 
 @dataclass(frozen=True, kw_only=True)

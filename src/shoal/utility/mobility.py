@@ -1,6 +1,8 @@
 """How people move: radius of gyration, lengths of trips, hours of the day, home."""
 
 import math
+from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
@@ -12,6 +14,8 @@ from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Floats, Integers
 from shoal.utility.facts import Facts
 from shoal.utility.measuring import Value
+
+_AT_ONCE: Final = 500  # people whose boxes are looked at together
 
 
 def gyration_error(facts: Facts) -> Value:
@@ -120,16 +124,25 @@ def home_kept(facts: Facts) -> Value:
     Night is from 20 to 6 o'clock (UTC). People without a sample then, or without a record, do not count; nan
     without anybody.
     """
-    slot_s = facts.original.snapped_grid().slot_s
-    kept = []
-    for subject, boxes in facts.linked():
-        own = np.column_stack(Boxes.of_samples(*facts.original.samples_of(subject)).columns())
-        home = likeliest_area(own, share_of_hours(own, slot_s, "home"))
-        if len(home):
-            published = np.column_stack(boxes.columns())
-            area = likeliest_area(published, share_of_hours(published, slot_s, "home"))
-            kept.append(len(area) > 0 and holds(area, int(home[0, 0]), int(home[0, 1])))
+    original, release = facts.original, facts.release
+    slot_s, kept = original.snapped_grid().slot_s, []
+    for people in np.array_split(np.flatnonzero(facts.records >= 0), -(-facts.n_published // _AT_ONCE) or 1):
+        raw = [Boxes.of_samples(*original.samples_of(subject)) for subject in people.tolist()]
+        published = [release.record(record) for record in facts.records[people].tolist()]
+        for own, record in zip(_at_night(raw, slot_s), _at_night(published, slot_s), strict=True):
+            home = likeliest_area(*own)
+            if len(home):
+                area = likeliest_area(*record)
+                kept.append(len(area) > 0 and holds(area, int(home[0, 0]), int(home[0, 1])))
     return Value(value=float(np.mean(kept)) if kept else math.nan)
+
+
+def _at_night(records: list[Boxes], slot_s: float) -> Iterator[tuple[Integers, Floats]]:
+    """Of each record the boxes, [b, 6], and the share of each that lies at night: looked at all together."""
+    table = np.column_stack(Boxes.concatenate(records).columns())
+    ends = np.cumsum([len(record) for record in records])[:-1]
+    shares = share_of_hours(table, slot_s, "home")
+    return zip(np.split(table, ends), np.split(shares, ends), strict=True)
 
 
 def _excess(these: Floats, those: Floats) -> float:

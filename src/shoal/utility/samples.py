@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from shoal.kernels.covering import BoxColumns, Owned, Points, count_empty
 from shoal.utility.facts import Facts
 from shoal.utility.measuring import Value
 
@@ -20,19 +21,12 @@ def untouched(facts: Facts) -> Value:
 
 def created(facts: Facts) -> Value:
     """Share of all published boxes that hold no raw sample of their own subject."""
-    empty = 0
-    for subject, boxes in facts.linked():
-        t, x, y = facts.original.samples_of(subject)
-        first, end = np.searchsorted(t, boxes.t_start), np.searchsorted(t, boxes.t_end)
-        for i in range(len(boxes)):
-            own = slice(int(first[i]), int(end[i]))
-            inside = (
-                (x[own] >= boxes.x_min[i])
-                & (x[own] < boxes.x_max[i])
-                & (y[own] >= boxes.y_min[i])
-                & (y[own] < boxes.y_max[i])
-            )
-            empty += not inside.any()
+    original, release = facts.original, facts.release
+    empty = count_empty(
+        Points(original.t, original.x, original.y),
+        BoxColumns(*release.boxes.columns()),
+        Owned(original.offsets, release.offsets, facts.records),
+    )
     return Value(value=empty / facts.release.n_samples)
 
 

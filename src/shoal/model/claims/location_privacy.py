@@ -88,8 +88,8 @@ class LocationPrivacy:
     def promise(self) -> str:
         """What is promised, in a sentence."""
         return (
-            "Whoever knows some points of a person learns a further one, place and time, with a chance of "
-            f"1 in {self.k} at most."
+            "By the exchange alone, whoever knows some points of a person learns a further one, place and "
+            f"time, with a chance of 1 in {self.k} at most; nothing is promised about the person's path."
         )
 
     @property

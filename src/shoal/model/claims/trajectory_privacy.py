@@ -76,8 +76,8 @@ class TrajectoryPrivacy:
     def promise(self) -> str:
         """What is promised, in a sentence."""
         return (
-            "Whoever knows some points of a person finds the person's record with a chance of 1 in "
-            f"{self.k} at most."
+            "By the exchange alone, whoever knows some points of a person finds the person's record with a "
+            f"chance of 1 in {self.k} at most; nothing is promised about the person's path."
         )
 
     @property
@@ -93,10 +93,10 @@ class TrajectoryPrivacy:
     def limits(self) -> tuple[str, ...]:
         """What the claim does not promise, a paragraph each."""
         return (
+            UNTANGLING,
             "Every point is a true one of somebody, time and place together. Whoever was seen there is "
             "still seen there, under whatever name.",
             "The promise is about one record. Together, the records of a cluster hold all places of its "
             "members that were not removed.",
-            UNTANGLING,
             *self.cautions,
         )

@@ -7,7 +7,6 @@ and have no box inside the interval where the subject was silent: at least k mus
 hiding sets.
 """
 
-import math
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
@@ -20,7 +19,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.run import Run
-from shoal.units import show_s
+from shoal.units import show_s, slots_touched
 from shoal.verification.boxes.box_index import index_of
 from shoal.verification.boxes.classes import Records, records_of
 from shoal.verification.boxes.concealed import not_concealed
@@ -46,7 +45,6 @@ LEAKAGE_SAMPLES: Final = 40_000
 # boxes around a sample on average: sound releases have tens of them, one giant box an epoch has all
 LOOKS_A_SAMPLE: Final = 2000
 _FEWEST_SUBJECTS: Final = 25
-_ROUNDING: Final = 1e-9  # a quotient of two lengths so near a whole number is one
 
 _SUBJECTS_AT_ONCE: Final = 512
 _BOXES_AT_ONCE: Final = 1 << 16
@@ -81,16 +79,6 @@ def examine_kte_anonymity(claim: KteAnonymity, case: Examination[Trajectories], 
             case.find(not_concealed(claim, raw, records, release, links))
         case.looked_at("own-samples", "lost-samples", "candidates")
     case.count_subjects(links)
-
-
-def slots_touched(duration_s: float, slot_s: float) -> int:
-    """How many slots an interval of this length can touch, wherever it begins: ceil(duration / slot) + 1.
-
-    Whoever follows a person for 30 minutes from the middle of a slot of 1 minute sees something of 31 slots.
-    """
-    slots = duration_s / slot_s
-    whole = round(slots)
-    return (whole if abs(slots - whole) <= _ROUNDING * slots else math.ceil(slots)) + 1
 
 
 def published_of(boxes: Integers, offsets: Integers) -> Published:

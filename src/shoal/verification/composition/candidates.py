@@ -21,9 +21,10 @@ from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
+from shoal.units import slots_touched
 from shoal.verification.boxes.box_index import boxes_with
 from shoal.verification.boxes.classes import records_of
-from shoal.verification.boxes.kte import published_of, slots_touched
+from shoal.verification.boxes.kte import published_of
 from shoal.verification.boxes.kte_loops import Published, Raw, fits_until, holds_sample
 from shoal.verification.points.co_location import co_located_with
 

@@ -1,0 +1,23 @@
+"""Releases are ranked by the strongest adversary of each, who is named."""
+
+import json
+from pathlib import Path
+
+import shoal
+from shoal.comparison.compare import compare
+from shoal.comparison.study import Setting, Study
+from shoal.utility.frontier import Budget
+
+
+def test_a_class_of_two_is_worst_against_its_own_members(tmp_path: Path) -> None:
+    city = shoal.read(shoal.synthesize(n_subjects=50, days=1, seed=1))
+    settings = tuple(Setting(label=f"glove k={k}", name="glove", method=shoal.Glove(k=k)) for k in (2, 5))
+    study = Study(settings=settings, budget=Budget(), knowledge=("points:4",), tries=30, hold_out=0)
+    found = compare(city, study, tmp_path / "study")
+    by_label = {point.label: point for point in found.points}
+    assert [point.label for point in found.ranking] == ["glove k=5", "glove k=2"]
+    assert by_label["glove k=2"].worst_by.startswith("insider-")
+    assert by_label["glove k=2"].worst > by_label["glove k=2"].risk, "the budget asks of another adversary"
+    written = json.loads((tmp_path / "study/comparison.json").read_text())
+    assert written["ranking"] == ["glove k=5", "glove k=2"]
+    assert written["points"][0]["worst_by"] in (tmp_path / "study/comparison.html").read_text()

@@ -1,0 +1,121 @@
+"""1 in k for whoever knows all raw data, the method and everything in the release folder (docs/glove.md).
+
+Records of a class are equal, so all that could tell them apart is the order of records, their pseudonyms, and
+what else is published beside them. An adversary reruns GLOVE, knows every class and guesses within it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import permutations
+from math import factorial
+
+import numpy as np
+import pytest
+
+import shoal
+from naive_release import small_city
+from shoal.methods.assembly import assemble, unrelated_order
+from shoal.model.release import Linkage, Release
+from shoal.report.facts.evidence import Evidence
+from shoal.report.pages.record import record_page
+from shoal.runtime.randomness import Randomness
+from shoal.utility import Facts
+
+pytestmark = pytest.mark.kernels
+
+K = 3
+GLOVE = shoal.Glove(k=K)
+
+
+def classes_of(original: shoal.Trajectories, release: Release, linkage: Linkage) -> list[list[int]]:
+    """The positions in the linkage of the members of each class, by what their records hold."""
+    row = {name: r for r, name in enumerate(release.trajectory_ids)}
+    found: dict[bytes, list[int]] = {}
+    for place, name in enumerate(linkage.trajectory_ids):
+        boxes = np.stack(release.record(row[name]).columns())
+        found.setdefault(boxes.tobytes(), []).append(place)
+    return list(found.values())
+
+
+def exchanged(linkage: Linkage, classes: list[list[int]], rng: np.random.Generator) -> Linkage:
+    """Another linkage that is as likely: members of each class with each other's records."""
+    names = list(linkage.trajectory_ids)
+    for members in classes:
+        for place, other in zip(members, rng.permutation(members).tolist(), strict=True):
+            names[place] = linkage.trajectory_ids[other]
+    return replace(linkage, trajectory_ids=tuple(names))
+
+
+RULES: dict[str, Callable[[list[str], list[int]], Sequence[int]]] = {
+    "order of records": lambda _names, members: members,
+    "order of records, backward": lambda _names, members: members[::-1],
+    "order of pseudonyms": lambda names, members: [members[i] for i in np.argsort(np.argsort(names))],
+    "first pseudonym modulo k": lambda names, members: np.roll(
+        members, int(names[0], 16) % len(members)
+    ).tolist(),
+}
+
+
+@pytest.mark.parametrize("hull", ["tight", "outward:3"])
+def test_who_knows_all_raw_data_names_one_in_k(hull: str) -> None:
+    """Each rule gives the records of a class, in the order of the file, to its members."""
+    original, draws, rng = small_city(), 150, Randomness.for_research(2)
+    classes = GLOVE.classes(original, shoal.Run())
+    won = dict.fromkeys(RULES, 0)
+    expected = tries = 0.0
+    for _ in range(draws):
+        release, linkage = assemble(
+            original, classes, claim=replace(GLOVE, hull=hull).claim(), method="glove", parameters={}, rng=rng
+        )
+        uid_of = dict(zip(linkage.trajectory_ids, linkage.uids, strict=True))
+        place_of = {uid: place for place, uid in enumerate(original.ids)}
+        truth = [place_of[uid_of[name]] for name in release.trajectory_ids]
+        for each in classes:
+            members = each.members.tolist()
+            rows = [row for row, person in enumerate(truth) if person in set(members)]
+            names = [release.trajectory_ids[row] for row in rows]
+            for name, rule in RULES.items():
+                won[name] += sum(
+                    truth[row] == guess for row, guess in zip(rows, rule(names, members), strict=True)
+                )
+            tries += len(members)
+            expected += 1.0
+    # in a class of c the number right has mean 1 and variance 1, whatever the rule; five standard deviations
+    assert tries / expected >= K
+    assert max(abs(count - expected) for count in won.values()) < 5 * expected**0.5
+
+
+def test_nothing_that_is_published_depends_on_who_has_which_record_of_a_class() -> None:
+    """The page with its measured rates and losses is that of every linkage."""
+    original = small_city()
+    release, linkage = GLOVE.anonymize(original, Randomness.for_research(4))
+    classes = classes_of(original, release, linkage)
+    assert min(len(members) for members in classes) >= K
+    verdict = shoal.verify(original, release, linkage)
+    rng = np.random.default_rng(1)
+    pages = set()
+    for other in (linkage, *(exchanged(linkage, classes, rng) for _ in range(1))):
+        pages.add(record_page(Evidence(Facts(original, release, other), tries=10), verdict))
+    assert len(pages) == 1
+
+
+@pytest.mark.parametrize("n", [4, 5, 6])
+def test_orders_that_are_never_published_are_worth_what_the_page_says(n: int) -> None:
+    """Orders of ids and of the input, and both backward, are drawn again: n! / (n! - 4) of 1/k at most."""
+    rank = np.random.default_rng(n).permutation(n)
+    never = {tuple(np.argsort(rank).tolist()), tuple(range(n))}
+    never |= {order[::-1] for order in never}
+    drawn = [order for order in permutations(range(n)) if order not in never]
+    first = np.bincount([order[0] for order in drawn], minlength=n) / len(drawn)
+    assert first.max() <= factorial(n) / (factorial(n) - 4) / n + 1e-12
+    seen = set()
+    rng = Randomness.for_research(1)
+    for _ in range(200):
+        seen.add(tuple(unrelated_order(np.arange(n), rank, rng).tolist()))
+    assert not seen & never
+
+
+def test_a_class_of_all_four_people_is_named_more_often_than_one_in_four() -> None:
+    """By hand: of 24 orders, 22 are published, and 6 of them begin with each of the two in the middle."""
+    orders = [order for order in permutations(range(4)) if order not in {(0, 1, 2, 3), (3, 2, 1, 0)}]
+    assert [sum(order[0] == who for order in orders) for who in range(4)] == [5, 6, 6, 5]
