@@ -119,14 +119,12 @@ def survives(path: Path, tree: ast.Module, tests: list[str]) -> bool:
     resource.setrlimit(resource.RLIMIT_CPU, (120, 120))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(1, 2)
-    sys.pycache_prefix = "/nowhere"  # a stored module would not be the changed one
-    sys.dont_write_bytecode = True
-    compiled = importlib.machinery.SourceFileLoader.source_to_code
+    loaded = importlib.machinery.SourceFileLoader.get_code
 
-    def changed(self: Any, data: Any, where: Any, **options: Any) -> Any:
-        return compile(tree, where, "exec") if Path(where) == path else compiled(self, data, where, **options)
+    def changed(self: Any, name: str) -> Any:
+        return compile(tree, self.path, "exec") if Path(self.path) == path else loaded(self, name)
 
-    setattr(importlib.machinery.SourceFileLoader, "source_to_code", changed)  # noqa: B010  (of the library)
+    setattr(importlib.machinery.SourceFileLoader, "get_code", changed)  # noqa: B010  (of the library)
     import pytest
 
     files = [str(ROOT / "tests" / "verification" / f"{name}.py") for name in tests]

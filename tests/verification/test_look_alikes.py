@@ -39,3 +39,15 @@ def test_other_identifiers_are_not_noted() -> None:
 def test_sharp_s_and_ligatures_fold() -> None:
     assert len(list(look_alikes(people("straße", "STRASSE")))) == 1
     assert len(list(look_alikes(people("ﬁn", "FIN")))) == 1
+
+
+@pytest.mark.parametrize(
+    "code", [0x180B, 0x180F, 0xFE00, 0xFE0F, 0xE0100, 0xE01EF, 0x3164, 0x200B, 0xA0], ids=hex
+)
+def test_what_cannot_be_seen_from_the_first_to_the_last_of_each_range(code: int) -> None:
+    assert len(list(look_alikes(people("anne", f"an{chr(code)}ne")))) == 1
+
+
+@pytest.mark.parametrize("code", [0x180A, 0x1810, 0xFDFF, 0xFE10, 0xE01F0 + 0x10, 0x3163], ids=hex)
+def test_what_stands_beside_these_ranges_is_seen(code: int) -> None:
+    assert list(look_alikes(people("anne", f"an{chr(code)}ne"))) == []
