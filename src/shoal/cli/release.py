@@ -1,6 +1,6 @@
 """The commands that make and check a release: anonymize, verify, demo; heavy libraries load when one runs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,18 +22,15 @@ from shoal.cli.options import (
     take_reading,
     take_streets,
 )
-from shoal.cli.terminal import Bars, listed, print_result, read_telling
+from shoal.cli.outcomes import about, judged, print_publication
+from shoal.cli.terminal import Bars, print_result, read_telling
 from shoal.runtime.json_values import null_for_nan
-from shoal.runtime.timings import Timings, lines_of
+from shoal.runtime.timings import Timings
 
 EXIT_CODES: Final = {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}
 
 if TYPE_CHECKING:
-    from shoal.model.trace import Trace
-    from shoal.model.verdicts import Verdict
-    from shoal.publishing.against_raw import Verified
-    from shoal.publishing.in_blocks import BlockPublication
-    from shoal.publishing.publish import Publication
+    pass
 
 
 @click.command(cls=MethodCommand, epilog=UNITS)
@@ -188,7 +185,7 @@ def anonymize(
                 f"anonymized in {len(in_blocks.blocks)} blocks of {min(in_blocks.blocks):,} to "
                 f"{max(in_blocks.blocks):,} people"
             )
-            _print_publication(in_blocks, as_json, {"linkage": linkage}, timings=timings)
+            print_publication(in_blocks, as_json, {"linkage": linkage}, timings=timings)
             return 0
         original = read_telling(source, reading, bars, run)
         published = publish(
@@ -206,7 +203,7 @@ def anonymize(
         )
     trace = published.linkage.trace
     origin = None if linkage is None or trace is None else linkage.with_name(TRACE_FILE)
-    _print_publication(
+    print_publication(
         published,
         as_json,
         {"linkage": linkage, "origin": origin, "private_report": private_report},
@@ -303,10 +300,10 @@ def verify(
         "verified": {**found.to_json(), "expected": None if expected is None else expected.words},
         **({} if together is None else {"together": together.to_json()}),
     }
-    lines = _judged(verdict)
+    lines = judged(verdict)
     lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]
     lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
-    lines += _about(found)
+    lines += about(found)
     if together is not None:
         told = facts["together"]
         lines.append(
@@ -357,7 +354,7 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
         for each in shown.at_k
     ]
     lines += [f"with k = {each.k}: {caution}" for each in shown.at_k for caution in each.cautions]
-    _print_publication(shown.publication, as_json, beside, also={"at_k": at_k}, lines=lines)
+    print_publication(shown.publication, as_json, beside, also={"at_k": at_k}, lines=lines)
     return 0
 
 
@@ -381,105 +378,6 @@ def _told_how_to_continue(output: Path, *, resume: bool) -> Iterator[None]:
                 "the same command continues"
             )
         raise KeyboardInterrupt(told) from stopped
-
-
-def _judged(verdict: "Verdict") -> list[str]:
-    """The outcome in one line, and a line for each part of the claim that was not checked."""
-    records = f"{verdict.checked:,} records checked"
-    if verdict.word == "NOT CHECKED":
-        return [
-            *(f"NOT CHECKED: {part}" for part in verdict.unchecked),
-            f"{records}, and nothing found in the other parts of the claim",
-        ]
-    left = [f"  not checked: {part}" for part in verdict.unchecked]
-    return [f"{verdict.word}: {records}", *left]
-
-
-def _about(found: "Verified") -> list[str]:
-    """What was verified, line by line: the claim in full, whom it protects, and what was read of RAW."""
-    from shoal.model.claims.expected import numbers_in_words
-    from shoal.units import show_m, show_s
-
-    grid, intake = found.manifest.grid, found.intake
-    cells = "none: points as given" if grid is None else f"{show_m(grid.cell_m)} and {show_s(grid.slot_s)}"
-    columns = ", ".join(f"{name} from '{column}'" for name, column in found.columns.items())
-    lines = [
-        f"claim: {found.claim.name} ({numbers_in_words(found.claim)})",
-        f"it promises: {found.claim.promise}",
-        f"protected: {intake.unit_of_protection}",
-        f"plane: {found.manifest.crs or 'none: local meters'}",
-        f"cell and slot: {cells}",
-        f"columns read: {columns or 'none'}",
-        f"rows: {intake.rows_read:,} read; dropped: {listed(intake.dropped)}; repaired: "
-        f"{listed(intake.repaired)}",
-    ]
-    # a folder must not steer the terminal
-    return ["  " + "".join(char if char.isprintable() else " " for char in line) for line in lines]
-
-
-def _print_publication(
-    published: "Publication | BlockPublication",
-    as_json: bool,
-    beside: Mapping[str, Path | None],
-    trace: "Trace | None" = None,
-    *,
-    also: Mapping[str, Any] | None = None,
-    lines: Sequence[str] = (),
-    timings: Timings | None = None,
-) -> None:
-    """What was published and where, what was lost, what the run says of itself, and what it took."""
-    from shoal.release_folder.manifest import REPORT_FILE
-    from shoal.report.facts.release import accuracy_rows
-
-    manifest, folder = published.manifest, published.folder
-    rows = [] if published.accuracy is None else accuracy_rows(published.accuracy)
-    files = {"output": folder, "report": folder / REPORT_FILE, **beside}
-    facts = {
-        **{name: None if path is None else str(path) for name, path in files.items()},
-        **manifest.model_dump(
-            include={
-                "method",
-                "claim",
-                "verdict",
-                "losses",
-                "rows_repaired",
-                "n_records",
-                "n_samples",
-                "publishable",
-            }
-        ),
-        "cautions": list(published.release.claim.cautions),
-        "accuracy": {
-            row.name: {"raw_samples": null_for_nan(row.raw), "published_samples": null_for_nan(row.published)}
-            for row in rows
-        },
-    }
-    run_facts = {} if trace is None else {name: round(value, 3) for name, value in trace.facts.items()}
-    facts.update({"run": run_facts} if run_facts else {})
-    costs = [] if timings is None else timings.costs()
-    facts.update({"timings": [cost.to_json() for cost in costs]} if costs else {})
-    lost = manifest.losses
-    by_reason = f" ({listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
-    facts.update(also or {})
-    lines = [
-        f"verified: {manifest.n_records:,} records. {published.release.claim.promise}",
-        f"protected: {manifest.unit_of_protection}",
-        *(
-            ["kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5])]
-            if rows
-            else []
-        ),
-        *(f"{name.replace('_', ' ')}: {value:,}" for name, value in run_facts.items()),
-        f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects "
-        f"suppressed{by_reason}; "
-        f"rows dropped on input: {listed(lost.rows)}; repaired: {listed(manifest.rows_repaired)}",
-        *(f"note: {note}" for note in (*manifest.verdict["notes"], *published.release.claim.cautions)),
-        *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
-        *lines,
-        *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
-        *(lines_of(costs) if costs else ()),
-    ]
-    print_result(as_json, facts, lines)
 
 
 COMMANDS: Final = (anonymize, verify, demo)

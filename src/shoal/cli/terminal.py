@@ -47,8 +47,7 @@ class Bars:
         if self._bars is not None:
             self._bars.console.print(message, markup=False, highlight=False)
         elif not self._quiet:
-            # this is the place that prints messages
-            print(message, file=sys.stderr, flush=True)  # noqa: T201
+            print(message, file=sys.stderr, flush=True)  # noqa: T201  (the place that prints messages)
 
     def __call__(self, label: str, done: int, total: int) -> None:
         """Show how far a piece of work has got."""
@@ -65,8 +64,8 @@ class Bars:
                 if done <= first
                 else f", about {show_s(round((now - began) * (total - done) / (done - first)))} left"
             )
-            # this is the place that prints progress
-            print(f"{label}: {100 * done // max(total, 1)} %{left}", file=sys.stderr, flush=True)  # noqa: T201
+            share = 100 * done // max(total, 1)
+            print(f"{label}: {share} %{left}", file=sys.stderr, flush=True)  # noqa: T201  (of progress)
 
     def _show_bar(self, label: str, done: int, total: int) -> None:
         from rich.console import Console

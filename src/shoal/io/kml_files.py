@@ -18,6 +18,7 @@ from shoal.errors import InputError
 from shoal.io.tables import Table, text_batch
 from shoal.io.whose import of_file, stem_of
 from shoal.io.xml_files import Element, ended
+from shoal.io.zip_files import BROKEN_ARCHIVE
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "placemark", "datetime", "lat", "lon")
@@ -39,7 +40,7 @@ def open_zipped(path: Path, _reading: Reading) -> Table:
                 raise InputError(f"{path.name} holds no KML file")
             inner.write_bytes(archive.read(names[0]))
         table = _of(path, inner)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except BROKEN_ARCHIVE as error:
         raise InputError(f"{path.name} is not a whole KMZ archive; copy it again") from error
     finally:
         if not inner.exists():

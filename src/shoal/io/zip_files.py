@@ -21,6 +21,8 @@ from shoal.errors import InputError
 from shoal.io.tables import Owner, Table, reshaped
 from shoal.io.whose import stem_of
 
+# what zipfile raises for damage, an unknown compression, a missing password and an early end
+BROKEN_ARCHIVE: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError)
 _BLOCK: Final = 1 << 20
 _STARTS: Final = (
     (b"PAR1", ".parquet"),
@@ -74,7 +76,7 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
             with archive.open(member) as packed, inner.open("wb") as file:
                 shutil.copyfileobj(packed, file, _BLOCK)
             strava = _is_strava(archive.namelist())
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+    except (*BROKEN_ARCHIVE, OSError) as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise InputError(
             f"{path.name} is damaged or needs a password: {Path(member).name} cannot be read"

@@ -1,0 +1,115 @@
+"""What commands print of a release that was made or checked: outcome, losses, costs and files."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.cli.terminal import listed, print_result
+from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.timings import Timings, lines_of
+
+if TYPE_CHECKING:
+    from shoal.model.trace import Trace
+    from shoal.model.verdicts import Verdict
+    from shoal.publishing.against_raw import Verified
+    from shoal.publishing.in_blocks import BlockPublication
+    from shoal.publishing.publish import Publication
+
+
+def judged(verdict: "Verdict") -> list[str]:
+    """The outcome in one line, and a line for each part of the claim that was not checked."""
+    records = f"{verdict.checked:,} records checked"
+    if verdict.word == "NOT CHECKED":
+        return [
+            *(f"NOT CHECKED: {part}" for part in verdict.unchecked),
+            f"{records}, and nothing found in the other parts of the claim",
+        ]
+    left = [f"  not checked: {part}" for part in verdict.unchecked]
+    return [f"{verdict.word}: {records}", *left]
+
+
+def about(found: "Verified") -> list[str]:
+    """What was verified, line by line: the claim in full, whom it protects, and what was read of RAW."""
+    from shoal.model.claims.expected import numbers_in_words
+    from shoal.units import show_m, show_s
+
+    grid, intake = found.manifest.grid, found.intake
+    cells = "none: points as given" if grid is None else f"{show_m(grid.cell_m)} and {show_s(grid.slot_s)}"
+    columns = ", ".join(f"{name} from '{column}'" for name, column in found.columns.items())
+    lines = [
+        f"claim: {found.claim.name} ({numbers_in_words(found.claim)})",
+        f"it promises: {found.claim.promise}",
+        f"protected: {intake.unit_of_protection}",
+        f"plane: {found.manifest.crs or 'none: local meters'}",
+        f"cell and slot: {cells}",
+        f"columns read: {columns or 'none'}",
+        f"rows: {intake.rows_read:,} read; dropped: {listed(intake.dropped)}; repaired: "
+        f"{listed(intake.repaired)}",
+    ]
+    # a folder must not steer the terminal
+    return ["  " + "".join(char if char.isprintable() else " " for char in line) for line in lines]
+
+
+def print_publication(
+    published: "Publication | BlockPublication",
+    as_json: bool,
+    beside: Mapping[str, Path | None],
+    trace: "Trace | None" = None,
+    *,
+    also: Mapping[str, Any] | None = None,
+    lines: Sequence[str] = (),
+    timings: Timings | None = None,
+) -> None:
+    """What was published and where, what was lost, what the run says of itself, and what it took."""
+    from shoal.release_folder.manifest import REPORT_FILE
+    from shoal.report.facts.release import accuracy_rows
+
+    manifest, folder = published.manifest, published.folder
+    rows = [] if published.accuracy is None else accuracy_rows(published.accuracy)
+    files = {"output": folder, "report": folder / REPORT_FILE, **beside}
+    facts = {
+        **{name: None if path is None else str(path) for name, path in files.items()},
+        **manifest.model_dump(
+            include={
+                "method",
+                "claim",
+                "verdict",
+                "losses",
+                "rows_repaired",
+                "n_records",
+                "n_samples",
+                "publishable",
+            }
+        ),
+        "cautions": list(published.release.claim.cautions),
+        "accuracy": {
+            row.name: {"raw_samples": null_for_nan(row.raw), "published_samples": null_for_nan(row.published)}
+            for row in rows
+        },
+    }
+    run_facts = {} if trace is None else {name: round(value, 3) for name, value in trace.facts.items()}
+    facts.update({"run": run_facts} if run_facts else {})
+    costs = [] if timings is None else timings.costs()
+    facts.update({"timings": [cost.to_json() for cost in costs]} if costs else {})
+    lost = manifest.losses
+    by_reason = f" ({listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
+    facts.update(also or {})
+    lines = [
+        f"verified: {manifest.n_records:,} records. {published.release.claim.promise}",
+        f"protected: {manifest.unit_of_protection}",
+        *(
+            ["kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5])]
+            if rows
+            else []
+        ),
+        *(f"{name.replace('_', ' ')}: {value:,}" for name, value in run_facts.items()),
+        f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects "
+        f"suppressed{by_reason}; "
+        f"rows dropped on input: {listed(lost.rows)}; repaired: {listed(manifest.rows_repaired)}",
+        *(f"note: {note}" for note in (*manifest.verdict["notes"], *published.release.claim.cautions)),
+        *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
+        *lines,
+        *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
+        *(lines_of(costs) if costs else ()),
+    ]
+    print_result(as_json, facts, lines)
