@@ -10,7 +10,6 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
-from shoal.kernels.cover_index import Index
 from shoal.kernels.place_likelihood import N_SCORES, Gains, Places, Shown, Visited, weigh_places
 from shoal.runtime.arrays import Floats, Integers
 
@@ -145,9 +144,8 @@ def weigh_visits(
     spread = len(np.unique((known.x - known.x.min()) * width + (known.y - known.y.min())))
     gains = Gains(1 / _ELSEWHERE, (1 - _ELSEWHERE) * spread / _ELSEWHERE)
     records = target.classes.records
-    index = records.by_x
     shelf = Places(
-        Index(index.class_offsets, index.boxes, index.record),
+        records.by_x,
         np.maximum(np.diff(records.offsets), 1),
         target.classes.sizes,
     )
