@@ -24,6 +24,7 @@ _LENGTH: Final = 4
 _WIDEST: Final = 32
 _ZSTD_MAGIC: Final = bytes.fromhex("28b52ffd")
 Tell = Callable[[str], None]
+Bytes = npt.NDArray[np.uint8]
 
 
 class Values:
@@ -31,6 +32,7 @@ class Values:
 
     def __init__(self, body: bytes, n: int, physical: str, tell: Tell) -> None:
         self._texts: frozenset[bytes] = frozenset()
+        self._rows: Bytes = np.empty((0, 0), dtype=np.uint8)  # texts that are of one length
         self._numbers: npt.NDArray[Any] = np.empty(0)
         self.n = n
         if physical != TEXT:
@@ -39,13 +41,20 @@ class Values:
                 raise broken()
             self._numbers, at = np.frombuffer(body, dtype=physical, count=n), size
         else:
-            self._texts, at = _texts(body, n)
+            self._rows = _texts_of_one_length(body, n)
+            if len(self._rows):
+                at = n * (_LENGTH + self._rows.shape[1])
+            else:
+                self._texts, at = _texts(body, n)
         if at != len(body):
             tell("bytes behind the values of a page")
         self._physical = physical
 
     def holds(self, stated: bytes) -> bool:
         """Whether a value that a statistic states is one of them."""
+        if len(self._rows):
+            wanted = np.frombuffer(stated, dtype=np.uint8)
+            return len(wanted) == self._rows.shape[1] and bool((self._rows == wanted).all(axis=1).any())
         if self._physical == TEXT:
             return stated in self._texts
         if len(stated) != np.dtype(self._physical).itemsize:
@@ -139,7 +148,7 @@ def hybrid(body: bytes, n: int, width: int, size: int, tell: Tell) -> Integers:
 
     Raises InputError when the bytes hold other numbers, or end early.
     """
-    counts = np.zeros(size, dtype=np.int64)
+    counts, packed = np.zeros(size, dtype=np.int64), [np.empty(0, dtype=np.int64)]
     value_bytes = (width + 7) // 8
     at, left = 0, n
     while left:
@@ -155,7 +164,7 @@ def hybrid(body: bytes, n: int, width: int, size: int, tell: Tell) -> Integers:
             numbers = numbers[:left]
             if len(numbers) and numbers.max() >= size:
                 raise broken()
-            counts += np.bincount(numbers, minlength=size)
+            packed.append(numbers)
             left, at = left - len(numbers), end
         else:
             run, value = head >> 1, int.from_bytes(body[at : at + value_bytes], "little")
@@ -166,7 +175,7 @@ def hybrid(body: bytes, n: int, width: int, size: int, tell: Tell) -> Integers:
             left -= run
     if at != len(body):
         tell("bytes behind the values of a page")
-    return counts
+    return counts + np.bincount(np.concatenate(packed), minlength=size)
 
 
 def broken() -> InputError:
@@ -178,10 +187,16 @@ def _bits(body: bytes, n: int, width: int) -> Integers:
     """int64 [n]: numbers of so many bits each, the lowest first."""
     if not width:
         return np.zeros(n, dtype=np.int64)
-    bits = np.unpackbits(np.frombuffer(body, dtype=np.uint8), bitorder="little").reshape(n, width)
-    powers: Integers = np.left_shift(1, np.arange(width, dtype=np.int64))
-    numbers: Integers = bits.astype(np.int64) @ powers
-    return numbers
+    groups = np.zeros((n // 8, width + _LENGTH), dtype=np.int64)  # eight numbers fill so many bytes
+    groups[:, :width] = np.frombuffer(body, dtype=np.uint8).reshape(-1, width)
+    numbers = np.empty((n // 8, 8), dtype=np.int64)
+    for place in range(8):
+        byte, shift = divmod(place * width, 8)
+        whole = groups[:, byte].copy()
+        for more in range(1, _LENGTH + 1):
+            whole |= groups[:, byte + more] << (8 * more)
+        numbers[:, place] = whole >> shift & ((1 << width) - 1)
+    return numbers.ravel()
 
 
 def _whole(body: bytes, at: int) -> tuple[int, int]:
@@ -198,14 +213,21 @@ def _whole(body: bytes, at: int) -> tuple[int, int]:
     raise broken()
 
 
-def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], int]:
-    """(the different texts among n that stand after their lengths, the place behind the last)."""
-    first = int.from_bytes(body[:_LENGTH], "little")
-    step = _LENGTH + first
-    if n and n * step <= len(body):  # all of one length, as pseudonyms and geometries are
+def _texts_of_one_length(body: bytes, n: int) -> Bytes:
+    """uint8 [n, length]: the texts that stand after their lengths, as pseudonyms and geometries do.
+
+    No row where they differ in length.
+    """
+    step = _LENGTH + int.from_bytes(body[:_LENGTH], "little")
+    if n and n * step <= len(body):
         rows = np.frombuffer(body, dtype=np.uint8, count=n * step).reshape(n, step)
         if (rows[:, :_LENGTH] == rows[0, :_LENGTH]).all():
-            return frozenset(row.tobytes() for row in np.unique(rows[:, _LENGTH:], axis=0)), n * step
+            return rows[:, _LENGTH:]
+    return np.empty((0, 0), dtype=np.uint8)
+
+
+def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], int]:
+    """(the different texts among n that stand after their lengths, the place behind the last)."""
     at, found = 0, set()
     for _ in range(n):
         if at + _LENGTH > len(body):
