@@ -15,6 +15,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.runtime.arrays import Flags, Integers
+from shoal.verification.files.loops import BITS_BEHIND, BROKEN, BYTES_BEHIND, count_numbers
 from shoal.verification.files.thrift import not_readable
 
 TEXT: Final = "text"
@@ -148,69 +149,20 @@ def hybrid(body: bytes, n: int, width: int, size: int, tell: Tell) -> Integers:
 
     Raises InputError when the bytes hold other numbers, or end early.
     """
-    counts, packed = np.zeros(size, dtype=np.int64), [np.empty(0, dtype=np.int64)]
-    value_bytes = (width + 7) // 8
-    at, left = 0, n
-    while left:
-        head, at = _whole(body, at)
-        if head & 1:
-            groups = head >> 1
-            end = at + groups * width
-            if not groups or groups > (left + 7) // 8 or end > len(body):
-                raise broken()
-            numbers = _bits(body[at:end], groups * 8, width)
-            if numbers[left:].any():
-                tell("bits behind the values of a page")
-            numbers = numbers[:left]
-            if len(numbers) and numbers.max() >= size:
-                raise broken()
-            packed.append(numbers)
-            left, at = left - len(numbers), end
-        else:
-            run, value = head >> 1, int.from_bytes(body[at : at + value_bytes], "little")
-            at += value_bytes
-            if not 0 < run <= left or at > len(body) or value >= size:
-                raise broken()
-            counts[value] += run
-            left -= run
-    if at != len(body):
+    counts = np.zeros(size, dtype=np.int64)
+    found = count_numbers(np.frombuffer(body, dtype=np.uint8), n, width, counts)
+    if found == BROKEN:
+        raise broken()
+    if found & BITS_BEHIND:
+        tell("bits behind the values of a page")
+    if found & BYTES_BEHIND:
         tell("bytes behind the values of a page")
-    return counts + np.bincount(np.concatenate(packed), minlength=size)
+    return counts
 
 
 def broken() -> InputError:
     """The error for bytes that are no pages."""
     return not_readable(RELEASE_FILE)
-
-
-def _bits(body: bytes, n: int, width: int) -> Integers:
-    """int64 [n]: numbers of so many bits each, the lowest first."""
-    if not width:
-        return np.zeros(n, dtype=np.int64)
-    groups = np.zeros((n // 8, width + _LENGTH), dtype=np.int64)  # eight numbers fill so many bytes
-    groups[:, :width] = np.frombuffer(body, dtype=np.uint8).reshape(-1, width)
-    numbers = np.empty((n // 8, 8), dtype=np.int64)
-    for place in range(8):
-        byte, shift = divmod(place * width, 8)
-        whole = groups[:, byte].copy()
-        for more in range(1, _LENGTH + 1):
-            whole |= groups[:, byte + more] << (8 * more)
-        numbers[:, place] = whole >> shift & ((1 << width) - 1)
-    return numbers.ravel()
-
-
-def _whole(body: bytes, at: int) -> tuple[int, int]:
-    """(a number of at most 32 bits without sign, the place behind it)."""
-    value = shift = 0
-    while at < len(body) and shift < _WIDEST:
-        digit = body[at]
-        value |= (digit & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if digit < 0x80:
-            if digit or shift == 7:
-                return value, at
-            break
-    raise broken()
 
 
 def _texts_of_one_length(body: bytes, n: int) -> Bytes:

@@ -35,7 +35,7 @@ class PlaneCheck:
         if self._lengths is not None:
             x, y = np.concatenate([boxes.x_min, boxes.x_max]), np.concatenate([boxes.y_min, boxes.y_max])
             x, y = _different(x, y)
-            self._look(x * float(grid.cell_m), y * float(grid.cell_m))
+            self._look(*((column * grid.cell_m).astype(np.float64) for column in (x, y)))
 
     def passing(
         self, batches: Iterable[tuple[pa.Table, WrittenBoxes]], grid: Grid
