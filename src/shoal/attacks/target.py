@@ -7,6 +7,7 @@ written once.
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
@@ -103,10 +104,10 @@ class BoxTarget:
         boxes = self.boxes
         if not ascend(boxes, self.offsets):
             boxes = boxes[np.lexsort((*boxes.T[::-1], self.record_of_box))]
-        numbers: dict[bytes, int] = {}
+        numbers: dict[bytes, int] = {}  # by digests: the boxes themselves would fill the memory once more
         return np.array(
             [
-                numbers.setdefault(boxes[first:end].tobytes(), len(numbers))
+                numbers.setdefault(blake2b(boxes[first:end], digest_size=32).digest(), len(numbers))
                 for first, end in itertools.pairwise(self.offsets.tolist())
             ],
             dtype=np.int64,
