@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+from shoal.cli import terminal
 from shoal.runtime import kernel_cache
 from shoal.runtime.compiling import COMPILING, Compiling
 from shoal.runtime.kernel_cache import digest_of
@@ -175,3 +176,26 @@ def test_seconds_of_kernels_inside_others_count_once(monkeypatch: pytest.MonkeyP
     spent.give_up()
     now[0] += 1
     assert spent.seconds == 4.0
+
+
+def test_compiling_is_said_once_and_is_no_work_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a first use, 60 s of compiling before the first of 100 parts once made "about 1 h 39 min left"."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(terminal, "COMPILING", spent := Compiling())
+    with terminal.Bars(quiet=False) as bars:
+        bars("looking", 0, 100)
+        for _ in range(3):
+            spent.begin()
+            now[0] += 20
+            spent.end()
+        now[0] += 11
+        bars("looking", 50, 100)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2
+    assert said[0].startswith("compiling for this processor")
+    assert said[1] == "looking: 50 %, about 11 s left"
+    spent.begin()
+    assert capsys.readouterr().err == ""

@@ -1,13 +1,18 @@
 """How long this process has spent on compiling kernels, which happens once, on their first use."""
 
 import time
+from collections.abc import Callable
 
 
 class Compiling:
-    """Counts kernels that are compiled, and seconds; those of a kernel inside another one count once."""
+    """Counts kernels that are compiled, and seconds; those of a kernel inside another one count once.
+
+    tell: called whenever a kernel begins to be compiled; None = nobody wants to know.
+    """
 
     def __init__(self) -> None:
         self.kernels = 0
+        self.tell: Callable[[], None] | None = None
         self._depth = 0
         self._began_s = 0.0
         self._seconds = 0.0
@@ -18,6 +23,8 @@ class Compiling:
             self._began_s = time.monotonic()
         self._depth += 1
         self.kernels += 1
+        if self.tell is not None:
+            self.tell()
 
     def end(self) -> None:
         """The last that began is compiled."""
