@@ -129,14 +129,16 @@ def _boxes(
     decoded = boxes_as_written(written.table, grid)
     plane.look_at_boxes(decoded.boxes, grid)
     columns = decoded.boxes.columns()
-    by_record = np.lexsort((*reversed(columns), written.record))
+    rows = np.stack(columns, axis=1)
+    out_of_order = list(row_order(written, rows, BOX_COLUMNS))
+    order = np.lexsort((*reversed(columns), written.record)) if out_of_order else None
     findings = [
         *wrong_types(written.table.schema),
-        *records_stored_differently(written.table, columns, written.offsets, by_record),
-        *row_order(written, np.stack(columns, axis=1), BOX_COLUMNS),
+        *records_stored_differently(written.table, rows, written.offsets, order),
+        *out_of_order,
         *precision_findings([(written.table, decoded)], grid, manifest.crs),
     ]
-    return decoded.boxes.take(by_record), findings
+    return decoded.boxes if order is None else decoded.boxes.take(order), findings
 
 
 def _points(written: WrittenTable, manifest: Manifest, plane: PlaneCheck) -> tuple[Payload, list[Finding]]:

@@ -143,17 +143,18 @@ class _Prefixes:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.found: set[str] = set()
-        self.by_prefix: dict[str, list[tuple[str, str]]] = {}
+        self.by_prefix: dict[bytes, list[tuple[str, str]]] = {}
         for name in names:
             digits = name.lower().replace("-", "").replace(":", "").removeprefix("0x")
             if len(digits) >= SHORTEST_PREFIX and _HEX.fullmatch(digits):
-                self.by_prefix.setdefault(digits[:SHORTEST_PREFIX], []).append((digits, name))
+                first = bytes.fromhex(digits[:SHORTEST_PREFIX])
+                self.by_prefix.setdefault(first, []).append((digits, name))
 
     def look(self, digests: Iterable[bytes]) -> None:
         if not self.by_prefix:
             return
         for digest in digests:
-            for digits, name in self.by_prefix.get(digest[: SHORTEST_PREFIX // 2].hex(), ()):
+            for digits, name in self.by_prefix.get(digest[: SHORTEST_PREFIX // 2], ()):
                 if digest.hex().startswith(digits):
                     self.found.add(name)
 
