@@ -62,6 +62,8 @@ def next_command(source: str, reading: Mapping[str, Any]) -> str:
 
 def _written(parameter: click.Option, value: Any) -> str:
     """A value as the command line takes it: lengths and durations with their units."""
+    if parameter.name == "min_active_days" and value == -1:
+        return "all"
     if parameter.name == "cell_m":
         return f"{value:g}m"
     return (
