@@ -97,10 +97,11 @@ def _written(parameter: click.Option, value: Any) -> str:
 )
 @click.option(
     "--layout",
-    type=click.Choice(("nation", "city")),
+    type=click.Choice(("nation", "city", "abi", "dak", "shn", "civ", "sen")),
     default="city",
     show_default=True,
-    help="The area to lay out when --stations is not given.",
+    help="The area to lay out when --stations is not given; the last five have the densities of the kte "
+    "paper's data sets.",
 )
 @output_options
 def synthesize(
