@@ -112,6 +112,7 @@ def test_lines_are_for_people() -> None:
         "places: 2 different; the 10 most frequent hold 100.0% of all samples",
         "  48.8600, 2.3598: 66.7% of the samples, 2 subjects",
         "  48.8699, 2.3598: 33.3% of the samples, 1 subject",
+        "samples of one subject an hour: 1.48",
         "grid: cells of 100 m, slots of 1 min",
         "plane: +proj=laea +lat_0=48.9 +lon_0=2.4 +datum=WGS84 +units=m +no_defs",
         "rows dropped: 1:",
