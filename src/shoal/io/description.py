@@ -22,9 +22,10 @@ class Description:
     first_time, last_time: ISO 8601, UTC. days: between them. extent: of the smallest upright rectangle
     around all samples. samples_per_subject: least, median, most. samples_per_subject_and_day: mean over
     all subjects and the days of the data, at least one. samples_per_subject_and_hour: the same by the hours
-    of the data. surface_km2: of the convex hull of all places. places: different cells,
-    or positions as given. share_in_top_places: of all samples, in the ten most frequent ones. median_gap_s: between consecutive
-    samples of one subject, None where nobody has two. gap_quantiles_s: of these times, at 10, 50 and 90 %.
+    of the data. surface_km2: of the convex hull of all places. places: different cells, or positions as
+    given. share_in_top_places: of all samples, in the ten most frequent ones. median_gap_s: between
+    consecutive samples of one subject, None where nobody has two. gap_quantiles_s: of these times, at 10, 50
+    and 90 %.
     usual_gap_s, usual_gap_share: the most frequent of them and its share. area: in degrees, None on a plane
     of no known system. top_places: the most frequent ones. map: the samples as lines of letters, north up.
     cell_m, slot_s: None for points as given.

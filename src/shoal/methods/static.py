@@ -132,19 +132,27 @@ class StaticGeneralization:
 
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
         """The classes of at least k people with the same coarse samples, and one box for each of these."""
-        require_people(original.n_subjects, self.k)
         place = self._coarse(original)
-        alike: dict[bytes, list[int]] = {}
-        for subject, (start, end) in enumerate(pairwise(original.offsets.tolist())):
-            alike.setdefault(np.unique(place[start:end]).tobytes(), []).append(subject)
-        classes = [np.array(members) for members in alike.values() if len(members) >= self.k]
         return list(
             run.map(
                 lambda members: EquivalenceClass(members=members, boxes=_hulls(original, members, place)),
-                classes,
+                self._alike(original, place),
                 label="generalizing",
             )
         )
+
+    def share_hidden(self, original: Trajectories) -> float:
+        """The share of the people who are in a class of at least k without more: the papers' success."""
+        alike = self._alike(original, self._coarse(original))
+        return sum(len(members) for members in alike) / original.n_subjects
+
+    def _alike(self, original: Trajectories, place: Integers) -> list[Integers]:
+        """Each group of at least k people with the same coarse samples."""
+        require_people(original.n_subjects, self.k)
+        alike: dict[bytes, list[int]] = {}
+        for subject, (start, end) in enumerate(pairwise(original.offsets.tolist())):
+            alike.setdefault(np.unique(place[start:end]).tobytes(), []).append(subject)
+        return [np.array(members) for members in alike.values() if len(members) >= self.k]
 
     def _coarse(self, original: Trajectories) -> Integers:
         """[m] a number for each sample, the same for those in one coarse cell and slot."""
