@@ -15,6 +15,7 @@ import click
 
 from shoal.cli import data as cli_data
 from shoal.cli import release as cli_release
+from shoal.cli import reproduce as cli_reproduce
 from shoal.cli import risk as cli_risk
 from shoal.cli import service as cli_service
 from shoal.cli.collect import collect
@@ -46,7 +47,13 @@ def shoal() -> None:
 
 for _command in cli_service.COMMANDS:
     collect.add_command(_command)
-for _command in (*cli_data.COMMANDS, *cli_release.COMMANDS, *cli_risk.COMMANDS, collect):
+for _command in (
+    *cli_data.COMMANDS,
+    *cli_release.COMMANDS,
+    *cli_risk.COMMANDS,
+    *cli_reproduce.COMMANDS,
+    collect,
+):
     shoal.add_command(_command)
 
 
