@@ -14,6 +14,7 @@ from shoal.cli.options import (
     take_reading,
     take_streets,
 )
+from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _AS_GIVEN: Final = ("network", "cabs", "traces")
 _KIND_OF: Final = {"glove": "people", "kte": "people", "swap": "network", "collect": "traces"}
 
 
-@click.command(epilog=UNITS)
+@click.command(cls=Command, epilog=UNITS)
 @click.argument("paper", type=click.Choice((*_PAPERS, "all")))
 @click.option(
     "--figure",
@@ -134,5 +135,3 @@ def _given(
         given[kind] = read(file, run=run, **settings)
     return given
 
-
-COMMANDS: Final = (reproduce,)
