@@ -1,6 +1,7 @@
 """GLOVE against an independent naive implementation, merge by merge, and the promises its parameters make."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -116,7 +117,12 @@ def test_what_samples_far_from_their_partners_lose_is_counted_and_verified() -> 
     ids = ["amy"] * 3 + ["bob"] * 2
     t, x = np.array([0, 30, 720, 725, 1400]), np.array([50, 50, 50, 51, 900])
     people = Trajectories.from_rows(ids, t, x, np.zeros(5, dtype=np.int64), grid=Grid())
-    given = {"k": 2, "generalize": "reshape-each", "suppress_space_m": 2000, "suppress_time_s": 3600}
+    given: dict[str, Any] = {
+        "k": 2,
+        "generalize": "reshape-each",
+        "suppress_space_m": 2000,
+        "suppress_time_s": 3600,
+    }
     release, linkage = Glove(**given, suppress_by="samples").anonymize(people, Randomness.for_research(1))
     assert rows(release.record(0)) == ((720, 726, 50, 0, 52, 1),)
     assert release.losses.samples_suppressed == 3

@@ -340,7 +340,7 @@ def test_clusters_are_kept_apart_and_of_the_size_that_the_rule_wants() -> None:
 
 def test_the_papers_own_way_holds_and_each_of_its_options_does_something() -> None:
     original = planted(90, 4, activity=0.6)
-    given = {"k": 2, "tau_s": 600.0, "epsilon_s": 600.0}
+    given: dict[str, Any] = {"k": 2, "tau_s": 600.0, "epsilon_s": 600.0}
     plain = KteHide(**given, **KteHide.about.as_published)
     assert (plain.hiding, plain.assignment, plain.space_weight_s) == ("clusters", "cycles", 0)
     suppressed = {}

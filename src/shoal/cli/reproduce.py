@@ -134,4 +134,3 @@ def _given(
         settings = {**reading, "snap": False} if kind in _AS_GIVEN else reading
         given[kind] = read(file, run=run, **settings)
     return given
-

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.errors import NothingLeftError
 from shoal.methods.co_location.w4m import W4m
-from shoal.methods.glove.glove import Glove
+from shoal.methods.glove.glove import Glove, SuppressBy
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.reproduction.data import World, as_points
@@ -21,7 +21,9 @@ from shoal.synthetic.stations import Layout
 from shoal.utility.accuracy import Accuracy, Extents, measure_accuracy
 from shoal.utility.points import measure_points
 
+Told = float | tuple[float, float]
 _2_KM, _2_H, _HALF_H = 2_000.0, 7_200.0, 1_800.0
+_BY: Final[tuple[SuppressBy, ...]] = ("samples", "boxes")
 FRACTIONS: Final = (0.05, 0.25, 0.5, 1.0)
 DAYS: Final = (1, 3, 7, 14)
 _PLACES: Final[tuple[Layout, ...]] = ("civ", "sen", "abi", "dak")
@@ -63,8 +65,8 @@ def _both(row: str, found: Accuracy | None) -> Iterator[Measured]:
 
 def two_anonymous(world: World) -> Iterator[Measured]:
     """Fig. 7."""
-    for layout in ("civ", "sen"):
-        yield from _both(layout, published(world, layout, 2))  # type: ignore[arg-type]
+    for layout in _PLACES[:2]:
+        yield from _both(layout, published(world, layout, 2))
 
 
 def by_k(world: World) -> Iterator[Measured]:
@@ -74,13 +76,13 @@ def by_k(world: World) -> Iterator[Measured]:
 
 
 def _with_suppression(
-    world: World, layout: Layout, k: int, space_m: float | None, time_s: float | None, by: str
+    world: World, layout: Layout, k: int, space_m: float | None, time_s: float | None, by: SuppressBy
 ) -> Iterator[tuple[str, float]]:
     """Deleted samples and people, and means of half and whole extents."""
     original = world.people(layout)
     method = Glove(
         k=k, generalize="reshape-each", suppress_space_m=space_m, suppress_time_s=time_s,
-        suppress_by=by,  # type: ignore[arg-type]  # one of the two below
+        suppress_by=by,
     )  # fmt: skip
     made = _released(world, original, method)
     if made is None:
@@ -103,7 +105,7 @@ _THRESHOLDS: Final = (
 
 def suppression(world: World) -> Iterator[Measured]:
     """Fig. 9: thresholds on boxes, and on samples."""
-    for by in ("boxes", "samples"):
+    for by in _BY:
         for name, space_m, time_s in _THRESHOLDS:
             if name == "none" and by == "samples":
                 continue
@@ -115,7 +117,7 @@ def glove_of_table_two(world: World) -> Iterator[Measured]:
     """Table 2, GLOVE: 15 km and 6 h."""
     for layout in _PLACES:
         for k in (2, 5):
-            for by in ("samples", "boxes"):
+            for by in _BY:
                 for column, value in _with_suppression(world, layout, k, 15_000.0, 21_600.0, by):
                     yield Measured(f"{layout}, k = {k}, by {by}", column, value)
 
@@ -173,16 +175,17 @@ def _means(row: str, original: Trajectories, made: tuple[Release, Linkage] | Non
     yield Measured(row, "mean half, min", found.mean_time_s / 120)
 
 
-def _words(
-    row: str, kept: object, half_h: object, km: object, hours: object
-) -> dict[tuple[str, str], object]:
+def _words(row: str, kept: Told, half_h: Told | None, km: Told, hours: Told) -> dict[tuple[str, str], Told]:
+    """What the paper says of samples, beside raw and published ones alike."""
     columns = {
-        "kept place": kept,
-        "half within 30 min": half_h,
-        "half within 2 km": km,
-        "half within 2 h": hours,
+        "kept place": kept, "half within 30 min": half_h, "half within 2 km": km, "half within 2 h": hours,
+    }  # fmt: skip
+    return {
+        (row, f"{of}: {name}, %"): value
+        for of in ("raw", "published")
+        for name, value in columns.items()
+        if value is not None
     }
-    return {(row, f"raw: {name}, %"): value for name, value in columns.items() if value is not None}
 
 
 _TABLE_TWO: Final = {  # deleted %, position error m, time error min
@@ -210,7 +213,7 @@ EXPERIMENTS: Final = (
             key: value
             for one in ("civ", "sen")
             for key, value in _words(one, (20, 40), (20, 40), (70, 80), (70, 80)).items()
-        },  # type: ignore[arg-type]
+        },
         note=_HALVES,
     ),
     Experiment(
@@ -221,7 +224,7 @@ EXPERIMENTS: Final = (
             **_words("k = 2", (20, 40), (20, 40), (70, 80), (70, 80)),
             **_words("k = 3", 25, None, 70, 50),
             **_words("k = 5", 15, None, 50, 20),
-        },  # type: ignore[arg-type]
+        },
         note=_HALVES,
     ),
     Experiment(

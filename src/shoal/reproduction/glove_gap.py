@@ -10,15 +10,17 @@ from shoal.methods.static import StaticGeneralization
 from shoal.model.trajectories import Trajectories
 from shoal.reproduction.data import World
 from shoal.reproduction.experiment import Experiment, Measured
+from shoal.synthetic.stations import Layout
 
+NATIONS: Final[tuple[Layout, ...]] = ("civ", "sen")
 KS: Final = (2, 5, 10, 25, 50, 100)
 STEPS: Final = ((1_000, 1_800), (2_000, 3_600), (4_000, 7_200), (10_000, 14_400), (20_000, 28_800))  # m, s
 _OFFSETS: Final = 4  # of a cell, along the diagonal, over which shares are averaged
 _HEAVY: Final = 1.5
 
 
-def _gaps(world: World, layout: str, ks: tuple[int, ...]) -> tuple[KGap, ...]:
-    original = world.people(layout)  # type: ignore[arg-type]  # the layouts of this file are known
+def _gaps(world: World, layout: Layout, ks: tuple[int, ...]) -> tuple[KGap, ...]:
+    original = world.people(layout)
     asked = tuple(k for k in ks if k <= original.n_subjects)
     return world.once(
         ("gaps", layout, asked),
@@ -28,7 +30,7 @@ def _gaps(world: World, layout: str, ks: tuple[int, ...]) -> tuple[KGap, ...]:
 
 def two_gap(world: World) -> Iterator[Measured]:
     """Fig. 3a."""
-    for layout in ("civ", "sen"):
+    for layout in NATIONS:
         (found,) = _gaps(world, layout, (2,))
         yield Measured(layout, "median", float(np.median(found.gap)))
         yield Measured(layout, "80 % quantile", float(np.quantile(found.gap, 0.8)))
@@ -44,8 +46,8 @@ def gap_by_k(world: World) -> Iterator[Measured]:
 
 def hidden_by_one_grid(world: World) -> Iterator[Measured]:
     """Fig. 4, at a gap of 0, as the mean over offsets of the grid."""
-    for layout in ("civ", "sen"):
-        original = world.people(layout)  # type: ignore[arg-type]
+    for layout in NATIONS:
+        original = world.people(layout)
         for cell_m, slot_s in STEPS:
             shares = [
                 _hidden(original, cell_m, slot_s, offset * cell_m // _OFFSETS // 100 * 100)
@@ -64,7 +66,7 @@ def _hidden(original: Trajectories, cell_m: float, slot_s: float, offset_m: floa
 
 def why(world: World) -> Iterator[Measured]:
     """Fig. 5."""
-    for layout in ("civ", "sen"):
+    for layout in NATIONS:
         (found,) = _gaps(world, layout, (2,))
         share = found.time / np.maximum(found.gap, 1e-12)
         space, time = found.tail_weight_space, found.tail_weight_time

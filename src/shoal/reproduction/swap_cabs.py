@@ -1,6 +1,7 @@
 """Tables 8 and 9 and Fig. 6 to 8 of Domingo-Ferrer and Trujillo-Rasua 2012: the trips of cabs in a day."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -117,7 +118,7 @@ def removed(world: World) -> Iterator[Measured]:
     trips = _trips(world)[0]
     one_point = 1 - float(np.mean(trips.t[trips.offsets[1:] - 1] > trips.t[trips.offsets[:-1]]))
     for space, k in _settings(world):
-        made = world.once(("cabs", k, space), lambda k=k, space=space: _swapped(world, k, space))
+        made = world.once(("cabs", k, space), partial(_swapped, world, k, space))
         found = None if made is None else measure_points(trips, *made)
         gone = 1.0 if found is None else (found.removed_trajectories - one_point) / (1 - one_point)
         yield Measured(f"R^s = {space} km", f"k = {k}, trajectories, %", 100 * gone)
@@ -133,7 +134,7 @@ def ranges(world: World) -> Iterator[Measured]:
     trips = _trips(world)[0]
     queries = draw_queries(trips, world.size.queries, *QUERY, np.random.default_rng(world.seed))
     for space, k in _settings(world):
-        made = world.once(("cabs", k, space), lambda k=k, space=space: _swapped(world, k, space))
+        made = world.once(("cabs", k, space), partial(_swapped, world, k, space))
         if made is not None:
             found = range_distortion(trips, made[0], queries, world.run)
             yield Measured(f"R^s = {space} km", f"k = {k}, SID, %", 100 * found.sid)
@@ -162,7 +163,7 @@ def distortion(world: World) -> Iterator[Measured]:
     """Fig. 8."""
     trips = _trips(world)[0]
     for space, k in _settings(world):
-        made = world.once(("cabs", k, space), lambda k=k, space=space: _swapped(world, k, space))
+        made = world.once(("cabs", k, space), partial(_swapped, world, k, space))
         if made is not None:
             found = measure_points(trips, *made)
             yield Measured(f"R^s = {space} km", f"k = {k}, TotalSD, km", found.total_at_same_times_m / 1000)

@@ -6,6 +6,7 @@ that the paper prints, so that a row depends on nothing that comes before it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -156,6 +157,10 @@ def _utility(world: World, made: tuple[Release, Linkage] | None) -> PointUtility
     return None if made is None else measure_points(world.network(), *made)
 
 
+def _swap_utility(world: World, k: int, space: float) -> PointUtility | None:
+    return _utility(world, _swapped(world, k, space))
+
+
 def _ranges(world: World, made: tuple[Release, Linkage] | None) -> RangeDistortion | None:
     if made is None:
         return None
@@ -170,7 +175,7 @@ def _ranges(world: World, made: tuple[Release, Linkage] | None) -> RangeDistorti
 def distortion_of_walks(world: World) -> Iterator[Measured]:
     """Table 1."""
     for _, delta, _, k in _settings(world):
-        found = _utility(world, world.once(("nwa", k, delta), lambda k=k, d=delta: _walked(world, k, d)))
+        found = _utility(world, world.once(("nwa", k, delta), partial(_walked, world, k, delta)))
         if found is not None:
             yield Measured(f"delta {delta:,}", f"k = {k}", found.total_at_same_times_m / 1e6)
 
@@ -180,7 +185,7 @@ def _thresholds(
 ) -> Iterator[Measured]:
     """The R^s whose distortion is that of NWA, or the greatest where none reaches it."""
     for _, delta, _, k in _settings(world):
-        wished = _utility(world, world.once(("nwa", k, delta), lambda k=k, d=delta: _walked(world, k, d)))
+        wished = _utility(world, world.once(("nwa", k, delta), partial(_walked, world, k, delta)))
         if wished is None:
             continue
 
@@ -212,9 +217,7 @@ def removed_by_swapping(world: World) -> Iterator[Measured]:
     """Table 4."""
     for row, delta, place, k in _settings(world):
         space = SWAP_R_S[row][place]
-        found = world.once(
-            ("swap", k, space), lambda k=k, space=space: _utility(world, _swapped(world, k, space))
-        )
+        found = world.once(("swap", k, space), partial(_swap_utility, world, k, space))
         yield from _removed(delta, k, found)
 
 
@@ -222,13 +225,13 @@ def removed_by_reaching(world: World) -> Iterator[Measured]:
     """Table 5."""
     for row, delta, place, k in _settings(world):
         space = REACH_R_S[row][place]
-        made = world.once(("reach", k, space), lambda k=k, space=space: _reached(world, k, space))
+        made = world.once(("reach", k, space), partial(_reached, world, k, space))
         yield from _removed(delta, k, _utility(world, made))
 
 
 def _gained(world: World, delta: int, k: int, made: tuple[Release, Linkage] | None) -> Iterator[Measured]:
     """SID and AID of NWA less those of a release."""
-    walked = world.once(("nwa", k, delta), lambda: _walked(world, k, delta))
+    walked = world.once(("nwa", k, delta), partial(_walked, world, k, delta))
     theirs = world.once(("nwa ranges", k, delta), lambda: _ranges(world, walked))
     ours = _ranges(world, made)
     if theirs is not None and ours is not None:
@@ -246,7 +249,7 @@ def ranges_after_reaching(world: World) -> Iterator[Measured]:
     """Table 7."""
     for row, delta, place, k in _settings(world):
         space = REACH_R_S[row][place]
-        made = world.once(("reach", k, space), lambda k=k, space=space: _reached(world, k, space))
+        made = world.once(("reach", k, space), partial(_reached, world, k, space))
         yield from _gained(world, delta, k, made)
 
 

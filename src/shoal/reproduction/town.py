@@ -37,7 +37,8 @@ def drives(n: int, draw: np.random.Generator) -> Trajectories:
     rows: list[tuple[str, float, float, float]] = []
     for number in range(n):
         begin = number * STEPS // n
-        way = _way(*draw.integers(0, SIDE, 4), draw)
+        from_x, from_y, to_x, to_y = draw.integers(0, SIDE, 4).tolist()
+        way = _way(from_x, from_y, to_x, to_y, draw)
         length = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x[way]), np.diff(y[way])))])
         speed = SPEEDS[int(draw.integers(len(SPEEDS)))]
         gone = np.arange(STEPS - begin) * speed
@@ -65,4 +66,4 @@ def _way(from_x: int, from_y: int, to_x: int, to_y: int, draw: np.random.Generat
     move_y = np.where(along_x, 0, np.sign(to_y - from_y))[order]
     at_x = from_x + np.concatenate([[0], np.cumsum(move_x)])
     at_y = from_y + np.concatenate([[0], np.cumsum(move_y)])
-    return (at_y * SIDE + at_x).astype(np.int64)
+    return np.asarray(at_y * SIDE + at_x, dtype=np.int64)

@@ -14,6 +14,7 @@ from shoal.reproduction.experiment import Cell, Outcome
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+_NOTHING: Final = 1e-9  # what rounding leaves of a difference
 _MANY: Final = 7  # columns of a table; a wider one is turned into lines
 FIELDS = ("figure", "row", "column", "paper", "paper_high", "mean", "margin", "seeds")
 
@@ -22,8 +23,8 @@ def digits(value: float) -> str:
     """A number with three digits that count, and no more."""
     if math.isnan(value):
         return "-"
-    if value == 0 or abs(value) >= 100:
-        return f"{value:,.0f}"
+    if abs(value) < _NOTHING or abs(value) >= 100:
+        return f"{abs(value) if abs(value) < 1 else value:,.0f}"
     return (
         f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
         if abs(value) >= 0.001

@@ -92,7 +92,7 @@ def live(
     base, away = _bases(home, day.size, coverage, ~staying, rng)
     at_work &= ~away
     anchor = np.where(at_work, work[:, None], base)
-    outings = _outing_days(at_work, habits.outgoing * ~staying, rng)
+    outings = _outing_days(at_work, np.where(staying, 0.0, habits.outgoing), rng)
     visited = _outings(base, anchor, away, outings, coverage, rng)
 
     now = slice(_EARLIER_DAYS, None)
