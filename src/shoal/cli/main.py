@@ -15,6 +15,7 @@ import click
 
 from shoal.cli import data as cli_data
 from shoal.cli import release as cli_release
+from shoal.cli import reproduce as cli_reproduce
 from shoal.cli import risk as cli_risk
 from shoal.cli import service as cli_service
 from shoal.cli.collect import collect
@@ -55,6 +56,7 @@ shoal.add_section(
 shoal.add_section("The release", (cli_release.anonymize, cli_release.verify))
 shoal.add_section("What it gives away, and what it is good for", (cli_risk.attack, cli_risk.measure))
 shoal.add_section("To other programs", (cli_risk.convert,))
+shoal.add_section("Beside the papers", (cli_reproduce.reproduce,))
 shoal.add_section("Before people send anything", (collect,))
 
 
