@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import click
 
+from shoal.cli import check as cli_check
 from shoal.cli import data as cli_data
 from shoal.cli import release as cli_release
 from shoal.cli import risk as cli_risk
@@ -46,7 +47,7 @@ def shoal() -> None:
 
 for _command in cli_service.COMMANDS:
     collect.add_command(_command)
-for _command in (*cli_data.COMMANDS, *cli_release.COMMANDS, *cli_risk.COMMANDS, collect):
+for _command in (*cli_data.COMMANDS, *cli_release.COMMANDS, *cli_risk.COMMANDS, *cli_check.COMMANDS, collect):
     shoal.add_command(_command)
 
 

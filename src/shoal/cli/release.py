@@ -22,12 +22,10 @@ from shoal.cli.options import (
     take_reading,
     take_streets,
 )
-from shoal.cli.outcomes import about, judged, print_publication
+from shoal.cli.outcomes import EXIT_CODES, about, judged, print_publication
 from shoal.cli.terminal import Bars, print_result, read_telling
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings
-
-EXIT_CODES: Final = {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}
 
 if TYPE_CHECKING:
     pass
