@@ -18,6 +18,7 @@ from shoal.cli import data as cli_data
 from shoal.cli import release as cli_release
 from shoal.cli import risk as cli_risk
 from shoal.cli import service as cli_service
+from shoal.cli import share as cli_share
 from shoal.cli.collect import collect
 from shoal.errors import ClaimError, ShoalError
 from shoal.version import __version__
@@ -47,7 +48,14 @@ def shoal() -> None:
 
 for _command in cli_service.COMMANDS:
     collect.add_command(_command)
-for _command in (*cli_data.COMMANDS, *cli_release.COMMANDS, *cli_risk.COMMANDS, *cli_check.COMMANDS, collect):
+for _command in (
+    *cli_data.COMMANDS,
+    *cli_release.COMMANDS,
+    *cli_risk.COMMANDS,
+    *cli_check.COMMANDS,
+    *cli_share.COMMANDS,
+    collect,
+):
     shoal.add_command(_command)
 
 
