@@ -15,6 +15,7 @@ import click
 
 from shoal.cli import check as cli_check
 from shoal.cli import data as cli_data
+from shoal.cli import publish as cli_publish
 from shoal.cli import release as cli_release
 from shoal.cli import risk as cli_risk
 from shoal.cli import service as cli_service
@@ -54,6 +55,7 @@ for _command in (
     *cli_risk.COMMANDS,
     *cli_check.COMMANDS,
     *cli_share.COMMANDS,
+    *cli_publish.COMMANDS,
     collect,
 ):
     shoal.add_command(_command)

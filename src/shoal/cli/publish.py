@@ -1,0 +1,58 @@
+"""The command that hands a release over in another format: publish. Heavy libraries load when it runs."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from shoal.cli.options import PATH, output_options
+from shoal.cli.terminal import Bars, print_result
+
+_FORMATS: Final = ("csv", "geojsonl", "parquet-by-day", "flatgeobuf", "delta")  # a test holds it to EXPORTS
+
+
+@click.command()
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.option(
+    "--to",
+    "target",
+    type=PATH,
+    required=True,
+    metavar="DIR",
+    help="The folder to write; it must not exist yet.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    required=True,
+    help="How to write the rows. flatgeobuf needs the extra geo, delta the extra delta.",
+)
+@output_options
+def publish(release: Path, target: Path, form: str, as_json: bool, quiet: bool) -> int:
+    """Write the folder RELEASE in another format into a new folder, which shoal verify accepts as well.
+
+    The manifest and the page come along; datapackage.json lists every file with its digest, and is written
+    last.
+    """
+    from shoal.publishing.exporting import export
+    from shoal.release_folder.manifest import read_manifest
+
+    with Bars(quiet=quiet) as bars:
+        bars(f"writing {form}", 0, 1)
+        done = export(release, target, form)
+    publishable = read_manifest(release).publishable
+    research = [] if publishable else ["made with a research seed: NOT FOR PUBLICATION"]
+    lines = [f"{done.rows:,} rows as {form} in {target}, {len(done.files)} files", *research]
+    facts = {
+        "output": str(target),
+        "format": form,
+        "rows": done.rows,
+        "files": done.files,
+        "publishable": publishable,
+    }
+    print_result(as_json, facts, lines)
+    return 0
+
+
+COMMANDS: Final = (publish,)
