@@ -1,4 +1,4 @@
-"""The command that hands a release over in another format: publish. Heavy libraries load when it runs."""
+"""The commands for what comes after shoal: publish, schema. Heavy libraries load when one runs."""
 
 from pathlib import Path
 from typing import Final
@@ -55,4 +55,19 @@ def publish(release: Path, target: Path, form: str, as_json: bool, quiet: bool) 
     return 0
 
 
-COMMANDS: Final = (publish,)
+@click.command()
+@click.argument("name", metavar="[NAME]", required=False)
+def schema(name: str | None) -> int:
+    """Print the JSON Schema of what the command NAME prints with --json, or of a release's manifest.
+
+    Without NAME, list everything that has one.
+    """
+    import json
+
+    from shoal.cli.documents import names, schema_of
+
+    click.echo("\n".join(names()) if name is None else json.dumps(schema_of(name), indent=2))
+    return 0
+
+
+COMMANDS: Final = (publish, schema)
