@@ -67,3 +67,21 @@ def test_documents_of_a_first_job_are_of_their_types(
         ("granularity", raw, "--tau", "30min", "--json"),
     ]  # fmt: skip
     assert [command(*words, "--quiet").code for words in jobs] == [0] * len(jobs)
+
+
+def test_messages_and_errors_are_json_lines_when_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = Shoal(capsys)
+    raw = tmp_path / "raw.parquet"
+    assert command("synthesize", raw, "--subjects", 12, "--days", 1, "--quiet").code == 0
+    told = command("assess", raw, "--k", 2, "--log", "json", "--json")
+    entries = [json.loads(line) for line in told.err.splitlines()]
+    assert [entry["level"] for entry in entries][:1] == ["info"]
+    assert all(set(entry) >= {"time", "level", "message"} for entry in entries)
+    assert json.loads(told.out)["subjects"] == 12
+    failed = command("assess", tmp_path / "none.csv", "--log=json")
+    (line,) = failed.err.splitlines()
+    assert failed.code == json.loads(line)["exit_code"] == 2
+    assert json.loads(line)["level"] == "error"
+    assert command("assess", raw, "--k", 2, "--log", "json", "--quiet").err == ""
