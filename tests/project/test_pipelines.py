@@ -29,7 +29,9 @@ def test_the_commands_of_the_dag_exist_with_their_options() -> None:
                   for name in option.opts}
         for line in lines
     }  # fmt: skip
-    unknown = {word for line in lines for word in line if word.startswith("--")} - set.union(*known.values())
+    unknown = {word for line in lines for word in line if word.startswith("--")} - set().union(
+        *known.values()
+    )
     assert unknown <= {"--k"}  # of the method
 
 

@@ -34,7 +34,7 @@ def ride(*, meters: float = 4000.0, points: int = 401, stop_at: int | None = Non
     if stop_at is not None:
         t[stop_at:] += 1800
     north = np.linspace(0, meters, points) / DEGREE_M
-    return Track(t=t, lat=HOME[0] + north, lon=np.full(points, HOME[1]))
+    return Track(t=np.asarray(t, dtype=np.float64), lat=HOME[0] + north, lon=np.full(points, HOME[1]))
 
 
 def gpx(path: Path, track: Track) -> Path:

@@ -41,7 +41,7 @@ def circle_center(ends: Floats, radius_m: float | None = None) -> Floats:
     table = np.column_stack([2 * moved, np.ones(len(moved))])
     center: Floats = np.linalg.lstsq(table, (moved**2).sum(axis=1), rcond=None)[0][:2]
     if radius_m is None:
-        return center + middle
+        return np.asarray(center + middle)
     for _ in range(_TURNS):
         apart = moved - center
         away = np.maximum(np.hypot(*apart.T), 1e-9)
@@ -49,7 +49,7 @@ def circle_center(ends: Floats, radius_m: float | None = None) -> Floats:
         center = center + step
         if np.abs(step).max() < 1e-3:
             break
-    return center + middle
+    return np.asarray(center + middle)
 
 
 def mean_of_ends(ends: Floats) -> Floats:

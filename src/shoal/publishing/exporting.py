@@ -189,8 +189,9 @@ def _alike(canonical: pa.Table, rows: pa.Table) -> bool:
 
 def _schema(folder: Path, package: dict[str, Any], manifest: Manifest) -> pa.Schema:
     """The columns that the list of files names, without geometry; InputError for those of no release."""
-    told = package.get("shoal_columns")
-    names = list(told) if isinstance(told, dict) else []
+    given = package.get("shoal_columns")
+    told: dict[str, Any] = given if isinstance(given, dict) else {}
+    names = list(told)
     allowed = [["trajectory_id", *BOX_COLUMNS]]
     if manifest.grid is None:
         allowed = [["trajectory_id", *POINT_COLUMNS], ["trajectory_id", *POINT_COLUMNS, *DEGREE_COLUMNS]]

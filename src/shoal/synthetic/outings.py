@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Floats, Integers
 
 Ways = Literal["streets", "open country"]
 
@@ -38,7 +38,7 @@ def outings(n: int, ways: Ways, rng: np.random.Generator) -> Iterator[tuple[Floa
         yield _walked(path, rng)
 
 
-def _along_streets(corners: Floats, rng: np.random.Generator) -> Floats:
+def _along_streets(corners: Integers, rng: np.random.Generator) -> Floats:
     """[c, 2]: the corners of a way from (0, 0), one block at a time, in a random order of both directions."""
     steps = [np.array([np.sign(corners[0]), 0.0])] * abs(int(corners[0]))
     steps += [np.array([0.0, np.sign(corners[1])])] * abs(int(corners[1]))
