@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from shoal.attacks import Rate, attack
 from shoal.attacks.adversary import Adversary
-from shoal.attacks.hulls import named_samples, share_right
+from shoal.attacks.hulls import errors_of, named_samples, share_of_samples, share_right
+from shoal.attacks.rate import Error
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from small_releases import naive_release, random_people
 
@@ -104,6 +105,47 @@ def test_shares_are_those_of_counting(seed: int) -> None:
             len({(b, c) for _, b, c in held}) / area,
         ]
     np.testing.assert_allclose(share_right(boxes, named, samples), counts / 3)
+
+
+@given(seed=st.integers(0, 500))
+def test_shares_and_errors_of_samples_are_those_of_counting(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    samples = np.unique(draw.integers(0, 4, (6, 3)), axis=0)
+    boxes = np.array([hull([tuple(one) for one in draw.integers(0, 4, (2, 3)).tolist()]) for _ in range(3)])
+    named = np.array(
+        [
+            [draw.integers(*box[[0, 1]]), draw.integers(*box[[2, 4]]), draw.integers(*box[[3, 5]])]
+            for box in boxes
+        ]
+    )
+    exact, lucky, errors = 0, 0.0, []
+    for t, x, y in samples.tolist():
+        held = [
+            (box, told)
+            for box, told in zip(boxes.tolist(), named.tolist(), strict=True)
+            if box[0] <= t < box[1] and box[2] <= x < box[4] and box[3] <= y < box[5]
+        ]
+        exact += any(told == [t, x, y] for _, told in held)
+        lucky += min(1.0, sum(1 / ((b[1] - b[0]) * (b[4] - b[2]) * (b[5] - b[3])) for b, _ in held))
+        if held:
+            errors.append(min(((told[1] - x) ** 2 + (told[2] - y) ** 2) ** 0.5 for _, told in held))
+    found = share_of_samples(boxes, named, samples)
+    assert found == pytest.approx((exact / len(samples), lucky / len(samples)))
+    np.testing.assert_allclose(errors_of(boxes, named, samples)[:, 0], errors)
+
+
+def test_the_partner_of_a_class_of_two_is_told_without_error() -> None:
+    """Two people, a sample each in nearly every box: what is not mine is the partner's, exactly."""
+    rows = [(who, 100 * n + 7 * who, n + 3 * who, 2 * n + 5 * who) for who in (0, 1) for n in range(20)]
+    ids, t, x, y = zip(*((f"p{who}", *rest) for who, *rest in rows), strict=True)
+    people = Trajectories.from_rows(list(ids), list(t), list(x), list(y), grid=Grid())
+    release, linkage = naive_release(people, k=2, boxes_per_record=20)
+    found = attack(people, release, linkage, knowledge=["insider"], rng=Randomness.for_research(1)).rates
+    told = {one.name: one for one in found if one.target == "release"}
+    assert told["insider-samples"].rate > 0.9
+    assert told["insider-samples"].baseline < 0.1
+    assert told["insider-samples"].error == Error(space_m=0.0, time_s=0.0)
+    assert told["insider-samples"].to_json()["median_error_m"] == 0
 
 
 def test_a_partner_learns_more_in_a_class_of_two_than_one_of_five_does() -> None:

@@ -53,6 +53,9 @@ class Adversary:
     series
         Whether it needs an earlier release of the same people; without one it is left out of what is
         evaluated by default.
+    says_boxes
+        The rates whose answer is a whole box where a release holds boxes: how often it holds the person,
+        however large it is. They stand apart, and are not called the strongest there.
     same_knowledge_as
         The attack on boxes whose adversary knows as much. Comparisons judge a release of points by whoever of
         the two wins more: moved points are in other cells, which hides nobody from this one.
@@ -73,6 +76,7 @@ class Adversary:
     record: tuple[str, ...] = ()
     claims: tuple[type[Claim], ...] | None = None
     series: bool = False
+    says_boxes: tuple[str, ...] = ()
     same_knowledge_as: str | None = None
 
     @property

@@ -69,6 +69,27 @@ def share_right(boxes: Integers, named: Integers, samples: Integers) -> Floats:
     return np.array([one.mean() for one in (same.any(axis=1), same_cell.any(axis=1), *chances)])
 
 
+def share_of_samples(boxes: Integers, named: Integers, samples: Integers) -> tuple[float, float]:
+    """Of the samples [s, 3], the share that is named exactly in a box that holds them; and who guesses."""
+    inside = _inside(boxes, samples)
+    exact = inside & (named[:, None] == samples[None]).all(axis=2)
+    lucky = (inside / np.prod(boxes[:, _HIGH] - boxes[:, _LOW], axis=1)[:, None]).sum(axis=0)
+    return float(exact.any(axis=0).mean()), float(np.minimum(lucky, 1).mean())
+
+
+def errors_of(boxes: Integers, named: Integers, samples: Integers) -> Floats:
+    """[s', 2]: how far from each sample that a box holds the one is that is named there, in cells and slots.
+
+    Of several boxes the one that is nearest in place.
+    """
+    inside = _inside(boxes, samples)
+    away = np.hypot(*(named[:, None, axis] - samples[None, :, axis] for axis in (1, 2)))
+    nearest = np.argmin(np.where(inside, away, np.inf), axis=0)
+    held = np.flatnonzero(inside.any(axis=0))
+    late = np.abs(named[nearest[held], 0] - samples[held, 0])
+    return np.column_stack([away[nearest[held], held], late]).astype(np.float64)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Classes:
     """Who shares equal records. members: for each record of the target the people whose record equals it.

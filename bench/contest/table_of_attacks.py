@@ -1,0 +1,420 @@
+"""One table: every method on several data sets, and its strongest adversary, before and after hardening.
+
+    python bench/contest/table_of_attacks.py measure [--data NAME ...] [--methods NAME ...] [--input NAME=FILE ...]
+        [--streets NAME=NODES,EDGES ...] [--victims 300] [--cpu-minutes 15] [--csv FILE]
+    python bench/contest/table_of_attacks.py write [--csv FILE] [--page FILE]
+
+measure: makes every release of `CELLS`, first those without hardening, from nine tenths of the people, the
+others being the control group. It plays every adversary of the lab that suits a release, and adds to the CSV
+what each wins at best. A cell that is in the file already is not run again, so that the same command goes on
+after a stop. Each cell is a process of its own, on one thread and with a limit of CPU time; what takes longer
+is noted as unfinished. For ``series`` the data are cut in halves of time, which are released with fresh
+pseudonyms and joined both ways.
+
+write: puts the tables into the page, between its marks. Research seeds: nothing here is for publication.
+"""
+
+import argparse
+import csv
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+import shoal
+from contest import BOUNDS
+from shoal.attacks import attack
+from shoal.attacks.adversary import Adversary
+from shoal.attacks.knowledge import is_to_the_point
+from shoal.attacks.rate import Rate, gain
+from shoal.attacks.table import ATTACKS
+from shoal.errors import ShoalError
+from shoal.methods import METHODS, Method
+from shoal.model.claims import Claim
+from shoal.model.release import Linkage, Release
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from table_data import DATA, Data, Prepared, prepared, street_files
+
+HERE: Final = Path(__file__).parent
+CSV_FILE: Final = HERE / "table_of_attacks.csv"
+PAGE: Final = HERE.parents[1] / "docs/strongest-attacks.md"
+BEGIN, END = "<!-- the tables begin -->", "<!-- the tables end -->"
+HELD_OUT: Final = 10  # every tenth person is in no release
+COLUMNS: Final = (
+    *("data", "method", "k", "hardening", "claim", "may_name", "holds"),
+    *(
+        "adversary",
+        "attack",
+        "question",
+        "knowledge",
+        "rule",
+        "tries",
+        "rate",
+        "low",
+        "high",
+        "baseline",
+        "note",
+    ),
+)
+Row = Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One release of the table. hardening: what was set besides, as on the command line; "" = nothing."""
+
+    method: str
+    k: int
+    hardening: str
+    make: Callable[[Data, Prepared], Method]
+
+
+def _cell(method: str, k: int, make: Callable[[Data, Prepared], Method], hardening: str = "") -> Cell:
+    return Cell(method=method, k=k, hardening=hardening, make=make)
+
+
+HULL: Final = "grid:500m"
+CELLS: Final = (
+    *(_cell("glove", k, lambda _, __, k=k: shoal.Glove(k=k)) for k in (2, 5)),
+    *(_cell("glove", k, lambda _, __, k=k: shoal.Glove(k=k, hull=HULL), f"--hull {HULL}") for k in (2, 5)),
+    *(
+        _cell(
+            "kte-hide",
+            k,
+            lambda d, _, k=k, hull=hull, hiders=hiders: shoal.KteHide(
+                k=k, tau_s=d.tau_s, epsilon_s=d.tau_s, hull=hull, hiders=hiders
+            ),
+            hardening,
+        )
+        for hull, hiders, hardening in (
+            ("tight", "change", ""),
+            (HULL, "change", f"--hull {HULL}"),
+            ("tight", "stay", "--hiders stay"),
+        )
+        for k in (2, 5)
+    ),
+    *(
+        _cell(
+            "static",
+            k,
+            lambda d, _, k=k, hull=hull: shoal.StaticGeneralization(
+                k=k, grid_m=d.coarse_m, slot_s=d.coarse_s, hull=hull
+            ),
+            hardening,
+        )
+        for hull, hardening in (("tight", ""), (HULL, f"--hull {HULL}"))
+        for k in (2, 5)
+    ),
+    *(
+        _cell(
+            "nwa",
+            k,
+            lambda d, _, k=k: shoal.Nwa(k=k, delta_m=d.delta_m, pi_s=d.pi_s, step_s=d.step_s),
+        )
+        for k in (2, 5)
+    ),
+    *(_cell("w4m", k, lambda d, _, k=k: shoal.W4m(k=k, delta_m=d.delta_m)) for k in (2, 5)),
+    *(
+        _cell(
+            "swap-locations",
+            4,
+            lambda d, _, share=share: shoal.SwapLocations(
+                k=4, time_threshold_s=d.apart_s, space_threshold_m=d.apart_m, publish_share=share
+            ),
+            hardening,
+        )
+        for share, hardening in ((1.0, ""), (0.25, "--publish-share 0.25"))
+    ),
+    _cell(
+        "reach-locations",
+        4,
+        lambda d, data: shoal.ReachLocations(
+            k=4,
+            time_threshold_s=d.apart_s,
+            space_threshold_m=d.reach_m,
+            most_off_street_m=d.off_street_m,
+            streets=data.streets,
+        ),
+    ),
+)
+"""Every method at small and usual k, and what hardens it."""
+
+
+def bound_of(claim: Claim) -> float | None:
+    """The greatest chance to name a record that the claim allows, None = it says nothing of that."""
+    bound = BOUNDS.get((claim.type, "link"))
+    return None if bound is None else bound(claim)
+
+
+def wins(
+    original: Trajectories, control: Trajectories | None, release: Release, linkage: Linkage, victims: int
+) -> Iterator[tuple[Adversary, Rate]]:
+    """Every rate on the release of every adversary that suits it, and that this data allows."""
+    for row in ATTACKS.values():
+        if not row.suits(release):
+            continue
+        for text in row.texts(tuple(dict.fromkeys((*row.default, *row.record))), release):
+            try:
+                found = attack(
+                    original,
+                    release,
+                    linkage,
+                    knowledge=[text],
+                    rng=Randomness.for_research(1),
+                    tries=victims,
+                    control=control,
+                    targets=["release"],
+                    run=Run(threads=1),
+                )
+            except ShoalError:
+                continue
+            for rate in found.rates:
+                yield row, rate
+
+
+def joined(original: Trajectories, method: Method, victims: int) -> Iterator[tuple[Adversary, Rate]]:
+    """What ``series`` wins between the halves of the data in time, each way."""
+    middle = (float(original.t.min()) + float(original.t.max())) / 2
+    halves = [_part_of(original, original.t < middle), _part_of(original, original.t >= middle)]
+    made = [method.anonymize(half, Randomness.for_research(2), Run(threads=1)) for half in halves]
+    for now, before in ((1, 0), (0, 1)):
+        found = attack(
+            halves[now],
+            *made[now],
+            knowledge=["series"],
+            rng=Randomness.for_research(1),
+            tries=victims,
+            earlier=made[before],
+            targets=["release"],
+            run=Run(threads=1),
+        )
+        for rate in found.rates:
+            yield ATTACKS["series"], rate
+
+
+def _part_of(original: Trajectories, kept: np.ndarray) -> Trajectories:
+    ids = np.repeat(np.array(original.ids, dtype=np.object_), original.lengths)[kept]
+    return Trajectories.from_rows(
+        ids.tolist(),
+        original.t[kept],
+        original.x[kept],
+        original.y[kept],
+        grid=original.grid,
+        crs=original.crs,
+    )
+
+
+def rows_of(name: str, cell: Cell, data: Prepared, victims: int) -> list[Row]:
+    """What each adversary wins at best against one release: a row for each of its rates."""
+    method = cell.make(DATA[name], data)
+    claim = method.claim()
+    whole = data.snapped if method.about.publishes == "boxes" else data.given
+    inside = np.arange(whole.n_subjects) % HELD_OUT > 0
+    original, control = whole.keep(np.flatnonzero(inside)), whole.keep(np.flatnonzero(~inside))
+    bound = bound_of(claim)
+    head = {
+        "data": name,
+        "method": cell.method,
+        "k": str(cell.k),
+        "hardening": cell.hardening,
+        "claim": claim.type,
+        "may_name": "" if bound is None else f"{bound:.6g}",
+    }
+    try:
+        release, linkage = method.anonymize(original, Randomness.for_research(1), Run(threads=1))
+    except ShoalError as error:
+        return [{**head, "note": f"no release: {error}"}]
+    head["holds"] = str(shoal.verify(original, release, linkage).holds)
+    found = list(wins(original, control, release, linkage, victims))
+    try:
+        found += joined(original, method, victims)
+    except ShoalError as error:
+        print(f"{name} {cell.method}: series was not tried: {error}", file=sys.stderr)
+    best: dict[tuple[str, str], tuple[Adversary, Rate]] = {}
+    for row, rate in found:
+        key = row.name, rate.name
+        if key not in best or rate.gain > best[key][1].gain:
+            best[key] = row, rate
+    return [
+        {
+            **head,
+            "adversary": row.name,
+            "attack": rate.name,
+            "question": row.answers[rate.name],
+            "knowledge": rate.knowledge,
+            "rule": rate.rule or "",
+            "tries": str(rate.tries),
+            **{of: f"{getattr(rate, of):.6g}" for of in ("rate", "low", "high", "baseline")},
+            "note": "",
+        }
+        for row, rate in best.values()
+    ]
+
+
+def read_rows(file: Path) -> list[Row]:
+    """What was measured so far."""
+    if not file.exists():
+        return []
+    with file.open(newline="", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+def key_of(row: Row) -> tuple[str, str, str, str]:
+    """Which cell a row belongs to."""
+    return row["data"], row["method"], row["k"], row["hardening"]
+
+
+def measure(asked: argparse.Namespace) -> None:
+    """Run every cell that is not in the file yet, each in a process of its own."""
+    done = {key_of(row) for row in read_rows(asked.csv)}
+    for hardened, name in product((False, True), asked.data):
+        for number, cell in enumerate(CELLS):
+            key = (name, cell.method, str(cell.k), cell.hardening)
+            if key in done or bool(cell.hardening) != hardened or cell.method not in asked.methods:
+                continue
+            rows = in_process(name, number, asked)
+            new = not asked.csv.exists()
+            with asked.csv.open("a", newline="", encoding="utf-8") as lines:
+                table = csv.DictWriter(lines, COLUMNS, restval="", lineterminator="\n")
+                if new:
+                    table.writeheader()
+                table.writerows(rows)
+            print(f"{name} {cell.method} k = {cell.k} {cell.hardening}: {len(rows)} rows", flush=True)
+
+
+def in_process(name: str, number: int, asked: argparse.Namespace) -> list[Row]:
+    """The rows of a cell from a process with its own limit of CPU time."""
+    seconds = int(asked.cpu_minutes * 60)
+    cell = CELLS[number]
+    files = [
+        text for kind in ("input", "streets") for text in getattr(asked, kind) for text in (f"--{kind}", text)
+    ]
+    done = subprocess.run(
+        [sys.executable, __file__, "cell", name, str(number), "--victims", str(asked.victims), *files],
+        stdout=subprocess.PIPE,
+        check=False,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)),
+    )
+    if done.returncode == 0:
+        return list(json.loads(done.stdout))
+    head = {"data": name, "method": cell.method, "k": str(cell.k), "hardening": cell.hardening}
+    return [{**head, "note": f"unfinished after {asked.cpu_minutes:g} CPU minutes, or failed"}]
+
+
+def strength_of(row: Row) -> tuple[bool, float]:
+    """By which attacks are compared: what one wins of what guessing leaves, and whole boxes named last."""
+    to_the_point = is_to_the_point(row["attack"], METHODS[row["method"]].about.publishes)
+    return to_the_point, gain(float(row["rate"]), float(row["baseline"]))
+
+
+def names_a_record(row: Row) -> bool:
+    """Whether an attack names whose record it is from facts about the person, which is what 1/k speaks of."""
+    adversary = ATTACKS[row["adversary"]]
+    return row["question"] == "link" and adversary.uses == "raw data" and row["adversary"] != "track"
+
+
+def tables(rows: Iterable[Row]) -> str:
+    """The tables in Markdown, one for each data set, in the order of `DATA` and `CELLS`."""
+    cells: dict[tuple[str, str, str, str], list[Row]] = {}
+    for row in rows:
+        cells.setdefault(key_of(row), []).append(row)
+    parts = []
+    for name, data in DATA.items():
+        lines = [
+            line
+            for cell in CELLS
+            if (found := cells.get((name, cell.method, str(cell.k), cell.hardening)))
+            for line in [_line(cell, found, cells.get((name, cell.method, str(cell.k), ""), []))]
+        ]
+        if lines:
+            parts.append(
+                f"### {data.title}\n\n{data.words}\n\n"
+                "| release | a record may be named in | is named in | strongest of all | wins | by guessing "
+                "| what was strongest before wins | attribution |\n|---|---|---|---|---|---|---|---|\n"
+                + "\n".join(lines)
+            )
+    return "\n\n".join(parts)
+
+
+def _line(cell: Cell, found: Sequence[Row], before: Sequence[Row]) -> str:
+    """A row of a table."""
+    what = f"{cell.method}, k = {cell.k}{f', `{cell.hardening}`' if cell.hardening else ''}"
+    played = [row for row in found if row.get("adversary")]
+    if not played:
+        return f"| {what} | {found[0]['note'].partition(':')[0]} | | | | | | |"
+    named = max((row for row in played if names_a_record(row)), key=lambda row: float(row["rate"]))
+    worst = max(played, key=strength_of)
+    allowed = _percent(worst["may_name"]) if worst["may_name"] else "nothing promised"
+    boxes = next((_rate(row) for row in played if row["attack"] == row["adversary"] == "attribution"), "")
+    same = ""
+    if cell.hardening and any(row.get("adversary") for row in before):
+        first = max((row for row in before if row.get("adversary")), key=strength_of)
+        again = [
+            row
+            for row in played
+            if (row["adversary"], row["attack"]) == (first["adversary"], first["attack"])
+        ]
+        same = f"`{first['attack']}`: {_rate(again[0])}" if again else ""
+    return (
+        f"| {what} | {allowed} | {_rate(named)}, {named['knowledge']} | `{worst['attack']}`, "
+        f"{worst['knowledge']} | {_rate(worst)} | {_percent(worst['baseline'])} | {same} | {boxes} |"
+    )
+
+
+def _rate(row: Row) -> str:
+    return f"{_percent(row['rate'])} ({float(row['low']) * 100:.1f} to {float(row['high']) * 100:.1f})"
+
+
+def _percent(text: str) -> str:
+    share = float(text) * 100
+    return f"{share:.1f} %" if share >= 0.1 or share == 0 else f"{share:.2f} %"
+
+
+def write(file: Path, page: Path) -> None:
+    """Put the tables between the marks of a page."""
+    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    tail = rest.partition(END)[2]
+    page.write_text(f"{head}{BEGIN}\n\n{tables(read_rows(file))}\n\n{END}{tail}", encoding="utf-8")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("what", choices=("measure", "write", "cell"))
+    options.add_argument("cell", nargs="*", help=argparse.SUPPRESS)
+    options.add_argument(
+        "--data", nargs="+", choices=DATA, default=[name for name in DATA if name != "quick"]
+    )
+    options.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    options.add_argument("--input", action="append", default=[], metavar="NAME=FILE")
+    options.add_argument("--streets", action="append", default=[], metavar="NAME=NODES,EDGES")
+    options.add_argument("--victims", type=int, default=300)
+    options.add_argument("--cpu-minutes", type=float, default=15.0)
+    options.add_argument("--csv", type=Path, default=CSV_FILE)
+    options.add_argument("--page", type=Path, default=PAGE)
+    asked = options.parse_args()
+    inputs = dict(text.split("=", 1) for text in asked.input)
+    if asked.what == "write":
+        write(asked.csv, asked.page)
+    elif asked.what == "cell":
+        name, number = asked.cell
+        data = prepared(DATA[name], inputs.get(name), street_files(asked.streets, name))
+        print(json.dumps(rows_of(name, CELLS[int(number)], data, asked.victims)))
+    else:
+        asked.data = [name for name in asked.data if DATA[name].made or name in inputs]
+        measure(asked)
+
+
+if __name__ == "__main__":
+    main()
