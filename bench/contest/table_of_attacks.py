@@ -1,7 +1,7 @@
 """One table: every method on several data sets, and its strongest adversary, before and after hardening.
 
-    python bench/contest/table_of_attacks.py measure [--data NAME ...] [--methods NAME ...] [--input NAME=FILE ...]
-        [--streets NAME=NODES,EDGES ...] [--victims 300] [--cpu-minutes 15] [--csv FILE]
+    python bench/contest/table_of_attacks.py measure [--data NAME ...] [--methods NAME ...]
+        [--input NAME=FILE ...] [--streets NAME=NODES,EDGES ...] [--victims 300] [--cpu-minutes 15] [--csv FILE]
     python bench/contest/table_of_attacks.py write [--csv FILE] [--page FILE]
 
 measure: makes every release of `CELLS`, first those without hardening, from nine tenths of the people, the
