@@ -1,7 +1,8 @@
 """One table: every method on several data sets, and its strongest adversary, before and after hardening.
 
     python bench/contest/table_of_attacks.py measure [--data NAME ...] [--methods NAME ...]
-        [--input NAME=FILE ...] [--streets NAME=NODES,EDGES ...] [--victims 300] [--cpu-minutes 15] [--csv FILE]
+        [--input NAME=FILE ...] [--streets NAME=NODES,EDGES ...]
+        [--victims 300] [--cpu-minutes 15] [--csv FILE]
     python bench/contest/table_of_attacks.py write [--csv FILE] [--page FILE]
 
 measure: makes every release of `CELLS`, first those without hardening, from nine tenths of the people, the
@@ -37,6 +38,7 @@ from shoal.attacks.rate import Rate, gain
 from shoal.attacks.table import ATTACKS
 from shoal.errors import ShoalError
 from shoal.methods import METHODS, Method
+from shoal.methods.kte_hide.kte_hide import Hiders
 from shoal.model.claims import Claim
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
@@ -68,6 +70,9 @@ COLUMNS: Final = (
 Row = Mapping[str, str]
 
 
+Make = Callable[[Data, Prepared, int], Method]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cell:
     """One release of the table. hardening: what was set besides, as on the command line; "" = nothing."""
@@ -75,76 +80,67 @@ class Cell:
     method: str
     k: int
     hardening: str
-    make: Callable[[Data, Prepared], Method]
-
-
-def _cell(method: str, k: int, make: Callable[[Data, Prepared], Method], hardening: str = "") -> Cell:
-    return Cell(method=method, k=k, hardening=hardening, make=make)
+    make: Make
 
 
 HULL: Final = "grid:500m"
-CELLS: Final = (
-    *(_cell("glove", k, lambda _, __, k=k: shoal.Glove(k=k)) for k in (2, 5)),
-    *(_cell("glove", k, lambda _, __, k=k: shoal.Glove(k=k, hull=HULL), f"--hull {HULL}") for k in (2, 5)),
-    *(
-        _cell(
-            "kte-hide",
-            k,
-            lambda d, _, k=k, hull=hull, hiders=hiders: shoal.KteHide(
-                k=k, tau_s=d.tau_s, epsilon_s=d.tau_s, hull=hull, hiders=hiders
-            ),
-            hardening,
-        )
-        for hull, hiders, hardening in (
-            ("tight", "change", ""),
-            (HULL, "change", f"--hull {HULL}"),
-            ("tight", "stay", "--hiders stay"),
-        )
-        for k in (2, 5)
-    ),
-    *(
-        _cell(
-            "static",
-            k,
-            lambda d, _, k=k, hull=hull: shoal.StaticGeneralization(
-                k=k, grid_m=d.coarse_m, slot_s=d.coarse_s, hull=hull
-            ),
-            hardening,
-        )
-        for hull, hardening in (("tight", ""), (HULL, f"--hull {HULL}"))
-        for k in (2, 5)
-    ),
-    *(
-        _cell(
-            "nwa",
-            k,
-            lambda d, _, k=k: shoal.Nwa(k=k, delta_m=d.delta_m, pi_s=d.pi_s, step_s=d.step_s),
-        )
-        for k in (2, 5)
-    ),
-    *(_cell("w4m", k, lambda d, _, k=k: shoal.W4m(k=k, delta_m=d.delta_m)) for k in (2, 5)),
-    *(
-        _cell(
-            "swap-locations",
-            4,
-            lambda d, _, share=share: shoal.SwapLocations(
-                k=4, time_threshold_s=d.apart_s, space_threshold_m=d.apart_m, publish_share=share
-            ),
-            hardening,
-        )
-        for share, hardening in ((1.0, ""), (0.25, "--publish-share 0.25"))
-    ),
-    _cell(
-        "reach-locations",
-        4,
-        lambda d, data: shoal.ReachLocations(
-            k=4,
-            time_threshold_s=d.apart_s,
-            space_threshold_m=d.reach_m,
-            most_off_street_m=d.off_street_m,
-            streets=data.streets,
-        ),
-    ),
+_GRID: Final = f"--hull {HULL}"
+
+
+def _glove(hull: str = "tight") -> Make:
+    return lambda _, __, k: shoal.Glove(k=k, hull=hull)
+
+
+def _kte_hide(hiders: Hiders = "change", hull: str = "tight") -> Make:
+    return lambda d, _, k: shoal.KteHide(k=k, tau_s=d.tau_s, epsilon_s=d.tau_s, hiders=hiders, hull=hull)
+
+
+def _static(hull: str = "tight") -> Make:
+    return lambda d, _, k: shoal.StaticGeneralization(k=k, grid_m=d.coarse_m, slot_s=d.coarse_s, hull=hull)
+
+
+def _nwa(d: Data, _: Prepared, k: int) -> Method:
+    return shoal.Nwa(k=k, delta_m=d.delta_m, pi_s=d.pi_s, step_s=d.step_s)
+
+
+def _w4m(d: Data, _: Prepared, k: int) -> Method:
+    return shoal.W4m(k=k, delta_m=d.delta_m)
+
+
+def _swap(share: float = 1.0) -> Make:
+    return lambda d, _, k: shoal.SwapLocations(
+        k=k, time_threshold_s=d.apart_s, space_threshold_m=d.apart_m, publish_share=share
+    )
+
+
+def _reach(d: Data, data: Prepared, k: int) -> Method:
+    return shoal.ReachLocations(
+        k=k,
+        time_threshold_s=d.apart_s,
+        space_threshold_m=d.reach_m,
+        most_off_street_m=d.off_street_m,
+        streets=data.streets,
+    )
+
+
+_ROWS: Final[tuple[tuple[str, tuple[int, ...], str, Make], ...]] = (
+    ("glove", (2, 5), "", _glove()),
+    ("glove", (2, 5), _GRID, _glove(HULL)),
+    ("kte-hide", (2, 5), "", _kte_hide()),
+    ("kte-hide", (2, 5), _GRID, _kte_hide(hull=HULL)),
+    ("kte-hide", (2, 5), "--hiders stay", _kte_hide("stay")),
+    ("static", (2, 5), "", _static()),
+    ("static", (2, 5), _GRID, _static(HULL)),
+    ("nwa", (2, 5), "", _nwa),
+    ("w4m", (2, 5), "", _w4m),
+    ("swap-locations", (4,), "", _swap()),
+    ("swap-locations", (4,), "--publish-share 0.25", _swap(0.25)),
+    ("reach-locations", (4,), "", _reach),
+)
+CELLS: Final = tuple(
+    Cell(method=method, k=k, hardening=hardening, make=make)
+    for method, ks, hardening, make in _ROWS
+    for k in ks
 )
 """Every method at small and usual k, and what hardens it."""
 
@@ -215,7 +211,7 @@ def _part_of(original: Trajectories, kept: np.ndarray) -> Trajectories:
 
 def rows_of(name: str, cell: Cell, data: Prepared, victims: int) -> list[Row]:
     """What each adversary wins at best against one release: a row for each of its rates."""
-    method = cell.make(DATA[name], data)
+    method = cell.make(DATA[name], data, cell.k)
     claim = method.claim()
     whole = data.snapped if method.about.publishes == "boxes" else data.given
     inside = np.arange(whole.n_subjects) % HELD_OUT > 0

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hull_oracle
 from shoal.attacks import Rate, attack
 from shoal.attacks.adversary import Adversary
-from shoal.attacks.hulls import errors_of, named_samples, share_of_samples, share_right
+from shoal.attacks.hulls import judged, named_samples
 from shoal.attacks.rate import Error
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
@@ -17,6 +18,8 @@ from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from small_releases import naive_release, random_people
+
+pytestmark = pytest.mark.kernels
 
 INSIDER: Adversary = ATTACKS["insider"]
 SIDES = (("t_start", "x_min", "y_min"), ("t_end", "x_max", "y_max"))
@@ -48,7 +51,7 @@ def test_in_a_class_of_two_the_sides_that_are_not_mine_are_my_partners() -> None
     boxes = np.array([hull([mine[0], partner[0]]), hull([mine[1], partner[1]])])
     named = named_samples(boxes, np.array(mine))
     assert named.tolist() == [[2, 7, 4], [9, 3, 8]]
-    exact, place, lucky, lucky_place = share_right(boxes, named, np.array(partner))
+    exact, place, lucky, lucky_place = judged(boxes, named, np.array(partner)).by_box
     assert (exact, place) == (1, 1)
     assert lucky == pytest.approx((1 / (3 * 8 * 5) + 1 / (5 * 1 * 6)) / 2)
     assert lucky_place == pytest.approx((1 / (8 * 5) + 1 / 6) / 2)
@@ -104,7 +107,7 @@ def test_shares_are_those_of_counting(seed: int) -> None:
             len(held) / (area * (box[1] - box[0])),
             len({(b, c) for _, b, c in held}) / area,
         ]
-    np.testing.assert_allclose(share_right(boxes, named, samples), counts / 3)
+    np.testing.assert_allclose(judged(boxes, named, samples).by_box, counts / 3)
 
 
 @given(seed=st.integers(0, 500))
@@ -129,9 +132,26 @@ def test_shares_and_errors_of_samples_are_those_of_counting(seed: int) -> None:
         lucky += min(1.0, sum(1 / ((b[1] - b[0]) * (b[4] - b[2]) * (b[5] - b[3])) for b, _ in held))
         if held:
             errors.append(min(((told[1] - x) ** 2 + (told[2] - y) ** 2) ** 0.5 for _, told in held))
-    found = share_of_samples(boxes, named, samples)
-    assert found == pytest.approx((exact / len(samples), lucky / len(samples)))
-    np.testing.assert_allclose(errors_of(boxes, named, samples)[:, 0], errors)
+    found = judged(boxes, named, samples)
+    assert found.by_sample.tolist() == pytest.approx([exact / len(samples), lucky / len(samples)])
+    np.testing.assert_allclose(found.errors[:, 0], errors)
+
+
+@given(seed=st.integers(0, 500), own=st.integers(0, 12), others=st.integers(1, 12), boxes=st.integers(1, 9))
+def test_what_is_named_and_how_right_it_is_are_those_of_whole_tables(
+    seed: int, own: int, others: int, boxes: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    mine, theirs = (np.unique(draw.integers(0, 9, (n, 3)), axis=0).reshape(-1, 3) for n in (own, others))
+    rows = np.array(
+        [hull([tuple(one) for one in draw.integers(0, 9, (3, 3)).tolist()]) for _ in range(boxes)]
+    )
+    named = named_samples(rows, mine)
+    assert named.tolist() == hull_oracle.named_samples(rows, mine).tolist()
+    found = judged(rows, named, theirs)
+    np.testing.assert_allclose(found.by_box, hull_oracle.share_right(rows, named, theirs))
+    np.testing.assert_allclose(found.by_sample, hull_oracle.share_of_samples(rows, named, theirs))
+    np.testing.assert_allclose(found.errors, hull_oracle.errors_of(rows, named, theirs))
 
 
 def test_the_partner_of_a_class_of_two_is_told_without_error() -> None:

@@ -1,6 +1,8 @@
 """The table of methods against adversaries: made on little data, and the same in the docs as in its file."""
 
+import argparse
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -65,8 +67,8 @@ def test_a_cell_that_fails_or_takes_too_long_is_noted(monkeypatch: pytest.Monkey
     class Ended:
         returncode, stdout = 1, ""
 
-    monkeypatch.setattr(table.subprocess, "run", lambda *_, **__: Ended())
-    asked = table.argparse.Namespace(input=[], streets=[], victims=5, cpu_minutes=1.0)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: Ended())
+    asked = argparse.Namespace(input=[], streets=[], victims=5, cpu_minutes=1.0)
     (row,) = table.in_process("quick", 0, asked)
     assert row["note"].startswith("unfinished")
     Ended.returncode, Ended.stdout = 0, json.dumps([{"data": "quick"}])

@@ -7,7 +7,7 @@ box the own samples do not touch, the partner's do.
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.hulls import Classes, errors_of, named_samples, share_of_samples, share_right
+from shoal.attacks.hulls import Classes, judged, named_samples
 from shoal.attacks.rate import Error, Rate
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
@@ -48,9 +48,9 @@ def attack_insider(
         boxes = evaluation.target.record(own)
         named = named_samples(boxes, classes.samples(others[:members]))
         samples = np.column_stack(evaluation.known.samples_of(victim))
-        outcomes[:4, place] = share_right(boxes, named, samples)
-        outcomes[4:, place] = share_of_samples(boxes, named, samples)
-        errors.append(errors_of(boxes, named, samples))
+        found = judged(boxes, named, samples)
+        outcomes[:, place] = np.concatenate([found.by_box, found.by_sample])
+        errors.append(found.errors)
     exact, cell, lucky, lucky_cell, of_samples, lucky_sample = outcomes
     error = median_error(np.concatenate(errors), evaluation.target.grid)
     who = "a member" if members == 1 else "all other members" if members == ALL else f"{members} members"
