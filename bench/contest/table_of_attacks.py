@@ -308,7 +308,7 @@ def in_process(name: str, number: int, asked: argparse.Namespace) -> list[Row]:
 
 
 def strength_of(row: Row) -> tuple[bool, float]:
-    """By which attacks are compared: what one wins of what guessing leaves, and whole boxes named last."""
+    """By which attacks are compared: what one wins of what guessing leaves; last, those that stand apart."""
     to_the_point = is_to_the_point(row["attack"], METHODS[row["method"]].about.publishes)
     return to_the_point, gain(float(row["rate"]), float(row["baseline"]))
 

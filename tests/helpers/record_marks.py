@@ -117,11 +117,12 @@ def same(shown: str, value: float) -> bool:
 def strength(rate: Rate, kind: str) -> tuple[bool, float, float]:
     """By which attacks are put in order: what they win of what guessing leaves, then the worst case.
 
-    Attribution comes last where it names whole boxes.
+    Attribution comes last where it names whole boxes, and who was mixed with whom where it is points.
     """
     assert rate.worst is not None
     gain = (rate.rate - rate.baseline) / (1 - rate.baseline) if rate.baseline < 1 else 0.0
-    return kind == "points" or rate.name != "attribution", gain, rate.worst
+    apart = {("attribution", "boxes"), ("cluster-pairs", "points")}
+    return (rate.name, kind) not in apart, gain, rate.worst
 
 
 def strongest_of(rates: Iterable[Rate], kind: str) -> dict[str, float]:

@@ -56,4 +56,4 @@ def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Gener
 def _distinct(samples: Integers) -> Integers:
     """The different rows of samples [s, 3]: members may have been at one place at one time."""
     ordered = samples[np.lexsort(samples.T)]
-    return ordered[np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))]
+    return np.asarray(ordered[np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))])

@@ -121,8 +121,8 @@ def rates_alike(text: str, name: str) -> tuple[str, ...]:
 
 
 def is_to_the_point(name: str, kind: PayloadKind) -> bool:
-    """Whether a rate on releases of this kind answers more than a whole box, so that it can be compared."""
-    return kind == "points" or not any(name in row.says_boxes for row in ATTACKS.values())
+    """Whether a rate on releases of this kind is compared with others, and could be called the strongest."""
+    return all(row.apart_on.get(name) != kind for row in ATTACKS.values())
 
 
 def of_its_claim(claim: Claim) -> tuple[Knowledge, ...]:

@@ -63,7 +63,7 @@ class Answer:
 def strongest_first(answers: Iterable[Answer], kind: PayloadKind) -> tuple[Answer, ...]:
     """In falling order of what each wins, against the release, of what guessing leaves.
 
-    Those whose answer is a whole box come last; of equals first the greatest chance on any one person.
+    Those that stand apart come last; of equals first the greatest chance on any one person.
     """
 
     def strength(answer: Answer) -> tuple[bool, float, float]:
