@@ -129,6 +129,7 @@ DATA: Final = {
         "one week.",
         made=False,
         table=best_weeks,
+        street_m=1_000.0,
     ),
     "taxis": Data(
         title="Taxis",

@@ -3,7 +3,7 @@
     python bench/contest/table_of_attacks.py measure [--data NAME ...] [--methods NAME ...]
         [--input NAME=FILE ...] [--streets NAME=NODES,EDGES ...]
         [--victims 300] [--cpu-minutes 15] [--csv FILE]
-    python bench/contest/table_of_attacks.py write [--csv FILE] [--page FILE]
+    python bench/contest/table_of_attacks.py write [--csv FILE] [--page FILE] [--readme FILE]
 
 measure: makes every release of `CELLS`, first those without hardening, from nine tenths of the people, the
 others being the control group. It plays every adversary of the lab that suits a release, and adds to the CSV
@@ -12,7 +12,8 @@ after a stop. Each cell is a process of its own, on one thread and with a limit 
 is noted as unfinished. For ``series`` the data are cut in halves of time, which are released with fresh
 pseudonyms and joined both ways.
 
-write: puts the tables into the page, between its marks. Research seeds: nothing here is for publication.
+write: puts the tables into the page, between its marks, and the strongest attacks into the README.
+Research seeds: nothing here is for publication.
 """
 
 import argparse
@@ -21,7 +22,7 @@ import json
 import resource
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -33,8 +34,7 @@ import shoal
 from contest import BOUNDS
 from shoal.attacks import attack
 from shoal.attacks.adversary import Adversary
-from shoal.attacks.knowledge import is_to_the_point
-from shoal.attacks.rate import Rate, gain
+from shoal.attacks.rate import Rate
 from shoal.attacks.table import ATTACKS
 from shoal.errors import ShoalError
 from shoal.methods import METHODS, Method
@@ -45,11 +45,12 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from table_data import DATA, Data, Prepared, prepared, street_files
+from table_pages import Row, key_of, read_rows, write
 
 HERE: Final = Path(__file__).parent
 CSV_FILE: Final = HERE / "table_of_attacks.csv"
 PAGE: Final = HERE.parents[1] / "docs/strongest-attacks.md"
-BEGIN, END = "<!-- the tables begin -->", "<!-- the tables end -->"
+README: Final = HERE.parents[1] / "README.md"
 HELD_OUT: Final = 10  # every tenth person is in no release
 COLUMNS: Final = (
     *("data", "method", "k", "hardening", "claim", "may_name", "holds"),
@@ -67,7 +68,6 @@ COLUMNS: Final = (
         "note",
     ),
 )
-Row = Mapping[str, str]
 
 
 Make = Callable[[Data, Prepared, int], Method]
@@ -256,19 +256,6 @@ def rows_of(name: str, cell: Cell, data: Prepared, victims: int) -> list[Row]:
     ]
 
 
-def read_rows(file: Path) -> list[Row]:
-    """What was measured so far."""
-    if not file.exists():
-        return []
-    with file.open(newline="", encoding="utf-8") as lines:
-        return list(csv.DictReader(lines))
-
-
-def key_of(row: Row) -> tuple[str, str, str, str]:
-    """Which cell a row belongs to."""
-    return row["data"], row["method"], row["k"], row["hardening"]
-
-
 def measure(asked: argparse.Namespace) -> None:
     """Run every cell that is not in the file yet, each in a process of its own."""
     done = {key_of(row) for row in read_rows(asked.csv)}
@@ -307,82 +294,6 @@ def in_process(name: str, number: int, asked: argparse.Namespace) -> list[Row]:
     return [{**head, "note": f"unfinished after {asked.cpu_minutes:g} CPU minutes, or failed"}]
 
 
-def strength_of(row: Row) -> tuple[bool, float]:
-    """By which attacks are compared: what one wins of what guessing leaves; last, those that stand apart."""
-    to_the_point = is_to_the_point(row["attack"], METHODS[row["method"]].about.publishes)
-    return to_the_point, gain(float(row["rate"]), float(row["baseline"]))
-
-
-def names_a_record(row: Row) -> bool:
-    """Whether an attack names whose record it is from facts about the person, which is what 1/k speaks of."""
-    adversary = ATTACKS[row["adversary"]]
-    return row["question"] == "link" and adversary.uses == "raw data" and row["adversary"] != "track"
-
-
-def tables(rows: Iterable[Row]) -> str:
-    """The tables in Markdown, one for each data set, in the order of `DATA` and `CELLS`."""
-    cells: dict[tuple[str, str, str, str], list[Row]] = {}
-    for row in rows:
-        cells.setdefault(key_of(row), []).append(row)
-    parts = []
-    for name, data in DATA.items():
-        lines = [
-            line
-            for cell in CELLS
-            if (found := cells.get((name, cell.method, str(cell.k), cell.hardening)))
-            for line in [_line(cell, found, cells.get((name, cell.method, str(cell.k), ""), []))]
-        ]
-        if lines:
-            parts.append(
-                f"### {data.title}\n\n{data.words}\n\n"
-                "| release | a record may be named in | is named in | strongest of all | wins | by guessing "
-                "| what was strongest before wins | attribution |\n|---|---|---|---|---|---|---|---|\n"
-                + "\n".join(lines)
-            )
-    return "\n\n".join(parts)
-
-
-def _line(cell: Cell, found: Sequence[Row], before: Sequence[Row]) -> str:
-    """A row of a table."""
-    what = f"{cell.method}, k = {cell.k}{f', `{cell.hardening}`' if cell.hardening else ''}"
-    played = [row for row in found if row.get("adversary")]
-    if not played:
-        return f"| {what} | {found[0]['note'].partition(':')[0]} | | | | | | |"
-    named = max((row for row in played if names_a_record(row)), key=lambda row: float(row["rate"]))
-    worst = max(played, key=strength_of)
-    allowed = _percent(worst["may_name"]) if worst["may_name"] else "nothing promised"
-    boxes = next((_rate(row) for row in played if row["attack"] == row["adversary"] == "attribution"), "")
-    same = ""
-    if cell.hardening and any(row.get("adversary") for row in before):
-        first = max((row for row in before if row.get("adversary")), key=strength_of)
-        again = [
-            row
-            for row in played
-            if (row["adversary"], row["attack"]) == (first["adversary"], first["attack"])
-        ]
-        same = f"`{first['attack']}`: {_rate(again[0])}" if again else ""
-    return (
-        f"| {what} | {allowed} | {_rate(named)}, {named['knowledge']} | `{worst['attack']}`, "
-        f"{worst['knowledge']} | {_rate(worst)} | {_percent(worst['baseline'])} | {same} | {boxes} |"
-    )
-
-
-def _rate(row: Row) -> str:
-    return f"{_percent(row['rate'])} ({float(row['low']) * 100:.1f} to {float(row['high']) * 100:.1f})"
-
-
-def _percent(text: str) -> str:
-    share = float(text) * 100
-    return f"{share:.1f} %" if share >= 0.1 or share == 0 else f"{share:.2f} %"
-
-
-def write(file: Path, page: Path) -> None:
-    """Put the tables between the marks of a page."""
-    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    tail = rest.partition(END)[2]
-    page.write_text(f"{head}{BEGIN}\n\n{tables(read_rows(file))}\n\n{END}{tail}", encoding="utf-8")
-
-
 def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -399,10 +310,11 @@ def main() -> None:
     options.add_argument("--cpu-minutes", type=float, default=15.0)
     options.add_argument("--csv", type=Path, default=CSV_FILE)
     options.add_argument("--page", type=Path, default=PAGE)
+    options.add_argument("--readme", type=Path, default=README)
     asked = options.parse_args()
     inputs = dict(text.split("=", 1) for text in asked.input)
     if asked.what == "write":
-        write(asked.csv, asked.page)
+        write(asked.csv, asked.page, asked.readme)
     elif asked.what == "cell":
         name, number = asked.cell
         data = prepared(DATA[name], inputs.get(name), street_files(asked.streets, name))

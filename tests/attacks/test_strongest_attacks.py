@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import table_of_attacks as table
+import table_pages as pages
 from shoal.attacks.table import ATTACKS
 from shoal.methods import METHODS
 from table_data import DATA, prepared
 
-ROWS = table.read_rows(table.CSV_FILE)
+ROWS = pages.read_rows(table.CSV_FILE)
 
 
 def test_every_method_stands_in_the_table() -> None:
@@ -33,7 +34,7 @@ def test_a_cell_has_every_adversary_that_suits_it() -> None:
     }
     assert {row["holds"] for row in rows} == {"True"}
     assert all(0 <= float(row["low"]) <= float(row["rate"]) <= float(row["high"]) <= 1 for row in rows)
-    named = [row for row in rows if table.names_a_record(row)]
+    named = [row for row in rows if pages.names_a_record(row)]
     assert len(named) >= 4
     assert all(float(row["low"]) <= float(row["may_name"]) == 0.5 for row in named)
 
@@ -43,7 +44,7 @@ def test_what_is_measured_stays_and_only_the_rest_is_run(
 ) -> None:
     made: list[int] = []
 
-    def pretended(name: str, number: int, _asked: object) -> list[table.Row]:
+    def pretended(name: str, number: int, _asked: object) -> list[pages.Row]:
         made.append(number)
         cell = table.CELLS[number]
         head = {"data": name, "method": cell.method, "k": str(cell.k), "hardening": cell.hardening}
@@ -78,13 +79,13 @@ def test_a_cell_that_fails_or_takes_too_long_is_noted(monkeypatch: pytest.Monkey
 def test_the_page_holds_the_tables_of_the_file() -> None:
     assert len(ROWS) > 50
     page = table.PAGE.read_text(encoding="utf-8")
-    shown = page.partition(table.BEGIN)[2].partition(table.END)[0].strip()
-    assert shown == table.tables(ROWS).strip()
+    shown = page.partition(pages.BEGIN)[2].partition(pages.END)[0].strip()
+    assert shown == pages.tables(ROWS).strip()
 
 
 def test_no_release_of_the_table_names_records_more_often_than_its_claim_allows() -> None:
     """By the lower end of the interval, since a rate at the bound lies above it every other time."""
-    bounded = [row for row in ROWS if row["adversary"] and row["may_name"] and table.names_a_record(row)]
+    bounded = [row for row in ROWS if row["adversary"] and row["may_name"] and pages.names_a_record(row)]
     above = [row for row in bounded if float(row["low"]) > float(row["may_name"])]
     assert len(bounded) > 10
     assert [(row["data"], row["method"], row["attack"], row["rate"]) for row in above] == []
@@ -92,3 +93,11 @@ def test_no_release_of_the_table_names_records_more_often_than_its_claim_allows(
 
 def test_every_release_of_the_table_holds() -> None:
     assert {row["holds"] for row in ROWS if row["adversary"]} == {"True"}
+
+
+def test_the_readme_names_the_strongest_attack_on_each_method() -> None:
+    lines = table.README.read_text(encoding="utf-8").splitlines()
+    told = {
+        name: line.split(" | ")[pages.STRONGEST_CELL] for line in lines if (name := pages.method_of(line))
+    }
+    assert told == {name: pages.strongest_in_words(ROWS, name) for name in METHODS}
