@@ -61,6 +61,8 @@ class Rate:
         Which rule the adversary answered by; None where it has only one.
     interval
         Both ends of the 95 % interval; None = Wilson's, for tries that are each won or lost.
+    asked
+        The knowledge as it was asked for, such as ``points:4``; None where nobody asked by text.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Rate:
     worst: float | None = None
     rule: str | None = None
     interval: tuple[float, float] | None = None
+    asked: str | None = None
 
     @classmethod
     def of(
@@ -195,6 +198,7 @@ class Rate:
             "worst": self.worst,
             "rule": self.rule,
             "attacker": self.attacker,
+            "asked": self.asked,
         }
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import click
 
 from shoal.cli import data as cli_data
+from shoal.cli import desk as cli_desk
 from shoal.cli import release as cli_release
 from shoal.cli import risk as cli_risk
 from shoal.cli import service as cli_service
@@ -46,7 +47,7 @@ def shoal() -> None:
 
 for _command in cli_service.COMMANDS:
     collect.add_command(_command)
-for _command in (*cli_data.COMMANDS, *cli_release.COMMANDS, *cli_risk.COMMANDS, collect):
+for _command in (*cli_data.COMMANDS, *cli_release.COMMANDS, *cli_risk.COMMANDS, *cli_desk.COMMANDS, collect):
     shoal.add_command(_command)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from shoal.runtime.progress_file import wanted_progress_file
 from shoal.units import show_s
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Bars:
         self._last_line = 0.0
         self._tasks: dict[str, TaskID] = {}
         self._bars: Progress | None = None
+        self._file = wanted_progress_file()
 
     def __enter__(self) -> "Bars":
         return self
@@ -51,6 +53,8 @@ class Bars:
 
     def __call__(self, label: str, done: int, total: int) -> None:
         """Show how far a piece of work has got."""
+        if self._file is not None:
+            self._file(label, done, total)
         now = time.monotonic()
         began, first = self._started.setdefault(label, (now, done))
         if self._quiet or (now - began < _PATIENCE_S and label not in self._tasks):

@@ -196,10 +196,13 @@ def compare(
 
 def _held_out(original: Trajectories, study: Study) -> tuple[Trajectories, Trajectories | None]:
     """The people to publish, and those kept out of every release."""
-    size = round(original.n_subjects * study.hold_out)
-    if not size:
+    everybody = min(original.n_subjects, study.people or original.n_subjects)
+    size = round(everybody * study.hold_out)
+    if not size and everybody == original.n_subjects:
         return original, None
-    order = np.random.default_rng(study.seed).permutation(original.n_subjects)
+    order = np.random.default_rng(study.seed).permutation(original.n_subjects)[:everybody]
+    if not size:
+        return original.keep(order), None
     return original.keep(order[size:]), original.keep(order[:size])
 
 
@@ -341,7 +344,7 @@ def _point(result: Mapping[str, Any], study: Study) -> Point:
     ]
     risk = max(tried, key=lambda entry: entry["rate"])
     played = [*result["attacks"].values(), result["attacks_of_its_claim"]]
-    worst = max((one for rates in played for one in rates if one["target"] == "release"), key=_gain)
+    worst = max((one for rates in played for one in rates if one["target"] == "release"), key=gain)
     value = next(entry["value"] for entry in result["measurements"] if entry["name"] == budget.utility)
     return Point(
         label=result["label"],
@@ -352,11 +355,11 @@ def _point(result: Mapping[str, Any], study: Study) -> Point:
         utility=math.nan if value is None else value,
         worst=worst["rate"],
         worst_by=f"{worst['name']}, {worst['knowledge']}",
-        worst_gain=_gain(worst),
+        worst_gain=gain(worst),
     )
 
 
-def _gain(entry: Mapping[str, Any]) -> float:
+def gain(entry: Mapping[str, Any]) -> float:
     """What an adversary wins of what guessing leaves: 0 for who guesses, 1 for who is always right."""
     return (
         float((entry["rate"] - entry["baseline"]) / (1 - entry["baseline"])) if entry["baseline"] < 1 else 0.0
