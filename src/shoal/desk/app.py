@@ -303,11 +303,12 @@ class Pages:
 def job_facts(job: Job | None) -> dict[str, Any]:
     """What a page says of a piece of work."""
     if job is None:
-        return {"state": "absent", "commands": [], "message": "", "command": 0, "progress": None}
+        return {"state": "absent", "commands": [], "files": {}, "message": "", "command": 0, "progress": None}
     state, progress = job.state, job.progress
     return {
         "state": state,
         "commands": [command.shown() for command in job.plan.commands],
+        "files": {str(path): text for path, text in job.plan.files.items()},
         "message": job.message,
         "command": job.command,
         "progress": None

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from shoal.desk.case import write_private
 from shoal.runtime.progress_file import ENVIRONMENT
@@ -80,14 +80,31 @@ class Worker:
     def run(self) -> None:
         """Work through what is not done yet, unless another process does."""
         with held(self._folder / LOCK_FILE, tries=_TRIES) as lock:
-            if lock is None:
-                return
-            self._lock = lock
-            before = signal.signal(signal.SIGTERM, self._stop)
-            try:
+            if lock is not None:
+                self._lock = lock
                 self._work()
-            finally:
-                signal.signal(signal.SIGTERM, before)
+
+    def stop(self, _signal: int = 0, _frame: FrameType | None = None) -> None:
+        """End the command under way, and begin no other."""
+        self._stopped = True
+        if self._child is not None:
+            self._child.terminate()
+
+    def carry_out(self, arguments: list[str], out: BinaryIO, err: BinaryIO) -> int:
+        """Run one command to its end; its exit code."""
+        self._child = subprocess.Popen(  # noqa: S603  (this very Python and words of our own)
+            [sys.executable, "-m", "shoal", *arguments, "--json"],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            pass_fds=(self._lock,),  # as long as it works, the job is under way, whatever becomes of us
+            env={**os.environ, ENVIRONMENT: str(self._folder / PROGRESS_FILE)},
+        )
+        if self._stopped:  # told so while the command began
+            self._child.terminate()
+        code = self._child.wait()
+        self._child = None
+        return code
 
     def _work(self) -> None:
         plan = json.loads((self._folder / PLAN_FILE).read_text(encoding="utf-8"))
@@ -111,22 +128,7 @@ class Worker:
         """Run one command; what it complained of, None when it gave a result."""
         printed, complained = (self._folder / f"{number}.{name}" for name in ("partial", "messages"))
         with printed.open("wb") as out, complained.open("wb") as err:
-            if not self._stopped:
-                self._child = subprocess.Popen(  # noqa: S603  (this very Python and words of our own)
-                    [sys.executable, "-m", "shoal", *arguments, "--json"],
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=err,
-                    pass_fds=(
-                        self._lock,
-                    ),  # as long as it works, the job is under way, whatever becomes of us
-                    env={**os.environ, ENVIRONMENT: str(self._folder / PROGRESS_FILE)},
-                )
-            if self._stopped or self._child is None:
-                self._stop()
-                return "stopped"
-            code = self._child.wait()
-            self._child = None
+            code = 1 if self._stopped else self.carry_out(arguments, out, err)
         if code in _TELLS and printed.stat().st_size:
             printed.replace(result_file(self._folder, number))
             return None
@@ -139,11 +141,8 @@ class Worker:
         said = {"state": state, "at": time.time(), **more}
         write_private(self._folder / STATUS_FILE, json.dumps(said))
 
-    def _stop(self, _signal: int = 0, _frame: FrameType | None = None) -> None:
-        self._stopped = True
-        if self._child is not None:
-            self._child.terminate()
-
 
 if __name__ == "__main__":
-    Worker(Path(sys.argv[1])).run()
+    worker = Worker(Path(sys.argv[1]))
+    signal.signal(signal.SIGTERM, worker.stop)
+    worker.run()

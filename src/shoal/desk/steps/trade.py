@@ -1,5 +1,7 @@
 """Step 4: what each method costs and gives away, on a sample; one of them is picked."""
 
+from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Final
 
 from shoal.desk.case import Choices
@@ -7,6 +9,7 @@ from shoal.desk.desk import Desk, Work
 from shoal.desk.figures import frontier
 from shoal.desk.forms import Form, RefusedError, accepted, whole
 from shoal.desk.steps.step import Step
+from shoal.desk.steps.whom import adversary_words
 from shoal.desk.words import Words
 from shoal.methods import METHODS, method_named
 from shoal.methods.parameters import declared
@@ -68,22 +71,38 @@ def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
             "points": [
                 point
                 | {
-                    "sentence": words(
-                        "trade.sentence",
-                        risk=percent(point["worst"]),
-                        adversary=point["worst_by"],
-                        utility=show(point["utility"], metric.unit),
-                    ),
-                    "useful": show(point["utility"], metric.unit),
+                    "sentence": _sentence(point, found, words),
                     "on_frontier": point["label"] in found["frontier"],
                 }
                 for point in points
             ],
             "metric": metric.question,
+            "better": metric.better,
             "drawing": frontier(points, metric.better, words("trade.figure_label"), axes),
             "claims": {one["label"]: one["claim"] for one in found["releases"]},
         }
     return shown
+
+
+def _sentence(point: Mapping[str, Any], found: Mapping[str, Any], words: Words) -> str:
+    """What one release costs and gives away."""
+    metric = METRICS[found["budget"]["utility"]]
+    result = next(one for one in found["releases"] if one["label"] == point["label"])
+    played = [*chain.from_iterable(result["attacks"].values()), *result["attacks_of_its_claim"]]
+    worst = next(
+        one
+        for one in played
+        if one["target"] == "release" and f"{one['name']}, {one['knowledge']}" == point["worst_by"]
+    )
+    return words(
+        "trade.sentence",
+        risk=percent(point["worst"]),
+        guess=percent(worst["baseline"]),
+        adversary=adversary_words(worst["asked"], words) if worst.get("asked") else "",
+        metric=metric.question,
+        utility=show(point["utility"], metric.unit),
+        better=words(f"trade.{metric.better}"),
+    )
 
 
 def _summary(work: Work, words: Words) -> list[str]:
