@@ -66,6 +66,10 @@ class Form:
             raise RefusedError("error.signs")
         return text.replace("\r\n", "\n")
 
+    def shown(self, name: str) -> str:
+        """The same for the page that is shown again, whatever it holds."""
+        return "".join(char for char in self._fields.get(name, [""])[-1].strip() if char.isprintable())
+
     def many(self, name: str) -> tuple[str, ...]:
         """Every value of a field that may be there several times, without those that are empty."""
         return tuple(text.strip() for text in self._fields.get(name, []) if text.strip())

@@ -46,7 +46,9 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
         "private_report": "error.no_private_report",
     }
     for name, text in wanted.items():
-        if (text or name != "private_report" or "private" in form) and text != getattr(choices, name):
+        if name == "private_report" and "private" not in form:
+            continue
+        if not text or text != getattr(choices, name):
             wanted[name] = str(new_path(text, keys[name]))
     secret = [Path(wanted[name]) for name in ("linkage", "private_report") if wanted[name]]
     if any(file.is_relative_to(wanted["output"]) for file in secret):
