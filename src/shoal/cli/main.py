@@ -16,6 +16,7 @@ import click
 
 from shoal.cli import check as cli_check
 from shoal.cli import data as cli_data
+from shoal.cli import desk as cli_desk
 from shoal.cli import publish as cli_publish
 from shoal.cli import release as cli_release
 from shoal.cli import reproduce as cli_reproduce
@@ -63,6 +64,7 @@ shoal.add_section("What it gives away, and what it is good for", (cli_risk.attac
 shoal.add_section(
     "Files of other tools, files for other tools", (cli_check.check, cli_risk.convert, cli_publish.schema)
 )
+shoal.add_section("In a browser", cli_desk.COMMANDS)
 shoal.add_section("Beside the papers", (cli_reproduce.reproduce,))
 shoal.add_section("Before people send anything", (cli_share.share, collect))
 

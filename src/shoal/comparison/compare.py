@@ -206,10 +206,13 @@ def compare(
 
 def _held_out(original: Trajectories, study: Study) -> tuple[Trajectories, Trajectories | None]:
     """The people to publish, and those kept out of every release."""
-    size = round(original.n_subjects * study.hold_out)
-    if not size:
+    everybody = min(original.n_subjects, study.people or original.n_subjects)
+    size = round(everybody * study.hold_out)
+    if not size and everybody == original.n_subjects:
         return original, None
-    order = np.random.default_rng(study.seed).permutation(original.n_subjects)
+    order = np.random.default_rng(study.seed).permutation(original.n_subjects)[:everybody]
+    if not size:
+        return original.keep(order), None
     return original.keep(order[size:]), original.keep(order[:size])
 
 
