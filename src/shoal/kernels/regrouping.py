@@ -210,7 +210,7 @@ def try_new_class(search: Regrouping, classes: Classes, p: int, clock: int) -> t
         if q == _NOBODY and count < k:
             return False, 0
     touched = np.unique(classes.of[chosen])
-    now = np.sum(classes.cost[touched])
+    now = int(np.sum(classes.cost[touched]))
     total, spent = cost_of(search, chosen, now), 1
     rest = np.empty((len(touched), classes.members.shape[1]), dtype=np.int64)
     sizes, costs = np.zeros(len(touched), dtype=np.int64), np.zeros(len(touched), dtype=np.int64)

@@ -131,7 +131,7 @@ class Glove:
         meaning="whether people then changed places between crowds, so that boxes are smaller",
     )
     refine_rounds: int = parameter(
-        default=4,
+        default=3,
         unit="rounds",
         bound=at_least(0),
         help="How often the search for better crowds goes over all of them.",
