@@ -22,7 +22,8 @@ def test_no_damaged_folder_crashes_the_verifier_or_passes_it_where_the_judge_rej
     for seed in range(5 * 10**8, 5 * 10**8 + 80):
         examine(sound, seed, tmp_path, tally)
     assert tally.bad == []
-    assert {damage for damage, _ in tally.outcomes} == {damage.__name__ for damage in DAMAGES}
+    often = {damage.__name__ for damage, times in DAMAGES.items() if times >= 1}
+    assert {damage for damage, _ in tally.outcomes} >= often
     assert {outcome for _, outcome in tally.outcomes} >= {"bad input", "refused"}
 
 

@@ -200,6 +200,14 @@ def test_the_manifests_words_are_not_repeated(case: Case) -> None:
     assert "caller" not in str(verdict)
 
 
+def test_the_manifests_plane_is_not_repeated(case: Case) -> None:
+    """Its text is the maker's, and no other finding shows an identifier."""
+    edit_manifest(case[1], lambda m: m.update(crs="+proj=laea +lat_0=37.8 +lon_0=-122.4 caller-0007"))
+    verdict = verify_folder(case[0], case[1], case[2])
+    assert verdict.kinds == {"grid-mismatch", "raw-identifier"}
+    assert "caller-0007" not in str(verdict)
+
+
 def test_reasons_that_count_no_rows_say_nothing(case: Case) -> None:
     edit_manifest(case[1], lambda m: m["rows_repaired"].update({"never": 0, OUT_OF_ORDER: 9}))
     assert verify_folder(case[0], case[1], case[2]).holds

@@ -177,7 +177,12 @@ def manifest_of(
 
 def write_manifest(manifest: Manifest, path: Path) -> None:
     """Write the manifest as indented JSON."""
-    path.write_text(json.dumps(manifest.model_dump(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(manifest_text(manifest), encoding="utf-8")
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """The manifest as indented JSON, its entries in the order of the format."""
+    return json.dumps(manifest.model_dump(), indent=2, ensure_ascii=False) + "\n"
 
 
 def read_manifest(folder: Path) -> Manifest:

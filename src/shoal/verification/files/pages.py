@@ -4,8 +4,9 @@ A page is unpacked and walked to its end. Values are PLAIN, or numbers of entrie
 hybrid of runs and packed bits; other encodings are not written by shoal.
 """
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +21,7 @@ from shoal.verification.files.thrift import not_readable
 TEXT: Final = "text"
 PHYSICAL: Final = {1: "<i4", 2: "<i8", 4: "<f4", 5: "<f8", 6: TEXT}
 _PLAIN, _BY_DICTIONARY = 0, frozenset({2, 8})
+_DATA_PAGE, _DICTIONARY_PAGE = 0, 2
 _LENGTH: Final = 4
 _WIDEST: Final = 32
 _ZSTD_MAGIC: Final = bytes.fromhex("28b52ffd")
@@ -27,10 +29,14 @@ Tell = Callable[[str], None]
 
 
 class Values:
-    """Values of one column as the file holds them: all numbers of one type, or texts."""
+    """Values of one column as the file holds them: all numbers of one type, or texts.
+
+    lengths: int64 [n], the bytes of each text.
+    """
 
     def __init__(self, body: bytes, n: int, physical: str, tell: Tell) -> None:
         self._texts: frozenset[bytes] = frozenset()
+        self.lengths: Integers = np.zeros(n, dtype=np.int64)
         self._numbers: npt.NDArray[Any] = np.empty(0)
         self.n = n
         if physical != TEXT:
@@ -39,7 +45,8 @@ class Values:
                 raise broken()
             self._numbers, at = np.frombuffer(body, dtype=physical, count=n), size
         else:
-            self._texts, at = _texts(body, n)
+            self._texts, self.lengths = _texts(body, n)
+            at = int(self.lengths.sum()) + _LENGTH * n
         if at != len(body):
             tell("bytes behind the values of a page")
         self._physical = physical
@@ -58,7 +65,9 @@ class Chunk:
     """What the pages of one column and group hold so far.
 
     stated: values that statistics give and that no page has shown yet. used: which entries of the dictionary
-    some row has.
+    some row has; highest: the last of them, which stand there in the order in which rows first have them.
+    pages: how many of each type and encoding. n_values, n_gaps, n_bytes: rows, those without a value, and the
+    bytes of all texts.
     """
 
     physical: str
@@ -67,18 +76,25 @@ class Chunk:
     tell: Tell
     dictionary: Values | None = None
     used: Flags | None = None
+    highest: int = -1
+    pages: Counter[tuple[int, int]] = field(default_factory=Counter)
     n_values: int = 0
+    n_gaps: int = 0
+    n_bytes: int = 0
 
     def take_dictionary(self, body: bytes, head: dict[str, Any]) -> None:
         """The first page: entries that rows refer to."""
         n = head.get("values", -1)
         if not 0 <= n <= len(body) or head.get("encoding") not in {_PLAIN, 2}:
             raise broken()
+        if head.get("sorted"):
+            self.tell("a dictionary in another order than that of its rows")
+        self.pages[_DICTIONARY_PAGE, head["encoding"]] += 1
         self.dictionary = Values(body, n, self.physical, self.tell)
         self.used = np.zeros(n, dtype=np.bool_)
 
-    def take_page(self, body: bytes, head: dict[str, Any], most: int) -> None:
-        """A page of at most so many rows."""
+    def take_page(self, body: bytes, head: dict[str, Any], most: int) -> int:
+        """A page of at most so many rows; returns how many of them have no value."""
         n = head.get("values", -1)
         if not 0 <= n <= most:
             raise broken()
@@ -90,19 +106,25 @@ class Chunk:
                 raise broken()
             filled = int(hybrid(body[_LENGTH:at], n, 1, 2, self.tell)[1])
         if head.get("encoding") == _PLAIN:
-            self._seen(Values(body[at:], filled, self.physical, self.tell))
+            values = Values(body[at:], filled, self.physical, self.tell)
+            self._seen(values)
+            self.n_bytes += int(values.lengths.sum())
         elif head.get("encoding") in _BY_DICTIONARY and self.dictionary is not None and self.used is not None:
             if filled or at < len(body):
                 width = body[at] if at < len(body) else -1
                 if not 0 <= width <= _WIDEST:
                     raise broken()
-                counts = hybrid(body[at + 1 :], filled, width, self.dictionary.n, self.tell)
+                counts = hybrid(body[at + 1 :], filled, width, self.dictionary.n, self.tell, self._in_order)
                 self.used |= counts > 0
+                self.n_bytes += int(counts @ self.dictionary.lengths)
         else:
             raise InputError(
                 f"{RELEASE_FILE} has pages in an encoding that shoal does not write; write the release again"
             )
+        self.pages[_DATA_PAGE, head["encoding"]] += 1
         self.n_values += n
+        self.n_gaps += n - filled
+        return n - filled
 
     def finish(self) -> None:
         """Tell what the dictionary and the statistics hold beside the values of rows."""
@@ -112,6 +134,13 @@ class Chunk:
             self._seen(self.dictionary)
         if self.stated:
             self.tell("statistics that are values of no row")
+
+    def _in_order(self, numbers: Integers) -> None:
+        """Tell of entries of the dictionary that stand elsewhere than in the order of their first rows."""
+        highest = np.maximum.accumulate(np.concatenate([[self.highest], numbers]))
+        if (np.diff(highest) > 1).any():
+            self.tell("a dictionary in another order than that of its rows")
+        self.highest = int(highest[-1])
 
     def _seen(self, values: Values) -> None:
         self.stated = {stated for stated in self.stated if not values.holds(stated)}
@@ -134,10 +163,13 @@ def unpacked(body: bytes, size: int, codec: str | None, tell: Tell) -> bytes:
     return found
 
 
-def hybrid(body: bytes, n: int, width: int, size: int, tell: Tell) -> Integers:
+def hybrid(
+    body: bytes, n: int, width: int, size: int, tell: Tell, look: Callable[[Integers], None] | None = None
+) -> Integers:
     """int64 [size]: how often each number stands among n, in runs and packed bits that fill the bytes.
 
-    Raises InputError when the bytes hold other numbers, or end early.
+    look: gets all numbers in their order, those of a run once. Raises InputError when the bytes hold other
+    numbers, or end early.
     """
     counts = np.zeros(size, dtype=np.int64)
     value_bytes = (width + 7) // 8
@@ -156,6 +188,8 @@ def hybrid(body: bytes, n: int, width: int, size: int, tell: Tell) -> Integers:
             if len(numbers) and numbers.max() >= size:
                 raise broken()
             counts += np.bincount(numbers, minlength=size)
+            if look is not None:
+                look(numbers)
             left, at = left - len(numbers), end
         else:
             run, value = head >> 1, int.from_bytes(body[at : at + value_bytes], "little")
@@ -163,6 +197,8 @@ def hybrid(body: bytes, n: int, width: int, size: int, tell: Tell) -> Integers:
             if not 0 < run <= left or at > len(body) or value >= size:
                 raise broken()
             counts[value] += run
+            if look is not None:
+                look(np.array([value]))
             left -= run
     if at != len(body):
         tell("bytes behind the values of a page")
@@ -198,15 +234,16 @@ def _whole(body: bytes, at: int) -> tuple[int, int]:
     raise broken()
 
 
-def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], int]:
-    """(the different texts among n that stand after their lengths, the place behind the last)."""
+def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], Integers]:
+    """(the different texts among n that stand after their lengths, the length of each)."""
     first = int.from_bytes(body[:_LENGTH], "little")
     step = _LENGTH + first
     if n and n * step <= len(body):  # all of one length, as pseudonyms and geometries are
         rows = np.frombuffer(body, dtype=np.uint8, count=n * step).reshape(n, step)
         if (rows[:, :_LENGTH] == rows[0, :_LENGTH]).all():
-            return frozenset(row.tobytes() for row in np.unique(rows[:, _LENGTH:], axis=0)), n * step
-    at, found = 0, set()
+            texts = frozenset(row.tobytes() for row in np.unique(rows[:, _LENGTH:], axis=0))
+            return texts, np.full(n, first, dtype=np.int64)
+    at, found, lengths = 0, set(), []
     for _ in range(n):
         if at + _LENGTH > len(body):
             raise broken()
@@ -214,8 +251,9 @@ def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], int]:
         if end > len(body):
             raise broken()
         found.add(bytes(body[at + _LENGTH : end]))
+        lengths.append(end - at - _LENGTH)
         at = end
-    return frozenset(found), at
+    return frozenset(found), np.array(lengths, dtype=np.int64)
 
 
 def _frame_end(body: bytes) -> int:

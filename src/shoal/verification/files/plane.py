@@ -1,10 +1,9 @@
 """Whether the plane of a written release counts in meters, and what is said of one that is on no earth."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
 from shoal.model.intake import BESIDE_DEGREES
 from shoal.model.release import Boxes, Points
@@ -12,7 +11,6 @@ from shoal.model.trajectories import Grid, Population
 from shoal.model.true_lengths import MOST_WRONG, PlaneLengths, error_in_words
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Floats
-from shoal.verification.files.precision import WrittenBoxes
 
 LOCAL_METERS: Final = (
     "the coordinates are local meters: nothing ties them to the earth, so nothing shows that they are meters"
@@ -33,14 +31,6 @@ class PlaneCheck:
         """Take two corners of each box."""
         x, y = np.concatenate([boxes.x_min, boxes.x_max]), np.concatenate([boxes.y_min, boxes.y_max])
         self._look(x * float(grid.cell_m), y * float(grid.cell_m))
-
-    def passing(
-        self, batches: Iterable[tuple[pa.Table, WrittenBoxes]], grid: Grid
-    ) -> Iterator[tuple[pa.Table, WrittenBoxes]]:
-        """Hand on batches of a file, having looked at them."""
-        for table, written in batches:
-            self.look_at_boxes(written.boxes, grid)
-            yield table, written
 
     def findings(self) -> Iterator[Finding]:
         """A finding when distances in the plane are wrong though a plane around the data has them right."""

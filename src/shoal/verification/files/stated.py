@@ -1,16 +1,23 @@
 """What a manifest states, held against what the table, the page and the raw data show."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from shoal.model.claims import claim_from_json
-from shoal.model.intake import OUT_OF_ORDER
+from shoal.model.claims import claim_from_json, claim_to_json
+from shoal.model.intake import OUT_OF_ORDER, Reading
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest
+from shoal.release_folder.manifest import (
+    MANIFEST_FILE,
+    RELEASE_FILE,
+    REPORT_FILE,
+    Manifest,
+    manifest_text,
+)
 from shoal.release_folder.plain_files import require_plain_file
+from shoal.release_folder.statement import Statement
 from shoal.runtime.hashing import sha256_of
 
 PAGE_NOT_HELD: Final = (
@@ -45,6 +52,33 @@ def against_manifest(
     ):
         if told != found:
             yield Finding("wrong-count", f"{RELEASE_FILE} holds {found} {what}; the manifest says {told}")
+    yield from _respelled(folder / MANIFEST_FILE, manifest)
+
+
+def _respelled(path: Path, manifest: Manifest) -> Iterator[Finding]:
+    """A manifest that says what it says in other letters than shoal writes.
+
+    Blanks, escapes, the order of entries and the spelling of numbers mean nothing to a reader, so that they
+    could carry anything.
+    """
+    orders: Mapping[str, Iterable[str]] = {
+        "claim": claim_to_json(claim_from_json(manifest.claim)),
+        "verdict": Verdict.of((), checked=1).to_json(),
+        "reading": Reading.__dataclass_fields__,
+        "record": Statement.model_fields,
+    }
+    ordered = {name: _in_order(getattr(manifest, name), order) for name, order in orders.items()}
+    text = manifest_text(manifest.model_copy(update=ordered))
+    if path.read_bytes() != text.encode("utf-8", "surrogatepass"):
+        yield Finding(
+            "respelled",
+            f"{path.name} is not written as shoal writes it: blanks, escapes, the order of its entries",
+        )
+
+
+def _in_order(entries: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The entries in the order of their names, those that are there."""
+    return {name: entries[name] for name in names if name in entries}
 
 
 def false_statements(
