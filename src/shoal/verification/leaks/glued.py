@@ -15,8 +15,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from shoal.runtime.arrays import Flags
-
 FALSE_ALARMS: Final = 1e-6  # the share of honest releases, at most, that pieces found by chance refuse
 SHORTEST_MIXED: Final = 6  # letters and digits together
 SHORTEST_NUMBER: Final = 9  # digits alone
@@ -28,6 +26,7 @@ _LONGEST: Final = 64
 _CHARACTERS_AT_ONCE: Final = 1 << 22
 _WORD: Final = re.compile(r"[^\W_]+(?:[-_.:@+/][^\W_]+)*")
 _NUMBER: Final = re.compile(r"(?<![\d.#])\d+(?![\d]|\.\d)")
+_HEX: Final = re.compile(r"[0-9a-f]+")
 _BETWEEN: Final = re.compile(r"[\W_]+")
 Hashes = npt.NDArray[np.uint64]
 
@@ -36,11 +35,13 @@ Hashes = npt.NDArray[np.uint64]
 class _Kind:
     """Identifiers of one length, of letters and digits or of digits alone, and what was found of them.
 
+    beyond_hex: whether each has a letter that no hexadecimal number has, so that digests are not compared.
     windows: pieces of words that were compared; found: the identifiers, by the number of their text.
     """
 
     length: int
     alphabet: int
+    beyond_hex: bool
     names: frozenset[str]
     hashes: Hashes
     windows: int = 0
@@ -73,17 +74,18 @@ def glued(ids: Iterable[str], texts: Iterable[str]) -> list[int]:
 
 def _kinds(ids: Iterable[str]) -> list[_Kind]:
     """The identifiers that can be told from chance, by length and characters."""
-    groups: dict[tuple[int, int], set[str]] = {}
+    groups: dict[tuple[int, int, bool], set[str]] = {}
     for uid in ids:
         name = _BETWEEN.sub("", uid.casefold())
         letters = sum(character.isalpha() for character in name)
         if not letters and SHORTEST_NUMBER <= len(name) <= _LONGEST:
-            groups.setdefault((len(name), _DIGITS), set()).add(name)
+            groups.setdefault((len(name), _DIGITS, False), set()).add(name)
         elif letters < len(name) and SHORTEST_MIXED <= len(name) <= _LONGEST:
-            groups.setdefault((len(name), _LETTERS_AND_DIGITS), set()).add(name)
+            beyond_hex = _HEX.fullmatch(name) is None
+            groups.setdefault((len(name), _LETTERS_AND_DIGITS, beyond_hex), set()).add(name)
     return [
-        _Kind(length, alphabet, frozenset(names), np.unique(_hashed("".join(names), length)[::length]))
-        for (length, alphabet), names in sorted(groups.items())
+        _Kind(length, *others, frozenset(names), np.unique(_hashed("".join(names), length)[::length]))
+        for (length, *others), names in sorted(groups.items())
     ]
 
 
@@ -113,7 +115,10 @@ def _compare(words: Sequence[str], owners: Sequence[int], kinds: Sequence[_Kind]
     together = "".join(words)
     starts = np.cumsum([0, *(len(word) for word in words)])
     ends = np.repeat(starts[1:], np.diff(starts))
-    digits = np.concatenate([[0], np.cumsum(_is_digit(together))])
+    codes = np.frombuffer(together.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    is_digit = (codes >= ord("0")) & (codes <= ord("9"))
+    digits = np.concatenate([[0], np.cumsum(is_digit)])
+    hexes = np.concatenate([[0], np.cumsum(is_digit | ((codes >= ord("a")) & (codes <= ord("f"))))])
     for kind in kinds:
         if len(together) < kind.length:
             continue
@@ -122,6 +127,8 @@ def _compare(words: Sequence[str], owners: Sequence[int], kinds: Sequence[_Kind]
         whole = first + kind.length <= ends[: len(first)]
         if kind.alphabet == _LETTERS_AND_DIGITS:
             whole &= (n_digits > 0) & (n_digits < kind.length)
+        if kind.beyond_hex:
+            whole &= hexes[first + kind.length] - hexes[first] < kind.length
         kind.windows += int(whole.sum())
         hashes = _hashed(together, kind.length)
         for at in np.flatnonzero(whole & np.isin(hashes, kind.hashes)).tolist():
@@ -129,11 +136,6 @@ def _compare(words: Sequence[str], owners: Sequence[int], kinds: Sequence[_Kind]
             if piece in kind.names:
                 owner = owners[int(np.searchsorted(starts, at, side="right")) - 1]
                 kind.found.setdefault(owner, set()).add(piece)
-
-
-def _is_digit(text: str) -> Flags:
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    return np.asarray((codes >= ord("0")) & (codes <= ord("9")))
 
 
 def _hashed(text: str, length: int) -> Hashes:
