@@ -81,7 +81,8 @@ def verify_folder(
     on_claim = verify(original, release, linkage, run=run)
     findings += false_statements(manifest, on_claim, original, linked=linkage is not None)
     findings += parameter_findings(beyond_parameters(release), release.kind)
-    return with_notes(on_claim.and_also(findings), notes_on(folder, original, plane, precision))
+    notes = [*notes_on(folder, original, plane, precision), *written.packing]
+    return with_notes(on_claim.and_also(findings), notes)
 
 
 def notes_on(

@@ -95,7 +95,7 @@ class Chunk:
 
     def take_page(self, body: bytes, head: dict[str, Any], most: int) -> int:
         """A page of at most so many rows; returns how many of them have no value."""
-        n = head.get("values", -1)
+        n = int(head.get("values", -1))
         if not 0 <= n <= most:
             raise broken()
         at, filled = 0, n

@@ -74,13 +74,16 @@ class PrecisionCheck:
         self._grid, self._crs = grid, crs
         self._off, self._first_off = dict.fromkeys(BOX_COLUMNS, 0), dict.fromkeys(BOX_COLUMNS, 0)
         self._rows = self._wrong = self._other_digits = 0
-        self._bounds, self._stated = _NO_BOUNDS, None
+        self._bounds = _NO_BOUNDS
+        self._stated: Floats | None = None
 
     def look(self, table: pa.Table, written: WrittenBoxes) -> None:
         """Take in some rows: a table with all its columns, and its decoded boxes."""
         boxes, grid = written.boxes, self._grid
         for column, rounded in zip(BOX_COLUMNS, boxes.columns(), strict=True):
-            finer = _is_finer(table[column].type, written.exact[column], rounded * _step(column, grid))
+            finer = _is_finer(
+                table[column].type, written.exact[column], rounded * np.float64(_step(column, grid))
+            )
             if finer.any() and not self._off[column]:
                 self._first_off[column] = self._rows + int(finer.argmax()) + 1
             self._off[column] += int(finer.sum())

@@ -86,9 +86,9 @@ def beyond_parameters(release: Release) -> Counter[str]:
     beyond: Counter[str] = Counter()
     if release.n_samples and getattr(release.claim, "hull", TIGHT) == TIGHT:
         for (method, name), row in VISIBLE.items():
-            value = release.parameters.get(name)
-            if (release.method, release.kind) == (method, row.payload) and _is_length(value):
-                beyond[name] += int(np.count_nonzero(row.beyond(release, float(value))))
+            bound = _length(release.parameters.get(name))
+            if bound is not None and (release.method, release.kind) == (method, row.payload):
+                beyond[name] += int(np.count_nonzero(row.beyond(release, bound)))
     return beyond
 
 
@@ -100,5 +100,6 @@ def parameter_findings(beyond: Counter[str], payload: PayloadKind) -> Iterator[F
             yield Finding("false-statement", message)
 
 
-def _is_length(value: Any) -> bool:
-    return type(value) in {int, float} and 0 < value < _LONGEST
+def _length(value: Any) -> float | None:
+    """A parameter in seconds or meters; None for one that is not set or bounds nothing."""
+    return float(value) if type(value) in {int, float} and 0 < value < _LONGEST else None

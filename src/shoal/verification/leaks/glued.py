@@ -84,8 +84,14 @@ def _kinds(ids: Iterable[str]) -> list[_Kind]:
             beyond_hex = _HEX.fullmatch(name) is None
             groups.setdefault((len(name), _LETTERS_AND_DIGITS, beyond_hex), set()).add(name)
     return [
-        _Kind(length, *others, frozenset(names), np.unique(_hashed("".join(names), length)[::length]))
-        for (length, *others), names in sorted(groups.items())
+        _Kind(
+            length,
+            alphabet,
+            beyond_hex,
+            frozenset(names),
+            np.unique(_hashed("".join(names), length)[::length]),
+        )
+        for (length, alphabet, beyond_hex), names in sorted(groups.items())
     ]
 
 
