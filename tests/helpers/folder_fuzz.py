@@ -130,21 +130,28 @@ def examine(sound: Sound, seed: int, room: Path, tally: Tally) -> None:
         tally.outcomes[damage.__name__, "not made"] += 1
         return
     bad: list[str] = []
-    outcome, took_s = _outcome(lambda: verify_folder(sound.original, folder, linkage), bad)
+    notes: list[str] = []
+    outcome, took_s = _outcome(lambda: verify_folder(sound.original, folder, linkage), bad, notes)
     tally.slowest_s = max(tally.slowest_s, took_s)
     if outcome == "accepted" or draw.random() < _STREAMED_TOO:
         scratch = room / "scratch"
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
         streamed, took_s = _outcome(
-            lambda: verify_streamed_folder(sound.people, folder, linkage, scratch, Run()), bad
+            lambda: verify_streamed_folder(sound.people, folder, linkage, scratch, Run()), bad, []
         )
         tally.slowest_s = max(tally.slowest_s, took_s)
         if (streamed == "accepted") != (outcome == "accepted"):
             bad.append(f"{outcome} in memory and {streamed} in a stream")
     if outcome == "accepted":
         try:
-            against = objections(sound.original, folder, linkage, [PLANTED])
+            against = objections(
+                sound.original,
+                folder,
+                linkage,
+                [PLANTED],
+                noted=any("is packed otherwise" in note for note in notes),
+            )
         except Exception as error:  # a judge that fails has not agreed
             against = [f"{type(error).__name__}: {error}"]
         if against:
@@ -154,13 +161,14 @@ def examine(sound: Sound, seed: int, room: Path, tally: Tally) -> None:
     tally.outcomes[damage.__name__, outcome] += 1
 
 
-def _outcome(verified: Callable[[], Verdict], bad: list[str]) -> tuple[str, float]:
+def _outcome(verified: Callable[[], Verdict], bad: list[str], notes: list[str]) -> tuple[str, float]:
     """(what became of a folder, seconds of CPU); rules that were broken go to ``bad``."""
     started = time.process_time()
     try:
         with _ended_after(60 * LONGEST_S):  # of the clock, which other work may slow down
             verdict = verified()
         outcome = "accepted" if verdict.holds else "refused"
+        notes += verdict.notes
         if any(PLANTED.decode() in finding.message for finding in verdict.findings):
             bad.append("an identifier in a finding")
     except ShoalError as error:

@@ -32,9 +32,39 @@ _ZSTD = bytes.fromhex("28b52ffd")
 Box = tuple[float, ...]
 
 
-def objections(original: Trajectories, folder: Path, linkage: Linkage, planted: Sequence[bytes]) -> list[str]:
-    """Everything that speaks against a folder; planted: bytes that must stand nowhere in it."""
-    return list(_objections(original, folder, linkage, planted))
+def objections(
+    original: Trajectories,
+    folder: Path,
+    linkage: Linkage,
+    planted: Sequence[bytes],
+    *,
+    noted: bool = False,
+) -> list[str]:
+    """Everything that speaks against a folder.
+
+    planted: bytes that must stand nowhere in it. noted: whether it was said that its rows are packed
+    otherwise than usual.
+    """
+    found = list(_objections(original, folder, linkage, planted))
+    if not (found or noted or _is_packed_as_usual(folder / "release.parquet")):
+        found.append("packed otherwise than usual, and nobody says so")
+    return found
+
+
+def _is_packed_as_usual(path: Path) -> bool:
+    """Whether the rows, written again with the same groups, give the same bytes."""
+    again = path.with_name("again")
+    groups = [pq.ParquetFile(path).read_row_group(k) for k in range(pq.read_metadata(path).num_row_groups)]
+    about = pq.read_metadata(path).metadata
+    schema = groups[0].schema.remove_metadata()
+    with pq.ParquetWriter(again, schema, compression="zstd", store_schema=False) as writer:
+        for group in groups:
+            writer.write_table(group.replace_schema_metadata(None), row_group_size=1 << 20)
+        if about is not None:
+            writer.add_key_value_metadata(about)
+    same = again.read_bytes() == path.read_bytes()
+    again.unlink()
+    return same
 
 
 def _objections(
