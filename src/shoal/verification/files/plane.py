@@ -1,5 +1,6 @@
 """Whether the plane of a written release counts in meters, and what is said of one that is on no earth."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -15,12 +16,15 @@ from shoal.runtime.arrays import Floats
 LOCAL_METERS: Final = (
     "the coordinates are local meters: nothing ties them to the earth, so nothing shows that they are meters"
 )
+_CODE: Final = re.compile(r"[A-Za-z]{2,20}:[0-9]{1,10}")
+_PARAMETER: Final = re.compile(r"\+[a-z][a-z0-9_]{0,15}(=[A-Za-z0-9_.,:@+-]{1,30})?")
 
 
 class PlaneCheck:
     """Gathers the places of a release, and tells what is wrong with its plane; None = local meters."""
 
     def __init__(self, crs: str | None) -> None:
+        self._text = crs or ""
         self._lengths = None if crs is None else PlaneLengths(crs)
 
     def look_at_points(self, points: Points) -> None:
@@ -49,6 +53,11 @@ class PlaneCheck:
             yield LOCAL_METERS
             yield from (note for note in original.intake.notes if note.startswith(BESIDE_DEGREES))
         else:
+            if not (_CODE.fullmatch(self._text) or all(map(_PARAMETER.fullmatch, self._text.split(" ")))):
+                yield (
+                    f"the manifest describes the plane in {len(self._text):,} characters that are neither a "
+                    "code nor parameters of PROJ alone: what else they say was not looked at"
+                )
             places, _, _, far = self._lengths.faults()
             if far:
                 yield (

@@ -1,5 +1,6 @@
 """What a manifest states, held against what the table, the page and the raw data show."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -25,6 +26,8 @@ PAGE_NOT_HELD: Final = (
     "are the publisher's word"
 )
 _LARGEST_PAGE: Final = 1 << 28
+_MOST_REASONS: Final = 8
+_REASON: Final = re.compile(r"[a-z][a-z ,'()-]{1,79}")  # in words, such as "fewer than two different times"
 
 
 def against_manifest(
@@ -104,9 +107,26 @@ def false_statements(
     losses = manifest.losses
     if manifest.kind == "boxes" and losses.samples_created:
         yield _false("it counts created samples, and areas with intervals have none")
+    yield from _empty_reasons(manifest, original)
     by_reason = sum(losses.subjects_by_reason.values())
     if losses.subjects_by_reason and by_reason != losses.subjects_suppressed:
         yield _false("the subjects suppressed by reason are not as many as those suppressed")
+
+
+def _empty_reasons(manifest: Manifest, original: Population) -> Iterator[Finding]:
+    """Reasons that count nothing or are no words, so that they could say anything else."""
+    intake, losses = original.intake, manifest.losses
+    known: Mapping[str, tuple[Mapping[str, int], Iterable[str]]] = {
+        "losses.rows": (losses.rows, intake.dropped),
+        "rows_repaired": (manifest.rows_repaired, (*intake.repaired, OUT_OF_ORDER)),
+        "losses.subjects_by_reason": (losses.subjects_by_reason, ()),
+    }
+    for name, (told, own) in known.items():
+        if any(not rows and reason not in own for reason, rows in told.items()):
+            yield _false(f"{name} gives a reason that counts nothing")
+    reasons = losses.subjects_by_reason
+    if len(reasons) > _MOST_REASONS or not all(_REASON.fullmatch(reason) for reason in reasons):
+        yield _false("losses.subjects_by_reason gives reasons that no method has")
 
 
 def _repaired(counts: Mapping[str, int]) -> dict[str, int]:
