@@ -16,6 +16,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.runtime.arrays import Flags, Integers
+from shoal.verification.files.loops import BITS_BEHIND, BROKEN, BYTES_BEHIND, count_numbers
 from shoal.verification.files.thrift import not_readable
 
 TEXT: Final = "text"
@@ -26,6 +27,7 @@ _LENGTH: Final = 4
 _WIDEST: Final = 32
 _ZSTD_MAGIC: Final = bytes.fromhex("28b52ffd")
 Tell = Callable[[str], None]
+Bytes = npt.NDArray[np.uint8]
 
 
 class Values:
@@ -37,6 +39,7 @@ class Values:
     def __init__(self, body: bytes, n: int, physical: str, tell: Tell) -> None:
         self._texts: frozenset[bytes] = frozenset()
         self.lengths: Integers = np.zeros(n, dtype=np.int64)
+        self._rows: Bytes = np.empty((0, 0), dtype=np.uint8)  # texts that are of one length
         self._numbers: npt.NDArray[Any] = np.empty(0)
         self.n = n
         if physical != TEXT:
@@ -45,14 +48,21 @@ class Values:
                 raise broken()
             self._numbers, at = np.frombuffer(body, dtype=physical, count=n), size
         else:
-            self._texts, self.lengths = _texts(body, n)
-            at = int(self.lengths.sum()) + _LENGTH * n
+            self._rows = _texts_of_one_length(body, n)
+            if len(self._rows):
+                self.lengths[:] = self._rows.shape[1]
+            else:
+                self._texts, self.lengths = _texts(body, n)
+            at = n * _LENGTH + int(self.lengths.sum())
         if at != len(body):
             tell("bytes behind the values of a page")
         self._physical = physical
 
     def holds(self, stated: bytes) -> bool:
         """Whether a value that a statistic states is one of them."""
+        if len(self._rows):
+            wanted = np.frombuffer(stated, dtype=np.uint8)
+            return len(wanted) == self._rows.shape[1] and bool((self._rows == wanted).all(axis=1).any())
         if self._physical == TEXT:
             return stated in self._texts
         if len(stated) != np.dtype(self._physical).itemsize:
@@ -65,9 +75,9 @@ class Chunk:
     """What the pages of one column and group hold so far.
 
     stated: values that statistics give and that no page has shown yet. used: which entries of the dictionary
-    some row has; highest: the last of them, which stand there in the order in which rows first have them.
-    pages: how many of each type and encoding. n_values, n_gaps, n_bytes: rows, those without a value, and the
-    bytes of all texts.
+    some row has; order: the last of them, which stand there in the order in which rows first have them, and
+    whether one did not. pages: how many of each type and encoding. n_values, n_gaps, n_bytes: rows, those
+    without a value, and the bytes of all texts.
     """
 
     physical: str
@@ -76,7 +86,7 @@ class Chunk:
     tell: Tell
     dictionary: Values | None = None
     used: Flags | None = None
-    highest: int = -1
+    order: Integers = field(default_factory=lambda: np.array([-1, 0]))
     pages: Counter[tuple[int, int]] = field(default_factory=Counter)
     n_values: int = 0
     n_gaps: int = 0
@@ -87,8 +97,7 @@ class Chunk:
         n = head.get("values", -1)
         if not 0 <= n <= len(body) or head.get("encoding") not in {_PLAIN, 2}:
             raise broken()
-        if head.get("sorted"):
-            self.tell("a dictionary in another order than that of its rows")
+        self.order[1] |= bool(head.get("sorted"))
         self.pages[_DICTIONARY_PAGE, head["encoding"]] += 1
         self.dictionary = Values(body, n, self.physical, self.tell)
         self.used = np.zeros(n, dtype=np.bool_)
@@ -114,7 +123,7 @@ class Chunk:
                 width = body[at] if at < len(body) else -1
                 if not 0 <= width <= _WIDEST:
                     raise broken()
-                counts = hybrid(body[at + 1 :], filled, width, self.dictionary.n, self.tell, self._in_order)
+                counts = hybrid(body[at + 1 :], filled, width, self.dictionary.n, self.tell, self.order)
                 self.used |= counts > 0
                 self.n_bytes += int(counts @ self.dictionary.lengths)
         else:
@@ -131,16 +140,11 @@ class Chunk:
         if self.dictionary is not None and self.used is not None:
             if not self.used.all():
                 self.tell("values in a dictionary that no row has")
+            if self.order[1]:
+                self.tell("a dictionary in another order than that of its rows")
             self._seen(self.dictionary)
         if self.stated:
             self.tell("statistics that are values of no row")
-
-    def _in_order(self, numbers: Integers) -> None:
-        """Tell of entries of the dictionary that stand elsewhere than in the order of their first rows."""
-        highest = np.maximum.accumulate(np.concatenate([[self.highest], numbers]))
-        if (np.diff(highest) > 1).any():
-            self.tell("a dictionary in another order than that of its rows")
-        self.highest = int(highest[-1])
 
     def _seen(self, values: Values) -> None:
         self.stated = {stated for stated in self.stated if not values.holds(stated)}
@@ -163,44 +167,20 @@ def unpacked(body: bytes, size: int, codec: str | None, tell: Tell) -> bytes:
     return found
 
 
-def hybrid(
-    body: bytes, n: int, width: int, size: int, tell: Tell, look: Callable[[Integers], None] | None = None
-) -> Integers:
+def hybrid(body: bytes, n: int, width: int, size: int, tell: Tell, order: Integers | None = None) -> Integers:
     """int64 [size]: how often each number stands among n, in runs and packed bits that fill the bytes.
 
-    look: gets all numbers in their order, those of a run once. Raises InputError when the bytes hold other
-    numbers, or end early.
+    order: as ``count_numbers`` goes on with it. Raises InputError when the bytes hold other numbers, or end
+    early.
     """
     counts = np.zeros(size, dtype=np.int64)
-    value_bytes = (width + 7) // 8
-    at, left = 0, n
-    while left:
-        head, at = _whole(body, at)
-        if head & 1:
-            groups = head >> 1
-            end = at + groups * width
-            if not groups or groups > (left + 7) // 8 or end > len(body):
-                raise broken()
-            numbers = _bits(body[at:end], groups * 8, width)
-            if numbers[left:].any():
-                tell("bits behind the values of a page")
-            numbers = numbers[:left]
-            if len(numbers) and numbers.max() >= size:
-                raise broken()
-            counts += np.bincount(numbers, minlength=size)
-            if look is not None:
-                look(numbers)
-            left, at = left - len(numbers), end
-        else:
-            run, value = head >> 1, int.from_bytes(body[at : at + value_bytes], "little")
-            at += value_bytes
-            if not 0 < run <= left or at > len(body) or value >= size:
-                raise broken()
-            counts[value] += run
-            if look is not None:
-                look(np.array([value]))
-            left -= run
-    if at != len(body):
+    order = np.array([size, 0]) if order is None else order
+    found = count_numbers(np.frombuffer(body, dtype=np.uint8), n, width, counts, order)
+    if found == BROKEN:
+        raise broken()
+    if found & BITS_BEHIND:
+        tell("bits behind the values of a page")
+    if found & BYTES_BEHIND:
         tell("bytes behind the values of a page")
     return counts
 
@@ -210,39 +190,21 @@ def broken() -> InputError:
     return not_readable(RELEASE_FILE)
 
 
-def _bits(body: bytes, n: int, width: int) -> Integers:
-    """int64 [n]: numbers of so many bits each, the lowest first."""
-    if not width:
-        return np.zeros(n, dtype=np.int64)
-    bits = np.unpackbits(np.frombuffer(body, dtype=np.uint8), bitorder="little").reshape(n, width)
-    powers: Integers = np.left_shift(1, np.arange(width, dtype=np.int64))
-    numbers: Integers = bits.astype(np.int64) @ powers
-    return numbers
+def _texts_of_one_length(body: bytes, n: int) -> Bytes:
+    """uint8 [n, length]: the texts that stand after their lengths, as pseudonyms and geometries do.
 
-
-def _whole(body: bytes, at: int) -> tuple[int, int]:
-    """(a number of at most 32 bits without sign, the place behind it)."""
-    value = shift = 0
-    while at < len(body) and shift < _WIDEST:
-        digit = body[at]
-        value |= (digit & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if digit < 0x80:
-            if digit or shift == 7:
-                return value, at
-            break
-    raise broken()
+    No row where they differ in length.
+    """
+    step = _LENGTH + int.from_bytes(body[:_LENGTH], "little")
+    if n and n * step <= len(body):
+        rows = np.frombuffer(body, dtype=np.uint8, count=n * step).reshape(n, step)
+        if (rows[:, :_LENGTH] == rows[0, :_LENGTH]).all():
+            return rows[:, _LENGTH:]
+    return np.empty((0, 0), dtype=np.uint8)
 
 
 def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], Integers]:
     """(the different texts among n that stand after their lengths, the length of each)."""
-    first = int.from_bytes(body[:_LENGTH], "little")
-    step = _LENGTH + first
-    if n and n * step <= len(body):  # all of one length, as pseudonyms and geometries are
-        rows = np.frombuffer(body, dtype=np.uint8, count=n * step).reshape(n, step)
-        if (rows[:, :_LENGTH] == rows[0, :_LENGTH]).all():
-            texts = frozenset(row.tobytes() for row in np.unique(rows[:, _LENGTH:], axis=0))
-            return texts, np.full(n, first, dtype=np.int64)
     at, found, lengths = 0, set(), []
     for _ in range(n):
         if at + _LENGTH > len(body):
