@@ -7,15 +7,11 @@ Gaussian errors on each axis.
 import math
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from shoal.kernels.cover_index import first_not_below
 from shoal.kernels.likelihood import NOWHERE, Book, Desk, Followers, Weighed, answer, desk_for
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
-_TABULATED: Final = 9.0  # standard deviations on either side of an observation
-_WIDEST: Final = 2048  # values in a table; a wider one would be slower than no table
 MARGIN: Final = 10.0  # in natural logarithms: a record 22,000 times less likely is not looked at any closer
 
 
@@ -33,45 +29,25 @@ class Noise(NamedTuple):
 
 
 @compiled
-def _tabulate(seen: Floats, noise: Noise, tails: Floats) -> None:
-    """Fill tails [3, w] with the error function at the whole slots and cells around an observation."""
-    for axis in range(3):
-        scale = (noise.slots if axis == 0 else noise.cells) * math.sqrt(2.0)
-        first = math.floor(seen[axis]) - tails.shape[1] // 2
-        for i in range(tails.shape[1]):
-            tails[axis, i] = math.erf((first + i - seen[axis]) / scale)
-
-
-@compiled
-def _tail(edge: int, seen: float, noise: float, tails: Floats) -> float:
-    """The error function at an edge: from the table where it stands there."""
-    i = edge - (math.floor(seen) - len(tails) // 2)
-    if 0 <= i < len(tails):
-        return tails[int(i)]
-    return math.erf((edge - seen) / (noise * math.sqrt(2.0)))
-
-
-@compiled
-def _blurred(low: int, high: int, seen: float, noise: float, tails: Floats) -> float:
+def _blurred(low: int, high: int, seen: float, noise: float) -> float:
     """Mean density, over a position's interval [low, high), of seeing it at ``seen`` with Gaussian noise."""
-    return 0.5 * (_tail(high, seen, noise, tails) - _tail(low, seen, noise, tails)) / (high - low)
+    scale = noise * math.sqrt(2.0)
+    return 0.5 * (math.erf((high - seen) / scale) - math.erf((low - seen) / scale)) / (high - low)
 
 
 @compiled
-def _blurred_hull(
-    low: int, high: int, seen: float, noise: float, n: int, even: float, tails: Floats
-) -> float:
+def _blurred_hull(low: int, high: int, seen: float, noise: float, n: int, even: float) -> float:
     """The same along one axis of the hull of n samples or a few more; ``even``: as ``_blurred`` gives it."""
     length = high - low
     if length <= 2:
         return even
-    ends = _blurred(low, low + 1, seen, noise, tails) + _blurred(high - 1, high, seen, noise, tails)
+    ends = _blurred(low, low + 1, seen, noise) + _blurred(high - 1, high, seen, noise)
     return ends / (n + 1) + (even * length - ends) * (n - 1) / (n + 1) / (length - 2)
 
 
 @compiled
 def _explain(
-    seen: Floats, noise: Noise, tails: Floats, book: Book, starts: Integers, desk: Desk, n_touched: int
+    seen: Floats, noise: Noise, book: Book, starts: Integers, desk: Desk, n_touched: int
 ) -> tuple[int, int]:
     """How many classes could explain an observation, and were touched; their densities stand in ``desk``."""
     index, n_now = book.by_time, 0
@@ -95,14 +71,14 @@ def _explain(
                     desk.now[n_now] = one
                     n_now += 1
                 n = max(book.sizes[one], 2)
-                in_t = _blurred(box[0], box[1], t, noise.slots, tails[0])
-                in_x = _blurred(box[2], box[4], x, noise.cells, tails[1])
-                in_y = _blurred(box[3], box[5], y, noise.cells, tails[2])
+                in_t = _blurred(box[0], box[1], t, noise.slots)
+                in_x = _blurred(box[2], box[4], x, noise.cells)
+                in_y = _blurred(box[3], box[5], y, noise.cells)
                 desk.even[one] += in_t * in_x * in_y + 1e-300  # not 0, which means untouched
                 desk.hull[one] += (
-                    _blurred_hull(box[0], box[1], t, noise.slots, n, in_t, tails[0])
-                    * _blurred_hull(box[2], box[4], x, noise.cells, n, in_x, tails[1])
-                    * _blurred_hull(box[3], box[5], y, noise.cells, n, in_y, tails[2])
+                    _blurred_hull(box[0], box[1], t, noise.slots, n, in_t)
+                    * _blurred_hull(box[2], box[4], x, noise.cells, n, in_x)
+                    * _blurred_hull(box[3], box[5], y, noise.cells, n, in_y)
                 )
             place += 1
     for i in range(n_now):
@@ -114,7 +90,7 @@ def _explain(
 
 
 @compiled
-def _place_density(boxes: Integers, x: float, y: float, noise: Noise, tails: Floats) -> float:
+def _place_density(boxes: Integers, x: float, y: float, noise: Noise) -> float:
     """The density of an observed place over a record's boxes, each filled evenly."""
     total, far = 0.0, noise.most_deviations * noise.cells
     for b in range(len(boxes)):
@@ -124,8 +100,9 @@ def _place_density(boxes: Integers, x: float, y: float, noise: Noise, tails: Flo
             and boxes[b, 3] <= y + far
             and boxes[b, 5] >= y - far
         ):
-            in_x = _blurred(boxes[b, 2], boxes[b, 4], x, noise.cells, tails[1])
-            total += in_x * _blurred(boxes[b, 3], boxes[b, 5], y, noise.cells, tails[2])
+            total += _blurred(boxes[b, 2], boxes[b, 4], x, noise.cells) * _blurred(
+                boxes[b, 3], boxes[b, 5], y, noise.cells
+            )
     return total / len(boxes)
 
 
@@ -139,16 +116,12 @@ def weigh_noisy(known: Followers, noise: Noise, book: Book, rules: Floats, found
     """
     desk = desk_for(len(book.sizes))
     starts = book.by_time.starts
-    width = 2.0 * _TABULATED * max(noise.slots, noise.cells)
-    in_table = int(width) if width <= _WIDEST else 0
     for victim in range(len(known.own)):
         own = known.own[victim]
         seen = known.samples[known.offsets[victim] : known.offsets[victim + 1]]
         n_touched = 0
-        tails = np.empty((len(seen), 3, in_table))
         for row in range(len(seen)):
-            _tabulate(seen[row], noise, tails[row])
-            n_now, n_touched = _explain(seen[row], noise, tails[row], book, starts, desk, n_touched)
+            n_now, n_touched = _explain(seen[row], noise, book, starts, desk, n_touched)
             for i in range(n_now):
                 one = desk.now[i]
                 desk.cues[one, 0] += math.log((desk.even[one] + noise.floor) / noise.floor)
@@ -167,7 +140,7 @@ def weigh_noisy(known: Followers, noise: Noise, book: Book, rules: Floats, found
             for row in range(len(seen)):
                 density = 0.0
                 if desk.cues[one, 0] >= best - MARGIN:
-                    density = _place_density(boxes, seen[row, 1], seen[row, 2], noise, tails[row])
+                    density = _place_density(boxes, seen[row, 1], seen[row, 2], noise)
                 desk.cues[one, 2] += math.log(max(density, NOWHERE))
             desk.cues[one, 3] = len(seen) * math.log(len(boxes))
         found.own_fits[victim] = 1 if desk.held[own] == len(seen) else 0
