@@ -107,7 +107,7 @@ class BoxTarget:
         numbers: dict[bytes, int] = {}  # by digests: the boxes themselves would fill the memory once more
         return np.array(
             [
-                numbers.setdefault(blake2b(boxes[first:end], digest_size=32).digest(), len(numbers))
+                numbers.setdefault(blake2b(boxes[first:end].data, digest_size=32).digest(), len(numbers))
                 for first, end in itertools.pairwise(self.offsets.tolist())
             ],
             dtype=np.int64,

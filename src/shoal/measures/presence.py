@@ -20,7 +20,7 @@ def share_of_hours(boxes: Integers, slot_s: float, place: Place, utc_offset_s: f
 
     These are 20 to 6 for home, and 9 to 17 on Monday to Friday for work.
     """
-    start, end = boxes[:, 0] * slot_s + utc_offset_s, boxes[:, 1] * slot_s + utc_offset_s
+    start, end = (np.asarray(boxes[:, side] * slot_s + utc_offset_s, dtype=np.float64) for side in (0, 1))
     first, last = (hour * 3600.0 for hour in HOURS[place])
     inside = np.zeros(len(boxes))
     if not len(boxes):
