@@ -132,7 +132,7 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
             f"mean-time-{reading}": extents.mean_time_s,
         }
     named = [name for name, metric in METRICS.items() if "boxes" in metric.in_record_of]
-    assert len(named) == 5
+    assert len(named) == 6
     for one in measure(original, release, linkage, named):
         found[f"utility-{one.name}"] = one.found.value
         if one.found.low is not None and one.found.high is not None:

@@ -30,7 +30,7 @@ def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Gener
         samples = (
             np.column_stack(evaluation.known.samples_of(victim))
             if evaluation.label == "control"
-            else classes.samples(classes.members[own])
+            else classes.samples(classes.members(own))
         )
         outcomes[:, place] = judged(boxes, named_samples(boxes, _NOTHING), _distinct(samples)).by_box
     exact, cell, lucky, lucky_cell = outcomes

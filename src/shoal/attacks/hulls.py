@@ -63,26 +63,24 @@ def judged(boxes: Integers, named: Integers, samples: Integers) -> Judged:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Classes:
-    """Who shares equal records. members: for each record of the target the people whose record equals it.
+    """Who shares equal records. of_class: for each class of the target its people inside, ascending."""
 
-    samples: int64 [n] of everybody inside, (t, x, y) each, by their place in the data.
-    """
-
-    members: list[Integers]
+    of_class: list[Integers]
     known: Evaluation[BoxTarget]
 
     @classmethod
     def of(cls, evaluation: Evaluation[BoxTarget]) -> "Classes":
         """The classes of a target; without anybody inside, they are empty."""
         target, inside = evaluation.target, evaluation.around.inside
-        content = [target.record(record).tobytes() for record in range(target.n_records)]
-        people: dict[bytes, list[int]] = {}
-        if inside is not None:
-            for subject, record in zip(inside.subjects.tolist(), inside.own.tolist(), strict=True):
-                people.setdefault(content[record], []).append(subject)
-        return cls(
-            members=[np.array(people.get(one, []), dtype=np.int64) for one in content], known=evaluation
-        )
+        members = np.empty(0, dtype=np.int64) if inside is None else inside.subjects
+        of_member = target.class_of[members if inside is None else inside.own]
+        order = np.argsort(of_member, kind="stable")
+        ends = np.cumsum(np.bincount(of_member, minlength=int(target.class_of.max()) + 1))[:-1]
+        return cls(of_class=np.split(members[order], ends), known=evaluation)
+
+    def members(self, record: int) -> Integers:
+        """The people whose record equals this one, ascending."""
+        return self.of_class[int(self.known.target.class_of[record])]
 
     def samples(self, subjects: Integers) -> Integers:
         """int64 [s, 3]: the samples of these people inside."""

@@ -85,6 +85,8 @@ class Rate:
         Both ends of the 95 % interval; None = Wilson's, for tries that are each won or lost.
     error
         The median error of what the adversary says, where it says places and times; else None.
+    asked
+        The knowledge as it was asked for, such as ``points:4``; None where nobody asked by text.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Rate:
     rule: str | None = None
     interval: tuple[float, float] | None = None
     error: Error | None = None
+    asked: str | None = None
 
     @classmethod
     def of(
@@ -229,6 +232,7 @@ class Rate:
             "median_error_m": None if self.error is None else self.error.space_m,
             "median_error_s": None if self.error is None else self.error.time_s,
             "attacker": self.attacker,
+            "asked": self.asked,
         }
 
     def __repr__(self) -> str:

@@ -206,10 +206,13 @@ def compare(
 
 def _held_out(original: Trajectories, study: Study) -> tuple[Trajectories, Trajectories | None]:
     """The people to publish, and those kept out of every release."""
-    size = round(original.n_subjects * study.hold_out)
-    if not size:
+    everybody = min(original.n_subjects, study.people or original.n_subjects)
+    size = round(everybody * study.hold_out)
+    if not size and everybody == original.n_subjects:
         return original, None
-    order = np.random.default_rng(study.seed).permutation(original.n_subjects)
+    order = np.random.default_rng(study.seed).permutation(original.n_subjects)[:everybody]
+    if not size:
+        return original.keep(order), None
     return original.keep(order[size:]), original.keep(order[:size])
 
 
@@ -343,7 +346,7 @@ def _point(result: Mapping[str, Any], study: Study) -> Point:
     kind = METHODS[result["method"]].about.publishes
     worst = max(
         (one for rates in played for one in rates if one["target"] == "release"),
-        key=lambda one: (is_to_the_point(one["name"], kind), _gain(one)),
+        key=lambda one: (is_to_the_point(one["name"], kind), gain_of(one)),
     )
     risk, low, high = _risk(result, study, worst)
     value = next(entry["value"] for entry in result["measurements"] if entry["name"] == budget.utility)
@@ -356,7 +359,7 @@ def _point(result: Mapping[str, Any], study: Study) -> Point:
         utility=math.nan if value is None else value,
         worst=worst["rate"],
         worst_by=f"{worst['name']}, {worst['knowledge']}",
-        worst_gain=_gain(worst),
+        worst_gain=gain_of(worst),
     )
 
 
@@ -380,7 +383,7 @@ def _risk(result: Mapping[str, Any], study: Study, worst: Mapping[str, Any]) -> 
     return most["rate"], most["low"], most["high"]
 
 
-def _gain(entry: Mapping[str, Any]) -> float:
+def gain_of(entry: Mapping[str, Any]) -> float:
     """What an adversary wins of what guessing leaves."""
     return gain(float(entry["rate"]), float(entry["baseline"]))
 
