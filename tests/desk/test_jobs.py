@@ -28,7 +28,7 @@ def test_two_windows_start_one_job(newcomer: Visitor, city: Path) -> None:
     other = Visitor(newcomer.folder)
     for window in (newcomer, other, newcomer):
         version = window.desk.case.choices().version
-        body = f"version={version}&do=start:data&source={city}".encode()
+        body = f"seen={version}&do=start:data&source={city}".encode()
         assert window.send("data", body).status == 303
     assert len(newcomer.waiting) + len(other.waiting) == 1
     assert 'id="work-data"' in newcomer.get("data").html
@@ -40,7 +40,7 @@ def test_two_windows_start_one_job(newcomer: Visitor, city: Path) -> None:
 def test_a_window_that_was_overtaken_overwrites_nothing(visitor: Visitor) -> None:
     before = visitor.desk.case.choices()
     visitor.post("people", "start:unit", unit="vehicle")
-    page = visitor.post("people", "start:unit", version=before.version, unit="device", person="owner")
+    page = visitor.post("people", "start:unit", seen=before.version, unit="device", person="owner")
     assert page.status == 422
     assert page.sentence.startswith("Another window changed this case")
     assert 'value="owner"' in page.html
@@ -61,9 +61,9 @@ def test_a_result_belongs_to_its_choices_and_to_the_file(
     file.write_text(city.read_text())
     newcomer.post("data", "start:data", source=str(file))
     assert 'id="found"' in newcomer.get("data").html
-    newcomer.send("data", f"version=1&do=save&source={file}&cell=200m".encode())
+    newcomer.send("data", f"seen=1&do=save&source={file}&cell=200m".encode())
     assert 'id="found"' not in newcomer.get("data").html
-    newcomer.send("data", f"version=2&do=save&source={file}".encode())
+    newcomer.send("data", f"seen=2&do=save&source={file}".encode())
     assert 'id="found"' in newcomer.get("data").html
     file.write_text(city.read_text() + "new,1704100000,48.85,2.35\n")
     assert 'id="found"' not in newcomer.get("data").html
@@ -98,18 +98,18 @@ def test_a_second_worker_leaves_the_first_alone(tmp_path: Path, monkeypatch: pyt
 
 def test_a_job_outlives_its_server_and_ends_when_it_is_cancelled(tmp_path: Path) -> None:
     target = tmp_path / "people.parquet"
-    long = Command(name="synthesize", words=(str(target),), options={"subjects": 200_000, "days": 30})
+    long = Command(name="synthesize", words=(str(target),), options={"subjects": 20_000, "days": 30})
     plan = Plan(commands=(long,))
     code = (
         "import sys; from pathlib import Path; from shoal.desk.jobs import Jobs; "
         "from shoal.desk.commands import Command, Plan; folder = Path(sys.argv[1]); "
         f"plan = Plan(commands=(Command(name='synthesize', words=({str(target)!r},), "
-        "options={'subjects': 200_000, 'days': 30}),)); "
+        "options={'subjects': 20_000, 'days': 30}),)); "
         "Jobs(folder).at(folder / 'job', plan).start()"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)  # the server, which ends at once
     job = Jobs(tmp_path).at(tmp_path / "job", plan)
-    wait_for(lambda: job.progress is not None)
+    wait_for(lambda: has_child(job))
     assert job.state == "running"
     job.cancel()
     wait_for(lambda: job.state == "cancelled")
@@ -119,10 +119,10 @@ def test_a_job_outlives_its_server_and_ends_when_it_is_cancelled(tmp_path: Path)
 
 def test_a_killed_worker_leaves_its_command_under_way(tmp_path: Path) -> None:
     target = tmp_path / "people.parquet"
-    long = Command(name="synthesize", words=(str(target),), options={"subjects": 200_000, "days": 30})
+    long = Command(name="synthesize", words=(str(target),), options={"subjects": 20_000, "days": 30})
     job = Jobs(tmp_path).at(tmp_path / "job", Plan(commands=(long,)))
     job.start()
-    wait_for(lambda: job.progress is not None)
+    wait_for(lambda: has_child(job))
     pid = json.loads((job.folder / STATUS_FILE).read_text())["pid"]
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: not Path(f"/proc/{pid}").exists() or job.state != "running")
@@ -130,6 +130,14 @@ def test_a_killed_worker_leaves_its_command_under_way(tmp_path: Path) -> None:
     job.cancel()
     wait_for(lambda: job.state == "interrupted")
     assert not target.exists()
+
+
+def has_child(job: Job) -> bool:
+    """Whether the worker of a job has begun a command."""
+    file = job.folder / STATUS_FILE
+    pid = json.loads(file.read_text()).get("pid") if file.exists() else None
+    parents = subprocess.run(["ps", "-A", "-o", "ppid="], capture_output=True, text=True, check=True).stdout
+    return str(pid) in parents.split()
 
 
 def wait_for(true: object, seconds: float = 100) -> None:
