@@ -57,6 +57,7 @@ class Outline(HTMLParser):
 def test_every_page_has_labels_headings_and_a_language(language: str, released: Visitor) -> None:
     choices = released.desk.case.choices()
     released.desk.case.change(choices.version, language=language)
+    assert len(STEPS) == 6
     for step in STEPS:
         page = Outline(released.get(step).html)
         assert page.language == language

@@ -1,4 +1,4 @@
-"""Two windows, a closed browser, a server that starts again, a job that is cancelled or killed: no loss."""
+"""Two windows, a closed browser, a server that starts again, a job that is canceled or killed: no loss."""
 
 import json
 import os
@@ -96,7 +96,7 @@ def test_a_second_worker_leaves_the_first_alone(tmp_path: Path, monkeypatch: pyt
     assert list(tmp_path.iterdir()) == [tmp_path / LOCK_FILE]
 
 
-def test_a_job_outlives_its_server_and_ends_when_it_is_cancelled(tmp_path: Path) -> None:
+def test_a_job_outlives_its_server_and_ends_when_it_is_canceled(tmp_path: Path) -> None:
     target = tmp_path / "people.parquet"
     long = Command(name="synthesize", words=(str(target),), options={"subjects": 20_000, "days": 30})
     plan = Plan(commands=(long,))
@@ -112,7 +112,7 @@ def test_a_job_outlives_its_server_and_ends_when_it_is_cancelled(tmp_path: Path)
     wait_for(lambda: has_child(job))
     assert job.state == "running"
     job.cancel()
-    wait_for(lambda: job.state == "cancelled")
+    wait_for(lambda: job.state == "canceled")
     assert job.result() is None
     assert [path.name for path in tmp_path.iterdir()] == ["job"]
 
