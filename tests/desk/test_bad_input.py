@@ -54,7 +54,7 @@ FILES: dict[str, tuple[str, bytes | str, str]] = {
         "time-format",
     ),
 }
-READINGS: dict[str, tuple[dict[str, str], str]] = {
+READINGS: dict[str, tuple[dict[str, Any], str]] = {
     "a cell without a unit": ({"cell": "100"}, "is not a length"),
     "a slot of nothing": ({"slot": "0s"}, "greater than 0"),
     "samples a day in words": ({"min-samples-per-day": "many"}, "not a number of samples"),
@@ -224,7 +224,7 @@ def test_readings_that_cannot_work(name: str, newcomer: Visitor, tmp_path: Path)
 @pytest.mark.parametrize("name", LATER)
 def test_choices_that_cannot_work(name: str, visitor: Visitor) -> None:
     step, do, fields, words = LATER[name]
-    placed = {
+    placed: dict[str, Any] = {
         key: value.replace("CASE", str(visitor.folder)) if isinstance(value, str) else value
         for key, value in fields.items()
     }
@@ -275,7 +275,7 @@ def test_a_crowd_larger_than_the_data_is_a_sentence_of_the_method(visitor: Visit
 
 
 def test_entries_of_a_form_are_shown_as_text_alone(newcomer: Visitor) -> None:
-    entries: Mapping[str, str] = {"source": '/tmp/"><script>alert(1)</script>', "lat": "'\"<b>"}
+    entries: Mapping[str, Any] = {"source": '/tmp/"><script>alert(1)</script>', "lat": "'\"<b>"}
     page = newcomer.post("data", "start:data", **entries)
     assert page.status == 422
     assert "<script>alert" not in page.html

@@ -24,11 +24,11 @@ def data_job(visitor: Visitor) -> Job:
     return job
 
 
-def test_two_windows_start_one_job(newcomer: Visitor, city: Path) -> None:
+def test_two_windows_start_one_job(newcomer: Visitor, desk_city: Path) -> None:
     other = Visitor(newcomer.folder)
     for window in (newcomer, other, newcomer):
         version = window.desk.case.choices().version
-        body = f"seen={version}&do=start:data&source={city}".encode()
+        body = f"seen={version}&do=start:data&source={desk_city}".encode()
         assert window.send("data", body).status == 303
     assert len(newcomer.waiting) + len(other.waiting) == 1
     assert 'id="work-data"' in newcomer.get("data").html
@@ -55,22 +55,22 @@ def test_a_new_server_finds_everything(visitor: Visitor) -> None:
 
 
 def test_a_result_belongs_to_its_choices_and_to_the_file(
-    newcomer: Visitor, city: Path, tmp_path: Path
+    newcomer: Visitor, desk_city: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "calls.csv"
-    file.write_text(city.read_text())
+    file.write_text(desk_city.read_text())
     newcomer.post("data", "start:data", source=str(file))
     assert 'id="found"' in newcomer.get("data").html
     newcomer.send("data", f"seen=1&do=save&source={file}&cell=200m".encode())
     assert 'id="found"' not in newcomer.get("data").html
     newcomer.send("data", f"seen=2&do=save&source={file}".encode())
     assert 'id="found"' in newcomer.get("data").html
-    file.write_text(city.read_text() + "new,1704100000,48.85,2.35\n")
+    file.write_text(desk_city.read_text() + "new,1704100000,48.85,2.35\n")
     assert 'id="found"' not in newcomer.get("data").html
 
 
-def test_work_that_died_says_so_and_goes_on_where_it_was(tmp_path: Path, city: Path) -> None:
-    look = Command(name="inspect", words=(str(city),))
+def test_work_that_died_says_so_and_goes_on_where_it_was(tmp_path: Path, desk_city: Path) -> None:
+    look = Command(name="inspect", words=(str(desk_city),))
     launched: list[Path] = []
     job = Jobs(tmp_path, launched.append).at(tmp_path / "job", Plan(commands=(look, look)))
     job.start()

@@ -95,11 +95,11 @@ def test_one_class_is_asked_alone(released: Visitor) -> None:
     assert "no such record" in refused.sentence
 
 
-def test_the_record_names_data_and_release(released: Visitor, work: Work, city: Path) -> None:
+def test_the_record_names_data_and_release(released: Visitor, work: Work, desk_city: Path) -> None:
     html = Path(work.choices.record).read_text()
-    original = read(city)
+    original = read(desk_city)
     for text in (
-        sha256_of(city),
+        sha256_of(desk_city),
         digest_of_data(original),
         sha256_of(Path(work.choices.output) / "release.parquet"),
         sha256_of(Path(work.choices.output) / "manifest.json"),

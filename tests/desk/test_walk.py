@@ -62,14 +62,14 @@ class Walker:
             self.page.check(one)
 
 
-def test_from_a_file_to_a_signed_record(city: Path, tmp_path: Path, browser: Browser) -> None:
+def test_from_a_file_to_a_signed_record(desk_city: Path, tmp_path: Path, browser: Browser) -> None:
     folder = tmp_path / "case"
     with desk_at(folder) as address:
         walker = Walker(browser, address)
         page = walker.page
         walker.at("data")
         page.click('a[href$="/browse"]')
-        page.goto(f"{walker.home}/browse?at={city.parent}")
+        page.goto(f"{walker.home}/browse?at={desk_city.parent}")
         page.click("button:has-text('city.csv')")
         page.wait_for_selector("#found")
         walker.look("what was read")
@@ -120,7 +120,7 @@ def test_from_a_file_to_a_signed_record(city: Path, tmp_path: Path, browser: Bro
     places = {urlsplit(url).netloc for url in walker.requests if not url.startswith("data:")}
     assert places == {urlsplit(address).netloc}
     assert len(walker.requests) > 20
-    assert_signed(told, folder, city)
+    assert_signed(told, folder, desk_city)
 
 
 def inside(row: dict[str, Any]) -> tuple[float, float]:
@@ -131,7 +131,7 @@ def inside(row: dict[str, Any]) -> tuple[float, float]:
     return middle.x, middle.y
 
 
-def assert_signed(told: str, folder: Path, city: Path) -> None:
+def assert_signed(told: str, folder: Path, desk_city: Path) -> None:
     """The record names what is signed, by digests that anybody can compute."""
     from shoal.runtime.hashing import sha256_of
 
@@ -141,7 +141,7 @@ def assert_signed(told: str, folder: Path, city: Path) -> None:
         "Plan the night bus.",
         "Two universities.",
         "2027-11-01",
-        sha256_of(city),
+        sha256_of(desk_city),
         sha256_of(folder / "release" / "release.parquet"),
         manifest["release_sha256"],
         "Strongest attack first",

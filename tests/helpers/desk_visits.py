@@ -88,7 +88,10 @@ def call(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(app(scope, receive, send))
+    async def called() -> None:
+        await app(scope, receive, send)
+
+    asyncio.run(called())
     return Page(
         status=sent[0]["status"],
         headers={name.decode(): value.decode() for name, value in sent[0]["headers"]},

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
+from shoal.cli.sections import READING, ROUNDING, RUNNING, Option
+from shoal.cli.terminal import LOG
 from shoal.errors import InputError, MisuseError
 from shoal.model.intake import Reading
 from shoal.runtime.settings_file import read_settings
@@ -35,92 +38,117 @@ class Quantity(click.ParamType[float]):
             self.fail(str(error), param, ctx)
 
 
+class ActiveDays(click.ParamType[int]):
+    """A number of days, or all of them."""
+
+    name = "days"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number, -1 for all; a usage error for anything else."""
+        if value == "all":
+            return -1
+        if not ((isinstance(value, int) and value >= -1) or (isinstance(value, str) and value.isdecimal())):
+            self.fail(f"'{value}' is no number of days; write for example 10, or all", param, ctx)
+        return int(value)
+
+
 LENGTH: Final = Quantity("length", length_m)
 DURATION: Final = Quantity("duration", duration_s)
 PATH: Final = click.Path(path_type=Path)
 UNITS: Final = "Lengths and durations take units: 500m, 2km, 30min, 1h, 100s."
 
+_reading: Final = partial(click.option, cls=Option, section=READING)
+_rounding: Final = partial(click.option, cls=Option, section=ROUNDING)
+_running: Final = partial(click.option, cls=Option, section=RUNNING)
+
 _INPUT_OPTIONS: Final = (
-    click.option(
+    _reading(
         "--id",
         "id",
         metavar="COLUMN",
         help="Column of subject ids. [default: recognized, e.g. uid, user_id, id]",
     ),
-    click.option(
+    _reading(
         "--time",
         "time",
         metavar="COLUMN",
         help="Column of times. [default: recognized, e.g. t, datetime, timestamp]",
     ),
-    click.option("--lat", metavar="COLUMN", help="Column of latitudes, degrees. [default: recognized]"),
-    click.option("--lon", metavar="COLUMN", help="Column of longitudes, degrees. [default: recognized]"),
-    click.option("--x", metavar="COLUMN", help="Column of planar x (see --crs). [default: recognized]"),
-    click.option("--y", metavar="COLUMN", help="Column of planar y. [default: recognized]"),
-    click.option(
+    _reading("--lat", metavar="COLUMN", help="Column of latitudes, degrees. [default: recognized]"),
+    _reading("--lon", metavar="COLUMN", help="Column of longitudes, degrees. [default: recognized]"),
+    _reading("--x", metavar="COLUMN", help="Column of planar x (see --crs). [default: recognized]"),
+    _reading("--y", metavar="COLUMN", help="Column of planar y. [default: recognized]"),
+    _reading(
         "--crs", metavar="CRS", help="Reference system of x and y, e.g. EPSG:2154; 'local' for plain meters."
     ),
-    click.option(
+    _reading(
         "--person",
         metavar="COLUMN",
         help="Column that names the unit of protection. [default: the id column]",
     ),
-    click.option(
+    _reading(
         "--per-day",
         is_flag=True,
         help="Protect each person's UTC day on its own instead of the whole movement.",
     ),
-    click.option(
+    _reading(
         "--time-unit",
         metavar="UNIT",
         help="Unit of numeric times: s, ms, us, ns, serial-days (Excel), or a step such as 1min. "
         "[default: recognized]",
     ),
-    click.option(
+    _reading(
         "--time-format",
         metavar="FORMAT",
         help="How times are written, e.g. '%d/%m/%Y %H:%M' or '%m/%d/%y %I:%M %p'. [default: recognized]",
     ),
-    click.option(
+    _reading(
         "--time-zone",
         metavar="ZONE",
         help="Zone of times without one, e.g. Europe/Paris. [default: UTC]",
     ),
-    click.option(
+    _reading(
         "--date", metavar="COLUMN", help="Column of dates, where --time is a column of clock times alone."
     ),
-    click.option(
+    _reading(
         "--columns",
         metavar="NAMES",
         help="Names of the columns of a file without a header, e.g. uid,t,lat,lon; _ for one not needed.",
     ),
-    click.option(
+    _reading(
         "--preset",
         metavar="NAME",
         help="Layout of a known data set, e.g. t-drive, d4d-3, porto. [default: recognized]",
     ),
-    click.option("--table", metavar="NAME", help="Table, sheet or layer, where INPUT holds several."),
-    click.option(
+    _reading("--table", metavar="NAME", help="Table, sheet or layer, where INPUT holds several."),
+    _reading(
         "--cells", metavar="FILE", help="Positions of cells (id, lat, lon), for records that name a cell."
     ),
-    click.option(
+    _reading(
         "--cell-id", metavar="COLUMN", help="Column that names the cell. [default: recognized, e.g. cell_id]"
     ),
-    click.option(
+    _reading(
         "--min-samples-per-day",
         type=click.FloatRange(min=0),
         metavar="N",
         help="Leave out, and count, people with fewer samples a day on average. [default: nobody]",
     ),
+    _reading(
+        "--min-active-days",
+        type=ActiveDays(),
+        metavar="N|all",
+        help="Leave out, and count, people with samples on fewer days (UTC); all: of every day of the data. "
+        "[default: nobody]",
+    ),
 )
 _GRID_OPTIONS: Final = (
-    click.option(
+    _rounding(
         "--cell", "cell_m", type=LENGTH, metavar="LENGTH", help="Side of the square cells. [default: 100m]"
     ),
-    click.option(
+    _rounding(
         "--slot", "slot_s", type=DURATION, metavar="DURATION", help="Length of the time slots. [default: 60s]"
     ),
-    click.option(
+    _rounding(
         "--no-snap",
         "snap",
         is_flag=True,
@@ -175,7 +203,7 @@ def input_options(command: Command) -> Command:
 def input_argument(command: Command) -> Command:
     """Add INPUT, and --from, which stands in its place for a query on a server."""
     command = click.argument("source", metavar="INPUT", required=False, callback=_input_or_query)(command)
-    return click.option(
+    return _reading(
         "--from",
         "query",
         is_eager=True,
@@ -184,6 +212,10 @@ def input_argument(command: Command) -> Command:
         metavar="'ADDRESS QUERY'",
         help="In the place of INPUT: a query on a server, e.g. 'postgresql://USER@HOST/DB SELECT ...'.",
     )(command)
+
+
+def _remember_log(ctx: click.Context, _param: click.Parameter, form: str) -> None:
+    ctx.meta[LOG] = form
 
 
 def _remember_query(ctx: click.Context, _param: click.Parameter, query: str | None) -> None:
@@ -202,9 +234,18 @@ def _input_or_query(ctx: click.Context, param: click.Parameter, source: str | No
 
 
 def output_options(command: Command) -> Command:
-    """Add --json and --quiet, which every command has."""
-    command = click.option("--quiet", is_flag=True, help="Show no progress and no messages.")(command)
-    return click.option(
+    """Add --json, --quiet and --log, which every command has."""
+    command = _running(
+        "--log",
+        type=click.Choice(("text", "json")),
+        default="text",
+        is_eager=True,
+        expose_value=False,
+        callback=_remember_log,
+        help="How messages and progress are written to standard error: for people, or a JSON object a line.",
+    )(command)
+    command = _running("--quiet", is_flag=True, help="Show no progress and no messages.")(command)
+    return _running(
         "--json", "as_json", is_flag=True, help="Print one JSON document alone on standard output."
     )(command)
 
@@ -234,7 +275,7 @@ def take_earlier(texts: Sequence[str]) -> list[tuple[Path, Path]]:
 
 def config_option(command: Command) -> Command:
     """Add --config FILE.toml, whose entries are names of options; the command line wins."""
-    return click.option(
+    return _running(
         "--config",
         type=PATH,
         is_eager=True,

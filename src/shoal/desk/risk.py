@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shoal.attacks.table import ATTACKS
-from shoal.comparison.compare import gain
+from shoal.comparison.compare import gain_of
 
 Found = Mapping[str, Any]  # one entry of `shoal attack --json`
 
@@ -16,7 +16,7 @@ def strongest_first(attacks: Sequence[Found], target: str = "release") -> list[F
     """The rates on one target, by what they win of what guessing leaves."""
     return sorted(
         (one for one in attacks if one["target"] == target),
-        key=lambda one: (-gain(one), one["name"], one["knowledge"]),
+        key=lambda one: (-gain_of(one), one["name"], one["knowledge"]),
     )
 
 

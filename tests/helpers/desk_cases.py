@@ -10,7 +10,7 @@ from shoal.synthetic import synthesize
 
 
 @pytest.fixture(scope="session")
-def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def desk_city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Forty people over a day, as a CSV file."""
     file = tmp_path_factory.mktemp("desk-data") / "city.csv"
     lines = ["uid,t,lat,lon"]
@@ -20,10 +20,10 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def prepared(city: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prepared(desk_city: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A case up to the choice of a method."""
     visitor = Visitor(tmp_path_factory.mktemp("desk-case") / "case")
-    visitor.post("data", "start:data", source=str(city))
+    visitor.post("data", "start:data", source=str(desk_city))
     found = visitor.desk.work(visitor.desk.case.choices()).data
     assert found is not None
     assert found.state == "done"
