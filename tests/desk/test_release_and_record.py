@@ -5,7 +5,9 @@ import shlex
 import stat
 import subprocess
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,7 +142,7 @@ def test_the_record_is_a_command_like_every_other(
     assert (unknown.code, "is no recipient" in unknown.err) == (2, True)
 
 
-WRONG = {
+WRONG: dict[str, Callable[[Any], Any]] = {
     "another release": lambda found: found | {"release_sha256": "0" * 64},
     "no release": lambda found: {name: found[name] for name in ("attacks", "notes")},
     "no rates": lambda found: {"notes": []},
