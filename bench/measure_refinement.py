@@ -17,7 +17,7 @@ import numpy as np
 
 import shoal
 from shoal.attacks import attack
-from shoal.attacks.rate import Rate
+from shoal.attacks.rate import Rate, TargetName
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -70,6 +70,7 @@ def rates_of(
     original: Trajectories, control: Trajectories, one: Made, tries: int, seed: int = 2
 ) -> dict[tuple[str, str], Rate]:
     """Every attack of the lab that takes the release, by name and knowledge."""
+    on_release: tuple[TargetName, ...] = ("release",)
     found = attack(
         original,
         one.release,
@@ -77,7 +78,7 @@ def rates_of(
         rng=Randomness.for_research(seed),
         tries=tries,
         control=control,
-        targets=("release",),
+        targets=on_release,
     )
     return {(rate.name, rate.knowledge): rate for rate in found.rates}
 

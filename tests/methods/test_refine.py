@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -167,7 +168,7 @@ def test_a_class_of_two_k_is_split_and_one_that_fits_nobody_is_closed() -> None:
 
 
 def released(
-    original: Trajectories, run: Run | None = None, **settings: int
+    original: Trajectories, run: Run | None = None, **settings: Any
 ) -> list[tuple[list[int], bytes]]:
     classes = Glove(k=2, refine=True, **settings).classes(original, run or Run())
     return [(each.members.tolist(), np.stack(each.boxes.columns()).tobytes()) for each in classes]

@@ -133,7 +133,7 @@ def default_text(parameter: "Parameter") -> str:
     if parameter.spelled is not None:
         return next(text for text, value in parameter.spelled.items() if value == default)
     for unit, step in _STEPS.get(parameter.unit, ()):
-        if default % step == 0:
+        if default % step == 0 and (default or step == 1):
             return f"{default / step:g}{unit}"
     return f"{default:g}" if isinstance(default, float) else str(default)
 
