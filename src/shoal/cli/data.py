@@ -167,7 +167,7 @@ def assess(
 ) -> int:
     """Measure how exposed the people in INPUT are before you publish: the k-gap, its parts and its tail."""
     from shoal.publishing.publish import assess as assess_people
-    from shoal.report import gaps_in_numbers, gaps_in_words
+    from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
     from shoal.runtime.run import Run
 
     with Bars(quiet=quiet) as bars:

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from shoal.cli.sections import READING, ROUNDING, RUNNING, Option
+from shoal.cli.terminal import LOG
 from shoal.errors import InputError, MisuseError
 from shoal.model.intake import Reading
 from shoal.runtime.settings_file import read_settings
@@ -213,6 +214,10 @@ def input_argument(command: Command) -> Command:
     )(command)
 
 
+def _remember_log(ctx: click.Context, _param: click.Parameter, form: str) -> None:
+    ctx.meta[LOG] = form
+
+
 def _remember_query(ctx: click.Context, _param: click.Parameter, query: str | None) -> None:
     if query is not None and "://" not in query:
         raise click.UsageError("--from names a server, postgresql://...; a file or folder is INPUT")
@@ -229,7 +234,16 @@ def _input_or_query(ctx: click.Context, param: click.Parameter, source: str | No
 
 
 def output_options(command: Command) -> Command:
-    """Add --json and --quiet, which every command has."""
+    """Add --json, --quiet and --log, which every command has."""
+    command = _running(
+        "--log",
+        type=click.Choice(("text", "json")),
+        default="text",
+        is_eager=True,
+        expose_value=False,
+        callback=_remember_log,
+        help="How messages and progress are written to standard error: for people, or a JSON object a line.",
+    )(command)
     command = _running("--quiet", is_flag=True, help="Show no progress and no messages.")(command)
     return _running(
         "--json", "as_json", is_flag=True, help="Print one JSON document alone on standard output."

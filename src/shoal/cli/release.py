@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,13 +22,11 @@ from shoal.cli.options import (
     take_reading,
     take_streets,
 )
-from shoal.cli.outcomes import about, judged, print_publication
+from shoal.cli.outcomes import EXIT_CODES, about, judged, print_publication
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings
-
-EXIT_CODES: Final = {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}
 
 if TYPE_CHECKING:
     pass

@@ -6,12 +6,22 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.io.sketch import TOP_PLACES, Area, Place, area_of, letters_map, surface_of, top_places
+from shoal.io.sketch import (
+    TOP_PLACES,
+    Area,
+    Place,
+    area_of,
+    letter_width,
+    letters_map,
+    surface_of,
+    top_places,
+)
 from shoal.io.time_text import SECOND
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, Numbers
-from shoal.units import DAY_S, show_m, show_s
+from shoal.units import DAY_S, HOUR_S, show_m, show_s
 
+_COLUMNS: Final = ("id", "person", "date", "time", "lat", "lon", "x", "y", "cell_id")
 _EVEN: Final = 0.5  # the share of all intervals from which one interval is the rhythm of the data
 
 
@@ -28,7 +38,8 @@ class Description:
     and 90 %.
     usual_gap_s, usual_gap_share: the most frequent of them and its share. area: in degrees, None on a plane
     of no known system. top_places: the most frequent ones. map: the samples as lines of letters, north up.
-    cell_m, slot_s: None for points as given.
+    cell_m, slot_s: None for points as given. map_letter_m: how wide a letter of the map is.
+    samples_by_hour: of the day, UTC, 24 numbers. columns: those that were read, by what they hold.
     """
 
     subjects: int
@@ -59,6 +70,9 @@ class Description:
     rows_dropped: Mapping[str, int]
     rows_repaired: Mapping[str, int]
     notes: tuple[str, ...]
+    map_letter_m: float
+    samples_by_hour: tuple[int, ...]
+    columns: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
         """For ``--json``: the same names."""
@@ -70,6 +84,8 @@ class Description:
             "top_places": [asdict(place) for place in self.top_places],
             "map": list(self.map),
             "notes": list(self.notes),
+            "samples_by_hour": list(self.samples_by_hour),
+            "columns": dict(self.columns),
         }
 
     def lines(self) -> list[str]:
@@ -194,6 +210,9 @@ def describe(trajectories: Trajectories) -> Description:
         rows_dropped=dict(intake.dropped),
         rows_repaired=dict(intake.repaired),
         notes=intake.notes,
+        map_letter_m=letter_width(trajectories.x, trajectories.y) * cell_m,
+        samples_by_hour=_by_hour(trajectories.t, slot_s),
+        columns={name: column for name in _COLUMNS if (column := getattr(intake.reading, name)) is not None},
     )
 
 
@@ -207,6 +226,11 @@ def _by_place(x: Numbers, y: Numbers) -> tuple[Integers, Integers]:
     order: Integers = np.lexsort((y, x))
     x, y = x[order], y[order]
     return np.flatnonzero(np.append(True, (x[1:] != x[:-1]) | (y[1:] != y[:-1]))), order
+
+
+def _by_hour(t: Numbers, slot_s: float) -> tuple[int, ...]:
+    hours = (np.asarray(t, dtype=np.float64) * slot_s // HOUR_S % 24).astype(np.int64)
+    return tuple(np.bincount(hours, minlength=24).tolist())
 
 
 def _quantiles(gaps_s: Numbers) -> tuple[float, float, float] | None:

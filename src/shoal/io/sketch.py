@@ -92,7 +92,7 @@ def letters_map(x: Numbers, y: Numbers) -> tuple[str, ...]:
     """
     (west, east), (south, north) = _middle(x), _middle(y)
     wide, high = east - west, north - south
-    longest = max(wide, high * _COLUMNS / (_MOST_ROWS * _LETTER_SHAPE), 1e-9)  # what the width stands for
+    longest = _longest(wide, high)
     across = max(1, min(_COLUMNS, round(_COLUMNS * wide / longest)))
     down = max(1, min(_MOST_ROWS, round(_COLUMNS * high / longest / _LETTER_SHAPE)))
     inside = (x >= west) & (x <= east) & (y >= south) & (y <= north)
@@ -102,6 +102,17 @@ def letters_map(x: Numbers, y: Numbers) -> tuple[str, ...]:
     shade = np.log1p(counts) / np.log1p(counts.max())
     letter = np.ceil(shade * (len(_LETTERS) - 1)).astype(np.int64)
     return tuple("".join(_LETTERS[one] for one in line).rstrip() for line in letter[::-1].tolist())
+
+
+def letter_width(x: Numbers, y: Numbers) -> float:
+    """How wide a letter of the map is, in the unit of x."""
+    (west, east), (south, north) = _middle(x), _middle(y)
+    return _longest(east - west, north - south) / _COLUMNS
+
+
+def _longest(wide: float, high: float) -> float:
+    """What the whole width of the map stands for."""
+    return max(wide, high * _COLUMNS / (_MOST_ROWS * _LETTER_SHAPE), 1e-9)
 
 
 def _middle(values: Numbers) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import merge_greedily
 from shoal.methods.glove.merging import Bounds, merge
+from shoal.methods.glove.refine import refined
 from shoal.methods.glove.reshaping import GENERALIZE, Generalize, split_at_overlaps, unite_overlaps
 from shoal.methods.hulls import hull_parameter, rounded_outward
 from shoal.methods.k_merge import merge_members
@@ -22,6 +23,7 @@ from shoal.methods.method import About
 from shoal.methods.parameters import (
     ABOVE_0,
     Bound,
+    at_least,
     k_parameter,
     parameter,
     require_declared,
@@ -67,6 +69,11 @@ class Glove:
     leftover
         What becomes of the last class below k: "merge" joins it to the closest finished one, "suppress"
         leaves it out.
+    refine
+        Whether a local search then exchanges people between classes, and cuts their samples into boxes, so
+        that extents shrink; with "k-merge" alone.
+    refine_rounds
+        How many times the search goes over all classes; 0 leaves them as the greedy loop made them.
     space_cap_m, time_cap_s
         Stretches in meters and seconds that count as total loss (Sec. 4.1).
     hull
@@ -131,6 +138,19 @@ class Glove:
         help="What becomes of a last crowd below k.",
         meaning="what happens to the last people, too few for a crowd of their own",
     )
+    refine: bool = parameter(
+        default=False,
+        switch=True,
+        help="Exchange people between crowds, so that boxes shrink.",
+        meaning="whether people then changed places between crowds, so that boxes are smaller",
+    )
+    refine_rounds: int = parameter(
+        default=3,
+        unit="rounds",
+        bound=at_least(0),
+        help="How often the search for better crowds goes over all of them.",
+        meaning="how often the search for better crowds went over all of them, if there was one",
+    )
     space_cap_m: float = parameter(
         default=SPACE_CAP_M,
         unit="m",
@@ -155,6 +175,11 @@ class Glove:
             raise MisuseError(
                 "suppress_by = 'samples' leaves samples out of GLOVE's own merge, which k-merge does again "
                 "with all of them; choose generalize = 'reshape-each', or suppress_by = 'boxes'"
+            )
+        if self.refine and self.generalize != "k-merge":
+            raise MisuseError(
+                f"refine lowers the extents of k-merge's boxes, and generalize = '{self.generalize}' makes "
+                "others; choose k-merge, or leave refine out"
             )
 
     def claim(self) -> KAnonymity:
@@ -220,6 +245,8 @@ class Glove:
                 grown = join(first, second)
                 if len(self._published(grown, original).boxes):
                     finished[place] = grown
+        if self.refine and self.refine_rounds and finished:
+            finished = refined(original, finished, self.k, self.refine_rounds, run)
         published = [self._published(each, original) for each in finished]
         return [each for each in published if len(each.boxes)]
 
