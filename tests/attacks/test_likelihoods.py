@@ -1,5 +1,6 @@
 """Every rule against an oracle that looks at each record in turn, and planted records with known answers."""
 
+from collections import Counter
 from itertools import pairwise
 from math import log1p
 
@@ -15,7 +16,7 @@ from naive_release import naive_release, samples_of
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.home_work import where_sides_meet
 from shoal.attacks.likelihoods import CUES, WEIGHTS, weigh_blurred, weigh_exact
-from shoal.attacks.places import attack_top, top_cells, weigh_visits
+from shoal.attacks.places import attack_top, top_cells, top_cells_of_records, weigh_visits
 from shoal.attacks.target import BoxTarget
 from shoal.attacks.tau_knowledge import Drawn, follow, weigh
 from shoal.kernels.noisy_likelihood import MARGIN, Noise
@@ -201,6 +202,25 @@ def planted(boxes: list[list[list[int]]], samples: list[list[int]]) -> Evaluatio
     known = Trajectories.from_rows(["a"] * len(samples), *np.array(samples).T, grid=Grid())
     target = BoxTarget(offsets=np.cumsum([0, *map(len, boxes)]), boxes=np.concatenate(boxes), grid=Grid())
     return evaluation_of(known, target, np.array([0]), label="release")
+
+
+@given(st.integers(0, 999), st.integers(1, 4))
+def test_top_cells_of_all_are_those_of_each(seed: int, most: int) -> None:
+    draw = np.random.default_rng(seed)
+    offsets = np.cumsum([0, 1, 3, 12, 20], dtype=np.int64)
+    people = Trajectories(
+        ids=("a", "b", "c", "d"),
+        offsets=offsets,
+        t=np.arange(offsets[-1]),
+        x=draw.integers(-2, 2, offsets[-1]),
+        y=draw.integers(-2, 2, offsets[-1]),
+    )
+    of_all = top_cells_of_records(BoxTarget.of_trajectories(people), most)
+    assert len(of_all) == people.n_subjects
+    for person, found in enumerate(of_all):
+        visits = Counter(zip(*(column.tolist() for column in people.samples_of(person)[1:]), strict=True))
+        top = sorted(visits, key=lambda cell, visits=visits: (-visits[cell], cell))[:most]
+        assert found.tolist() == sorted(map(list, top))
 
 
 def test_the_owner_is_dense_at_home_at_all_times_and_a_hider_only_once() -> None:

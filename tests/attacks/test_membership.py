@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from shoal.attacks import Rate, attack
 from shoal.attacks.membership import best_bound, says_rightly
-from shoal.attacks.target import BoxIndex
+from shoal.attacks.target import index_along
 from shoal.errors import MisuseError
-from shoal.kernels.cover_index import Index
 from shoal.kernels.evidence import strongest_evidence
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
@@ -37,10 +36,8 @@ def test_evidence_is_that_of_every_box(seed: int) -> None:
     boxes = np.column_stack([low[:, 0], (low + size)[:, 0], low[:, 1:], (low + size)[:, 1:]])
     record = np.sort(draw.integers(0, 4, 12))
     samples, offsets = draw.integers(0, 9, (5, 3)), np.array([0, 2, 2, 5])
-    index, found = BoxIndex.along(0, boxes, record), np.zeros(3)
-    strongest_evidence(
-        offsets, samples, Index(index.class_offsets, index.boxes, index.record), 4, 200.0, found
-    )
+    found = np.zeros(3)
+    strongest_evidence(offsets, samples, index_along(0, boxes, record), 4, 200.0, found)
     for person in range(3):
         own = samples[offsets[person] : offsets[person + 1]]
         totals = []

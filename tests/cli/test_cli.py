@@ -383,3 +383,34 @@ def best_seconds(code: str) -> float:
 def test_import_and_help_are_quick() -> None:
     assert best_seconds("import shoal") < 0.5
     assert best_seconds("from shoal.cli.main import main; main(['--help'])") < 0.3
+
+
+def test_without_a_command_the_help_keeps_its_lines(shoal: Shoal) -> None:
+    outcome = shoal()
+    assert outcome.code == 2
+    assert outcome.err == shoal("--help").out
+    assert "\n    shoal inspect calls.csv\n" in outcome.err
+
+
+def test_commands_stand_in_the_order_of_work() -> None:
+    listed = [each.name for commands in cli.shoal.sections.values() for each in commands]
+    assert sorted(map(str, listed)) == sorted(cli.shoal.commands)
+    assert (
+        listed.index("inspect") < listed.index("anonymize") < listed.index("verify") < listed.index("attack")
+    )
+
+
+@pytest.mark.parametrize("words", [("--method", "w4m", "--help"), ("--help", "--method=w4m")])
+def test_the_help_shows_the_parameters_of_the_chosen_method_alone(
+    words: tuple[str, ...], shoal: Shoal
+) -> None:
+    of_w4m = shoal("anonymize", *words).out
+    of_glove = shoal("anonymize", "--help").out
+    assert "Parameters of w4m (of another method: --method NAME --help):" in of_w4m
+    assert "--chunk N" in of_w4m
+    assert "--leftover" not in of_w4m
+    assert "--leftover" in of_glove
+    assert "--chunk N" not in of_glove
+    for text in (of_w4m, of_glove):
+        assert text.index("Options:") < text.index("Parameters of") < text.index("Reading INPUT:")
+        assert text.index("Rounding to") < text.index("Settings and messages:") < text.index("-h, --help")

@@ -24,7 +24,8 @@ from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.release_folder.manifest import read_manifest
 from shoal.release_folder.statement import read_statement
-from shoal.report import Evidence, record_page
+from shoal.report.facts.evidence import Evidence
+from shoal.report.pages.record import record_page
 from shoal.report.words.settings import method_name, settings_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

@@ -127,3 +127,32 @@ def test_the_run_reaches_every_check_that_works_in_parts(tmp_path: Path) -> None
     assert shoal.verify(original, release, linkage, run=alone).holds
     assert verify_folder(original, folder, linkage, run=of_folder).holds
     assert len(alone.handed) == len(of_folder.handed) == 3
+
+
+@pytest.mark.parametrize("make", [of_boxes, of_points])
+def test_a_claim_is_checked_again_only_where_the_folder_holds_another_release(
+    make: Callable[[], Case], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, release, linkage = make()
+    folder = written((original, release, linkage), tmp_path / "release")
+    verdict = shoal.verify(original, release, linkage)
+    expected = verify_folder(original, folder, linkage)
+    calls: Counter[str] = Counter()
+    home = _module("shoal.verification.files.folder")
+    monkeypatch.setattr(home, "verify", counted(calls, "claim", home.verify))
+    assert verify_folder(original, folder, linkage, judged=(release, verdict)) == expected
+    assert not calls
+    payload = release.payload
+    name = "x_min" if release.kind == "boxes" else "x"
+    moved = getattr(payload, name).copy()
+    moved[-1] -= 1
+    others = [
+        replace(release, payload=replace(payload, **{name: moved})),
+        replace(release, trajectory_ids=(*release.trajectory_ids[:-1], "another")),
+        replace(release, losses=replace(release.losses, subjects_suppressed=1)),
+        replace(release, parameters={**release.parameters, "one": "more"}),
+    ]
+    for other in others:
+        assert verify_folder(original, folder, linkage, judged=(other, verdict)) == expected
+    assert calls == {"claim": len(others)}
+    assert len(others) == 4

@@ -29,7 +29,7 @@ def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Gener
         samples = (
             np.column_stack(evaluation.known.samples_of(victim))
             if evaluation.label == "control"
-            else classes.samples(classes.members[own])
+            else classes.samples(classes.members(own))
         )
         outcomes[:, place] = share_right(boxes, named_samples(boxes, _NOTHING), np.unique(samples, axis=0))
     exact, cell, lucky, lucky_cell = outcomes

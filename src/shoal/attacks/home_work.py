@@ -12,6 +12,8 @@ from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.hull_presence import add_presence
 from shoal.measures.presence import Place, cells_of, holds, likeliest_area, share_of_hours
+from shoal.model.release import Boxes
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 
 Cell = tuple[int, int]
@@ -30,14 +32,13 @@ def attack_home_work(
     left out.
     """
     del rng  # nothing is drawn: the whole record is known
-    raw = BoxTarget.of_trajectories(evaluation.known)
     rates = []
     places: tuple[Place, ...] = ("home", "work")
     for place in places:
         truth = {
             position: cell
             for position, victim in enumerate(evaluation.victims.tolist())
-            if (cell := _true_cell(raw, victim, place, utc_offset_s)) is not None
+            if (cell := _true_cell(evaluation.known, victim, place, utc_offset_s)) is not None
         }
         if not truth:
             continue
@@ -117,8 +118,8 @@ def where_sides_meet(boxes: Integers, weights: Floats, members: int) -> tuple[Na
     return best(expected), best(steady)
 
 
-def _true_cell(raw: BoxTarget, victim: int, place: Place, utc_offset_s: float) -> Cell | None:
+def _true_cell(known: Trajectories, victim: int, place: Place, utc_offset_s: float) -> Cell | None:
     """The cell with most samples at these hours, the smallest of equals; None without such samples."""
-    boxes = raw.record(victim)
-    area = likeliest_area(boxes, share_of_hours(boxes, raw.grid.slot_s, place, utc_offset_s))
+    boxes = np.column_stack(Boxes.of_samples(*known.samples_of(victim)).columns())
+    area = likeliest_area(boxes, share_of_hours(boxes, known.snapped_grid().slot_s, place, utc_offset_s))
     return (int(area[0, 0]), int(area[0, 1])) if len(area) else None

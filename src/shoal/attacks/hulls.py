@@ -5,17 +5,13 @@ which sides the others must touch. Corners of all boxes of a record vote, becaus
 """
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import BoxTarget
-from shoal.runtime.arrays import Floats, Integers
-
-_LOW: Final = (0, 2, 3)  # columns of BOX_COLUMNS: t, x, y
-_HIGH: Final = (1, 4, 5)
+from shoal.kernels.hull_sides import choose_cells, samples_of_named, untouched_sides
+from shoal.runtime.arrays import Flags, Floats, Integers
 
 
 def named_samples(boxes: Integers, known: Integers) -> Integers:
@@ -25,30 +21,12 @@ def named_samples(boxes: Integers, known: Integers) -> Integers:
     any coordinate, at first that in the middle of theirs. Among the cells that are then possible, the one
     for which most boxes speak: the possible corners of each share one vote, the first of equals counts.
     """
-    low, high = boxes[:, _LOW], boxes[:, _HIGH] - 1
-    inside = _inside(boxes, known)
-    free_low = ~_touched(inside, known, low)
-    free_high = ~_touched(inside, known, high)
-    single = low == high
-    free_low |= single
-    free_high &= ~single
-    bound = free_low | free_high
-    first = np.where(free_low, low, np.where(free_high, high, _middle(inside, known, low, high)))
-    second = np.where(free_low & free_high, high, first)
-    cells, votes = _votes(first[:, 1:], second[:, 1:], np.asarray(bound[:, 1:].all(axis=1)))
+    first, second = np.empty((2, len(boxes), 3), dtype=np.int64)
+    bound = np.empty((len(boxes), 3), dtype=np.bool_)
+    untouched_sides(boxes, _by_time(known), first, second, bound)
+    cells, votes = _votes(first[:, 1:], second[:, 1:], bound[:, 1] & bound[:, 2])
     named = first.copy()
-    if len(cells):
-        possible = np.ones((len(boxes), len(cells)), dtype=np.bool_)
-        for axis in (1, 2):
-            at = cells[:, axis - 1]
-            possible &= np.where(
-                bound[:, axis, None],
-                (at == first[:, axis, None]) | (at == second[:, axis, None]),
-                (at >= low[:, axis, None]) & (at <= high[:, axis, None]),
-            )
-        best = np.argmax(np.where(possible, votes, -1.0), axis=1)
-        told = possible[np.arange(len(boxes)), best]
-        named[told, 1:] = cells[best[told]]
+    choose_cells(boxes, first, second, bound, cells, votes, named)
     return named
 
 
@@ -57,40 +35,35 @@ def share_right(boxes: Integers, named: Integers, samples: Integers) -> Floats:
 
     Then both again for who names a cell and slot of the box at random.
     """
-    inside = _inside(boxes, samples)
-    same_cell = inside & (named[:, None, 1:] == samples[None, :, 1:]).all(axis=2)
-    same = same_cell & (named[:, None, 0] == samples[None, :, 0])
+    samples = _by_time(samples)
+    cell_of, _ = _numbered(samples[:, 1:])
+    found = np.empty((len(boxes), 4), dtype=np.int64)
+    samples_of_named(boxes, named, samples, cell_of, found)
     area = (boxes[:, 4] - boxes[:, 2]) * (boxes[:, 5] - boxes[:, 3])
-    _, cell = np.unique(samples[:, 1:], axis=0, return_inverse=True)
-    seen = np.zeros((len(boxes), int(cell.max(initial=-1)) + 1), dtype=np.bool_)
-    box, sample = np.nonzero(inside)
-    seen[box, cell.ravel()[sample]] = True
-    chances = inside.sum(axis=1) / (area * (boxes[:, 1] - boxes[:, 0])), seen.sum(axis=1) / area
-    return np.array([one.mean() for one in (same.any(axis=1), same_cell.any(axis=1), *chances)])
+    chances = found[:, 2] / (area * (boxes[:, 1] - boxes[:, 0])), found[:, 3] / area
+    return np.array([one.mean() for one in (found[:, 0], found[:, 1], *chances)])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Classes:
-    """Who shares equal records. members: for each record of the target the people whose record equals it.
+    """Who shares equal records. of_class: for each class of the target its people inside, ascending."""
 
-    samples: int64 [n] of everybody inside, (t, x, y) each, by their place in the data.
-    """
-
-    members: list[Integers]
+    of_class: list[Integers]
     known: Evaluation[BoxTarget]
 
     @classmethod
     def of(cls, evaluation: Evaluation[BoxTarget]) -> "Classes":
         """The classes of a target; without anybody inside, they are empty."""
         target, inside = evaluation.target, evaluation.around.inside
-        content = [target.record(record).tobytes() for record in range(target.n_records)]
-        people: dict[bytes, list[int]] = {}
-        if inside is not None:
-            for subject, record in zip(inside.subjects.tolist(), inside.own.tolist(), strict=True):
-                people.setdefault(content[record], []).append(subject)
-        return cls(
-            members=[np.array(people.get(one, []), dtype=np.int64) for one in content], known=evaluation
-        )
+        members = np.empty(0, dtype=np.int64) if inside is None else inside.subjects
+        of_member = target.class_of[members if inside is None else inside.own]
+        order = np.argsort(of_member, kind="stable")
+        ends = np.cumsum(np.bincount(of_member, minlength=int(target.class_of.max()) + 1))[:-1]
+        return cls(of_class=np.split(members[order], ends), known=evaluation)
+
+    def members(self, record: int) -> Integers:
+        """The people whose record equals this one, ascending."""
+        return self.of_class[int(self.known.target.class_of[record])]
 
     def samples(self, subjects: Integers) -> Integers:
         """int64 [s, 3]: the samples of these people inside."""
@@ -100,38 +73,25 @@ class Classes:
         return np.concatenate([np.column_stack(inside.known.samples_of(one)) for one in subjects.tolist()])
 
 
-def _inside(boxes: Integers, samples: Integers) -> npt.NDArray[np.bool_]:
-    """[b, s]: whether a box covers a sample."""
-    held = np.ones((len(boxes), len(samples)), dtype=np.bool_)
-    for axis in range(3):
-        at = samples[:, axis]
-        held &= (boxes[:, _LOW[axis], None] <= at) & (at < boxes[:, _HIGH[axis], None])
-    return held
+def _by_time(samples: Integers) -> Integers:
+    """The samples [s, 3], ascending in time."""
+    return np.ascontiguousarray(samples[np.argsort(samples[:, 0], kind="stable")])
 
 
-def _touched(inside: npt.NDArray[np.bool_], known: Integers, side: Integers) -> npt.NDArray[np.bool_]:
-    """[b, 3]: whether a known sample in the box has this coordinate."""
-    return np.stack(
-        [(inside & (known[None, :, axis] == side[:, axis, None])).any(axis=1) for axis in range(3)], axis=1
-    )
+def _votes(first: Integers, second: Integers, corners_known: Flags) -> tuple[Integers, Floats]:
+    """Cells [c, 2], ascending, and their votes: the possible corners of each box share one."""
+    x, y = (np.stack([first[corners_known, axis], second[corners_known, axis]]) for axis in (0, 1))
+    corners = np.stack(np.broadcast_arrays(x[:, None], y[None, :]), axis=-1).reshape(-1, 2)
+    number, cells = _numbered(corners)
+    return cells, np.bincount(number, minlength=len(cells)) / 4
 
 
-def _middle(inside: npt.NDArray[np.bool_], known: Integers, low: Integers, high: Integers) -> Integers:
-    """[b, 3]: the mean of the known samples in each box, of the box itself where there is none."""
-    count = inside.sum(axis=1)[:, None]
-    mean = np.where(count > 0, inside.astype(np.int64) @ known / np.maximum(count, 1), (low + high) / 2)
-    return np.asarray(np.rint(mean), dtype=np.int64)
-
-
-def _votes(
-    first: Integers, second: Integers, corners_known: npt.NDArray[np.bool_]
-) -> tuple[Integers, Floats]:
-    """Cells [c, 2] and their votes: the possible corners of each box share one."""
-    corners, weights = [], []
-    for one in (first, second):
-        for other in (first, second):
-            corners.append(np.column_stack([one[:, 0], other[:, 1]])[corners_known])
-            weights.append(np.full(int(corners_known.sum()), 0.25))
-    cells, number = np.unique(np.concatenate(corners), axis=0, return_inverse=True)
-    votes = np.bincount(number.ravel(), weights=np.concatenate(weights), minlength=len(cells))
-    return cells, votes.astype(np.float64)
+def _numbered(cells: Integers) -> tuple[Integers, Integers]:
+    """(the number [n] of each cell among the different ones, these [c, 2], ascending)."""
+    order = np.lexsort((cells[:, 1], cells[:, 0]))
+    ascending = cells[order]
+    fresh = np.ones(len(cells), dtype=np.bool_)
+    fresh[1:] = (np.diff(ascending, axis=0) != 0).any(axis=1)
+    number = np.empty(len(cells), dtype=np.int64)
+    number[order] = np.cumsum(fresh) - 1
+    return number, np.ascontiguousarray(ascending[fresh])

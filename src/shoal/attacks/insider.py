@@ -37,7 +37,7 @@ def attack_insider(
     for place, (victim, own) in enumerate(
         zip(evaluation.victims.tolist(), evaluation.own.tolist(), strict=True)
     ):
-        others = classes.members[own]
+        others = classes.members(own)
         others = rng.permutation(others[others != victim] if evaluation.label != "control" else others[1:])
         boxes = evaluation.target.record(own)
         named = named_samples(boxes, classes.samples(others[:members]))

@@ -12,7 +12,6 @@ from shoal.attacks.rate import Rate
 from shoal.attacks.target import BoxTarget
 from shoal.attacks.victims import Victims
 from shoal.errors import MisuseError
-from shoal.kernels.cover_index import Index
 from shoal.kernels.evidence import strongest_evidence
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
@@ -101,7 +100,7 @@ def _strengths(
     strongest_evidence(
         offsets,
         samples,
-        Index(index.class_offsets, index.boxes, index.record),
+        index,
         target.n_records,
         float(volume.max()),
         strengths,

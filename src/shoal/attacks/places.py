@@ -1,17 +1,18 @@
 """Adversaries who know places without times: the most visited ones, and those of an earlier period."""
 
-import itertools
 from collections import Counter
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
-from shoal.kernels.cover_index import Index
 from shoal.kernels.place_likelihood import N_SCORES, Gains, Places, Shown, Visited, weigh_places
+from shoal.kernels.top_places import top_places
 from shoal.runtime.arrays import Floats, Integers
 
 _ELSEWHERE: Final = 0.1  # visits that the adversary expects at a place where the record shows none
@@ -142,12 +143,13 @@ def weigh_visits(
     """
     known, n = evaluation.known, len(own)
     width = int(np.ptp(known.y)) + 1
-    spread = len(np.unique((known.x - known.x.min()) * width + (known.y - known.y.min())))
+    spread = pc.count_distinct(
+        pa.array((known.x - known.x.min()) * width + (known.y - known.y.min()))
+    ).as_py()
     gains = Gains(1 / _ELSEWHERE, (1 - _ELSEWHERE) * spread / _ELSEWHERE)
     records = target.classes.records
-    index = records.by_x
     shelf = Places(
-        Index(index.class_offsets, index.boxes, index.record),
+        records.by_x,
         np.maximum(np.diff(records.offsets), 1),
         target.classes.sizes,
     )
@@ -190,15 +192,11 @@ def top_cells(evaluation: Evaluation[BoxTarget], victim: int, most: int) -> Inte
 
 def top_cells_of_records(target: BoxTarget, most: int) -> list[Integers]:
     """The same of every record, whose boxes are single cells."""
-    x, y, record = target.boxes[:, 2], target.boxes[:, 3], target.record_of_box
-    order = np.lexsort((y, x, record))
-    x, y, record = x[order], y[order], record[order]
-    other = np.flatnonzero(np.diff(x, prepend=x[0] - 1) | np.diff(y, prepend=0) | np.diff(record, prepend=0))
-    x, y, record, visits = x[other], y[other], record[other], np.diff(np.append(other, len(x)))
-    order = np.lexsort((y, x, -visits, record))
-    starts = np.searchsorted(record, np.arange(target.n_records + 1))
-    first = [order[a : min(a + most, b)] for a, b in itertools.pairwise(starts.tolist())]
-    return [_ascending(np.column_stack([x[rows], y[rows]])) for rows in first]
+    n = target.n_records
+    cells, found = np.empty((n, most, 2), dtype=np.int64), np.empty(n, dtype=np.int64)
+    x, y = (np.ascontiguousarray(target.boxes[:, column]) for column in (2, 3))
+    top_places(target.offsets, x, y, most, cells, found)
+    return [own[:count] for own, count in zip(cells, found.tolist(), strict=True)]
 
 
 def _first_places(cells: Integers, most: int) -> Integers:

@@ -7,42 +7,35 @@ written once.
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.kernels.cover_index import Index
 from shoal.kernels.likelihood import Book
+from shoal.kernels.record_order import ascend
 from shoal.model.release import Boxes, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Floats, Integers, Numbers
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class BoxIndex:
-    """Boxes in classes of similar extent along one axis, sorted by their start within each class.
+def index_along(axis: int, boxes: Integers, record: Integers) -> Index:
+    """An index of boxes [b, 6] over time (axis 0: columns 0 and 1) or x (axis 1: columns 2 and 4).
 
-    class_offsets: int64 [classes + 1]; class L holds boxes whose extent is at most 2**L. boxes: int64 [b, 6].
     record: int64 [b], the record that owns each box.
     """
-
-    class_offsets: Integers
-    boxes: Integers
-    record: Integers
-
-    @classmethod
-    def along(cls, axis: int, boxes: Integers, record: Integers) -> "BoxIndex":
-        """An index over time (axis 0: columns 0 and 1) or x (axis 1: columns 2 and 4)."""
-        start, end = (0, 1) if axis == 0 else (2, 4)
-        extent = np.maximum(boxes[:, end] - boxes[:, start], 1)
-        level = np.ceil(np.log2(extent)).astype(np.int64) if len(boxes) else np.empty(0, dtype=np.int64)
-        order = np.lexsort((boxes[:, start], level))
-        counts = np.bincount(level, minlength=1)
-        return cls(
-            class_offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            boxes=np.ascontiguousarray(boxes[order]),
-            record=np.ascontiguousarray(record[order]),
-        )
+    start, end = (0, 1) if axis == 0 else (2, 4)
+    extent = np.maximum(boxes[:, end] - boxes[:, start], 1)
+    level = np.ceil(np.log2(extent)).astype(np.int64) if len(boxes) else np.empty(0, dtype=np.int64)
+    order = np.lexsort((boxes[:, start], level))
+    counts = np.bincount(level, minlength=1)
+    return Index(
+        class_offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        boxes=np.ascontiguousarray(boxes[order]),
+        record=np.ascontiguousarray(record[order]),
+        starts=boxes[order, start],
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -96,41 +89,36 @@ class BoxTarget:
         return np.repeat(np.arange(self.n_records), np.diff(self.offsets))
 
     @cached_property
-    def by_time(self) -> BoxIndex:
+    def by_time(self) -> Index:
         """The index for questions about samples."""
-        return BoxIndex.along(0, self.boxes, self.record_of_box)
+        return index_along(0, self.boxes, self.record_of_box)
 
     @cached_property
-    def by_x(self) -> BoxIndex:
+    def by_x(self) -> Index:
         """The index for questions about places."""
-        return BoxIndex.along(1, self.boxes, self.record_of_box)
+        return index_along(1, self.boxes, self.record_of_box)
 
     @cached_property
     def class_of(self) -> Integers:
         """int64 [r]: records of equal number are equal, box for box."""
         boxes = self.boxes
-        if not self._is_in_order():
+        if not ascend(boxes, self.offsets):
             boxes = boxes[np.lexsort((*boxes.T[::-1], self.record_of_box))]
-        numbers: dict[bytes, int] = {}
+        numbers: dict[bytes, int] = {}  # by digests: the boxes themselves would fill the memory once more
         return np.array(
             [
-                numbers.setdefault(boxes[first:end].tobytes(), len(numbers))
+                numbers.setdefault(blake2b(boxes[first:end], digest_size=32).digest(), len(numbers))
                 for first, end in itertools.pairwise(self.offsets.tolist())
             ],
             dtype=np.int64,
         )
 
-    def _is_in_order(self) -> bool:
-        """Whether the boxes of each record ascend, column by column."""
-        apart = np.diff(self.boxes, axis=0)
-        first = np.argmax(apart != 0, axis=1)
-        falls = np.take_along_axis(apart, first[:, None], axis=1)[:, 0] < 0
-        return not (falls & (np.diff(self.record_of_box) == 0)).any()
-
     @cached_property
     def classes(self) -> Classes:
         """Every different record once, in the order of ``class_of``."""
         _, first, sizes = np.unique(self.class_of, return_index=True, return_counts=True)
+        if len(first) == self.n_records:  # numbered as they stand
+            return Classes(records=self, sizes=sizes.astype(np.int64))
         lengths = np.diff(self.offsets)[first]
         rows = [np.arange(self.offsets[one], self.offsets[one + 1]) for one in first.tolist()]
         return Classes(
@@ -146,12 +134,11 @@ class BoxTarget:
     def book(self) -> Book:
         """Every different record once, as the kernels of likelihood take them."""
         records = self.classes.records
-        index = records.by_time
         return Book(
             offsets=records.offsets,
             boxes=records.boxes,
             sizes=self.classes.sizes,
-            by_time=Index(index.class_offsets, index.boxes, index.record),
+            by_time=records.by_time,
         )
 
     def record(self, position: int) -> Integers:

@@ -172,7 +172,7 @@ def records_of(target: BoxTarget) -> Records:
         offsets=target.offsets.copy(),  # so that the loops are compiled once, for what may be written to
         boxes=target.boxes,
         class_offsets=index.class_offsets,
-        starts=np.ascontiguousarray(index.boxes[:, 0]),
+        starts=index.starts,
         by_time=index.boxes,
         record=index.record,
     )

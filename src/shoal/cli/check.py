@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shoal.cli.options import PATH, input_options, output_options, take_reading
 from shoal.cli.outcomes import EXIT_CODES
+from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 
 if TYPE_CHECKING:
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=Command,
     epilog="Exit 0: what --claim expects holds, or nothing was expected and nothing found; 1: it does not; "
-    "2: bad input; 3: parts of it were not checked."
+    "2: bad input; 3: parts of it were not checked.",
 )
 @click.argument("file", metavar="FILE")
 @click.option("--raw", required=True, metavar="INPUT", help="The raw data that FILE was made from.")
@@ -140,6 +142,3 @@ def _lines(found: "Checked", claim: str | None) -> list[str]:
     lines = [*lines, f"columns: {read}", *(f"  note: {note}" for note in (*verdict.notes, *found.notes))]
     # a file must not steer the terminal
     return ["".join(char if char.isprintable() else " " for char in line) for line in lines]
-
-
-COMMANDS: Final = (check,)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,13 +20,14 @@ from shoal.cli.options import (
     output_options,
     take_reading,
 )
+from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling
 
 if TYPE_CHECKING:
     from shoal.synthetic import Layout
 
 
-@click.command(epilog=UNITS)
+@click.command(cls=Command, epilog=UNITS)
 @input_argument
 @input_options
 @output_options
@@ -73,7 +74,7 @@ def _written(parameter: click.Option, value: Any) -> str:
     )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("output", type=PATH, metavar="OUTPUT.parquet")
 @click.option("--subjects", type=click.IntRange(min=1), required=True, metavar="N", help="How many people.")
 @click.option(
@@ -132,7 +133,7 @@ def synthesize(
     return 0
 
 
-@click.command(epilog=UNITS)
+@click.command(cls=Command, epilog=UNITS)
 @input_argument
 @click.option(
     "--k",
@@ -163,7 +164,7 @@ def assess(
 ) -> int:
     """Measure how exposed the people in INPUT are before you publish: the k-gap, its parts and its tail."""
     from shoal.publishing.publish import assess as assess_people
-    from shoal.report import gaps_in_numbers, gaps_in_words
+    from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
     from shoal.runtime.run import Run
 
     with Bars(quiet=quiet) as bars:
@@ -176,6 +177,3 @@ def assess(
         as_json, {**gaps_in_numbers(original, gaps), "report": None if output is None else str(output)}, lines
     )
     return 0
-
-
-COMMANDS: Final = (inspect, synthesize, assess)

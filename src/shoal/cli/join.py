@@ -8,11 +8,13 @@ import click
 
 from shoal.cli.collect import needs_extra
 from shoal.cli.options import DURATION, PATH, input_options, output_options, take_reading
+from shoal.cli.sections import Command
 from shoal.runtime.staging import explained_write
 
 
 @click.command(
-    epilog="Interrupted? Run the same command again, and it goes on. See docs/collect.md for profile.toml."
+    cls=Command,
+    epilog="Interrupted? Run the same command again, and it goes on. See docs/collect.md for profile.toml.",
 )
 @click.option("--server", "server_url", required=True, metavar="URL", help="The collector.")
 @click.option(

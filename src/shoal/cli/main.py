@@ -22,6 +22,7 @@ from shoal.cli import risk as cli_risk
 from shoal.cli import service as cli_service
 from shoal.cli import share as cli_share
 from shoal.cli.collect import collect
+from shoal.cli.sections import Program
 from shoal.cli.terminal import log_line
 from shoal.errors import ClaimError, ShoalError
 from shoal.version import __version__
@@ -41,6 +42,7 @@ Start with `shoal demo`, or with your own file:
 
 
 @click.group(
+    cls=Program,
     help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True},
 )
@@ -51,16 +53,16 @@ def shoal() -> None:
 
 for _command in cli_service.COMMANDS:
     collect.add_command(_command)
-for _command in (
-    *cli_data.COMMANDS,
-    *cli_release.COMMANDS,
-    *cli_risk.COMMANDS,
-    *cli_check.COMMANDS,
-    *cli_share.COMMANDS,
-    *cli_publish.COMMANDS,
-    collect,
-):
-    shoal.add_command(_command)
+shoal.add_section("To try it", (cli_release.demo, cli_data.synthesize))
+shoal.add_section(
+    "Before a release", (cli_data.inspect, cli_data.assess, cli_risk.compare, cli_risk.granularity)
+)
+shoal.add_section("The release", (cli_release.anonymize, cli_release.verify))
+shoal.add_section("The release of another tool", (cli_check.check,))
+shoal.add_section("What it gives away, and what it is good for", (cli_risk.attack, cli_risk.measure))
+shoal.add_section("To other programs", (cli_risk.convert, cli_publish.publish, cli_publish.schema))
+shoal.add_section("Your own tracks", (cli_share.share,))
+shoal.add_section("Before people send anything", (collect,))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -75,6 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort) as stopped:
         told = str(stopped.__cause__ or "")  # click wraps what interrupts it
         code = _complain(told or "interrupted; nothing half-written is left", INTERRUPTED, as_json=as_json)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        code = BAD
     except click.ClickException as error:
         hint = (
             f" (try '{error.ctx.command_path} --help')"

@@ -19,11 +19,14 @@ from shoal.cli.options import (
     take_reading,
     take_streets,
 )
+from shoal.cli.sections import Command, Option
 from shoal.units import length_m
 
 if TYPE_CHECKING:
     from shoal.methods.parameters import Parameter
 
+_CHOSEN: Final = "shoal.method"
+_DEFAULT: Final = "glove"
 _LENGTH_OR_0: Final = Quantity("length", lambda text: 0.0 if text in ("0", "0m") else length_m(text))
 _METAVARS: Final = {
     "m": "LENGTH",
@@ -39,8 +42,11 @@ _STEPS: Final[Mapping[str | None, tuple[tuple[str, float], ...]]] = {
 }
 
 
-class MethodCommand(click.Command):
-    """A command with --method and the options of all methods behind its own, where --config begins."""
+class MethodCommand(Command):
+    """A command with --method and the options of all methods behind its own, where --config begins.
+
+    Its help shows the parameters of the chosen method only.
+    """
 
     _own: list[click.Parameter]
     _all: list[click.Parameter] | None
@@ -56,6 +62,31 @@ class MethodCommand(click.Command):
     @params.setter
     def params(self, own: list[click.Parameter]) -> None:
         self._own, self._all = own, None
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Remember the method, wherever it stands, for the help."""
+        words = [part for word in args for part in word.split("=", 1)]
+        if "--method" in words[:-1]:
+            ctx.meta[_CHOSEN] = words[words.index("--method") + 1]
+        return super().parse_args(ctx, args)
+
+
+class _MethodOption(Option):
+    """An option that some methods know, each with its own meaning and default."""
+
+    def __init__(self, *arguments: Any, meanings: Mapping[str, str], **facts: Any) -> None:
+        super().__init__(*arguments, section="", help=_agreed(meanings), **facts)
+        self._meanings = meanings
+
+    def row(self, ctx: click.Context) -> tuple[str, str] | None:
+        """What it means for the chosen method; None where that does not know it."""
+        chosen = _chosen(ctx)
+        row = self.get_help_record(ctx)
+        if chosen not in self._meanings or row is None:
+            return None
+        self.section = f"Parameters of {chosen} (of another method: --method NAME --help)"
+        limits = row[1].removeprefix(self.help or "")
+        return row[0], self._meanings[chosen] + limits
 
 
 def take_settings(method: str, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -104,13 +135,19 @@ def default_text(parameter: "Parameter") -> str:
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
+def _chosen(ctx: click.Context) -> str:
+    """The method that the help is asked for."""
+    chosen: str = ctx.meta.get(_CHOSEN, _DEFAULT)
+    return chosen
+
+
 def _method_option() -> click.Option:
     from shoal.methods import METHODS
 
     return click.Option(
         ["--method"],
         type=click.Choice(tuple(METHODS)),
-        default="glove",
+        default=_DEFAULT,
         show_default=True,
         help="How to anonymize.",
     )
@@ -132,9 +169,9 @@ def _options_beside(own: list[click.Parameter]) -> list[click.Parameter]:
     for key, methods in sharing.items():
         if any(each.street_graph for each in methods.values()):
             for option, facts in STREET_OPTIONS.items():
-                options.append(
-                    click.Option([option], **{**facts, "help": f"{', '.join(methods)}: {facts['help']}"})
-                )
+                plain = {name: fact for name, fact in facts.items() if name != "help"}
+                meanings = dict.fromkeys(methods, facts["help"])
+                options.append(_MethodOption([option], meanings=meanings, **plain))
         elif key in reading:
             options.append(_moved_aside(reading[key], methods, key))
         else:
@@ -150,11 +187,11 @@ def _key(name: str, parameter: "Parameter") -> str:
 def _option(option: str, key: str, methods: Mapping[str, "Parameter"]) -> click.Option:
     """One option for all methods that share it."""
     first, *_ = methods.values()
-    return click.Option(
+    return _MethodOption(
         [f"--{option}", key],
         type=_type_of(methods),
         metavar=(first.written or None) if first.unit is None else _METAVARS[first.unit],
-        help=_help(methods),
+        meanings=_meanings(methods),
     )
 
 
@@ -163,12 +200,12 @@ def _moved_aside(reading: click.Parameter, methods: Mapping[str, "Parameter"], k
     assert isinstance(reading, click.Option)  # noqa: S101  (settings of the reading are never arguments)
     option = reading.opts[0].removeprefix("--")
     plain, default = (reading.help or "").split(" [", 1)
-    reading.help = f"{plain} [{default} {_help(methods)}"
-    return click.Option(
+    reading.help = f"{plain} [{default} {_agreed(_meanings(methods))}"
+    return _MethodOption(
         [f"--reading-{option}", f"reading_{key}"],
         type=reading.type,
         metavar=reading.metavar,
-        help=f"{', '.join(methods)}: {plain} Other methods know it as --{option}. [{default}",
+        meanings=dict.fromkeys(methods, f"{plain} Other methods know it as --{option}. [{default}"),
     )
 
 
@@ -192,13 +229,18 @@ def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
             return float
 
 
-def _help(methods: Mapping[str, "Parameter"]) -> str:
-    """What the option means and its default, for each group of methods that agree on both."""
+def _meanings(methods: Mapping[str, "Parameter"]) -> dict[str, str]:
+    """What the option means and its default, for each method."""
+    return {method: f"{each.help} [default: {default_text(each)}]" for method, each in methods.items()}
+
+
+def _agreed(meanings: Mapping[str, str]) -> str:
+    """The same in one text, said once for each group of methods that agree on it."""
     from shoal.methods import METHODS
 
     knowing: dict[str, list[str]] = {}
-    for method, each in methods.items():
-        knowing.setdefault(f"{each.help} [default: {default_text(each)}]", []).append(method)
+    for method, text in meanings.items():
+        knowing.setdefault(text, []).append(method)
     if list(knowing.values()) == [list(METHODS)]:
         return next(iter(knowing))
     return " ".join(f"{', '.join(those)}: {text}" for text, those in knowing.items())

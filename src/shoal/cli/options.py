@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
+from shoal.cli.sections import READING, ROUNDING, RUNNING, Option
 from shoal.cli.terminal import LOG
 from shoal.errors import InputError, MisuseError
 from shoal.model.intake import Reading
@@ -41,73 +43,77 @@ DURATION: Final = Quantity("duration", duration_s)
 PATH: Final = click.Path(path_type=Path)
 UNITS: Final = "Lengths and durations take units: 500m, 2km, 30min, 1h, 100s."
 
+_reading: Final = partial(click.option, cls=Option, section=READING)
+_rounding: Final = partial(click.option, cls=Option, section=ROUNDING)
+_running: Final = partial(click.option, cls=Option, section=RUNNING)
+
 _INPUT_OPTIONS: Final = (
-    click.option(
+    _reading(
         "--id",
         "id",
         metavar="COLUMN",
         help="Column of subject ids. [default: recognized, e.g. uid, user_id, id]",
     ),
-    click.option(
+    _reading(
         "--time",
         "time",
         metavar="COLUMN",
         help="Column of times. [default: recognized, e.g. t, datetime, timestamp]",
     ),
-    click.option("--lat", metavar="COLUMN", help="Column of latitudes, degrees. [default: recognized]"),
-    click.option("--lon", metavar="COLUMN", help="Column of longitudes, degrees. [default: recognized]"),
-    click.option("--x", metavar="COLUMN", help="Column of planar x (see --crs). [default: recognized]"),
-    click.option("--y", metavar="COLUMN", help="Column of planar y. [default: recognized]"),
-    click.option(
+    _reading("--lat", metavar="COLUMN", help="Column of latitudes, degrees. [default: recognized]"),
+    _reading("--lon", metavar="COLUMN", help="Column of longitudes, degrees. [default: recognized]"),
+    _reading("--x", metavar="COLUMN", help="Column of planar x (see --crs). [default: recognized]"),
+    _reading("--y", metavar="COLUMN", help="Column of planar y. [default: recognized]"),
+    _reading(
         "--crs", metavar="CRS", help="Reference system of x and y, e.g. EPSG:2154; 'local' for plain meters."
     ),
-    click.option(
+    _reading(
         "--person",
         metavar="COLUMN",
         help="Column that names the unit of protection. [default: the id column]",
     ),
-    click.option(
+    _reading(
         "--per-day",
         is_flag=True,
         help="Protect each person's UTC day on its own instead of the whole movement.",
     ),
-    click.option(
+    _reading(
         "--time-unit",
         metavar="UNIT",
         help="Unit of numeric times: s, ms, us, ns, serial-days (Excel), or a step such as 1min. "
         "[default: recognized]",
     ),
-    click.option(
+    _reading(
         "--time-format",
         metavar="FORMAT",
         help="How times are written, e.g. '%d/%m/%Y %H:%M' or '%m/%d/%y %I:%M %p'. [default: recognized]",
     ),
-    click.option(
+    _reading(
         "--time-zone",
         metavar="ZONE",
         help="Zone of times without one, e.g. Europe/Paris. [default: UTC]",
     ),
-    click.option(
+    _reading(
         "--date", metavar="COLUMN", help="Column of dates, where --time is a column of clock times alone."
     ),
-    click.option(
+    _reading(
         "--columns",
         metavar="NAMES",
         help="Names of the columns of a file without a header, e.g. uid,t,lat,lon; _ for one not needed.",
     ),
-    click.option(
+    _reading(
         "--preset",
         metavar="NAME",
         help="Layout of a known data set, e.g. t-drive, d4d-3, porto. [default: recognized]",
     ),
-    click.option("--table", metavar="NAME", help="Table, sheet or layer, where INPUT holds several."),
-    click.option(
+    _reading("--table", metavar="NAME", help="Table, sheet or layer, where INPUT holds several."),
+    _reading(
         "--cells", metavar="FILE", help="Positions of cells (id, lat, lon), for records that name a cell."
     ),
-    click.option(
+    _reading(
         "--cell-id", metavar="COLUMN", help="Column that names the cell. [default: recognized, e.g. cell_id]"
     ),
-    click.option(
+    _reading(
         "--min-samples-per-day",
         type=click.FloatRange(min=0),
         metavar="N",
@@ -115,13 +121,13 @@ _INPUT_OPTIONS: Final = (
     ),
 )
 _GRID_OPTIONS: Final = (
-    click.option(
+    _rounding(
         "--cell", "cell_m", type=LENGTH, metavar="LENGTH", help="Side of the square cells. [default: 100m]"
     ),
-    click.option(
+    _rounding(
         "--slot", "slot_s", type=DURATION, metavar="DURATION", help="Length of the time slots. [default: 60s]"
     ),
-    click.option(
+    _rounding(
         "--no-snap",
         "snap",
         is_flag=True,
@@ -176,7 +182,7 @@ def input_options(command: Command) -> Command:
 def input_argument(command: Command) -> Command:
     """Add INPUT, and --from, which stands in its place for a query on a server."""
     command = click.argument("source", metavar="INPUT", required=False, callback=_input_or_query)(command)
-    return click.option(
+    return _reading(
         "--from",
         "query",
         is_eager=True,
@@ -208,7 +214,7 @@ def _input_or_query(ctx: click.Context, param: click.Parameter, source: str | No
 
 def output_options(command: Command) -> Command:
     """Add --json, --quiet and --log, which every command has."""
-    command = click.option(
+    command = _running(
         "--log",
         type=click.Choice(("text", "json")),
         default="text",
@@ -217,8 +223,8 @@ def output_options(command: Command) -> Command:
         callback=_remember_log,
         help="How messages and progress are written to standard error: for people, or a JSON object a line.",
     )(command)
-    command = click.option("--quiet", is_flag=True, help="Show no progress and no messages.")(command)
-    return click.option(
+    command = _running("--quiet", is_flag=True, help="Show no progress and no messages.")(command)
+    return _running(
         "--json", "as_json", is_flag=True, help="Print one JSON document alone on standard output."
     )(command)
 
@@ -248,7 +254,7 @@ def take_earlier(texts: Sequence[str]) -> list[tuple[Path, Path]]:
 
 def config_option(command: Command) -> Command:
     """Add --config FILE.toml, whose entries are names of options; the command line wins."""
-    return click.option(
+    return _running(
         "--config",
         type=PATH,
         is_eager=True,

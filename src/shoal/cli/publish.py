@@ -6,12 +6,13 @@ from typing import Final
 import click
 
 from shoal.cli.options import PATH, output_options
+from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 
 _FORMATS: Final = ("csv", "geojsonl", "parquet-by-day", "flatgeobuf", "delta")  # a test holds it to EXPORTS
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("release", type=PATH, metavar="RELEASE")
 @click.option(
     "--to",
@@ -55,7 +56,7 @@ def publish(release: Path, target: Path, form: str, as_json: bool, quiet: bool) 
     return 0
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("name", metavar="[NAME]", required=False)
 def schema(name: str | None) -> int:
     """Print the JSON Schema of what the command NAME prints with --json, or of a release's manifest.
@@ -68,6 +69,3 @@ def schema(name: str | None) -> int:
 
     click.echo("\n".join(names()) if name is None else json.dumps(schema_of(name), indent=2))
     return 0
-
-
-COMMANDS: Final = (publish, schema)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,7 @@ from shoal.cli.options import (
     take_streets,
 )
 from shoal.cli.outcomes import EXIT_CODES, about, judged, print_publication
+from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings
@@ -212,8 +213,9 @@ def anonymize(
 
 
 @click.command(
+    cls=Command,
     epilog="Exit 0: every part of the claim was checked and holds; 1: it does not hold, counter-examples are "
-    "shown; 2: bad input; 3: nothing was found, but parts of the claim were not checked."
+    "shown; 2: bad input; 3: nothing was found, but parts of the claim were not checked.",
 )
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=PATH, metavar="RELEASE")
@@ -313,7 +315,7 @@ def verify(
     return EXIT_CODES[verdict.word]
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--output",
     type=PATH,
@@ -376,6 +378,3 @@ def _told_how_to_continue(output: Path, *, resume: bool) -> Iterator[None]:
                 "the same command continues"
             )
         raise KeyboardInterrupt(told) from stopped
-
-
-COMMANDS: Final = (anonymize, verify, demo)

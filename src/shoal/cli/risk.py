@@ -20,6 +20,7 @@ from shoal.cli.options import (
     take_earlier,
     take_reading,
 )
+from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
@@ -36,7 +37,8 @@ class _KnowledgeOption(click.Option):
 
 
 @click.command(
-    epilog="A tie among c equally good answers counts 1/c. Rates are fractions with 95 % intervals."
+    cls=Command,
+    epilog="A tie among c equally good answers counts 1/c. Rates are fractions with 95 % intervals.",
 )
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=PATH, metavar="RELEASE")
@@ -139,7 +141,7 @@ def attack(
     return 0
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=PATH, metavar="RELEASE")
 @click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record.")
@@ -167,7 +169,7 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
     return 0
 
 
-@click.command()
+@click.command(cls=Command)
 @input_argument
 @click.option(
     "--config",
@@ -231,7 +233,7 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
     return 0
 
 
-@click.command(epilog="Lengths and durations take units: 30min, 1h.")
+@click.command(cls=Command, epilog="Lengths and durations take units: 30min, 1h.")
 @input_argument
 @click.option(
     "--k",
@@ -297,7 +299,7 @@ def granularity(
     return 0
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("release", type=PATH, metavar="RELEASE")
 @click.argument("output", type=PATH, metavar="DIR")
 @click.option(
@@ -382,6 +384,3 @@ def _read_release(folder: Path, original: Any) -> Any:
 
 def _noted(notes: Sequence[str]) -> list[str]:
     return [f"  note: {note}" for note in notes]
-
-
-COMMANDS: Final = (attack, measure, compare, convert, granularity)

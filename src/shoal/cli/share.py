@@ -1,17 +1,18 @@
 """The command for one's own tracks: share. Heavy libraries load when it runs."""
 
 from pathlib import Path
-from typing import Final
 
 import click
 
 from shoal.cli.options import PATH, output_options
+from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 
 
 @click.command(
+    cls=Command,
     epilog="The state (a key, and the places so far) is as secret as the places. Keep it: with a new one the "
-    "same place gets another zone, and two zones of one place tell where it is."
+    "same place gets another zone, and two zones of one place tell where it is.",
 )
 @click.argument("track", type=PATH, metavar="TRACK")
 @click.option(
@@ -81,6 +82,3 @@ def share(
     ]
     print_result(as_json, {"output": str(output), **shared.to_json()}, lines)
     return 0
-
-
-COMMANDS: Final = (share,)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from shoal.runtime.compiling import COMPILING
 from shoal.units import show_s
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 LOG: Final = "shoal.log"  # of a click context: how messages are written
 _PATIENCE_S: Final = 2.0
 _PLAIN_LINE_EVERY_S: Final = 10.0
+_COMPILING: Final = (
+    "compiling for this processor: the first use of each command takes about a minute more, once"
+)
 
 
 class Bars:
@@ -30,7 +34,7 @@ class Bars:
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
-        self._started: dict[str, tuple[float, int]] = {}
+        self._started: dict[str, tuple[float, int]] = {}  # seconds of work so far, and how much was done then
         self._last_line = 0.0
         self._tasks: dict[str, TaskID] = {}
         self._bars: Progress | None = None
@@ -38,11 +42,13 @@ class Bars:
         self._as_json = context is not None and context.meta.get(LOG) == "json"
 
     def __enter__(self) -> "Bars":
+        COMPILING.tell = self._tell_of_compiling
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        COMPILING.tell = None
         if self._bars is not None:
             self._bars.stop()
 
@@ -58,7 +64,7 @@ class Bars:
 
     def __call__(self, label: str, done: int, total: int) -> None:
         """Show how far a piece of work has got."""
-        now = time.monotonic()
+        now = time.monotonic() - COMPILING.seconds  # what is done once says nothing of the rest
         began, first = self._started.setdefault(label, (now, done))
         if self._quiet or (now - began < _PATIENCE_S and label not in self._tasks):
             return
@@ -77,6 +83,11 @@ class Bars:
             )
             share = 100 * done // max(total, 1)
             print(f"{label}: {share} %{left}", file=sys.stderr, flush=True)  # noqa: T201  (of progress)
+
+    def _tell_of_compiling(self) -> None:
+        if COMPILING.seconds > _PATIENCE_S:
+            COMPILING.tell = None
+            self.say(_COMPILING)
 
     def _show_bar(self, label: str, done: int, total: int) -> None:
         from rich.console import Console

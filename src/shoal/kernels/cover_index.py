@@ -14,12 +14,14 @@ from shoal.runtime.compiled import compiled
 class Index(NamedTuple):
     """Boxes of records, int64 [b, 6], in classes along one axis.
 
-    Class L is rows class_offsets[L] to class_offsets[L + 1]. record: [b] whose box each one is.
+    Class L is rows class_offsets[L] to class_offsets[L + 1], and holds boxes whose extent is at most 2**L.
+    record: [b] whose box each one is. starts: [b] where each begins along the axis, ascending in each class.
     """
 
     class_offsets: Integers
     boxes: Integers
     record: Integers
+    starts: Integers
 
 
 @compiled

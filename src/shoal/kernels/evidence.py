@@ -18,7 +18,7 @@ def strongest_evidence(
     samples: [m, 3] slots and cells. A sample that a record covers counts 1 + log(widest / volume), with the
     volume in slots and cells of the smallest box that covers it; one that it does not cover counts 0.
     """
-    starts = index.boxes[:, 0].copy()
+    starts = index.starts
     total, best = np.zeros(n_records), np.zeros(n_records)
     touched = np.empty(n_records, dtype=np.int64)
     for person in range(len(strengths)):

@@ -213,7 +213,7 @@ def weigh(known: Followers, book: Book, rules: Floats, found: Weighed) -> None:
     rules: float64 [rules, 4], how much each cue weighs. Classes that hold most of the samples are weighed.
     """
     desk = desk_for(len(book.sizes))
-    starts = book.by_time.boxes[:, 0].copy()
+    starts = book.by_time.starts
     for victim in range(len(known.own)):
         own = known.own[victim]
         samples = known.samples[known.offsets[victim] : known.offsets[victim + 1]]
@@ -242,7 +242,7 @@ def weigh(known: Followers, book: Book, rules: Floats, found: Weighed) -> None:
 def count_holders(samples: Integers, book: Book, counts: Integers) -> None:
     """Fill ``counts`` [q] with how many records hold each of these samples [q, 3]."""
     desk = desk_for(len(book.sizes))
-    starts = book.by_time.boxes[:, 0].copy()
+    starts = book.by_time.starts
     for row in range(len(samples)):
         counts[row] = 0
         for i in range(_holders(book, starts, samples[row, 0], samples[row, 1], samples[row, 2], desk)):

@@ -115,7 +115,7 @@ def weigh_noisy(known: Followers, noise: Noise, book: Book, rules: Floats, found
     best one does (``MARGIN``); of others it is taken to be nothing.
     """
     desk = desk_for(len(book.sizes))
-    starts = book.by_time.boxes[:, 0].copy()
+    starts = book.by_time.starts
     for victim in range(len(known.own)):
         own = known.own[victim]
         seen = known.samples[known.offsets[victim] : known.offsets[victim + 1]]

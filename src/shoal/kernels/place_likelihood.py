@@ -104,7 +104,7 @@ def _best(scores: Floats, touched: Integers, sizes: Integers, own: int) -> tuple
 def weigh_places(known: Visited, places: Places, gains: Gains, found: Shown) -> None:
     """Fill ``found``: which records show the places of each victim, and whom scores name."""
     n_records = len(places.sizes)
-    starts = places.by_x.boxes[:, 2].copy()
+    starts = places.by_x.starts
     even, hull = np.zeros(n_records), np.zeros(n_records)
     held, scores = np.zeros(n_records, dtype=np.int64), np.zeros((n_records, N_SCORES))
     touched, now = np.empty(n_records, dtype=np.int64), np.empty(n_records, dtype=np.int64)

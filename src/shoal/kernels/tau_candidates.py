@@ -151,7 +151,7 @@ def weigh_followed(followed: Followed, book: Book, rules: Floats, found: Weighed
     most of what was seen.
     """
     desk = desk_for(len(book.sizes))
-    starts = book.by_time.boxes[:, 0].copy()
+    starts = book.by_time.starts
     for victim in range(len(followed.own)):
         own, asked = followed.own[victim], followed.asked[victim]
         first, last = followed.window_offsets[victim], followed.window_offsets[victim + 1]

@@ -1,7 +1,8 @@
 """The main job: anonymize, verify, report, and write a release folder, or refuse to.
 
-The release is checked twice: in memory, for the verdict that manifest and report show, and once more from the
-written files, leak lint included, before the folder gets its name. What fails is not written.
+The release is checked in memory, for the verdict that manifest and report show. Then the written files are
+read and checked, leak lint included, before the folder gets its name: they must hold that release to the last
+value, or its claim is checked once more. What fails is not written.
 """
 
 import shutil
@@ -29,11 +30,9 @@ from shoal.publishing.writing import (
 from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import write_table
-from shoal.report import (
-    Evidence,
-    assessment_report,
-    record_page,
-)
+from shoal.report.facts.evidence import Evidence
+from shoal.report.pages.assessment import assessment_report
+from shoal.report.pages.record import record_page
 from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -159,7 +158,7 @@ def publish(
             verdict,
             write=partial(write_table, release),
             page=record,
-            check=partial(verify_folder, original, staging, linkage, run=run),
+            check=partial(verify_folder, original, staging, linkage, run=run, judged=(release, verdict)),
             statement=statement,
             run=run,
         )

@@ -1,33 +1,58 @@
 """The jit decorator and its flags, once.
 
-Kernels are compiled on first use and kept beside the package, or where ``NUMBA_CACHE_DIR`` says. With
-``NUMBA_DISABLE_JIT=1`` they run as plain Python, which the test suite does too.
+Kernels are compiled when they are first called, and kept as ``runtime/kernel_cache.py`` says. Importing a
+kernel imports no compiler. With ``NUMBA_DISABLE_JIT=1`` they run as plain Python, which the test suite does,
+too.
 """
 
 import os
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeVar
+from functools import cached_property, update_wrapper
+from typing import Any, Final, TypeVar
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
-
-def _ensure_writable_cache() -> None:
-    """Point numba at a temporary folder when neither the package nor the user's cache is writable."""
-    if os.environ.get("NUMBA_CACHE_DIR"):
-        return
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~").expanduser())
-    if not (os.access(Path(__file__).parents[1], os.W_OK) or os.access(home, os.W_OK)):
-        os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="shoal-kernels-")
+FLAGS: Final = {"nogil": True, "error_model": "numpy"}
+_SWITCHED_OFF: Final = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0")
 
 
-_ensure_writable_cache()
+class CompiledKernel:
+    """A function that is compiled for each combination of types of its arguments when it is first called."""
 
-from numba import njit  # noqa: E402  (numba reads its cache folder from the environment when it is imported)
+    def __init__(self, function: Callable[..., Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """What numba compiles and calls."""
+        from numba import njit
+
+        from shoal.runtime.kernel_cache import KernelCache
+
+        dispatcher = njit(**FLAGS)(self.py_func)
+        dispatcher._cache = KernelCache(self.py_func)  # where numba puts its own
+        return dispatcher
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What another kernel meets that calls this one; numba asks every object for it."""
+        return self.dispatcher._numba_type_
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Compile it where that is due, and call it."""
+        try:
+            return self.dispatcher(*arguments, **named)
+        except BaseException:
+            from shoal.runtime.kernel_cache import give_up
+
+            give_up()
+            raise
 
 
 def compiled(function: Kernel) -> Kernel:
-    """Compile a function over plain arrays: cached, without the interpreter lock, 1 / 0 as in NumPy."""
-    wrapped: Kernel = njit(cache=True, nogil=True, error_model="numpy")(function)
-    return wrapped
+    """Compile a function over plain arrays: kept, without the interpreter lock, 1 / 0 as in NumPy."""
+    if _SWITCHED_OFF:
+        return function
+    wrapped: Any = CompiledKernel(function)
+    return wrapped  # type: ignore[no-any-return]  # it is called as the function is

@@ -1,9 +1,10 @@
 """The numbers of a record, computed before anything is drawn: aggregates only, nothing of a single person."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Final
 
@@ -179,10 +180,18 @@ def crowds_of(release: Release) -> Integers:
     columns = release.boxes.columns()
     numbers: dict[bytes, int] = {}
     crowds = [
-        numbers.setdefault(b"".join(column[a:b].tobytes() for column in columns), len(numbers))
+        numbers.setdefault(_digest_of(column[a:b] for column in columns), len(numbers))
         for a, b in pairwise(release.offsets.tolist())
     ]
     return np.array(crowds, dtype=np.int64)
+
+
+def _digest_of(columns: Iterable[Integers]) -> bytes:
+    """A digest of a record: the boxes themselves would fill the memory once more."""
+    digest = blake2b(digest_size=32)
+    for column in columns:
+        digest.update(np.ascontiguousarray(column))
+    return digest.digest()
 
 
 def span_of(first_slots: Integers, end_slots: Integers, slot_s: float) -> Span:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.runtime.arrays import Flags, Integers
+from shoal.verification.files.loops import BITS_BEHIND, BROKEN, BYTES_BEHIND, count_numbers
 from shoal.verification.files.thrift import not_readable
 
 TEXT: Final = "text"
@@ -24,6 +25,7 @@ _LENGTH: Final = 4
 _WIDEST: Final = 32
 _ZSTD_MAGIC: Final = bytes.fromhex("28b52ffd")
 Tell = Callable[[str], None]
+Bytes = npt.NDArray[np.uint8]
 
 
 class Values:
@@ -31,6 +33,7 @@ class Values:
 
     def __init__(self, body: bytes, n: int, physical: str, tell: Tell) -> None:
         self._texts: frozenset[bytes] = frozenset()
+        self._rows: Bytes = np.empty((0, 0), dtype=np.uint8)  # texts that are of one length
         self._numbers: npt.NDArray[Any] = np.empty(0)
         self.n = n
         if physical != TEXT:
@@ -39,13 +42,20 @@ class Values:
                 raise broken()
             self._numbers, at = np.frombuffer(body, dtype=physical, count=n), size
         else:
-            self._texts, at = _texts(body, n)
+            self._rows = _texts_of_one_length(body, n)
+            if len(self._rows):
+                at = n * (_LENGTH + self._rows.shape[1])
+            else:
+                self._texts, at = _texts(body, n)
         if at != len(body):
             tell("bytes behind the values of a page")
         self._physical = physical
 
     def holds(self, stated: bytes) -> bool:
         """Whether a value that a statistic states is one of them."""
+        if len(self._rows):
+            wanted = np.frombuffer(stated, dtype=np.uint8)
+            return len(wanted) == self._rows.shape[1] and bool((self._rows == wanted).all(axis=1).any())
         if self._physical == TEXT:
             return stated in self._texts
         if len(stated) != np.dtype(self._physical).itemsize:
@@ -140,31 +150,12 @@ def hybrid(body: bytes, n: int, width: int, size: int, tell: Tell) -> Integers:
     Raises InputError when the bytes hold other numbers, or end early.
     """
     counts = np.zeros(size, dtype=np.int64)
-    value_bytes = (width + 7) // 8
-    at, left = 0, n
-    while left:
-        head, at = _whole(body, at)
-        if head & 1:
-            groups = head >> 1
-            end = at + groups * width
-            if not groups or groups > (left + 7) // 8 or end > len(body):
-                raise broken()
-            numbers = _bits(body[at:end], groups * 8, width)
-            if numbers[left:].any():
-                tell("bits behind the values of a page")
-            numbers = numbers[:left]
-            if len(numbers) and numbers.max() >= size:
-                raise broken()
-            counts += np.bincount(numbers, minlength=size)
-            left, at = left - len(numbers), end
-        else:
-            run, value = head >> 1, int.from_bytes(body[at : at + value_bytes], "little")
-            at += value_bytes
-            if not 0 < run <= left or at > len(body) or value >= size:
-                raise broken()
-            counts[value] += run
-            left -= run
-    if at != len(body):
+    found = count_numbers(np.frombuffer(body, dtype=np.uint8), n, width, counts)
+    if found == BROKEN:
+        raise broken()
+    if found & BITS_BEHIND:
+        tell("bits behind the values of a page")
+    if found & BYTES_BEHIND:
         tell("bytes behind the values of a page")
     return counts
 
@@ -174,38 +165,21 @@ def broken() -> InputError:
     return not_readable(RELEASE_FILE)
 
 
-def _bits(body: bytes, n: int, width: int) -> Integers:
-    """int64 [n]: numbers of so many bits each, the lowest first."""
-    if not width:
-        return np.zeros(n, dtype=np.int64)
-    bits = np.unpackbits(np.frombuffer(body, dtype=np.uint8), bitorder="little").reshape(n, width)
-    powers: Integers = np.left_shift(1, np.arange(width, dtype=np.int64))
-    numbers: Integers = bits.astype(np.int64) @ powers
-    return numbers
+def _texts_of_one_length(body: bytes, n: int) -> Bytes:
+    """uint8 [n, length]: the texts that stand after their lengths, as pseudonyms and geometries do.
 
-
-def _whole(body: bytes, at: int) -> tuple[int, int]:
-    """(a number of at most 32 bits without sign, the place behind it)."""
-    value = shift = 0
-    while at < len(body) and shift < _WIDEST:
-        digit = body[at]
-        value |= (digit & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if digit < 0x80:
-            if digit or shift == 7:
-                return value, at
-            break
-    raise broken()
+    No row where they differ in length.
+    """
+    step = _LENGTH + int.from_bytes(body[:_LENGTH], "little")
+    if n and n * step <= len(body):
+        rows = np.frombuffer(body, dtype=np.uint8, count=n * step).reshape(n, step)
+        if (rows[:, :_LENGTH] == rows[0, :_LENGTH]).all():
+            return rows[:, _LENGTH:]
+    return np.empty((0, 0), dtype=np.uint8)
 
 
 def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], int]:
     """(the different texts among n that stand after their lengths, the place behind the last)."""
-    first = int.from_bytes(body[:_LENGTH], "little")
-    step = _LENGTH + first
-    if n and n * step <= len(body):  # all of one length, as pseudonyms and geometries are
-        rows = np.frombuffer(body, dtype=np.uint8, count=n * step).reshape(n, step)
-        if (rows[:, :_LENGTH] == rows[0, :_LENGTH]).all():
-            return frozenset(row.tobytes() for row in np.unique(rows[:, _LENGTH:], axis=0)), n * step
     at, found = 0, set()
     for _ in range(n):
         if at + _LENGTH > len(body):

@@ -5,13 +5,14 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.model.intake import BESIDE_DEGREES
 from shoal.model.release import Boxes, Points
 from shoal.model.trajectories import Grid, Population
 from shoal.model.true_lengths import MOST_WRONG, PlaneLengths, error_in_words
 from shoal.model.verdicts import Finding
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Floats, Integers
 from shoal.verification.files.precision import WrittenBoxes
 
 LOCAL_METERS: Final = (
@@ -31,8 +32,10 @@ class PlaneCheck:
 
     def look_at_boxes(self, boxes: Boxes, grid: Grid) -> None:
         """Take two corners of each box."""
-        x, y = np.concatenate([boxes.x_min, boxes.x_max]), np.concatenate([boxes.y_min, boxes.y_max])
-        self._look(x * float(grid.cell_m), y * float(grid.cell_m))
+        if self._lengths is not None:
+            x, y = np.concatenate([boxes.x_min, boxes.x_max]), np.concatenate([boxes.y_min, boxes.y_max])
+            x, y = _different(x, y)
+            self._look(*((column * grid.cell_m).astype(np.float64) for column in (x, y)))
 
     def passing(
         self, batches: Iterable[tuple[pa.Table, WrittenBoxes]], grid: Grid
@@ -70,3 +73,15 @@ class PlaneCheck:
     def _look(self, x: Floats, y: Floats) -> None:
         if self._lengths is not None and len(x):
             self._lengths.look(x, y)
+
+
+def _different(x: Integers, y: Integers) -> tuple[Integers, Integers]:
+    """The different cells among these, in any order; all of them where one number cannot tell them apart."""
+    if not len(x):
+        return x, y
+    west, south = int(x.min()), int(y.min())
+    rows = int(y.max()) - south + 1
+    if (int(x.max()) - west + 1) * rows >= 1 << 63:
+        return x, y
+    cells = pc.unique(pa.array((x - west) * rows + (y - south))).to_numpy()
+    return cells // rows + west, cells % rows + south

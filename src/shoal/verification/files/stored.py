@@ -6,7 +6,7 @@ zeros at the end of a number written as text, could still tell the members of a 
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -86,10 +86,15 @@ class EqualRecords:
 
 
 def records_stored_differently(
-    table: pa.Table, boxes: Sequence[Integers], offsets: Integers, order: Integers
+    table: pa.Table, boxes: Integers, offsets: Integers, order: Integers | None
 ) -> Iterator[Finding]:
-    """Records of a whole table with the same boxes and other bytes. order: the rows, by record."""
-    stored, cells = stored_bytes(table)[order], np.column_stack(boxes)[order]
+    """Records of a whole table with the same boxes [rows, 6] and other bytes.
+
+    order: the rows, by record; None = as they stand.
+    """
+    stored, cells = stored_bytes(table), boxes
+    if order is not None:
+        stored, cells = stored[order], cells[order]
     equal = EqualRecords()
     for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
         equal.look_at(cells[start:end].tobytes(), stored[start:end].tobytes())

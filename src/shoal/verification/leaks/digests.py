@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.runtime.arrays import Flags, Integers
+from shoal.verification.leaks.loops import fill_filter, mark_runs
 
 SHORTEST_PREFIX: Final = 8  # hexadecimal digits of a hash, as the whole of a name
 SHORTEST_RUN: Final = 12  # characters that a name and a hash have in common, anywhere
@@ -26,6 +27,7 @@ SHORTEST_IN_TEXT: Final = 16  # characters of what is looked at in running text
 FALSE_ALARMS: Final = 1e-6  # the share of honest releases, at most, that runs found by chance refuse
 _LONGEST_IN_TEXT: Final = 160
 _IDS_AT_ONCE: Final = 1024
+_FILTERED: Final = 32  # bits of a filter for each run that it holds
 _APART: Final = 15  # bytes after which all spellings begin anew
 # what stands between two hashes side by side: nothing that a name holds but by chance, as a hash
 _FILLING: Final = hashlib.sha256(b"between two hashes").digest()
@@ -85,15 +87,6 @@ class Spelling:
         values[np.frombuffer(self.alphabet.encode(), dtype=np.uint8)] = np.arange(len(self.alphabet))
         return values[np.frombuffer("".join(runs).encode(), dtype=np.uint8)].reshape(len(runs), -1)
 
-    def written(self, digests: Codes) -> Codes:
-        """uint8 [n, characters]: the values of the characters that write digests [n, bytes]."""
-        bits = np.unpackbits(digests, axis=1)
-        padded = np.pad(bits, ((0, 0), (0, -bits.shape[1] % self.bits)))
-        groups = padded.reshape(len(digests), -1, self.bits)
-        powers = (1 << np.arange(self.bits)[::-1]).astype(np.uint8)
-        written: Codes = (groups * powers).sum(axis=2, dtype=np.uint8)
-        return written
-
 
 HEX: Final = Spelling(bits=4, alphabet="0123456789abcdef", folded=True, dropped="-: _.")
 SPELLINGS: Final = (
@@ -150,17 +143,18 @@ class _Prefixes:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.found: set[str] = set()
-        self.by_prefix: dict[str, list[tuple[str, str]]] = {}
+        self.by_prefix: dict[bytes, list[tuple[str, str]]] = {}
         for name in names:
             digits = name.lower().replace("-", "").replace(":", "").removeprefix("0x")
             if len(digits) >= SHORTEST_PREFIX and _HEX.fullmatch(digits):
-                self.by_prefix.setdefault(digits[:SHORTEST_PREFIX], []).append((digits, name))
+                first = bytes.fromhex(digits[:SHORTEST_PREFIX])
+                self.by_prefix.setdefault(first, []).append((digits, name))
 
     def look(self, digests: Iterable[bytes]) -> None:
         if not self.by_prefix:
             return
         for digest in digests:
-            for digits, name in self.by_prefix.get(digest[: SHORTEST_PREFIX // 2].hex(), ()):
+            for digits, name in self.by_prefix.get(digest[: SHORTEST_PREFIX // 2], ()):
                 if digest.hex().startswith(digits):
                     self.found.add(name)
 
@@ -190,25 +184,23 @@ class _Search:
         self.windows: Windows = every[order]
         self._owner = np.concatenate(owner)[order] if owner else np.empty(0, dtype=np.int64)
         self._at = np.concatenate(at)[order] if at else np.empty(0, dtype=np.int64)
-        self._seen: list[Windows] = []
+        self._met = np.zeros(len(every), dtype=np.bool_)
         self._compared = 0
-        bits = max(16, min(28, (64 * len(every)).bit_length()))
-        self._shift = np.uint64(64 - bits)
-        self._maybe: Flags = np.zeros(1 << bits, dtype=np.bool_)
-        self._maybe[self._slot(self.windows)] = True
+        bits = max(10, min(32, (_FILTERED * len(every)).bit_length()))
+        self._filter = np.zeros(1 << (bits - 3), dtype=np.uint8)
+        fill_filter(self.windows, self._filter)
 
     def look(self, digests: Codes) -> None:
         """Mark the runs that these digests [n, bytes] hold."""
+        bits = self.spelling.bits
         for start in range(self.spelling.starts):
-            windows = _windows(self.spelling.written(digests[:, start:]), self.spelling.bits).ravel()
-            self._compared += len(windows)
-            windows = windows[self._maybe[self._slot(windows)]]
-            first = np.minimum(np.searchsorted(self.windows, windows), len(self.windows) - 1)
-            self._seen.append(np.unique(windows[self.windows[first] == windows]))
+            self._compared += mark_runs(
+                digests, start, bits, SHORTEST_RUN, self.windows, self._filter, self._met
+            )
 
     def found(self) -> Integers:
         """The places of the names whose runs are longer, or more, than chance explains."""
-        hit: Flags = np.isin(self.windows, np.concatenate([self.windows[:0], *self._seen]))
+        hit: Flags = np.isin(self.windows, self.windows[self._met])
         order = np.lexsort((self._at[hit], self._owner[hit]))
         owner, at = self._owner[hit][order], self._at[hit][order]
         if not len(owner):
@@ -221,9 +213,6 @@ class _Search:
         )
         least = _longer_than_chance(length, expected, self.spelling.bits)
         return np.unique(owner[starts][length >= least])
-
-    def _slot(self, windows: Windows) -> Windows:
-        return (windows * np.uint64(0x9E3779B97F4A7C15)) >> self._shift
 
 
 def _longer_than_chance(lengths: Integers, expected: float, bits: int) -> int:

@@ -1,0 +1,65 @@
+"""Help in sections: commands in the order of work, options by what they are about."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+OPTIONS: Final = "Options"
+READING: Final = "Reading INPUT"
+ROUNDING: Final = "Rounding to cells and slots"
+RUNNING: Final = "Settings and messages"
+_LAST: Final = (READING, ROUNDING, RUNNING)
+
+Row = tuple[str, str]
+
+
+class Option(click.Option):
+    """An option with the section of the help that it stands in."""
+
+    def __init__(self, *arguments: Any, section: str = OPTIONS, **facts: Any) -> None:
+        super().__init__(*arguments, **facts)
+        self.section = section
+
+    def row(self, ctx: click.Context) -> Row | None:
+        """How it is written, and what it means for this command; None where it does not concern it."""
+        return self.get_help_record(ctx)
+
+
+class Command(click.Command):
+    """A command whose options are shown in sections."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one list of options for each section; those of reading and running come last."""
+        sections: dict[str, list[Row]] = {}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option):
+                row = param.row(ctx) if isinstance(param, Option) else param.get_help_record(ctx)
+                asks_for_help = param.opts == ctx.help_option_names
+                section = RUNNING if asks_for_help else getattr(param, "section", OPTIONS)
+                if row is not None:
+                    sections.setdefault(section, []).append(row)
+        for section in sorted(sections, key=lambda name: _LAST.index(name) + 1 if name in _LAST else 0):
+            with formatter.section(section):
+                formatter.write_dl(sections[section])
+
+
+class Program(click.Group):
+    """A group whose commands stand in sections, in the order in which somebody needs them."""
+
+    def __init__(self, *arguments: Any, **facts: Any) -> None:
+        super().__init__(*arguments, **facts)
+        self.sections: dict[str, Sequence[click.Command]] = {}
+
+    def add_section(self, title: str, commands: Sequence[click.Command]) -> None:
+        """Add commands under a title."""
+        self.sections[title] = commands
+        for command in commands:
+            self.add_command(command)
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one list of commands for each section."""
+        limit = formatter.width - 6 - max(map(len, self.commands))
+        for title, commands in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(each.name or "", each.get_short_help_str(limit)) for each in commands])

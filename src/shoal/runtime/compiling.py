@@ -1,0 +1,49 @@
+"""How long this process has spent on compiling kernels, which happens once, on their first use."""
+
+import time
+from collections.abc import Callable
+
+
+class Compiling:
+    """Counts kernels that are compiled, and seconds; those of a kernel inside another one count once.
+
+    tell: called whenever a kernel begins to be compiled; None = nobody wants to know.
+    """
+
+    def __init__(self) -> None:
+        self.kernels = 0
+        self.tell: Callable[[], None] | None = None
+        self._depth = 0
+        self._began_s = 0.0
+        self._seconds = 0.0
+
+    def begin(self) -> None:
+        """A kernel begins to be compiled."""
+        if not self._depth:
+            self._began_s = time.monotonic()
+        self._depth += 1
+        self.kernels += 1
+        if self.tell is not None:
+            self.tell()
+
+    def end(self) -> None:
+        """The last that began is compiled."""
+        if not self._depth:
+            return  # it was given up
+        self._depth -= 1
+        if not self._depth:
+            self._seconds += time.monotonic() - self._began_s
+
+    def give_up(self) -> None:
+        """None that began will be compiled."""
+        while self._depth:
+            self.end()
+
+    @property
+    def seconds(self) -> float:
+        """By the clock, up to now."""
+        return self._seconds + (time.monotonic() - self._began_s if self._depth else 0.0)
+
+
+COMPILING = Compiling()
+"""That of this process."""

@@ -1,0 +1,201 @@
+"""Compiled kernels are kept by what they compute, shared, and never stale."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from shoal.cli import terminal
+from shoal.runtime import kernel_cache
+from shoal.runtime.compiling import COMPILING, Compiling
+from shoal.runtime.kernel_cache import digest_of
+
+INNER = """
+from shoal.runtime.compiled import compiled
+
+STEP = 1
+
+
+@compiled
+def inner(x: int) -> int:
+    return x + STEP
+"""
+OUTER = """
+from {inner} import STEP, inner
+from shoal.runtime.compiled import compiled
+
+
+@compiled
+def outer(x: int) -> int:
+    return 10 * inner(x)
+
+
+@compiled
+def other(x: int) -> int:
+    return x - STEP
+"""
+CHANGED = INNER.replace("x + STEP", "x + 2 * STEP")
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
+    kernel_cache.folder.cache_clear()
+    yield tmp_path / "kept" / "shoal"
+    kernel_cache.folder.cache_clear()
+
+
+def kernels(folder: Path, inner: str = INNER) -> ModuleType:
+    """Both modules from this folder, as a new process would load them."""
+    folder.mkdir(exist_ok=True)
+    modules = []
+    for name, text in (("kernel_inner", inner), ("kernel_outer", OUTER.format(inner="kernel_inner"))):
+        path = folder / f"{name}.py"
+        path.write_text(text)
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        modules.append(module)
+    del sys.modules["kernel_inner"], sys.modules["kernel_outer"]
+    return modules[1]
+
+
+def test_a_kernel_whose_callee_in_another_file_changes_is_compiled_again(kept: Path, tmp_path: Path) -> None:
+    assert kernels(tmp_path / "one").outer(1) == 20
+    assert kernels(tmp_path / "one", CHANGED).outer(1) == 30
+    assert kernels(tmp_path / "one").outer(1) == 20
+
+
+def test_a_constant_of_another_file_counts_and_comments_and_lines_do_not(tmp_path: Path) -> None:
+    first = kernels(tmp_path / "one")
+    moved = kernels(
+        tmp_path / "two", "# a comment\n\n" + INNER.replace("-> int:", '-> int:\n    """Words."""')
+    )
+    other_step = kernels(tmp_path / "one", INNER.replace("STEP = 1", "STEP = 2"))
+    changed = kernels(tmp_path / "one", CHANGED)
+    assert digest_of(first.outer) == digest_of(moved.outer) != digest_of(changed.outer)
+    assert digest_of(first.outer) != digest_of(other_step.outer)
+    assert digest_of(first.other) == digest_of(changed.other) != digest_of(other_step.other)
+
+
+def test_copies_in_other_places_share_what_is_compiled(kept: Path, tmp_path: Path) -> None:
+    assert kernels(tmp_path / "one").outer(1) == 20
+    before, files = COMPILING.kernels, sorted(kept.iterdir())
+    assert len(files) == 2
+    assert kernels(tmp_path / "two").outer(2) == 30
+    assert COMPILING.kernels == before
+    assert sorted(kept.iterdir()) == files
+    assert kernels(tmp_path / "two").outer(2.0) == 30.0
+    assert COMPILING.kernels == before + 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"no pickle", b"\x80\x04cno_module\nno_name\n."])
+def test_a_damaged_file_is_compiled_again(kept: Path, tmp_path: Path, damage: bytes) -> None:
+    assert kernels(tmp_path / "one").outer(1) == 20
+    for path in kept.iterdir():
+        path.write_bytes(damage)
+    before = COMPILING.kernels
+    assert kernels(tmp_path / "one").outer(1) == 20
+    assert COMPILING.kernels == before + 2
+    assert all(path.read_bytes() != damage for path in kept.iterdir())
+
+
+def test_nothing_can_be_kept_and_all_works(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Path, content: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    assert kernels(tmp_path / "one").outer(1) == 20
+    assert list(kept.iterdir()) == []
+
+
+def test_a_folder_of_somebody_else_is_not_used(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert kernel_cache.folder() == kept
+    kernel_cache.folder.cache_clear()
+    monkeypatch.setattr(os, "getuid", lambda: kept.stat().st_uid + 1)
+    assert kernel_cache.folder() != kept
+    kernel_cache.folder().rmdir()
+
+
+def test_what_nobody_has_used_for_long_is_removed(kept: Path, tmp_path: Path) -> None:
+    kept.mkdir(parents=True)
+    for name, days in (("old", 61), ("young", 59)):
+        (kept / name).touch()
+        os.utime(kept / name, (time.time() - 86_400 * days,) * 2)
+    assert kernels(tmp_path / "one").outer(1) == 20
+    assert not (kept / "old").exists()
+    assert (kept / "young").exists()
+
+
+def test_two_processes_compile_a_kernel_once(kept: Path, tmp_path: Path) -> None:
+    kernels(tmp_path)
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import kernel_outer; "
+        "from shoal.runtime.compiling import COMPILING; print(kernel_outer.outer(1), COMPILING.kernels)"
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    said = [process.communicate()[0].split() for process in running]
+    assert [each[0] for each in said] == ["20", "20"]
+    assert sum(int(each[1]) for each in said) == 2
+    assert {path.suffix for path in kept.iterdir()} == {".kernel"}
+
+
+def test_a_kernel_that_cannot_be_compiled_blocks_nobody(kept: Path, tmp_path: Path) -> None:
+    module = kernels(tmp_path / "one", INNER.replace("x + STEP", "x.no_such_thing"))
+    with pytest.raises(Exception, match="no_such_thing"):
+        module.outer(1)
+    assert kernels(tmp_path / "one").outer(1) == 20
+    assert {path.suffix for path in kept.iterdir()} == {".kernel"}
+
+
+def test_seconds_of_kernels_inside_others_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    spent = Compiling()
+    for step in (spent.begin, spent.begin, spent.end, spent.end, spent.end):
+        step()
+        now[0] += 1
+    assert (spent.kernels, spent.seconds) == (2, 3.0)
+    spent.begin()
+    now[0] += 1
+    assert spent.seconds == 4.0
+    spent.give_up()
+    now[0] += 1
+    assert spent.seconds == 4.0
+
+
+def test_compiling_is_said_once_and_is_no_work_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a first use, 60 s of compiling before the first of 100 parts once made "about 1 h 39 min left"."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(terminal, "COMPILING", spent := Compiling())
+    with terminal.Bars(quiet=False) as bars:
+        bars("looking", 0, 100)
+        for _ in range(3):
+            spent.begin()
+            now[0] += 20
+            spent.end()
+        now[0] += 11
+        bars("looking", 50, 100)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2
+    assert said[0].startswith("compiling for this processor")
+    assert said[1] == "looking: 50 %, about 11 s left"
+    spent.begin()
+    assert capsys.readouterr().err == ""
