@@ -1,5 +1,7 @@
 """Frames that are computed when asked for, and notes on planes and clocks that look wrong."""
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 from foreign_writers import NOON_S, people
-from shoal.errors import MisuseError
+from shoal.errors import InputError, MisuseError
 from shoal.io import read
 from shoal.io.frames import parts_of
+from shoal.io.json_arrays import objects
 from shoal.io.national_planes import PLANES, likely_planes
 from shoal.model.projection import WGS84, transform
 
@@ -86,3 +89,35 @@ def test_a_clock_that_jumps_by_an_era_of_gps_is_told() -> None:
     assert "1,024 weeks" in note
     sound = read(table.slice(0, 9)).intake.notes
     assert not any("ten years" in each for each in sound)
+
+
+@pytest.mark.parametrize("block", [7, 64, 1 << 20])
+def test_a_list_of_objects_is_read_object_by_object(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoal.io.json_arrays._BLOCK_BYTES", block)
+    monkeypatch.setattr("shoal.io.json_files.OBJECTS", 3)
+    rows = [
+        {
+            "user": {"id": f"é{n % 2}"},
+            "t": NOON_S + 60 * n,
+            "lat": 48.85,
+            "lon": 2.35 + n / 100,
+            "note": "],[{",
+        }
+        for n in range(8)
+    ]
+    path = tmp_path / "list.json"
+    path.write_text("\ufeff [" + " ,\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n")
+    assert list(objects(path)) == rows
+    got = read(path, id="user.id")
+    assert (got.ids, got.n_samples) == (("é0", "é1"), 8)
+    later = [{"t": 1}, *rows]
+    path.write_text(json.dumps(later))
+    assert read(path, id="user.id").intake.rows_read == 9  # a name that only later objects have is a column
+    for damage in ("[1, 2", '[{"a": 1}] more', '[{"a": 1} {"b": 2]', "[tru]"):
+        path.write_text(damage)
+        with pytest.raises(InputError):
+            list(objects(path))
+    path.write_text("[1,22,333]")
+    assert list(objects(path)) == [1, 22, 333]
