@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.cell_codes import CellCodes, cells_of, system_of
@@ -157,7 +158,10 @@ def read_foreign(
     if not tables:
         raise InputError(f"there is nothing to read in {name}")
     chosen = _choose(tables[0], columns or {})
-    held = _read_all(name, tables, list(chosen.of.values()))
+    date = _date_beside_hour(tables[0], chosen, columns or {})
+    held = _read_all(name, tables, [*chosen.of.values(), *([date] if date else [])])
+    if date:
+        held = _with_hours(held, date, chosen)
     if not held.num_rows:
         raise InputError(f"{name} holds no rows, only column names")
     clock = Times(None, zone=time_zone)
@@ -261,6 +265,34 @@ def _read_all(name: str, tables: Sequence[Table], columns: Sequence[str]) -> pa.
 def _column(held: pa.Table, name: str) -> pa.Array:
     column = held[name]
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _date_beside_hour(table: Table, chosen: _Columns, given: Mapping[str, str]) -> str | None:
+    """The column of dates where the time is a column called hour and nobody named one."""
+    if "time" in given or chosen.of.get("time", "").strip().lower() != "hour":
+        return None
+    lower = {name.strip().lower(): name for name in table.columns}
+    return next((lower[name] for name in ("date", "day") if name in lower), None)
+
+
+def _with_hours(held: pa.Table, date: str, chosen: _Columns) -> pa.Table:
+    """The table with whole hours of the day joined with their dates: 13 of 2024-05-01 is 2024-05-01 13."""
+    hour = chosen.of["time"]
+    column = plain(_column(held, hour))
+    try:
+        hours = column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return held  # the column holds whole times
+    if pc.any(pc.or_(pc.less(hours, 0), pc.greater(hours, 23))).as_py():
+        return held
+    days = plain(_column(held, date))
+    if pa.types.is_timestamp(days.type):
+        days = days.cast(pa.date32(), safe=False)
+    texts = pc.binary_join_element_wise(
+        days.cast(pa.string()), pc.utf8_lpad(hours.cast(pa.string()), 2, "0"), " "
+    )
+    chosen.notes.append(f"hours in '{hour}' are joined with the dates in '{date}'")
+    return held.set_column(held.column_names.index(hour), hour, texts)
 
 
 def _axis(chosen: _Columns, held: pa.Table, start: str, end: str, clock: Times | None) -> Spans:
