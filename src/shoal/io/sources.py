@@ -123,8 +123,8 @@ def files(source: str | Path) -> Iterator[Path]:
         raise InputError("standard input can be read only once; save it to a file first")
     if "://" in source:  # it may hold a password, which no message repeats
         raise InputError(
-            "addresses are not read here; give s3://... or postgresql://... with a query, or save the "
-            "rows to a file"
+            "addresses are not read here; give postgresql://... with a query, s3://... or gs://..., or save "
+            "the rows to a file"
         )
     path = Path(source)
     if path.is_dir():
