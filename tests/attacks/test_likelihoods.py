@@ -219,7 +219,7 @@ def test_top_cells_of_all_are_those_of_each(seed: int, most: int) -> None:
     assert len(of_all) == people.n_subjects
     for person, found in enumerate(of_all):
         visits = Counter(zip(*(column.tolist() for column in people.samples_of(person)[1:]), strict=True))
-        top = sorted(visits, key=lambda cell, visits=visits: (-visits[cell], cell))[:most]
+        top = [cell for _, cell in sorted((-count, cell) for cell, count in visits.items())][:most]
         assert found.tolist() == sorted(map(list, top))
 
 

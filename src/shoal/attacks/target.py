@@ -107,7 +107,7 @@ class BoxTarget:
         numbers: dict[bytes, int] = {}  # by digests: the boxes themselves would fill the memory once more
         return np.array(
             [
-                numbers.setdefault(blake2b(boxes[first:end], digest_size=32).digest(), len(numbers))
+                numbers.setdefault(blake2b(boxes[first:end].data, digest_size=32).digest(), len(numbers))
                 for first, end in itertools.pairwise(self.offsets.tolist())
             ],
             dtype=np.int64,
@@ -255,3 +255,8 @@ class PointTarget:
     def by_time(self) -> PointIndex:
         """The index for questions about exact times."""
         return PointIndex.of_columns(self.t)
+
+    @cached_property
+    def by_place(self) -> PointIndex:
+        """The index for questions about exact places."""
+        return PointIndex.of_columns(self.x, self.y)

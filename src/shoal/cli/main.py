@@ -16,8 +16,10 @@ import click
 
 from shoal.cli import check as cli_check
 from shoal.cli import data as cli_data
+from shoal.cli import desk as cli_desk
 from shoal.cli import publish as cli_publish
 from shoal.cli import release as cli_release
+from shoal.cli import reproduce as cli_reproduce
 from shoal.cli import risk as cli_risk
 from shoal.cli import service as cli_service
 from shoal.cli import share as cli_share
@@ -57,12 +59,14 @@ shoal.add_section("To try it", (cli_release.demo, cli_data.synthesize))
 shoal.add_section(
     "Before a release", (cli_data.inspect, cli_data.assess, cli_risk.compare, cli_risk.granularity)
 )
-shoal.add_section("The release", (cli_release.anonymize, cli_release.verify))
-shoal.add_section("The release of another tool", (cli_check.check,))
+shoal.add_section("The release", (cli_release.anonymize, cli_release.verify, cli_publish.publish))
 shoal.add_section("What it gives away, and what it is good for", (cli_risk.attack, cli_risk.measure))
-shoal.add_section("To other programs", (cli_risk.convert, cli_publish.publish, cli_publish.schema))
-shoal.add_section("Your own tracks", (cli_share.share,))
-shoal.add_section("Before people send anything", (collect,))
+shoal.add_section(
+    "Files of other tools, files for other tools", (cli_check.check, cli_risk.convert, cli_publish.schema)
+)
+shoal.add_section("In a browser", cli_desk.COMMANDS)
+shoal.add_section("Beside the papers", (cli_reproduce.reproduce,))
+shoal.add_section("Before people send anything", (cli_share.share, collect))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -38,6 +38,20 @@ class Quantity(click.ParamType[float]):
             self.fail(str(error), param, ctx)
 
 
+class ActiveDays(click.ParamType[int]):
+    """A number of days, or all of them."""
+
+    name = "days"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number, -1 for all; a usage error for anything else."""
+        if value == "all":
+            return -1
+        if not ((isinstance(value, int) and value >= -1) or (isinstance(value, str) and value.isdecimal())):
+            self.fail(f"'{value}' is no number of days; write for example 10, or all", param, ctx)
+        return int(value)
+
+
 LENGTH: Final = Quantity("length", length_m)
 DURATION: Final = Quantity("duration", duration_s)
 PATH: Final = click.Path(path_type=Path)
@@ -118,6 +132,13 @@ _INPUT_OPTIONS: Final = (
         type=click.FloatRange(min=0),
         metavar="N",
         help="Leave out, and count, people with fewer samples a day on average. [default: nobody]",
+    ),
+    _reading(
+        "--min-active-days",
+        type=ActiveDays(),
+        metavar="N|all",
+        help="Leave out, and count, people with samples on fewer days (UTC); all: of every day of the data. "
+        "[default: nobody]",
     ),
 )
 _GRID_OPTIONS: Final = (

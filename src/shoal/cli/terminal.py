@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from shoal.runtime.compiling import COMPILING
+from shoal.runtime.progress_file import wanted_progress_file
 from shoal.units import show_s
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Bars:
         self._bars: Progress | None = None
         context = click.get_current_context(silent=True)
         self._as_json = context is not None and context.meta.get(LOG) == "json"
+        self._file = wanted_progress_file()
 
     def __enter__(self) -> "Bars":
         COMPILING.tell = self._tell_of_compiling
@@ -64,6 +66,8 @@ class Bars:
 
     def __call__(self, label: str, done: int, total: int) -> None:
         """Show how far a piece of work has got."""
+        if self._file is not None:
+            self._file(label, done, total)
         now = time.monotonic() - COMPILING.seconds  # what is done once says nothing of the rest
         began, first = self._started.setdefault(label, (now, done))
         if self._quiet or (now - began < _PATIENCE_S and label not in self._tasks):

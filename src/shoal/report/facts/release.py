@@ -190,7 +190,7 @@ def _digest_of(columns: Iterable[Integers]) -> bytes:
     """A digest of a record: the boxes themselves would fill the memory once more."""
     digest = blake2b(digest_size=32)
     for column in columns:
-        digest.update(np.ascontiguousarray(column))
+        digest.update(np.ascontiguousarray(column).data)
     return digest.digest()
 
 
