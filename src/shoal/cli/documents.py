@@ -340,6 +340,38 @@ class ShareDocument(TypedDict):
     notes: list[str]
 
 
+@with_config(_OPEN)
+class ReproduceDocument(TypedDict):
+    """The papers' experiments, each with its outcomes."""
+
+    size: Literal["quick", "full"]
+    seeds: int
+    papers: dict[str, list[dict[str, Any]]]
+
+
+@with_config(_CLOSED)
+class RecordDocument(TypedDict):
+    """A record to sign, and what it names."""
+
+    record: str
+    holds: bool
+    strongest: str | None
+    strongest_rate: float | None
+    data_file_sha256: str | None
+    data_sha256: str
+    release_sha256: str
+
+
+@with_config(_CLOSED)
+class FindDocument(TypedDict):
+    """How many records fit what somebody remembers of their own movement."""
+
+    records: int
+    each: list[int]
+    together: int
+    different: int
+
+
 DOCUMENTS: Final[Mapping[str, Any]] = {
     "inspect": InspectDocument,
     "synthesize": SynthesizeDocument,
@@ -355,6 +387,9 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "convert": ConvertDocument,
     "publish": PublishDocument,
     "share": ShareDocument,
+    "reproduce": ReproduceDocument,
+    "record": RecordDocument,
+    "find": FindDocument,
 }
 """The type of the document of each command."""
 
