@@ -4,8 +4,11 @@
     python bench/measure_adversaries.py classes [--people 300] [--days 4] [--k 2 5]
     python bench/measure_adversaries.py series [--people 2000] [--days 7] [--k 2 5] [--kte]
     python bench/measure_adversaries.py membership [--people 300] [--days 4] [--k 2 5]
+    python bench/measure_adversaries.py windows [--people 2000] [--days 14] [--k 2] [--apart 180]
 
-track: FILE holds user_id, t, x, y in meters and seconds, such as the Oldenburg trajectories. The others make
+windows: kte-hide against somebody who followed a person for 30 minutes, and again for 30 minutes so many
+minutes later; everybody who was seen in both. track: FILE holds user_id, t, x, y in meters and seconds, such
+as the Oldenburg trajectories. The others make
 a synthetic city. Research seeds: nothing here is for publication.
 """
 
@@ -17,9 +20,13 @@ import pyarrow.parquet as pq
 
 import shoal
 from shoal.attacks import attack
+from shoal.attacks.attacking import prepare
+from shoal.attacks.likelihoods import WEIGHTS
+from shoal.attacks.tau_knowledge import Drawn, follow, weigh
 from shoal.methods import Method
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
+from shoal.units import slots_touched
 
 
 def show(
@@ -70,14 +77,18 @@ def series(asked: argparse.Namespace) -> None:
     if asked.kte:
         methods.append(shoal.KteHide(k=2, tau_s=1800, epsilon_s=1800))
     for method in methods:
-        earlier, (release, linkage) = (
-            method.anonymize(week, Randomness.for_research(seed)) for seed, week in enumerate(weeks)
-        )
-        rng = Randomness.for_research(1)
-        print(
-            method.about.name,
-            attack(weeks[1], release, linkage, knowledge=["series"], rng=rng, earlier=earlier),
-        )
+        made = [method.anonymize(week, Randomness.for_research(seed)) for seed, week in enumerate(weeks)]
+        for now, before, title in ((1, 0, "named in the week before"), (0, 1, "named in the week after")):
+            found = attack(
+                weeks[now],
+                *made[now],
+                knowledge=["series"],
+                rng=Randomness.for_research(1),
+                tries=whole.n_subjects,
+                earlier=made[before],
+                targets=["release"],
+            )
+            print(method.about.name, method.parameters()["k"], title, found, flush=True)
 
 
 def membership(asked: argparse.Namespace) -> None:
@@ -89,20 +100,76 @@ def membership(asked: argparse.Namespace) -> None:
         show(f"k = {k}", inside, shoal.Glove(k=k), ["membership:1", "membership:4", "membership:10"], outside)
 
 
+def windows(asked: argparse.Namespace) -> None:
+    people = city(asked)
+    for k in asked.k or (2,):
+        release, linkage = shoal.KteHide(k=k).anonymize(people, Randomness.for_research(7))
+        only, won, tries = two_windows(people, release, linkage, 1800.0, asked.apart * 60.0)
+        print(f"k = {k}: {tries} people; only the own record fits {only:.1%}")
+        for name, rate in won.items():
+            print(f"  {name:20} names it in {rate:.1%}")
+
+
+def two_windows(
+    people: Trajectories, release: shoal.Release, linkage: shoal.Linkage, tau_s: float, apart_s: float
+) -> tuple[float, dict[str, float], int]:
+    """How often only the own record fits two windows so far apart; what each rule wins; of how many people.
+
+    The first window begins at a random sample of those after which another one lies in the second window.
+    """
+    rng = np.random.default_rng(1)
+    prepared = prepare(
+        people,
+        release,
+        linkage,
+        Randomness.for_research(1),
+        tries=people.n_subjects,
+        control=None,
+        targets=["release"],
+        run=None,
+    )
+    (evaluation,) = prepared.evaluations.on_boxes
+    slot_s = people.snapped_grid().slot_s
+    tau, apart = slots_touched(tau_s, slot_s), round(apart_s / slot_s)
+    tried, begins = [], []
+    for place, victim in enumerate(evaluation.victims.tolist()):
+        t = people.samples_of(victim)[0]
+        later = np.searchsorted(t, [t + tau + apart, t + 2 * tau + apart])
+        able = np.flatnonzero(later[1] > later[0])
+        if len(able):
+            first = int(t[rng.choice(able)])
+            tried.append(place)
+            begins.append([first, first + tau + apart])
+    drawn = Drawn(
+        tried=np.array(tried), begins=np.array(begins), asked=people.offsets[evaluation.victims[tried]]
+    )
+    found, _ = weigh(evaluation, follow(evaluation, drawn, tau))
+    alone = (found.candidates == 1) & (found.own_fits == 1)
+    won = {rule.name: float(found.chances[:, number].mean()) for number, rule in enumerate(WEIGHTS)}
+    return float(alone.mean()), won, len(tried)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    kinds = {"track": track, "classes": classes, "series": series, "membership": membership}
+    kinds = {
+        "track": track,
+        "classes": classes,
+        "series": series,
+        "membership": membership,
+        "windows": windows,
+    }
     options.add_argument("what", choices=kinds)
     options.add_argument("--points")
     options.add_argument("--k", type=int, nargs="+")
     options.add_argument("--people", type=int)
     options.add_argument("--days", type=int)
+    options.add_argument("--apart", type=float, default=180.0)
     options.add_argument("--kte", action="store_true")
     asked = options.parse_args()
-    asked.people = asked.people or (2000 if asked.what == "series" else 300)
-    asked.days = asked.days or (7 if asked.what == "series" else 4)
+    asked.people = asked.people or (2000 if asked.what in {"series", "windows"} else 300)
+    asked.days = asked.days or {"series": 7, "windows": 14}.get(asked.what, 4)
     kinds[asked.what](asked)
 
 

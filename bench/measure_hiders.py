@@ -187,6 +187,35 @@ def joined(periods: list[Period], rng: np.random.Generator, most: int = 6) -> fl
     return float(np.mean(won)) if won else np.nan
 
 
+def narrowed(period: Period, victims: int, rng: np.random.Generator) -> tuple[float, float, float, float]:
+    """Mean dx + dy in cells, and duration in slots, of the own record's boxes and of all records' together.
+
+    For each sample of a victim: the box of the own record that holds it, and the part that it shares with the
+    boxes of every other record that holds the victim at all times. Only for hiders that stay.
+    """
+    own: list[tuple[int, int]] = []
+    shared: list[tuple[int, int]] = []
+    for person in rng.permutation(period.raw.n_subjects)[:victims].tolist():
+        known = np.stack(period.raw.samples_of(person), axis=1)
+        start, end = int(known[0, 0]), int(known[-1, 0]) + 1
+        fitting = [boxes for boxes in period.boxes if fits(boxes, known, start, end)]
+        mine = period.boxes[period.owner.index(period.raw.ids[person])]
+        for sample in known:
+            held = np.array([_holding(boxes, sample) for boxes in fitting])
+            low, high = held[:, [0, 2, 3]].max(axis=0), held[:, [1, 4, 5]].min(axis=0)
+            shared.append((int((high - low)[1:].sum()), int((high - low)[0])))
+            box = _holding(mine, sample)
+            own.append((int(box[4] - box[2] + box[5] - box[3]), int(box[1] - box[0])))
+    return (*np.mean(own, axis=0).tolist(), *np.mean(shared, axis=0).tolist())
+
+
+def _holding(boxes: np.ndarray, sample: np.ndarray) -> np.ndarray:
+    """The first box that holds a sample."""
+    t, x, y = sample.tolist()
+    held = (boxes[:, 0] <= t) & (t < boxes[:, 1]) & (boxes[:, 2] <= x) & (x < boxes[:, 4])
+    return np.asarray(boxes[np.flatnonzero(held & (boxes[:, 3] <= y) & (y < boxes[:, 5]))[0]])
+
+
 def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -223,6 +252,16 @@ def main() -> None:
             f"{space / 1000:.1f} km | {time / 60:.0f} min |",
             flush=True,
         )
+    (whole,) = ways(asked.k, asked.tau * 60, asked.seed, original)["hiders stay, one pseudonym"](original)
+    cells, slots, cells_shared, slots_shared = narrowed(
+        whole, asked.victims, np.random.default_rng(asked.seed)
+    )
+    cell_km, minutes = original.snapped_grid().cell_m / 1000, slot_s / 60
+    print(
+        f"\nhiders stay: a sample lies in {cells * cell_km:.1f} km, {slots * minutes:.0f} min of the own "
+        f"record; in {cells_shared * cell_km:.1f} km, {slots_shared * minutes:.0f} min of what all records "
+        "say that hold the person"
+    )
 
 
 if __name__ == "__main__":

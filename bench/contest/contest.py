@@ -13,10 +13,11 @@ play: an attacker is a Python file with one function for each task that it takes
     def reveal(folder, known):  # (t, x, y) of each victim: where else, and when, the person was
 
 folder: a release folder and nothing else. known: a list with the points [[t, x, y], ...] of each victim. The
-lab's own attackers in bench/contest/attackers enter in the same way. A link is right when the record is the
-person's. A revealed point is right when the person was there to the meter and second, or in that cell and
-slot, and it was not known. The table shows rates with 95 % intervals. The exit code is 1 when a rate is above
-what the claim of a release allows, with a chance of less than one in ten thousand that it is luck.
+files in bench/contest/attackers enter in the same way, and so does every adversary of the table of attacks
+that names records from known points (`lab.py`), each of its rules by itself. A link is right when the record
+is the person's. A revealed point is right when the person was there to the meter and second, or in that cell
+and slot, and it was not known. The table shows rates with 95 % intervals. The exit code is 1 when a rate is
+above what the claim of a release allows, with a chance of less than one in ten thousand that it is luck.
 """
 
 import argparse
@@ -33,6 +34,7 @@ from typing import Any, Final
 import numpy as np
 
 import shoal
+from lab import link_answers
 from shoal.attacks import wilson
 from shoal.errors import ShoalError
 from shoal.methods import METHODS, Method
@@ -46,13 +48,14 @@ from shoal.runtime.randomness import Randomness
 ATTACKERS: Final = Path(__file__).parent / "attackers"
 TASKS: Final = ("link", "reveal")
 LUCK: Final = 1e-4
-BOUNDS: Final[Mapping[tuple[str, str], Callable[[Any], float]]] = {
+BOUNDS: Final[Mapping[tuple[str, str], Callable[[Any], float | None]]] = {
     ("k-anonymity", "link"): lambda claim: 1 / claim.k,
+    ("kte-anonymity", "link"): lambda claim: 1 / claim.k if claim.hiders_stay else None,
     ("trajectory-p-privacy", "link"): lambda claim: 1 / claim.k,
     ("location-p-privacy", "reveal"): lambda claim: 1 / claim.k,
 }
-"""What claims promise of a task. The others promise nothing of it: kte-hide of one interval alone, and NWA
-and W4M nothing about who is who."""
+"""What claims promise of a task. The others promise nothing of it: kte-hide of one interval alone, unless
+hiders stay, and NWA and W4M nothing about who is who."""
 
 Points = list[list[float]]
 
@@ -84,7 +87,7 @@ class Score:
         bound = "nothing promised" if self.bound is None else f"at most {self.bound:.1%}"
         broken = "  BROKEN" if self.breaks else ""
         return (
-            f"{self.method:22} {self.attacker:12} {self.task:7} {self.rate:6.1%} "
+            f"{self.method:16} {self.attacker:48} {self.task:7} {self.rate:6.1%} "
             f"({low:.1%} to {high:.1%})  {bound}{broken}"
         )
 
@@ -122,10 +125,11 @@ def methods(k: int, original: Trajectories) -> dict[str, Method]:
     }
 
 
-def grid_of_streets(original: Trajectories) -> StreetGraph:
-    """Streets every kilometer over the data."""
+def grid_of_streets(original: Trajectories, step_m: float = 1000.0) -> StreetGraph:
+    """Streets every kilometer, or as far apart as is said, over the data."""
     xs, ys = (
-        np.arange(column.min() - 500, column.max() + 1500, 1000.0) for column in (original.x, original.y)
+        np.arange(column.min() - step_m / 2, column.max() + 1.5 * step_m, step_m)
+        for column in (original.x, original.y)
     )
     x, y = (column.ravel() for column in np.meshgrid(xs, ys, indexing="ij"))
     node = np.arange(len(x)).reshape(len(xs), len(ys))
@@ -193,8 +197,11 @@ def seal_of(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def play(folder: Path, attackers: Sequence[Path]) -> list[Score]:
-    """Every attacker at every task that it takes, on every release; raises ValueError for a broken seal."""
+def play(folder: Path, attackers: Sequence[Path], *, lab: bool = True) -> list[Score]:
+    """Every attacker at every task that it takes, on every release; raises ValueError for a broken seal.
+
+    lab: whether the adversaries of the table of attacks enter, too.
+    """
     if (folder / "open" / "seal.txt").read_text() != seal_of(folder):
         raise ValueError("the sealed truth is not that of the open releases; make the contest again")
     scores = []
@@ -203,25 +210,29 @@ def play(folder: Path, attackers: Sequence[Path]) -> list[Score]:
         truth = json.loads((folder / "sealed" / f"{place.name}.json").read_text())
         release = read_release(place / "release")
         size = (1.0, 1.0) if release.grid is None else (release.grid.slot_s, release.grid.cell_m)
-        for file in attackers:
-            attacker = loaded(file)
-            for task in TASKS:
-                if not hasattr(attacker, task):
-                    continue
-                answers = getattr(attacker, task)(place / "release", known)
-                if len(answers) != len(known):
-                    raise ValueError(f"{file.name} gave {len(answers)} answers for {len(known)} victims")
-                bound = BOUNDS.get((release.claim.type, task))
-                scores.append(
-                    Score(
-                        method=place.name,
-                        attacker=file.stem,
-                        task=task,
-                        right=sum(right(task, answers, truth, size)),
-                        tries=len(known),
-                        bound=None if bound is None else bound(release.claim),
-                    )
+        entered = [
+            (file.stem, task, getattr(attacker, task)(place / "release", known))
+            for file in attackers
+            for attacker in [loaded(file)]
+            for task in TASKS
+            if hasattr(attacker, task)
+        ]
+        if lab:
+            entered += [(name, "link", answers) for name, answers in link_answers(place / "release", known)]
+        for name, task, answers in entered:
+            if len(answers) != len(known):
+                raise ValueError(f"{name} gave {len(answers)} answers for {len(known)} victims")
+            bound = BOUNDS.get((release.claim.type, task))
+            scores.append(
+                Score(
+                    method=place.name,
+                    attacker=name,
+                    task=task,
+                    right=sum(right(task, answers, truth, size)),
+                    tries=len(known),
+                    bound=None if bound is None else bound(release.claim),
                 )
+            )
     return scores
 
 

@@ -57,6 +57,8 @@ from shoal.model.trajectories import Grid as Grid
 from shoal.model.trajectories import Trajectories as Trajectories
 from shoal.model.verdicts import Finding as Finding
 from shoal.model.verdicts import Verdict as Verdict
+from shoal.publishing.checking import Checked as Checked
+from shoal.publishing.checking import check as check
 from shoal.publishing.promised import verify_folder as verify_folder
 from shoal.publishing.publish import Publication as Publication
 from shoal.publishing.publish import assess as assess

@@ -70,6 +70,23 @@ def test_raw_data_falls_crowds_hide_but_tell_all_and_hiding_sets_do_neither() ->
     assert beside["release", "attribution"].low > outcomes["release", "attribution"].high
 
 
+def test_a_window_may_begin_within_a_slot_and_shows_one_slot_more() -> None:
+    """Pairs share a sample; 10 minutes later each is elsewhere, which 11 slots show and 10 do not."""
+    rows = [
+        (f"{pair:02d}{who}", start + minutes, pair, 0 if minutes == 0 else 1 + ord(who))
+        for pair in range(5)
+        for who in "ab"
+        for start in (0, 100)
+        for minutes in (0, 10)
+    ]
+    ids, t, x, y = zip(*rows, strict=True)
+    original = shoal.Trajectories.from_rows(list(ids), list(t), list(x), list(y), grid=shoal.Grid())
+    found = attack(original, None, None, knowledge=["tau:10min"], rng=Randomness.for_research(1)).rates
+    assert {rate.name: rate.rate for rate in found}["unicity"] == 1
+    found = attack(original, None, None, knowledge=["tau:9min"], rng=Randomness.for_research(1)).rates
+    assert {rate.name: rate.rate for rate in found}["unicity"] < 1
+
+
 def test_wrong_calls_say_what_to_do() -> None:
     original = bursts()
     release, linkage = hidden(original)

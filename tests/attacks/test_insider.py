@@ -7,15 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hull_oracle
 from shoal.attacks import Rate, attack
 from shoal.attacks.adversary import Adversary
-from shoal.attacks.hulls import named_samples, share_right
+from shoal.attacks.hulls import judged, named_samples
+from shoal.attacks.rate import Error
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from small_releases import naive_release, random_people
+
+pytestmark = pytest.mark.kernels
 
 INSIDER: Adversary = ATTACKS["insider"]
 SIDES = (("t_start", "x_min", "y_min"), ("t_end", "x_max", "y_max"))
@@ -47,7 +51,7 @@ def test_in_a_class_of_two_the_sides_that_are_not_mine_are_my_partners() -> None
     boxes = np.array([hull([mine[0], partner[0]]), hull([mine[1], partner[1]])])
     named = named_samples(boxes, np.array(mine))
     assert named.tolist() == [[2, 7, 4], [9, 3, 8]]
-    exact, place, lucky, lucky_place = share_right(boxes, named, np.array(partner))
+    exact, place, lucky, lucky_place = judged(boxes, named, np.array(partner)).by_box
     assert (exact, place) == (1, 1)
     assert lucky == pytest.approx((1 / (3 * 8 * 5) + 1 / (5 * 1 * 6)) / 2)
     assert lucky_place == pytest.approx((1 / (8 * 5) + 1 / 6) / 2)
@@ -103,7 +107,65 @@ def test_shares_are_those_of_counting(seed: int) -> None:
             len(held) / (area * (box[1] - box[0])),
             len({(b, c) for _, b, c in held}) / area,
         ]
-    np.testing.assert_allclose(share_right(boxes, named, samples), counts / 3)
+    np.testing.assert_allclose(judged(boxes, named, samples).by_box, counts / 3)
+
+
+@given(seed=st.integers(0, 500))
+def test_shares_and_errors_of_samples_are_those_of_counting(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    samples = np.unique(draw.integers(0, 4, (6, 3)), axis=0)
+    boxes = np.array([hull([tuple(one) for one in draw.integers(0, 4, (2, 3)).tolist()]) for _ in range(3)])
+    named = np.array(
+        [
+            [draw.integers(*box[[0, 1]]), draw.integers(*box[[2, 4]]), draw.integers(*box[[3, 5]])]
+            for box in boxes
+        ]
+    )
+    exact, lucky, errors = 0, 0.0, []
+    for t, x, y in samples.tolist():
+        held = [
+            (box, told)
+            for box, told in zip(boxes.tolist(), named.tolist(), strict=True)
+            if box[0] <= t < box[1] and box[2] <= x < box[4] and box[3] <= y < box[5]
+        ]
+        exact += any(told == [t, x, y] for _, told in held)
+        lucky += min(1.0, sum(1 / ((b[1] - b[0]) * (b[4] - b[2]) * (b[5] - b[3])) for b, _ in held))
+        if held:
+            errors.append(min(((told[1] - x) ** 2 + (told[2] - y) ** 2) ** 0.5 for _, told in held))
+    found = judged(boxes, named, samples)
+    assert found.by_sample.tolist() == pytest.approx([exact / len(samples), lucky / len(samples)])
+    np.testing.assert_allclose(found.errors[:, 0], errors)
+
+
+@given(seed=st.integers(0, 500), own=st.integers(0, 12), others=st.integers(1, 12), boxes=st.integers(1, 9))
+def test_what_is_named_and_how_right_it_is_are_those_of_whole_tables(
+    seed: int, own: int, others: int, boxes: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    mine, theirs = (np.unique(draw.integers(0, 9, (n, 3)), axis=0).reshape(-1, 3) for n in (own, others))
+    rows = np.array(
+        [hull([tuple(one) for one in draw.integers(0, 9, (3, 3)).tolist()]) for _ in range(boxes)]
+    )
+    named = named_samples(rows, mine)
+    assert named.tolist() == hull_oracle.named_samples(rows, mine).tolist()
+    found = judged(rows, named, theirs)
+    np.testing.assert_allclose(found.by_box, hull_oracle.share_right(rows, named, theirs))
+    np.testing.assert_allclose(found.by_sample, hull_oracle.share_of_samples(rows, named, theirs))
+    np.testing.assert_allclose(found.errors, hull_oracle.errors_of(rows, named, theirs))
+
+
+def test_the_partner_of_a_class_of_two_is_told_without_error() -> None:
+    """Two people, a sample each in nearly every box: what is not mine is the partner's, exactly."""
+    rows = [(who, 100 * n + 7 * who, n + 3 * who, 2 * n + 5 * who) for who in (0, 1) for n in range(20)]
+    ids, t, x, y = zip(*((f"p{who}", *rest) for who, *rest in rows), strict=True)
+    people = Trajectories.from_rows(list(ids), list(t), list(x), list(y), grid=Grid())
+    release, linkage = naive_release(people, k=2, boxes_per_record=20)
+    found = attack(people, release, linkage, knowledge=["insider"], rng=Randomness.for_research(1)).rates
+    told = {one.name: one for one in found if one.target == "release"}
+    assert told["insider-samples"].rate > 0.9
+    assert told["insider-samples"].baseline < 0.1
+    assert told["insider-samples"].error == Error(space_m=0.0, time_s=0.0)
+    assert told["insider-samples"].to_json()["median_error_m"] == 0
 
 
 def test_a_partner_learns_more_in_a_class_of_two_than_one_of_five_does() -> None:

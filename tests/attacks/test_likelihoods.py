@@ -219,8 +219,8 @@ def test_top_cells_of_all_are_those_of_each(seed: int, most: int) -> None:
     assert len(of_all) == people.n_subjects
     for person, found in enumerate(of_all):
         visits = Counter(zip(*(column.tolist() for column in people.samples_of(person)[1:]), strict=True))
-        top = sorted((-count, cell) for cell, count in visits.items())[:most]
-        assert found.tolist() == sorted(list(cell) for _, cell in top)
+        top = [cell for _, cell in sorted((-count, cell) for cell, count in visits.items())][:most]
+        assert found.tolist() == sorted(map(list, top))
 
 
 def test_the_owner_is_dense_at_home_at_all_times_and_a_hider_only_once() -> None:

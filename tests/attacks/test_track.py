@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.attacks import Rate, attack
+from shoal.attacks.knowledge import record_knowledge
 from shoal.attacks.swapped_clusters import smoothest_tracks
 from shoal.attacks.target import PointTarget
 from shoal.kernels.tracking import FAR, apart, assign_followers, join_points, most_alike, outline
@@ -16,6 +17,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
+from small_points import drivers, town
 
 ASKED = ["track", "track:4", "cluster"]
 
@@ -184,3 +186,19 @@ def test_clusters_and_tracks_need_no_equal_lengths() -> None:
     )
     alone = [len(np.unique(who[tracks == one])) == 1 for one in range(int(tracks.max()) + 1)]
     assert np.mean(alone) > 0.7
+
+
+def test_places_that_moved_between_people_are_joined_again() -> None:
+    """In ReachLocations times stay and places move: walkers along streets come back by their places."""
+    streets = town()
+    original = drivers(streets, 20, 20)
+    method = shoal.ReachLocations(k=2, time_threshold_s=60, space_threshold_m=400, streets=streets)
+    release, linkage = method.anonymize(original, Randomness.for_research(2))
+    found = attack(
+        original, release, linkage, knowledge=["track:4"], rng=Randomness.for_research(1), targets=["release"]
+    )
+    told = {one.name: one for one in found.rates}
+    assert told["track-rejoined"].low > told["track-rejoined"].baseline
+    assert told["track-disclosure"].low > told["track-disclosure"].baseline
+    assert "the person was there." in told["track-disclosure"].attacker
+    assert "track:4" in record_knowledge(release, 40)

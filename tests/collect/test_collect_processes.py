@@ -46,8 +46,9 @@ def check_everything(site: Site, least: int) -> None:
     assert n >= least, f"{n} checked sub-trajectories are whole in {len(site.ks)} releases"
 
 
-def test_four_devices_complete_a_round(database_url: str, tmp_path: Path) -> None:
-    with place_of(tmp_path, database_url, (1, 2, 3, 3)) as site:
+def test_four_devices_complete_a_round(postgres_url: str, tmp_path: Path) -> None:
+    """With PostgreSQL; those who prove their shuffles, and those who are killed, use SQLite."""
+    with place_of(tmp_path, postgres_url, (1, 2, 3, 3)) as site:
         said = finish([site.join(number) for number in range(4)])
         assert all(one.startswith("shared:") for one in said)
         check_everything(site, 12)

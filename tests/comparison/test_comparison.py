@@ -239,8 +239,8 @@ def test_moved_points_are_judged_by_whoever_wins_most(
     Nobody is found by cells, nearly everybody by the record that passes nearest.
     """
     runs = (
-        '[[runs]]\nmethod = "nwa"\nk = 2\ndelta = "20km"\nstep = "1h"\n[budget]\nknowledge = '
-        '"points:4"\nat_most = 0.2\n'
+        '[[runs]]\nmethod = "nwa"\nk = 2\ndelta = "20km"\nstep = "1h"\n[budget]\n'
+        'attack = "linkage"\nknowledge = "points:4"\nat_most = 0.2\n'
     )
     (tmp_path / "study.toml").write_text(
         'knowledge = ["points:4"]\ntries = 60\nhold_out = 0.2\n' + runs, encoding="utf-8"

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 import pytest
+from pydantic import TypeAdapter
 
-from shoal.cli.main import main
+from shoal.cli.documents import DOCUMENTS
+from shoal.cli.main import BAD, main
 
 
 @dataclass(frozen=True)
@@ -27,4 +29,6 @@ class Shoal:
         shown = self._capsys.readouterr()
         assert isinstance(left.value.code, int)
         assert "Traceback" not in shown.err
+        if "--json" in words and str(words[0]) in DOCUMENTS and left.value.code != BAD:
+            TypeAdapter(DOCUMENTS[str(words[0])]).validate_json(shown.out)
         return Outcome(left.value.code, shown.out, shown.err)

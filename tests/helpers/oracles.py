@@ -91,8 +91,18 @@ def nearest(p: Box, n_p: int, among: list[Box], n_among: int) -> int:
     return costs.index(min(costs))
 
 
-def merge(a: Group, b: Group) -> Group:
-    """The two-stage merge of Sec. 6.2; a stands before b in canonical order."""
+def near(p: Box, q: Box, most: tuple[float, float] | None) -> bool:
+    """Whether dx + dy of the hull of two boxes, and its length, are at most so many cells and slots."""
+    around = hull([p, q])
+    wide = around[4] - around[2] + around[5] - around[3]
+    return most is None or (wide <= most[0] and around[1] - around[0] <= most[1])
+
+
+def merge(a: Group, b: Group, most: tuple[float, float] | None = None) -> Group:
+    """The two-stage merge of Sec. 6.2; a stands before b in canonical order.
+
+    most: cells and slots beyond which a box and its partner are not merged, and the box is left out.
+    """
     longer, shorter = a, b
     if len(b.boxes) > len(a.boxes) or (
         len(a.boxes) == len(b.boxes) and directed_effort(b, a) > directed_effort(a, b)
@@ -101,12 +111,16 @@ def merge(a: Group, b: Group) -> Group:
     n_long, n_short = len(longer.members), len(shorter.members)
     chosen_by: dict[int, list[Box]] = {}
     for p in longer.boxes:
-        chosen_by.setdefault(nearest(p, n_long, list(shorter.boxes), n_short), []).append(p)
+        j = nearest(p, n_long, list(shorter.boxes), n_short)
+        if near(p, shorter.boxes[j], most):
+            chosen_by.setdefault(j, []).append(p)
     results = sorted(hull([shorter.boxes[j], *group]) for j, group in chosen_by.items())
     joined: list[list[Box]] = [[result] for result in results]
     for j, q in enumerate(shorter.boxes):
-        if j not in chosen_by:
-            joined[nearest(q, n_short, results, n_long + n_short)].append(q)
+        if j not in chosen_by and results:
+            place = nearest(q, n_short, results, n_long + n_short)
+            if near(q, results[place], most):
+                joined[place].append(q)
     return Group(tuple(sorted(a.members + b.members)), tuple(sorted(hull(group) for group in joined)))
 
 
@@ -128,11 +142,15 @@ def unite_overlaps(boxes: tuple[Box, ...]) -> tuple[Box, ...]:
 
 
 def glove(
-    original: Trajectories, k: int, *, reshape_each: bool = False
+    original: Trajectories,
+    k: int,
+    *,
+    reshape_each: bool = False,
+    most: tuple[float, float] | None = None,
 ) -> tuple[list[tuple[int, int]], list[Group]]:
     """The greedy loop of Alg. 1 with the leftover merged.
 
-    The sequence of merges, and the finished groups, reshaped.
+    The sequence of merges, and the finished groups, reshaped. Groups that lose all boxes are left out.
     """
     alive = {group.members[0]: group for group in singles(original)}
     efforts = {(a, b): effort(alive[a], alive[b]) for a in alive for b in alive if a < b}
@@ -140,7 +158,7 @@ def glove(
     finished: list[Group] = []
 
     def join(a: Group, b: Group) -> Group:
-        merged = merge(a, b)
+        merged = merge(a, b, most)
         return Group(merged.members, unite_overlaps(merged.boxes)) if reshape_each else merged
 
     while len(alive) > 1:
@@ -151,16 +169,20 @@ def glove(
         sequence.append((a, b))
         merged = join(alive.pop(a), alive.pop(b))
         efforts = {pair: value for pair, value in efforts.items() if not {a, b} & set(pair)}
+        if not merged.boxes:
+            continue
         if len(merged.members) >= k:
             finished.append(merged)
         else:
             for c, group in alive.items():
                 efforts[min(a, c), max(a, c)] = effort(merged, group)
             alive[a] = merged
-    for leftover in alive.values():
+    for leftover in alive.values() if finished else ():
         best = min(finished, key=lambda group: (effort(leftover, group), group.members[0]))
         first, second = sorted((leftover, best), key=lambda group: group.members[0])
-        finished[finished.index(best)] = join(first, second)
+        grown = join(first, second)
+        if grown.boxes:
+            finished[finished.index(best)] = grown
     return sequence, [Group(group.members, unite_overlaps(group.boxes)) for group in finished]
 
 

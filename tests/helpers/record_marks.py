@@ -3,6 +3,7 @@
 import json
 import math
 from collections import defaultdict
+from collections.abc import Iterable
 from html.parser import HTMLParser
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from plotly.offline import get_plotlyjs
 
 import shoal
+from shoal.attacks import Rate
 from shoal.model.trajectories import Trajectories
 from shoal.report.words.numbers import exact
 
@@ -110,6 +112,29 @@ def same(shown: str, value: float) -> bool:
     return shown == exact(value) or (
         math.isclose(float(shown), value, rel_tol=6e-4) and not isinstance(value, int)
     )
+
+
+def strength(rate: Rate, kind: str) -> tuple[bool, float, float]:
+    """By which attacks are put in order: what they win of what guessing leaves, then the worst case.
+
+    Attribution comes last where it names whole boxes, and who was mixed with whom where it is points.
+    """
+    assert rate.worst is not None
+    gain = (rate.rate - rate.baseline) / (1 - rate.baseline) if rate.baseline < 1 else 0.0
+    apart = {("attribution", "boxes"), ("cluster-pairs", "points")}
+    return (rate.name, kind) not in apart, gain, rate.worst
+
+
+def strongest_of(rates: Iterable[Rate], kind: str) -> dict[str, float]:
+    """The figures of the strongest attack on the release, of those tried on at least ten people."""
+    shown = (rate for rate in rates if rate.target == "release" and rate.tries >= 10)
+    first = max(shown, key=lambda rate: strength(rate, kind))
+    return {
+        "strongest-rate": first.rate,
+        "strongest-low": first.low,
+        "strongest-high": first.high,
+        "strongest-guess": first.baseline,
+    }
 
 
 def vanished_of(

@@ -15,7 +15,8 @@ from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import NOTHING_STATED, Statement
-from shoal.report import Evidence, record_page
+from shoal.report.facts.evidence import Evidence
+from shoal.report.pages.record import record_page
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.utility import Facts

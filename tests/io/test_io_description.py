@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shapely import MultiPoint
 
 from shoal.io import describe, read
 from shoal.runtime.run import Run
@@ -49,6 +50,10 @@ def test_figures_equal_plain_counting(snap: bool, drawn: list[tuple[str, int, in
     assert found.samples_per_subject_and_day == pytest.approx(
         len(samples) / len(lengths) / max(found.days, 1)
     )
+    hours = max((max(times) - min(times) + 1) * slot_s / 3600, 1)
+    assert found.samples_per_subject_and_hour == pytest.approx(len(samples) / len(lengths) / hours)
+    hull = MultiPoint(list(places)).convex_hull.area * (cell_m / 1000) ** 2
+    assert found.surface_km2 == pytest.approx(hull, abs=1e-12)
     assert found.share_in_top_places == pytest.approx(
         sum(count for _, count in places.most_common(10)) / len(samples)
     )
@@ -107,6 +112,7 @@ def test_lines_are_for_people() -> None:
         "places: 2 different; the 10 most frequent hold 100.0% of all samples",
         "  48.8600, 2.3598: 66.7% of the samples, 2 subjects",
         "  48.8699, 2.3598: 33.3% of the samples, 1 subject",
+        "samples of one subject an hour: 1.48",
         "grid: cells of 100 m, slots of 1 min",
         "plane: +proj=laea +lat_0=48.9 +lon_0=2.4 +datum=WGS84 +units=m +no_defs",
         "rows dropped: 1:",

@@ -18,6 +18,7 @@ from pyproj import CRS, Transformer
 
 from shoal.errors import InputError, MisuseError
 from shoal.io import read, read_with
+from shoal.io.storing import store_people
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
@@ -133,6 +134,26 @@ def test_screening_by_activity_is_counted() -> None:
     assert got.intake.rows_read == got.n_samples + sum(got.intake.dropped.values())
     assert "1 of 2 subjects have fewer than 5 samples a day and are left out" in got.intake.notes
     assert read(table, min_samples_per_day=2, per_day=True).n_subjects == 4
+
+
+def test_screening_by_active_days_is_counted_and_the_same_on_disk(tmp_path: Path) -> None:
+    """Ann is there on all three days, bob on the two at the ends, cy six times on one."""
+    day = 86_400
+    rows = [("ann", 0), ("ann", day), ("ann", 2 * day), ("bob", 0), ("bob", 2 * day + 60)]
+    rows += [("cy", day + 600 * n) for n in range(6)]
+    who, t = [who for who, _ in rows], [NOON + t for _, t in rows]
+    table = pa.table({"id": who, "t": t, "lat": [48.85] * len(rows), "lon": [2.35] * len(rows)})
+    for asked, kept, lost in ((1, "ann bob cy", 0), (2, "ann bob", 6), (3, "ann", 8), (-1, "ann", 8)):
+        got = read(table, min_active_days=asked)
+        assert got.ids == tuple(kept.split())
+        assert sum(got.intake.dropped.values()) == lost
+        stored = store_people(table, got.intake.reading, tmp_path / f"{asked}", Run())
+        assert stored.names.to_pylist() == list(got.ids)
+        assert stored.intake.dropped == got.intake.dropped
+    with pytest.raises(InputError, match=r"nobody has samples on 9 of the 3 days; .* --min-active-days"):
+        read(table, min_active_days=9)
+    with pytest.raises(MisuseError, match="min_active_days = -2"):
+        read(table, min_active_days=-2)
 
 
 @pytest.mark.parametrize("crs", ["EPSG:2154", "EPSG:3857", "EPSG:32631"])

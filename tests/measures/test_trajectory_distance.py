@@ -29,6 +29,23 @@ def test_distances_are_those_of_the_synchronized_trajectories(original: Trajecto
     )
 
 
+@given(small_crowds())
+def test_penalties_are_powers_of_the_common_time(original: Trajectories) -> None:
+    """Def. 12 divides by the percentage of common time; the others divide by its square, and by nothing."""
+    inverse, square, none = (
+        shoal.trajectory_distances(original, penalty=penalty).matrix
+        for penalty in ("inverse", "inverse-square", "none")
+    )
+    meets = np.isfinite(inverse) & (inverse > 0)
+    percent = none[meets] / inverse[meets]
+    assert (percent <= 100 * (1 + 1e-9)).all()
+    np.testing.assert_allclose(square[meets], none[meets] / percent**2, rtol=1e-9)
+    first, last = original.t[original.offsets[:-1]], original.t[original.offsets[1:] - 1]
+    common = np.minimum.outer(last, last) - np.maximum.outer(first, first)
+    spans = np.maximum.outer(last - first, last - first)
+    np.testing.assert_allclose(percent, 100 * common[meets] / spans[meets], rtol=1e-9)
+
+
 def test_distances_with_fractions_of_seconds_and_late_epochs() -> None:
     whole = crowd(8, 12, seed=3)
     late = Trajectories.from_rows(
@@ -99,3 +116,5 @@ def test_touching_ends_are_no_overlap() -> None:
 def test_an_unknown_way_of_paths_is_refused() -> None:
     with pytest.raises(MisuseError, match="choose one of none, disjoint, all"):
         shoal.trajectory_distances(crowd(3), paths="some")  # type: ignore[arg-type]
+    with pytest.raises(MisuseError, match="penalty = 'some' is not known; choose one of inverse"):
+        shoal.trajectory_distances(crowd(3), penalty="some")  # type: ignore[arg-type]

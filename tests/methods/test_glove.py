@@ -1,6 +1,7 @@
 """GLOVE against an independent naive implementation, merge by merge, and the promises its parameters make."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+import shoal
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.measures.stretch import Caps
 from shoal.methods.assembly import EquivalenceClass
@@ -82,6 +84,53 @@ def test_reshape_each_equals_the_naive_version(original: Trajectories, k: int) -
     assert sorted((tuple(c.members.tolist()), rows(c.boxes)) for c in crowds) == sorted(
         (g.members, g.boxes) for g in groups
     )
+
+
+@given(populations(most=7), st.integers(2, 3), st.sampled_from([(300, 1200), (900, 3600), (5000, 7200)]))
+def test_suppression_by_samples_equals_the_naive_version(
+    original: Trajectories, k: int, most: tuple[int, int]
+) -> None:
+    """A sample farther from its own partner than that is left out of the merge; the others stay."""
+    if original.n_subjects < k:
+        return
+    space_m, time_s = most
+    _, groups = oracles.glove(original, k, reshape_each=True, most=(space_m / 100, time_s / 60))
+    method = Glove(
+        k=k,
+        generalize="reshape-each",
+        suppress_by="samples",
+        suppress_space_m=space_m,
+        suppress_time_s=time_s,
+    )
+    crowds = method.classes(original, Run())
+    assert sorted((tuple(c.members.tolist()), rows(c.boxes)) for c in crowds) == sorted(
+        (g.members, g.boxes) for g in groups
+    )
+
+
+def test_what_samples_far_from_their_partners_lose_is_counted_and_verified() -> None:
+    """Amy and bob are together at noon; at night amy calls twice from there, and bob once from elsewhere.
+
+    Her calls at night are nearest to his at noon. A box over all of it is too long, so by boxes nothing is
+    left. By samples her night and his are left out.
+    """
+    ids = ["amy"] * 3 + ["bob"] * 2
+    t, x = np.array([0, 30, 720, 725, 1400]), np.array([50, 50, 50, 51, 900])
+    people = Trajectories.from_rows(ids, t, x, np.zeros(5, dtype=np.int64), grid=Grid())
+    given: dict[str, Any] = {
+        "k": 2,
+        "generalize": "reshape-each",
+        "suppress_space_m": 2000,
+        "suppress_time_s": 3600,
+    }
+    release, linkage = Glove(**given, suppress_by="samples").anonymize(people, Randomness.for_research(1))
+    assert rows(release.record(0)) == ((720, 726, 50, 0, 52, 1),)
+    assert release.losses.samples_suppressed == 3
+    assert shoal.verify(people, release, linkage).holds
+    with pytest.raises(NothingLeftError):
+        Glove(**given).anonymize(people, Randomness.for_research(1))
+    with pytest.raises(MisuseError, match="suppress_by = 'samples'"):
+        Glove(k=2, suppress_by="samples")
 
 
 @given(populations(least=4, most=8), st.randoms(use_true_random=False))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from measure_hiders import Period, attacked, ways
+from measure_hiders import Period, attacked, narrowed, ways
 from naive_release import boxes_from, small_city
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.kte_hide.hiding_sets import Window
@@ -142,3 +142,11 @@ def test_the_densest_record_names_the_owner_of_changing_hiders_and_not_of_stayin
         rates[name] = attacked(periods, 30, 180, 100, np.random.default_rng(1))[0]
     assert rates["hiders change, one pseudonym"] > 0.65
     assert rates["hiders stay, one pseudonym"] < 0.65
+
+
+def test_all_records_of_a_person_together_say_more_than_the_own_one() -> None:
+    original = shoal.read(shoal.synthesize(40, 1, 1, layout="city"))
+    (period,) = ways(3, 1800, 1, original)["hiders stay, one pseudonym"](original)
+    cells, slots, cells_shared, slots_shared = narrowed(period, 20, np.random.default_rng(1))
+    assert cells_shared < cells
+    assert slots_shared < slots

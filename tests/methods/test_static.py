@@ -119,8 +119,28 @@ def test_on_the_command_line_slot_is_the_coarse_one(
         manifest = json.loads((folder / "manifest.json").read_text())
         assert (manifest["slot_s"], manifest["parameters"]) == (
             slot_s,
-            {"k": 2, "grid_m": 1000.0, "slot_s": 3600.0, "hull": "tight"},
+            {"k": 2, "grid_m": 1000.0, "grid_offset_m": 0.0, "slot_s": 3600.0, "hull": "tight"},
         )
         assert manifest["losses"]["subjects_suppressed"] == 1
         assert call("verify", raw, folder, "--crs", "local", *linkage).code == 0
     assert len(list(tmp_path.glob("r*"))) == 3
+
+
+@given(original=populations(least=2, most=8))
+def test_an_offset_moves_the_cells_and_nothing_else(original: Trajectories) -> None:
+    """Cells that begin 3 km farther are those of the data moved back by 3 km."""
+    there = Trajectories.from_rows(
+        np.repeat(np.array(original.ids), original.lengths).tolist(),
+        original.t,
+        original.x - 30,
+        original.y - 30,
+        grid=original.snapped_grid(),
+    )
+    moved = StaticGeneralization(k=2, grid_m=7_000, grid_offset_m=3_000).classes(original, shoal.Run())
+    plain = StaticGeneralization(k=2, grid_m=7_000).classes(there, shoal.Run())
+    assert [one.members.tolist() for one in moved] == [one.members.tolist() for one in plain]
+
+
+def test_an_offset_is_a_multiple_of_the_cell() -> None:
+    with pytest.raises(MisuseError, match="grid_offset = 150 m is no multiple"):
+        StaticGeneralization(k=2, grid_offset_m=150).classes(worked_example(), shoal.Run())

@@ -173,3 +173,29 @@ def test_a_threshold_is_found_for_a_wished_distortion(wished: float, wanted: flo
 def test_no_bounds_no_search() -> None:
     with pytest.raises(MisuseError, match="0 < least < most"):
         calibrated_threshold(lambda threshold: threshold, 5, 3, 3)
+
+
+def test_a_share_of_the_swap_sets_is_published_whole_or_not_at_all() -> None:
+    """Which sets are formed does not depend on the share; each is then kept by its own draw."""
+    original = crowd(60, 40)
+    everything, _ = SwapLocations(k=3).anonymize(original, Randomness.for_research(1))
+    method = SwapLocations(k=3, publish_share=0.25)
+    release, linkage = method.anonymize(original, Randomness.for_research(1))
+    assert shoal.verify(original, release, linkage).holds
+    trace = linkage.trace
+    assert trace is not None
+    sizes = np.diff(trace.set_offsets)
+    assert sizes.min() >= 3
+    assert np.array_equal(np.sort(np.bincount(trace.swap_set, minlength=len(sizes))), np.sort(sizes))
+    share = release.n_samples / everything.n_samples
+    spread = (0.25 * 0.75 / (everything.n_samples / 3)) ** 0.5
+    assert abs(share - 0.25) < 4 * spread
+    assert release.losses.samples_suppressed == original.n_samples - release.n_samples
+    assert SwapLocations(k=3).parameters()["publish_share"] == 1
+    assert method.parameters()["publish_share"] == 0.25
+
+
+@pytest.mark.parametrize("share", [0.0, -0.1, 1.1, float("nan")])
+def test_a_share_that_is_none_is_refused(share: float) -> None:
+    with pytest.raises(MisuseError, match="publish_share"):
+        SwapLocations(k=3, publish_share=share)

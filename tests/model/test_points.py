@@ -21,7 +21,8 @@ from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.release_folder.manifest import RELEASE_FILE, manifest_of, write_manifest
 from shoal.release_folder.tables import write_table
-from shoal.report import Evidence, record_page
+from shoal.report.facts.evidence import Evidence
+from shoal.report.pages.record import record_page
 from shoal.runtime.hashing import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

@@ -12,9 +12,10 @@ from shoal.errors import MisuseError
 from shoal.measures import k_gap
 from shoal.measures.k_gap import KGap
 from shoal.publishing.publish import assess
-from shoal.report import assessment_report, gaps_in_numbers, gaps_in_words
 from shoal.report.facts import gaps as gap_figures
 from shoal.report.facts.gaps import gap_facts
+from shoal.report.pages.assessment import assessment_report
+from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
 from shoal.runtime.arrays import Integers
 from small_releases import plausible_gap, random_people
 

@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 
 import shoal
-from record_marks import RECORD, TERMS, Marks, check_vanished_drawings, gaps_of, same
+from record_marks import (
+    RECORD,
+    TERMS,
+    Marks,
+    check_vanished_drawings,
+    gaps_of,
+    same,
+    strength,
+    strongest_of,
+)
 from record_marks import vanished_of as figures_of_vanished
 from shoal.attacks import Rate, attack
 from shoal.attacks.knowledge import parse_knowledge
@@ -24,7 +33,8 @@ from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.release_folder.manifest import read_manifest
 from shoal.release_folder.statement import read_statement
-from shoal.report import Evidence, record_page
+from shoal.report.facts.evidence import Evidence
+from shoal.report.pages.record import record_page
 from shoal.report.words.settings import method_name, settings_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -59,7 +69,7 @@ CASES: dict[str, tuple[Callable[[], Trajectories], Callable[[], Any], tuple[str,
     "reach-locations": (
         lambda: drivers(town(), 60),
         lambda: ReachLocations(k=3, streets=town()),
-        ("triples:4", "times:4"),
+        ("triples:4", "times:4", "track:4"),
     ),
 }
 
@@ -139,9 +149,12 @@ def recomputed(original: Trajectories, folder: Path, known: tuple[str, ...]) -> 
         found |= {f"reason-{place}": count, f"reason-share-{place}": count / n}
     found |= gaps_of(original.snapped_to(Grid()), {2, 5, release.claim.k})
     rates, _ = rates_again(original, folder, known)
+    found |= strongest_of(rates, "points")
     for number, question in enumerate(QUESTIONS, start=1):
         own = [rate for rate in rates if rate.name in question.attacks]
-        for place, rate in enumerate((rate for rate in own if rate.target == "release"), start=1):
+        tried = [rate for rate in own if rate.target == "release"]
+        tried.sort(key=lambda rate: strength(rate, "points"), reverse=True)
+        for place, rate in enumerate(tried, start=1):
             raw = next(
                 r for r in own if (r.name, r.knowledge, r.target) == (rate.name, rate.knowledge, "raw")
             )

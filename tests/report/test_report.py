@@ -20,7 +20,8 @@ from shoal.model.intake import Intake, Reading
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
-from shoal.report import assessment_report, gaps_in_numbers, gaps_in_words
+from shoal.report.pages.assessment import assessment_report
+from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
 from small_releases import naive_release, plausible_gap, random_people, record_of
 
 HOSTILE = "<script>alert('x')</script>\"&{{ 7 * 7 }}"

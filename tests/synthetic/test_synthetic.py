@@ -13,21 +13,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shoal
 from example_counts import examples
 from shoal.errors import MisuseError, OutputError
+from shoal.io.sketch import surface_of
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.synthetic import Layout, Stations, synthesize, write_synthetic
-from shoal.synthetic.activity import BURST_SIZE, EVENTS_PER_HOUR, RATE_SIGMA, event_minutes
+from shoal.synthetic.activity import BURST_SIZE, event_minutes
 from shoal.synthetic.coverage import Coverage, JumpLaw
+from shoal.synthetic.densities import DENSITIES
 from shoal.synthetic.generator import World
+from shoal.synthetic.habits import Habits
 from shoal.synthetic.people import NIGHT_MIN, _outings, live
 from shoal.synthetic.stations import LAYOUTS, METERS_PER_DEGREE, lay_out_stations
 
+EVENTS_PER_HOUR, RATE_SIGMA = Habits().events_per_hour, Habits().rate_sigma
+OWN_LAYOUTS: tuple[Layout, ...] = ("nation", "city")
+PAPERS_LAYOUTS = tuple(name for name in LAYOUTS if name in DENSITIES)
 MONDAY_S = 1_704_067_200  # 2024-01-01T00:00:00Z
 
 
-@pytest.fixture(scope="module", params=LAYOUTS)
+@pytest.fixture(scope="module", params=OWN_LAYOUTS)
 def layout(request: pytest.FixtureRequest) -> Layout:
     chosen: Layout = request.param
     return chosen
@@ -130,7 +137,7 @@ def test_ids_say_nothing_of_places(fortnight: pa.Table) -> None:
 def test_the_rate_is_as_documented_within_four_standard_errors() -> None:
     """Variance of a person's count: of the lognormal rate, and of a sum of geometric bursts."""
     n, days = 20_000, 7
-    person, minute = event_minutes(np.zeros(n, dtype=np.int64), days, np.random.default_rng(8))
+    person, minute = event_minutes(np.zeros(n, dtype=np.int64), days, Habits(), np.random.default_rng(8))
     expected = EVENTS_PER_HOUR * 24 * days
     burst_second_moment = 2 * BURST_SIZE**2 - BURST_SIZE
     variance = expected**2 * (np.exp(RATE_SIGMA**2) - 1) + expected / BURST_SIZE * burst_second_moment
@@ -159,7 +166,7 @@ def test_evenings_are_busy_and_nights_are_quiet(fortnight: pa.Table) -> None:
 
 def test_people_sleep_at_home_and_work_on_weekdays() -> None:
     world = World.of(3_000, 14, 2, "city", None)
-    stays = live(3_000, 14, world.stations, world.coverage, np.random.default_rng(3))
+    stays = live(3_000, 14, world.stations, world.coverage, world.habits, np.random.default_rng(3))
     person = np.repeat(np.flatnonzero(stays.clock_min < NIGHT_MIN / 4), 14)
     day = np.tile(np.arange(14), person.size // 14)
     at_night, at_ten = (stays.place_of(person, day * 1440 + hour * 60) for hour in (2, 10))
@@ -192,7 +199,7 @@ def test_visited_places_have_a_heavy_tail(fortnight: pa.Table) -> None:
 
 
 def test_a_nation_is_wide_and_its_people_stay_mostly_near() -> None:
-    stations = lay_out_stations("nation", np.random.default_rng(1))
+    stations = lay_out_stations("nation", np.random.default_rng(1), 1)
     x, y = stations.on_plane()
     assert 3_000 <= len(stations) <= 6_000
     assert 300_000 < np.ptp(x) < 500_000
@@ -207,7 +214,7 @@ def test_a_nation_is_wide_and_its_people_stay_mostly_near() -> None:
 
 
 def test_a_city_is_dense_downtown() -> None:
-    stations = lay_out_stations("city", np.random.default_rng(1))
+    stations = lay_out_stations("city", np.random.default_rng(1), 1)
     x, y = stations.on_plane()
     spacing = Coverage.of(stations).neighbor_m[:, 0]
     r = np.hypot(x, y)
@@ -220,7 +227,7 @@ def test_a_city_is_dense_downtown() -> None:
 @given(seed=st.integers(0, 2**32), n=st.integers(1, 12), days=st.integers(1, 9))
 def test_people_are_where_their_last_stay_began(seed: int, n: int, days: int) -> None:
     world = World.of(n, days, 1, "city", None)
-    stays = live(n, days, world.stations, world.coverage, np.random.default_rng(seed))
+    stays = live(n, days, world.stations, world.coverage, world.habits, np.random.default_rng(seed))
     begins = stays.key.reshape(n, -1) - np.arange(n)[:, None] * stays.stride - 2 * 1440
     assert (np.diff(begins, axis=1) >= 0).all()
     rng = np.random.default_rng(seed)
@@ -302,7 +309,7 @@ def test_neighbors_and_raster_are_those_of_all_pairs(seed: int, n: int) -> None:
 
 
 def test_the_serving_station_is_the_nearest(layout: Layout) -> None:
-    stations = lay_out_stations(layout, np.random.default_rng(4))
+    stations = lay_out_stations(layout, np.random.default_rng(4), 1)
     coverage = Coverage.of(stations)
     rng = np.random.default_rng(5)
     near = rng.integers(0, len(stations), 2_000)
@@ -322,6 +329,43 @@ def test_jump_lengths_follow_the_truncated_power_law(at: float) -> None:
     density = (r + 700.0) ** -1.75
     assert quantile[[0, 2]] == pytest.approx([100.0, 40_000.0])
     assert density[r <= quantile[1]].sum() / density.sum() == pytest.approx(at, abs=1e-3)
+
+
+# The data sets of the papers
+
+
+@pytest.mark.parametrize("name", PAPERS_LAYOUTS)
+def test_a_papers_layout_has_its_densities_whatever_the_number_of_people(name: Layout) -> None:
+    """Table I of the kte paper: people per station, the surface of a hull of all stations, and the rate."""
+    density = DENSITIES[name]
+    for part in (0.2, 1.0):
+        n = round(part * density.people)
+        stations = lay_out_stations(name, np.random.default_rng(1), n)
+        assert n / len(stations) == pytest.approx(density.people / density.stations, rel=0.02)
+        x, y = stations.on_plane()
+        assert surface_of(x / 1000, y / 1000) == pytest.approx(part * density.surface_km2, rel=0.3)
+    rate = {"abi": 0.90, "dak": 0.74, "shn": 1.00, "civ": 0.75, "sen": 0.45}[name]
+    rows = synthesize(3_000, 2, 1, layout=name).num_rows
+    assert rows / 3_000 / 48 == pytest.approx(rate, rel=0.05)
+
+
+def test_some_people_of_a_papers_layout_are_recorded_at_one_station() -> None:
+    table = synthesize(1_000, 7, 1, layout="abi")
+    visited: dict[str, set[tuple[float, float]]] = {}
+    for uid, _, lat, lon in rows_of(table):
+        visited.setdefault(uid, set()).add((lat, lon))
+    alone = np.mean([len(places) == 1 for places in visited.values()])
+    assert 0.07 < alone < 0.2
+
+
+def test_the_gaps_of_a_papers_layout_are_the_papers() -> None:
+    """Ivory Coast, the acceptance of the calibration, on 800 people: wide bounds, for so few are rough."""
+    people = shoal.read(synthesize(800, 14, 1, layout="civ"))
+    gap = shoal.k_gap(people, 2)
+    assert 0.06 < np.median(gap.gap) < 0.12  # 0.09
+    assert np.mean(gap.time > gap.space) > 0.89  # 0.95
+    assert 0.7 < np.median(gap.time / gap.gap) < 0.92  # 0.80
+    assert 0.05 < np.mean(gap.space == 0) < 0.25  # 0.15
 
 
 # Errors
@@ -347,8 +391,8 @@ def test_impossible_numbers_are_refused(
 
 @pytest.mark.parametrize("given_stations", [False, True])
 def test_an_unknown_layout_is_refused(given_stations: bool) -> None:
-    stations = lay_out_stations("city", np.random.default_rng(0)) if given_stations else None
-    with pytest.raises(MisuseError, match="layout 'village' is not known; choose nation or city"):
+    stations = lay_out_stations("city", np.random.default_rng(0), 1) if given_stations else None
+    with pytest.raises(MisuseError, match="layout 'village' is not known; choose one of nation, city, abi"):
         # the point of the test
         synthesize(10, 1, 1, layout="village", stations=stations)  # type: ignore[arg-type]
 

@@ -81,6 +81,16 @@ def test_space_distortion_follows_the_definition() -> None:
     )
     assert found.removed_locations == release.losses.samples_suppressed / original.n_samples
     assert found.removed_trajectories == release.losses.subjects_suppressed / original.n_subjects
+    same = [
+        float(np.hypot(record.x[stamped] - x, record.y[stamped] - y).mean())
+        for uid, samples in zip(original.ids, original, strict=True)
+        if uid in record_of
+        for record in [release.record(release.trajectory_ids.index(record_of[uid]))]
+        for t, x, y in zip(*samples, strict=True)
+        if len(stamped := np.flatnonzero(record.t == t))
+    ]
+    assert 0 < len(same) == found.at_same_times < found.defined  # times move with their places
+    assert found.total_at_same_times_m == pytest.approx(sum(same))
     with pytest.raises(MisuseError, match="omega"):
         measure_points(original, release, linkage, omega_m=-1)
 

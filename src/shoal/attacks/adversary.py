@@ -1,7 +1,7 @@
 """What the table of attacks says of one attack, and how the words of its knowledge are read."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from shoal.attacks.rate import Rate
@@ -53,6 +53,10 @@ class Adversary:
     series
         Whether it needs an earlier release of the same people; without one it is left out of what is
         evaluated by default.
+    apart_on
+        Rates that are not compared with others on releases of this kind, and so never called the strongest:
+        they win what the claim itself gives. A truthful box holds its person, however large it is; a cluster
+        may be known.
     same_knowledge_as
         The attack on boxes whose adversary knows as much. Comparisons judge a release of points by whoever of
         the two wins more: moved points are in other cells, which hides nobody from this one.
@@ -73,6 +77,7 @@ class Adversary:
     record: tuple[str, ...] = ()
     claims: tuple[type[Claim], ...] | None = None
     series: bool = False
+    apart_on: Mapping[str, PayloadKind] = field(default_factory=dict)
     same_knowledge_as: str | None = None
 
     @property

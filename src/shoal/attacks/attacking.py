@@ -1,7 +1,7 @@
 """The attack: every adversary against raw data, release and control, with the same people and knowledge."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -9,11 +9,12 @@ import numpy as np
 from shoal.attacks.evaluation import Earlier, Evaluations
 from shoal.attacks.knowledge import Knowledge, default_knowledge, parse_knowledge
 from shoal.attacks.rate import Attacked, Rate, TargetName
-from shoal.attacks.victims import victims_of
+from shoal.attacks.victims import people_like, victims_of
 from shoal.errors import MisuseError
 from shoal.model.linked import records_that_belong
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
@@ -31,6 +32,7 @@ def attack(
     control: Trajectories | None = None,
     targets: Collection[TargetName] = TARGETS,
     earlier: Earlier | None = None,
+    like: str | None = None,
     run: Run | None = None,
 ) -> Attacked:
     """Measure how often adversaries win, on the raw data, on the release, and with people who are not in it.
@@ -55,6 +57,8 @@ def attack(
         Which of ``raw``, ``release`` and ``control`` are wanted.
     earlier
         An earlier release of the same people, and its linkage, for ``series``.
+    like
+        The pseudonym of a record: only the people whose records equal it are victims. None = everybody.
     run
         Progress and threads; local and silent by default.
 
@@ -91,6 +95,7 @@ def attack(
         targets=targets,
         run=run,
         earlier=earlier,
+        among=None if like is None else people_like(original, release, linkage, like),
     )
     texts = default_knowledge(release, series=earlier is not None) if knowledge is None else knowledge
     asked = [parse_knowledge(text) for text in texts]
@@ -101,7 +106,9 @@ def attack(
     for one in asked:
         for evaluation in prepared.evaluations.of(one.adversary):
             try:
-                rates += one.rates_on(evaluation, prepared.draws())
+                rates += [
+                    replace(rate, asked=one.text) for rate in one.rates_on(evaluation, prepared.draws())
+                ]
             except MisuseError as error:
                 if evaluation.label != "control" and knowledge is not None:
                     raise
@@ -133,14 +140,18 @@ def prepare(
     targets: Collection[TargetName],
     run: Run | None,
     earlier: Earlier | None = None,
+    among: Integers | None = None,
 ) -> Prepared:
-    """Draw the victims; parameters and errors are those of ``attack``."""
+    """Draw the victims; parameters and errors are those of ``attack``.
+
+    among: positions of the people who can be victims; None = everybody.
+    """
     if tries < 1:
         raise MisuseError(f"tries = {tries} measures nothing; choose at least 1")
     if release is not None and linkage is None:
         raise MisuseError("attacking a release needs its linkage, to know who was right; give --linkage")
     generator = rng.generator()
-    victims = victims_of(original, release, linkage, tries, control, generator)
+    victims = victims_of(original, release, linkage, tries, control, generator, among)
     nobody_outside = "control" in targets and release is not None and len(victims) < len(TARGETS)
     return Prepared(
         evaluations=Evaluations(

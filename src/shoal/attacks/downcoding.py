@@ -7,9 +7,10 @@ corners are likelier than cells within, and the corners of all boxes of a record
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.hulls import Classes, named_samples, share_right
+from shoal.attacks.hulls import Classes, judged, named_samples
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import BoxTarget
+from shoal.runtime.arrays import Integers
 
 _NOTHING = np.empty((0, 3), dtype=np.int64)
 
@@ -31,7 +32,7 @@ def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Gener
             if evaluation.label == "control"
             else classes.samples(classes.members(own))
         )
-        outcomes[:, place] = share_right(boxes, named_samples(boxes, _NOTHING), np.unique(samples, axis=0))
+        outcomes[:, place] = judged(boxes, named_samples(boxes, _NOTHING), _distinct(samples)).by_box
     exact, cell, lucky, lucky_cell = outcomes
     does = "Someone who has a record alone and says for each of its boxes"
     told = {
@@ -50,3 +51,9 @@ def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Gener
         )
         for name, (won, attacker, chance) in told.items()
     ]
+
+
+def _distinct(samples: Integers) -> Integers:
+    """The different rows of samples [s, 3]: members may have been at one place at one time."""
+    ordered = samples[np.lexsort(samples.T)]
+    return np.asarray(ordered[np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))])

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import BoxTarget
-from shoal.kernels.hull_sides import choose_cells, samples_of_named, untouched_sides
+from shoal.kernels.hull_samples import judge_named, most_voted, possible_sides
 from shoal.runtime.arrays import Flags, Floats, Integers
 
 
@@ -21,27 +21,44 @@ def named_samples(boxes: Integers, known: Integers) -> Integers:
     any coordinate, at first that in the middle of theirs. Among the cells that are then possible, the one
     for which most boxes speak: the possible corners of each share one vote, the first of equals counts.
     """
-    first, second = np.empty((2, len(boxes), 3), dtype=np.int64)
-    bound = np.empty((len(boxes), 3), dtype=np.bool_)
-    untouched_sides(boxes, _by_time(known), first, second, bound)
-    cells, votes = _votes(first[:, 1:], second[:, 1:], bound[:, 1] & bound[:, 2])
-    named = first.copy()
-    choose_cells(boxes, first, second, bound, cells, votes, named)
-    return named
+    first = np.empty((len(boxes), 3), dtype=np.int64)
+    second, bound = np.empty_like(first), np.empty(first.shape, dtype=np.bool_)
+    possible_sides(boxes, known, first, second, bound)
+    cells, votes = _votes(first[:, 1:], second[:, 1:], np.asarray(bound[:, 1:].all(axis=1)))
+    best = np.empty(len(boxes), dtype=np.int64)
+    most_voted(boxes, first, second, bound, cells, votes, best)
+    told = best >= 0
+    first[told, 1:] = cells[best[told]]
+    return first
 
 
-def share_right(boxes: Integers, named: Integers, samples: Integers) -> Floats:
-    """[4]: shares of boxes for which a sample [s, 3] in the box is named, and for which its cell is.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Judged:
+    """How much of what is named is right.
 
-    Then both again for who names a cell and slot of the box at random.
+    by_box: [4] shares of boxes for which a sample in the box is named, and for which its cell is; then both
+    for who names a cell and slot of the box at random. by_sample: [2] the share of the samples that are named
+    exactly in a box that holds them, and the same for who guesses. errors: [s', 2] of each sample that a box
+    holds, how far what is named there is from it, in cells and slots; of several boxes the nearest in place.
     """
-    samples = _by_time(samples)
-    cell_of, _ = _numbered(samples[:, 1:])
-    found = np.empty((len(boxes), 4), dtype=np.int64)
-    samples_of_named(boxes, named, samples, cell_of, found)
-    area = (boxes[:, 4] - boxes[:, 2]) * (boxes[:, 5] - boxes[:, 3])
-    chances = found[:, 2] / (area * (boxes[:, 1] - boxes[:, 0])), found[:, 3] / area
-    return np.array([one.mean() for one in (found[:, 0], found[:, 1], *chances)])
+
+    by_box: Floats
+    by_sample: Floats
+    errors: Floats
+
+
+def judged(boxes: Integers, named: Integers, samples: Integers) -> Judged:
+    """Hold what is named [b, 3] in boxes [b, 6] against the true samples [s, 3], at least one."""
+    x, y = (samples[:, axis] - samples[:, axis].min() for axis in (1, 2))
+    _, cell = np.unique(x * (int(y.max()) + 1) + y, return_inverse=True)
+    by_box, by_sample = np.empty((len(boxes), 4)), np.empty((len(samples), 2))
+    errors = np.empty((len(samples), 2))
+    judge_named(boxes, named, samples, cell.ravel(), by_box, by_sample, errors)
+    return Judged(
+        by_box=by_box.mean(axis=0),
+        by_sample=np.minimum(by_sample, 1).mean(axis=0),
+        errors=errors[np.isfinite(errors[:, 0])],
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,25 +90,14 @@ class Classes:
         return np.concatenate([np.column_stack(inside.known.samples_of(one)) for one in subjects.tolist()])
 
 
-def _by_time(samples: Integers) -> Integers:
-    """The samples [s, 3], ascending in time."""
-    return np.ascontiguousarray(samples[np.argsort(samples[:, 0], kind="stable")])
-
-
 def _votes(first: Integers, second: Integers, corners_known: Flags) -> tuple[Integers, Floats]:
-    """Cells [c, 2], ascending, and their votes: the possible corners of each box share one."""
-    x, y = (np.stack([first[corners_known, axis], second[corners_known, axis]]) for axis in (0, 1))
-    corners = np.stack(np.broadcast_arrays(x[:, None], y[None, :]), axis=-1).reshape(-1, 2)
-    number, cells = _numbered(corners)
-    return cells, np.bincount(number, minlength=len(cells)) / 4
-
-
-def _numbered(cells: Integers) -> tuple[Integers, Integers]:
-    """(the number [n] of each cell among the different ones, these [c, 2], ascending)."""
-    order = np.lexsort((cells[:, 1], cells[:, 0]))
-    ascending = cells[order]
-    fresh = np.ones(len(cells), dtype=np.bool_)
-    fresh[1:] = (np.diff(ascending, axis=0) != 0).any(axis=1)
-    number = np.empty(len(cells), dtype=np.int64)
-    number[order] = np.cumsum(fresh) - 1
-    return number, np.ascontiguousarray(ascending[fresh])
+    """Cells [c, 2] in ascending order and their votes: the possible corners of each box share one."""
+    xs, ys = ([one[corners_known, axis] for one in (first, second)] for axis in (0, 1))
+    x = np.concatenate([one for one in xs for _ in ys])
+    y = np.concatenate([other for _ in xs for other in ys])
+    if not len(x):
+        return np.empty((0, 2), dtype=np.int64), np.empty(0)
+    width = int(np.ptp(y)) + 1
+    code, number = np.unique((x - x.min()) * width + y - y.min(), return_inverse=True)
+    cells = np.column_stack([code // width + x.min(), code % width + y.min()])
+    return cells, np.bincount(number.ravel(), minlength=len(cells)) / 4

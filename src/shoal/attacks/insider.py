@@ -7,10 +7,12 @@ box the own samples do not touch, the partner's do.
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.hulls import Classes, named_samples, share_right
-from shoal.attacks.rate import Rate
+from shoal.attacks.hulls import Classes, judged, named_samples
+from shoal.attacks.rate import Error, Rate
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
+from shoal.model.trajectories import Grid
+from shoal.runtime.arrays import Floats
 
 ALL = 1_000_000  # more members than a class has: all but one
 
@@ -27,13 +29,17 @@ def colluding(word: str) -> int:
 def attack_insider(
     evaluation: Evaluation[BoxTarget], members: int = 1, *, rng: np.random.Generator
 ) -> list[Rate]:
-    """For each box of the shared record, where and when another member was; shares of boxes that are right.
+    """For each box of the shared record, where and when another member was.
+
+    Two rates are shares of boxes for which that is right, and one is the share of the victim's samples that
+    are named so. Beside them stand the median errors over all samples of the victims that a box holds.
 
     members: who collude, drawn at random from the victim's class. Against the control group they do the same,
     and what they name is held against somebody who is in no class. A raw record is of one person alone.
     """
     classes = Classes.of(evaluation)
-    outcomes = np.zeros((4, len(evaluation.victims)))
+    outcomes = np.zeros((6, len(evaluation.victims)))
+    errors: list[Floats] = []
     for place, (victim, own) in enumerate(
         zip(evaluation.victims.tolist(), evaluation.own.tolist(), strict=True)
     ):
@@ -41,8 +47,12 @@ def attack_insider(
         others = rng.permutation(others[others != victim] if evaluation.label != "control" else others[1:])
         boxes = evaluation.target.record(own)
         named = named_samples(boxes, classes.samples(others[:members]))
-        outcomes[:, place] = share_right(boxes, named, np.column_stack(evaluation.known.samples_of(victim)))
-    exact, cell, lucky, lucky_cell = outcomes
+        samples = np.column_stack(evaluation.known.samples_of(victim))
+        found = judged(boxes, named, samples)
+        outcomes[:, place] = np.concatenate([found.by_box, found.by_sample])
+        errors.append(found.errors)
+    exact, cell, lucky, lucky_cell, of_samples, lucky_sample = outcomes
+    error = median_error(np.concatenate(errors), evaluation.target.grid)
     who = "a member" if members == 1 else "all other members" if members == ALL else f"{members} members"
     knowledge = f"what {who} of the class know{'s' * (members == 1)}"
     does = (
@@ -52,6 +62,12 @@ def attack_insider(
     told = {
         "insider-exact": (exact, f"{does} in which cell and slot another member was.", lucky),
         "insider-place": (cell, f"{does} in which cell another member was.", lucky_cell),
+        "insider-samples": (
+            of_samples,
+            f"{does} in which cell and slot another member was, and so has the share of the person's samples "
+            "for which that is right.",
+            lucky_sample,
+        ),
     }
     return [
         Rate.of(
@@ -62,6 +78,18 @@ def attack_insider(
             target=evaluation.label,
             baseline=float(chance.mean()),
             clusters=evaluation.clusters,
+            error=error,
         )
         for name, (won, attacker, chance) in told.items()
     ]
+
+
+def median_error(errors: Floats, grid: Grid) -> Error | None:
+    """The median over samples of the error in place and of that in time; None without any.
+
+    errors: [s, 2], in cells and slots.
+    """
+    if not len(errors):
+        return None
+    cells, slots = np.median(errors, axis=0).tolist()
+    return Error(space_m=cells * grid.cell_m, time_s=slots * grid.slot_s)

@@ -11,7 +11,7 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
-from shoal.model.claims import Claim
+from shoal.model.claims import Claim, PayloadKind
 from shoal.model.release import Release
 
 THOROUGH_FROM: Final = 1000
@@ -118,6 +118,11 @@ def rates_alike(text: str, name: str) -> tuple[str, ...]:
         name,
         *(rate for other in others for rate, asked in other.answers.items() if asked == row.answers[name]),
     )
+
+
+def is_to_the_point(name: str, kind: PayloadKind) -> bool:
+    """Whether a rate on releases of this kind is compared with others, and could be called the strongest."""
+    return all(row.apart_on.get(name) != kind for row in ATTACKS.values())
 
 
 def of_its_claim(claim: Claim) -> tuple[Knowledge, ...]:

@@ -5,15 +5,17 @@ rows of the table of attacks say which rate answers which. Raw data and release 
 same people and knowledge, so whoever has raw data, release and linkage gets the same figures again.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from shoal.attacks.adversary import QuestionName
 from shoal.attacks.attacking import prepare
-from shoal.attacks.knowledge import parse_knowledge, record_knowledge
+from shoal.attacks.knowledge import is_to_the_point, parse_knowledge, record_knowledge
 from shoal.attacks.rate import Rate
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
+from shoal.model.claims import PayloadKind
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -58,31 +60,50 @@ class Answer:
     source: str
 
 
+def strongest_first(answers: Iterable[Answer], kind: PayloadKind) -> tuple[Answer, ...]:
+    """In falling order of what each wins, against the release, of what guessing leaves.
+
+    Those that stand apart come last; of equals first the greatest chance on any one person.
+    """
+
+    def strength(answer: Answer) -> tuple[bool, float, float]:
+        rate = answer.release
+        return is_to_the_point(rate.name, kind), rate.gain, rate.worst or 0.0
+
+    return tuple(sorted(answers, key=strength, reverse=True))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """A question with every attack that answers it; the one with the greatest rate is the measure."""
+    """A question with every attack that answers it, the strongest first, which is the measure."""
 
     question: Question
     answers: tuple[Answer, ...]
 
     @property
     def greatest(self) -> Answer | None:
-        """The attack that wins most often against the release."""
-        return max(
-            self.answers, key=lambda answer: (answer.release.rate, answer.release.worst or 0.0), default=None
-        )
+        """The attack that wins most against the release of what guessing leaves."""
+        return next(iter(self.answers), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assessment:
     """The three questions answered.
 
-    tries: victims of each attack, at most. notes: what could not be tried.
+    tries: victims of each attack, at most. notes: what could not be tried. kind: of the release.
     """
 
     questions: tuple[Answered, ...]
     tries: int
     notes: tuple[str, ...]
+    kind: PayloadKind
+
+    @property
+    def strongest_first(self) -> tuple[Answer, ...]:
+        """Every attack of all questions, the strongest first."""
+        return strongest_first(
+            (answer for answered in self.questions for answer in answered.answers), self.kind
+        )
 
 
 def assess_release(
@@ -141,10 +162,13 @@ def assess_release(
         questions=tuple(
             Answered(
                 question=question,
-                answers=tuple(pair for pair in pairs if pair.release.name in question.attacks),
+                answers=strongest_first(
+                    (pair for pair in pairs if pair.release.name in question.attacks), release.kind
+                ),
             )
             for question in QUESTIONS
         ),
         tries=tries,
         notes=tuple(notes),
+        kind=release.kind,
     )

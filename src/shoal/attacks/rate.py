@@ -12,8 +12,22 @@ from shoal.attacks.intervals import interval_of, wilson
 from shoal.errors import MisuseError
 from shoal.model.summaries import table
 from shoal.runtime.arrays import Integers
+from shoal.units import show_m
 
 TargetName = Literal["raw", "release", "control"]
+
+
+def gain(rate: float, baseline: float) -> float:
+    """What an adversary wins of what guessing leaves: 0 for who guesses, 1 for who is always right.
+
+    By this, attacks that answer different questions are compared with each other.
+
+    Examples
+    --------
+    >>> gain(0.75, baseline=0.5), gain(0.5, baseline=0.0)
+    (0.5, 0.5)
+    """
+    return (rate - baseline) / (1 - baseline) if baseline < 1 else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +47,14 @@ class Rule:
     name: str
     does: str
     chances: npt.ArrayLike
+
+
+@dataclass(frozen=True, kw_only=True)
+class Error:
+    """How far what an adversary says is from the truth, in the median: in meters and in seconds."""
+
+    space_m: float
+    time_s: float
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -61,6 +83,10 @@ class Rate:
         Which rule the adversary answered by; None where it has only one.
     interval
         Both ends of the 95 % interval; None = Wilson's, for tries that are each won or lost.
+    error
+        The median error of what the adversary says, where it says places and times; else None.
+    asked
+        The knowledge as it was asked for, such as ``points:4``; None where nobody asked by text.
     """
 
     name: str
@@ -73,6 +99,8 @@ class Rate:
     worst: float | None = None
     rule: str | None = None
     interval: tuple[float, float] | None = None
+    error: Error | None = None
+    asked: str | None = None
 
     @classmethod
     def of(
@@ -87,6 +115,7 @@ class Rate:
         clusters: Integers | None = None,
         most: float = 1.0,
         rule: str | None = None,
+        error: Error | None = None,
     ) -> "Rate":
         """The rate of these chances of success, one for each victim.
 
@@ -107,6 +136,7 @@ class Rate:
             interval=interval_of(chances, np.arange(len(chances)) if clusters is None else clusters, most)
             if len(chances)
             else None,
+            error=error,
         )
 
     @classmethod
@@ -170,6 +200,11 @@ class Rate:
         return min(self.successes / self.tries, 1.0)
 
     @property
+    def gain(self) -> float:
+        """What the adversary wins of what guessing leaves."""
+        return gain(self.rate, self.baseline)
+
+    @property
     def low(self) -> float:
         """Lower end of the 95 % interval."""
         return (self.interval or wilson(self.successes, self.tries))[0]
@@ -194,13 +229,18 @@ class Rate:
             "baseline": self.baseline,
             "worst": self.worst,
             "rule": self.rule,
+            "median_error_m": None if self.error is None else self.error.space_m,
+            "median_error_s": None if self.error is None else self.error.time_s,
             "attacker": self.attacker,
+            "asked": self.asked,
         }
 
     def __repr__(self) -> str:
         return (
             f"Rate({self.name} on {self.target} with {self.knowledge}: {self.rate:.2%} "
-            f"({self.low:.2%} to {self.high:.2%}), guessing {self.baseline:.2%}, {self.tries} tries)"
+            f"({self.low:.2%} to {self.high:.2%}), guessing {self.baseline:.2%}, {self.tries} tries"
+            + (f", median error {show_m(self.error.space_m)}, {self.error.time_s:g} s" if self.error else "")
+            + ")"
         )
 
     def _repr_html_(self) -> str:

@@ -21,7 +21,13 @@ from shoal.attacks.points import attack_attribution, attack_points
 from shoal.attacks.series import attack_series
 from shoal.attacks.tau_knowledge import attack_tau
 from shoal.attacks.track import attack_track
-from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
+from shoal.model.claims import (
+    KAnonymity,
+    KDeltaAnonymity,
+    KteAnonymity,
+    LocationPrivacy,
+    TrajectoryPrivacy,
+)
 from shoal.units import duration_s, length_m
 
 _ROWS: Final = (
@@ -98,6 +104,7 @@ _ROWS: Final = (
         source="shoal: attribute inference after linkage by points:P",
         uses="raw data",
         answers={"attribution": "infer"},
+        apart_on={"attribution": "boxes"},
         evaluate=attack_attribution,
         parameters=(count(10),),
         default=("2",),
@@ -111,6 +118,7 @@ _ROWS: Final = (
         source="Gramaglia et al. 2017, Sec. II-B",
         uses="raw data",
         answers={"unicity": "single out", "linkage": "link", "attribution": "infer"},
+        apart_on={"attribution": "boxes"},
         evaluate=attack_tau,
         parameters=(duration_s, count(10)),
         optional=1,
@@ -177,7 +185,7 @@ _ROWS: Final = (
         payloads=("points",),
         default=("", "4"),
         record=("4",),
-        claims=(TrajectoryPrivacy,),
+        claims=(TrajectoryPrivacy, LocationPrivacy),
     ),
     Adversary(
         name="cluster",
@@ -187,6 +195,7 @@ _ROWS: Final = (
         source="shoal: records that share swap sets are alike in length, times and places",
         uses="release alone",
         answers={"cluster-pairs": "link"},
+        apart_on={"cluster-pairs": "points"},
         evaluate=attack_cluster,
         payloads=("points",),
         default=("",),
@@ -200,7 +209,7 @@ _ROWS: Final = (
         words="the raw samples of one member of the class, of COLLUDING or of all others",
         source="shoal: subtraction of the own samples from the hulls of a class",
         uses="own record",
-        answers={"insider-exact": "infer", "insider-place": "infer"},
+        answers={"insider-exact": "infer", "insider-place": "infer", "insider-samples": "infer"},
         evaluate=attack_insider,
         parameters=(colluding,),
         optional=1,

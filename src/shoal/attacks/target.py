@@ -255,3 +255,8 @@ class PointTarget:
     def by_time(self) -> PointIndex:
         """The index for questions about exact times."""
         return PointIndex.of_columns(self.t)
+
+    @cached_property
+    def by_place(self) -> PointIndex:
+        """The index for questions about exact places."""
+        return PointIndex.of_columns(self.x, self.y)

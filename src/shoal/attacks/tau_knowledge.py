@@ -20,7 +20,7 @@ from shoal.kernels.likelihood import Weighed, count_holders
 from shoal.kernels.tau_candidates import Followed, Records, Told, weigh_followed
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
-from shoal.units import show_s
+from shoal.units import show_s, slots_touched
 
 _PART = 100
 
@@ -42,18 +42,19 @@ def attack_tau(
 ) -> list[Rate]:
     """Unicity (only the victim's record fits), linkage (the likeliest of those that fit), and attribution.
 
-    Each window of tau_s begins at a random observation of the victim; windows do not overlap. Attribution:
+    Each window begins at a random observation of the victim and holds all slots that tau_s can touch, one
+    more than it is long, since it may begin within a slot; windows do not overlap. Attribution:
     another random observation, outside the windows, lies where the records say it does. A person who has no
     such observation, or not so many windows, is not tried. Raises MisuseError when nobody has, or when tau is
     shorter than a slot.
     """
     original, target = evaluation.known, evaluation.target
     slot_s = original.snapped_grid().slot_s
-    tau = int(tau_s / slot_s)
-    if tau < 1:
+    if tau_s < slot_s:
         raise MisuseError(
             f"tau = {show_s(tau_s)} is shorter than a slot of {show_s(slot_s)}; choose a longer one"
         )
+    tau = slots_touched(tau_s, slot_s)
     often = "" if windows == 1 else f" in each of {windows} windows"
     drawn = _draw(original, evaluation.victims, tau, windows, rng)
     if not len(drawn.tried):

@@ -14,6 +14,7 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
 from shoal.attacks.swapped_clusters import smoothest_tracks
 from shoal.attacks.target import PointTarget
+from shoal.model.claims import LocationPrivacy
 from shoal.runtime.arrays import Integers
 
 _WALK_M_S: Final = 1.0  # how fast a person may have gone on before a track begins or after it ends
@@ -22,7 +23,8 @@ _WALK_M_S: Final = 1.0  # how fast a person may have gone on before a track begi
 def attack_track(evaluation: Evaluation[PointTarget], p: int = 1, *, rng: np.random.Generator) -> list[Rate]:
     """How much of a person's path comes back together, and what one more point of it tells.
 
-    p: known triples. The track that holds most of them is named. Raw records are tracks already.
+    p: known triples. The track that holds most of them is named. Raw records are tracks already. Where places
+    moved between people who kept their times, a person's points are those at the person's places.
     """
     target, known = evaluation.target, evaluation.known
     claim = evaluation.around.claim
@@ -30,7 +32,13 @@ def attack_track(evaluation: Evaluation[PointTarget], p: int = 1, *, rng: np.ran
         tracks = target.record_of_point
     else:
         tracks = smoothest_tracks(target, claim.k, evaluation.run, evaluation.label)
-    return _rates(evaluation, tracks, target.by_triple.codes_of(known.t, known.x, known.y), p, rng)
+    if isinstance(claim, LocationPrivacy):
+        codes, own = target.by_place.codes, target.by_place.codes_of(known.x, known.y)
+        said = "there"
+    else:
+        codes, own = target.by_triple.codes, target.by_triple.codes_of(known.t, known.x, known.y)
+        said = "there and then"
+    return _rates(evaluation, tracks, (codes, own, said), p, rng)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,13 +63,22 @@ class Tracks:
 
 
 def _rates(
-    evaluation: Evaluation[PointTarget], track: Integers, known: Integers, p: int, rng: np.random.Generator
+    evaluation: Evaluation[PointTarget],
+    track: Integers,
+    numbers: tuple[Integers, Integers, str],
+    p: int,
+    rng: np.random.Generator,
 ) -> list[Rate]:
-    """track: [points]. known: [n] the number of each raw triple among the published ones, -1 = none."""
-    target, codes, people = evaluation.target, evaluation.target.by_triple.codes, evaluation.known
+    """track: [points].
+
+    numbers: [points] of each published point, and [n] of each raw one, -1 = not published; then what equal
+    numbers say of a person.
+    """
+    codes, known, said = numbers
+    target, people = evaluation.target, evaluation.known
     tracks = Tracks.of_points(target, track)
     drawn = [evaluation.draw_rows(victim, p, rng) for victim in evaluation.victims.tolist()]
-    named = _named(evaluation, tracks, track, known, drawn)
+    named = _named(evaluation, tracks, track, codes, known, drawn)
     strangers = rng.integers(len(tracks), size=len(drawn))
     outcomes = np.zeros((5, len(drawn)))
     for place, victim in enumerate(evaluation.victims.tolist()):
@@ -89,7 +106,7 @@ def _rates(
         ),
         "track-disclosure": (
             disclosed,
-            f"{who} says of another point of it, drawn at random, that the person was there and then.",
+            f"{who} says of another point of it, drawn at random, that the person was {said}.",
             lucky_point,
         ),
         "track-whole": (
@@ -115,6 +132,7 @@ def _named(
     evaluation: Evaluation[PointTarget],
     tracks: Tracks,
     track: Integers,
+    shown: Integers,
     known: Integers,
     drawn: list[Integers],
 ) -> Integers:
@@ -123,8 +141,8 @@ def _named(
     A known triple may not have been published. Then every track is possible.
     """
     target, people = evaluation.target, evaluation.known
-    order = np.argsort(target.by_triple.codes, kind="stable")
-    codes = target.by_triple.codes[order]
+    order = np.argsort(shown, kind="stable")
+    codes = shown[order]
     possible = np.ones((len(drawn), len(tracks)), dtype=np.bool_)
     for place, rows in enumerate(drawn):
         begin, end = (np.searchsorted(codes, known[rows], side) for side in ("left", "right"))

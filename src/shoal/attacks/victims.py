@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.attacks.rate import TargetName
-from shoal.errors import InputError
+from shoal.attacks.target import BoxTarget
+from shoal.errors import InputError, MisuseError
 from shoal.model.linked import records_that_belong
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
@@ -33,17 +34,20 @@ def victims_of(
     tries: int,
     control: Trajectories | None,
     rng: np.random.Generator,
+    among: Integers | None = None,
 ) -> list[Victims]:
     """The victims on raw data and, for a release, on it and as its control, if anybody is left for that.
 
-    Raises InputError when the parts do not belong together.
+    among: those who can be victims on raw data and release; None = everybody. Raises InputError when the
+    parts do not belong together.
     """
     everybody = np.arange(original.n_subjects)
     if release is None or linkage is None:
         subjects = _some(everybody, tries, rng)
         return [Victims(label="raw", known=original, subjects=subjects, own=subjects)]
     records = records_that_belong(original, release, linkage)
-    subjects = _some(everybody[records >= 0], tries, rng)
+    published = everybody[records >= 0]
+    subjects = _some(published if among is None else np.intersect1d(published, among), tries, rng)
     found = [
         Victims(label="raw", known=original, subjects=subjects, own=subjects),
         Victims(label="release", known=original, subjects=subjects, own=records[subjects]),
@@ -58,6 +62,24 @@ def victims_of(
         own = rng.integers(0, release.n_records, len(chosen))
         found.append(Victims(label="control", known=outside, subjects=chosen, own=own))
     return found
+
+
+def people_like(
+    original: Trajectories, release: Release | None, linkage: Linkage | None, pseudonym: str
+) -> Integers:
+    """Positions of the people whose records equal the record of this pseudonym, box for box.
+
+    Of a release of points, that of the one person whose record it is. Raises MisuseError without a release,
+    and for a pseudonym that it does not hold.
+    """
+    if release is None or linkage is None or pseudonym not in release.trajectory_ids:
+        raise MisuseError("there is no such record in the release; name a trajectory_id of its table")
+    records = records_that_belong(original, release, linkage)
+    one = release.trajectory_ids.index(pseudonym)
+    if release.kind == "points":
+        return np.flatnonzero(records == one)
+    class_of = BoxTarget.of_release(release).class_of
+    return np.flatnonzero((records >= 0) & (class_of[records] == class_of[one]))
 
 
 def _require_outside(control: Trajectories, original: Trajectories, linkage: Linkage) -> None:

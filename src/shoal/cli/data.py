@@ -63,6 +63,8 @@ def next_command(source: str, reading: Mapping[str, Any]) -> str:
 
 def _written(parameter: click.Option, value: Any) -> str:
     """A value as the command line takes it: lengths and durations with their units."""
+    if parameter.name == "min_active_days" and value == -1:
+        return "all"
     if parameter.name == "cell_m":
         return f"{value:g}m"
     return (
@@ -96,10 +98,11 @@ def _written(parameter: click.Option, value: Any) -> str:
 )
 @click.option(
     "--layout",
-    type=click.Choice(("nation", "city")),
+    type=click.Choice(("nation", "city", "abi", "dak", "shn", "civ", "sen")),
     default="city",
     show_default=True,
-    help="The area to lay out when --stations is not given.",
+    help="The area to lay out when --stations is not given; the last five have the densities of the kte "
+    "paper's data sets.",
 )
 @output_options
 def synthesize(
@@ -164,7 +167,7 @@ def assess(
 ) -> int:
     """Measure how exposed the people in INPUT are before you publish: the k-gap, its parts and its tail."""
     from shoal.publishing.publish import assess as assess_people
-    from shoal.report import gaps_in_numbers, gaps_in_words
+    from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
     from shoal.runtime.run import Run
 
     with Bars(quiet=quiet) as bars:

@@ -9,16 +9,23 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import click
 
+from shoal.cli import check as cli_check
 from shoal.cli import data as cli_data
+from shoal.cli import desk as cli_desk
+from shoal.cli import publish as cli_publish
 from shoal.cli import release as cli_release
+from shoal.cli import reproduce as cli_reproduce
 from shoal.cli import risk as cli_risk
 from shoal.cli import service as cli_service
+from shoal.cli import share as cli_share
 from shoal.cli.collect import collect
 from shoal.cli.sections import Program
+from shoal.cli.terminal import log_line
 from shoal.errors import ClaimError, ShoalError
 from shoal.version import __version__
 
@@ -52,22 +59,28 @@ shoal.add_section("To try it", (cli_release.demo, cli_data.synthesize))
 shoal.add_section(
     "Before a release", (cli_data.inspect, cli_data.assess, cli_risk.compare, cli_risk.granularity)
 )
-shoal.add_section("The release", (cli_release.anonymize, cli_release.verify))
+shoal.add_section("The release", (cli_release.anonymize, cli_release.verify, cli_publish.publish))
 shoal.add_section("What it gives away, and what it is good for", (cli_risk.attack, cli_risk.measure))
-shoal.add_section("To other programs", (cli_risk.convert,))
-shoal.add_section("Before people send anything", (collect,))
+shoal.add_section(
+    "Files of other tools, files for other tools", (cli_check.check, cli_risk.convert, cli_publish.schema)
+)
+shoal.add_section("In a browser", cli_desk.COMMANDS)
+shoal.add_section("Beside the papers", (cli_reproduce.reproduce,))
+shoal.add_section("Before people send anything", (cli_share.share, collect))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit with its code; every error is one line on standard error."""
     signal.signal(signal.SIGTERM, _stop)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--log=json" in words or ("--log", "json") in pairwise(words)
     try:
         code = shoal.main(
             args=None if arguments is None else list(arguments), prog_name="shoal", standalone_mode=False
         )
     except (KeyboardInterrupt, click.Abort) as stopped:
         told = str(stopped.__cause__ or "")  # click wraps what interrupts it
-        code = _complain(told or "interrupted; nothing half-written is left", INTERRUPTED)
+        code = _complain(told or "interrupted; nothing half-written is left", INTERRUPTED, as_json=as_json)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         code = BAD
@@ -77,13 +90,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if isinstance(error, click.UsageError) and error.ctx
             else ""
         )
-        code = _complain(error.format_message().rstrip(".").replace("\n", " ") + hint, BAD)
+        code = _complain(error.format_message().rstrip(".").replace("\n", " ") + hint, BAD, as_json=as_json)
     except ClaimError as error:
-        code = _complain(str(error), FAILS)
+        code = _complain(str(error), FAILS, as_json=as_json)
     except ShoalError as error:
-        code = _complain(str(error), BAD)
+        code = _complain(str(error), BAD, as_json=as_json)
     except MemoryError:
-        code = _complain("out of memory; use fewer people or a machine with more", BAD)
+        code = _complain("out of memory; use fewer people or a machine with more", BAD, as_json=as_json)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = HOLDS
@@ -94,6 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"unexpected {type(error).__name__}, a fault of shoal; "
             "run again with SHOAL_TRACEBACK=1 and report it",
             BAD,
+            as_json=as_json,
         )
     sys.exit(code if isinstance(code, int) else HOLDS)
 
@@ -103,9 +117,12 @@ def _stop(_signal: int, _frame: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _complain(message: str, code: int) -> int:
+def _complain(message: str, code: int, *, as_json: bool) -> int:
     """Print an error on one line, and pass its exit code on."""
     # a message may quote somebody's file, which must not steer the terminal
     line = "".join(char if char.isprintable() else " " for char in message)
-    click.echo(f"shoal: {line}", err=True)
+    if as_json:
+        log_line("error", line, exit_code=code)
+    else:
+        click.echo(f"shoal: {line}", err=True)
     return code

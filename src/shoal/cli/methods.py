@@ -35,6 +35,7 @@ _METAVARS: Final = {
     "share": "SHARE",
     "people": "N",
     "records": "K",
+    "rounds": "N",
 }
 _STEPS: Final[Mapping[str | None, tuple[tuple[str, float], ...]]] = {
     "m": (("km", 1000.0), ("m", 1.0)),
@@ -127,10 +128,12 @@ def default_text(parameter: "Parameter") -> str:
     default = parameter.default
     if default is None:
         return parameter.unset
+    if parameter.switch:
+        return "on" if default else "off"
     if parameter.spelled is not None:
         return next(text for text, value in parameter.spelled.items() if value == default)
     for unit, step in _STEPS.get(parameter.unit, ()):
-        if default % step == 0:
+        if default % step == 0 and (default or step == 1):
             return f"{default / step:g}{unit}"
     return f"{default:g}" if isinstance(default, float) else str(default)
 
@@ -187,6 +190,8 @@ def _key(name: str, parameter: "Parameter") -> str:
 def _option(option: str, key: str, methods: Mapping[str, "Parameter"]) -> click.Option:
     """One option for all methods that share it."""
     first, *_ = methods.values()
+    if first.switch:
+        return _MethodOption([f"--{option}/--no-{option}", key], default=None, meanings=_meanings(methods))
     return _MethodOption(
         [f"--{option}", key],
         type=_type_of(methods),
@@ -222,7 +227,7 @@ def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
             return _LENGTH_OR_0 if any(each.zero for each in methods.values()) else LENGTH
         case "s":
             return DURATION
-        case "people" | "records":
+        case "people" | "records" | "rounds":
             least = None if first.bound is None else first.bound.least
             return int if least is None else click.IntRange(min=least)
         case _:

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from shoal.cli.sections import READING, ROUNDING, RUNNING, Option
+from shoal.cli.terminal import LOG
 from shoal.errors import InputError, MisuseError
 from shoal.model.intake import Reading
 from shoal.runtime.settings_file import read_settings
@@ -35,6 +36,20 @@ class Quantity(click.ParamType[float]):
             return self._parse(str(value))
         except MisuseError as error:
             self.fail(str(error), param, ctx)
+
+
+class ActiveDays(click.ParamType[int]):
+    """A number of days, or all of them."""
+
+    name = "days"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number, -1 for all; a usage error for anything else."""
+        if value == "all":
+            return -1
+        if not ((isinstance(value, int) and value >= -1) or (isinstance(value, str) and value.isdecimal())):
+            self.fail(f"'{value}' is no number of days; write for example 10, or all", param, ctx)
+        return int(value)
 
 
 LENGTH: Final = Quantity("length", length_m)
@@ -118,6 +133,13 @@ _INPUT_OPTIONS: Final = (
         metavar="N",
         help="Leave out, and count, people with fewer samples a day on average. [default: nobody]",
     ),
+    _reading(
+        "--min-active-days",
+        type=ActiveDays(),
+        metavar="N|all",
+        help="Leave out, and count, people with samples on fewer days (UTC); all: of every day of the data. "
+        "[default: nobody]",
+    ),
 )
 _GRID_OPTIONS: Final = (
     _rounding(
@@ -192,6 +214,10 @@ def input_argument(command: Command) -> Command:
     )(command)
 
 
+def _remember_log(ctx: click.Context, _param: click.Parameter, form: str) -> None:
+    ctx.meta[LOG] = form
+
+
 def _remember_query(ctx: click.Context, _param: click.Parameter, query: str | None) -> None:
     if query is not None and "://" not in query:
         raise click.UsageError("--from names a server, postgresql://...; a file or folder is INPUT")
@@ -208,7 +234,16 @@ def _input_or_query(ctx: click.Context, param: click.Parameter, source: str | No
 
 
 def output_options(command: Command) -> Command:
-    """Add --json and --quiet, which every command has."""
+    """Add --json, --quiet and --log, which every command has."""
+    command = _running(
+        "--log",
+        type=click.Choice(("text", "json")),
+        default="text",
+        is_eager=True,
+        expose_value=False,
+        callback=_remember_log,
+        help="How messages and progress are written to standard error: for people, or a JSON object a line.",
+    )(command)
     command = _running("--quiet", is_flag=True, help="Show no progress and no messages.")(command)
     return _running(
         "--json", "as_json", is_flag=True, help="Print one JSON document alone on standard output."

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from shoal.cli.terminal import listed, print_result
 from shoal.runtime.json_values import null_for_nan
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from shoal.publishing.against_raw import Verified
     from shoal.publishing.in_blocks import BlockPublication
     from shoal.publishing.publish import Publication
+
+EXIT_CODES: Final = {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}
 
 
 def judged(verdict: "Verdict") -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,13 +22,11 @@ from shoal.cli.options import (
     take_reading,
     take_streets,
 )
-from shoal.cli.outcomes import about, judged, print_publication
+from shoal.cli.outcomes import EXIT_CODES, about, judged, print_publication
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings
-
-EXIT_CODES: Final = {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}
 
 if TYPE_CHECKING:
     pass
@@ -98,6 +96,13 @@ if TYPE_CHECKING:
     "at random, with intervals]",
 )
 @click.option(
+    "--as-published",
+    "--paper",
+    "as_published",
+    is_flag=True,
+    help="Run the method as its paper does, where shoal has other defaults; further options still win.",
+)
+@click.option(
     "--timings",
     "timed",
     is_flag=True,
@@ -119,6 +124,7 @@ def anonymize(
     blocks: int | None,
     engine: str | None,
     exact_figures: bool,
+    as_published: bool,
     timed: bool,
     as_json: bool,
     quiet: bool,
@@ -146,6 +152,10 @@ def anonymize(
                 f"{method} publishes points as they are given; leave out --cell and --slot"
             )
         reading["snap"] = False
+    if as_published:
+        if not kind.about.as_published:
+            raise click.UsageError(f"the defaults of {method} are its paper's; leave out --as-published")
+        settings = {**kind.about.as_published, **settings}
     parameters = kind(**settings)
     statement = NOTHING_STATED if record is None else read_statement(record)
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)

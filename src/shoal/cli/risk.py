@@ -68,6 +68,11 @@ class _KnowledgeOption(click.Option):
     metavar="INPUT",
     help="Raw data of people who are not in RELEASE. [default: its suppressed subjects]",
 )
+@click.option(
+    "--like",
+    metavar="TRAJECTORY_ID",
+    help="Take as victims only the people whose records equal this one. [default: everybody]",
+)
 @earlier_option
 @click.option(
     "--seed",
@@ -84,6 +89,7 @@ def attack(
     knowledge: tuple[str, ...],
     tries: int,
     control: str | None,
+    like: str | None,
     earlier: tuple[str, ...],
     seed: int | None,
     as_json: bool,
@@ -102,7 +108,9 @@ def attack(
     from shoal.attacks.together import attack_together
     from shoal.publishing.against_raw import issued_releases
     from shoal.release_folder.folder import read_linkage, read_release
+    from shoal.release_folder.manifest import RELEASE_FILE
     from shoal.report.words.numbers import percent
+    from shoal.runtime.hashing import sha256_of
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
     from shoal.verification.composition.several import reveal_together
@@ -125,6 +133,7 @@ def attack(
             tries=tries,
             control=others,
             earlier=last[0] if last else None,
+            like=like,
             run=run,
         )
         if before and set(knowledge) != {"series"}:
@@ -137,7 +146,8 @@ def attack(
         f"{percent(rate.high)}; guessing {percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
         for rate in found.rates
     ]
-    print_result(as_json, found.to_json(), [*lines, *_noted(found.notes)])
+    document = {**found.to_json(), "release_sha256": sha256_of(release / RELEASE_FILE)}
+    print_result(as_json, document, [*lines, *_noted(found.notes)])
     return 0
 
 

@@ -7,12 +7,14 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from shoal.runtime.compiling import COMPILING
+from shoal.runtime.progress_file import wanted_progress_file
 from shoal.units import show_s
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from shoal.runtime.run import Run
 
+LOG: Final = "shoal.log"  # of a click context: how messages are written
 _PATIENCE_S: Final = 2.0
 _PLAIN_LINE_EVERY_S: Final = 10.0
 _COMPILING: Final = (
@@ -36,6 +39,9 @@ class Bars:
         self._last_line = 0.0
         self._tasks: dict[str, TaskID] = {}
         self._bars: Progress | None = None
+        context = click.get_current_context(silent=True)
+        self._as_json = context is not None and context.meta.get(LOG) == "json"
+        self._file = wanted_progress_file()
 
     def __enter__(self) -> "Bars":
         COMPILING.tell = self._tell_of_compiling
@@ -50,18 +56,27 @@ class Bars:
 
     def say(self, message: str) -> None:
         """Print a message on standard error; nothing when quiet."""
-        if self._bars is not None:
+        if self._as_json:
+            if not self._quiet:
+                log_line("info", message)
+        elif self._bars is not None:
             self._bars.console.print(message, markup=False, highlight=False)
         elif not self._quiet:
             print(message, file=sys.stderr, flush=True)  # noqa: T201  (the place that prints messages)
 
     def __call__(self, label: str, done: int, total: int) -> None:
         """Show how far a piece of work has got."""
+        if self._file is not None:
+            self._file(label, done, total)
         now = time.monotonic() - COMPILING.seconds  # what is done once says nothing of the rest
         began, first = self._started.setdefault(label, (now, done))
         if self._quiet or (now - began < _PATIENCE_S and label not in self._tasks):
             return
-        if sys.stderr.isatty():
+        if self._as_json:
+            if now - max(self._last_line, began) >= _PLAIN_LINE_EVERY_S:
+                self._last_line = now
+                log_line("progress", label, done=done, total=total)
+        elif sys.stderr.isatty():
             self._show_bar(label, done, total)
         elif now - max(self._last_line, began) >= _PLAIN_LINE_EVERY_S:
             self._last_line = now
@@ -94,6 +109,13 @@ class Bars:
         if label not in self._tasks:
             self._tasks[label] = self._bars.add_task(label, total=total)
         self._bars.update(self._tasks[label], completed=done, total=total)
+
+
+def log_line(level: str, message: str, **more: Any) -> None:
+    """One JSON object on a line of standard error: when (UTC), how grave, and what."""
+    moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    entry = {"time": moment, "level": level, "message": message, **more}
+    print(json.dumps(entry, ensure_ascii=False), file=sys.stderr, flush=True)  # noqa: T201  (prints messages)
 
 
 def read_telling(source: str, reading: dict[str, Any], bars: Bars, run: "Run") -> Any:

@@ -16,10 +16,11 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.attacks import attack
-from shoal.attacks.knowledge import also_on_points, of_its_claim, rates_alike
-from shoal.attacks.rate import TargetName
+from shoal.attacks.knowledge import also_on_points, is_to_the_point, of_its_claim, rates_alike
+from shoal.attacks.rate import TargetName, gain
 from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
+from shoal.methods import METHODS
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.publish import publish
@@ -31,7 +32,16 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
 from shoal.utility import METRICS, measure
-from shoal.utility.frontier import LEVELS, Better, Point, Recommendation, at_equal_risk, frontier, recommend
+from shoal.utility.frontier import (
+    LEVELS,
+    STRONGEST,
+    Better,
+    Point,
+    Recommendation,
+    at_equal_risk,
+    frontier,
+    recommend,
+)
 
 REPORT_FILE: Final = "comparison.html"
 _RELEASE_ALONE: Final[tuple[TargetName, ...]] = ("release",)
@@ -62,7 +72,7 @@ class Comparison:
         """Everything, with the frontier and the table at equal measured risk."""
         rows = at_equal_risk(self.points, (*LEVELS, self.study.budget.at_most), self.better)
         return {
-            "budget": asdict(self.study.budget),
+            "budget": {**asdict(self.study.budget), "words": self.study.budget.words},
             "recommendation": {
                 "release": self.recommendation.label,
                 "reasons": list(self.recommendation.reasons),
@@ -196,10 +206,13 @@ def compare(
 
 def _held_out(original: Trajectories, study: Study) -> tuple[Trajectories, Trajectories | None]:
     """The people to publish, and those kept out of every release."""
-    size = round(original.n_subjects * study.hold_out)
-    if not size:
+    everybody = min(original.n_subjects, study.people or original.n_subjects)
+    size = round(everybody * study.hold_out)
+    if not size and everybody == original.n_subjects:
         return original, None
-    order = np.random.default_rng(study.seed).permutation(original.n_subjects)
+    order = np.random.default_rng(study.seed).permutation(original.n_subjects)[:everybody]
+    if not size:
+        return original.keep(order), None
     return original.keep(order[size:]), original.keep(order[:size])
 
 
@@ -327,40 +340,52 @@ def _draw(study: Study) -> Randomness:
 
 
 def _point(result: Mapping[str, Any], study: Study) -> Point:
-    """The release by the budget's metric, and by the adversary who wins most with the budget's knowledge."""
+    """The release by the budget's metric, and by the adversary that the budget is about."""
     budget = study.budget
+    played = [*result["attacks"].values(), result["attacks_of_its_claim"]]
+    kind = METHODS[result["method"]].about.publishes
+    worst = max(
+        (one for rates in played for one in rates if one["target"] == "release"),
+        key=lambda one: (is_to_the_point(one["name"], kind), gain_of(one)),
+    )
+    risk, low, high = _risk(result, study, worst)
+    value = next(entry["value"] for entry in result["measurements"] if entry["name"] == budget.utility)
+    return Point(
+        label=result["label"],
+        method=result["method"],
+        risk=risk,
+        risk_low=low,
+        risk_high=high,
+        utility=math.nan if value is None else value,
+        worst=worst["rate"],
+        worst_by=f"{worst['name']}, {worst['knowledge']}",
+        worst_gain=gain_of(worst),
+    )
+
+
+def _risk(result: Mapping[str, Any], study: Study, worst: Mapping[str, Any]) -> tuple[float, float, float]:
+    """What is held against the budget, with its interval: the strongest adversary's gain, or one rate."""
+    budget = study.budget
+    if budget.attack == STRONGEST:
+        risk, low, high = (max(gain(worst[end], worst["baseline"]), 0.0) for end in ("rate", "low", "high"))
+        return risk, low, high
     names = [entry["name"] for entry in result["attacks"][budget.knowledge] if entry["target"] == "release"]
     if budget.attack not in names:
         raise MisuseError(
             f"the budget's attack '{budget.attack}' does not belong to {budget.knowledge}; choose "
-            f"{' or '.join(names)}"
+            f"{' or '.join([*names, STRONGEST])}"
         )
     alike = rates_alike(budget.knowledge, budget.attack)  # the adversary who wins most with this knowledge
     tried = [
         e for e in result["attacks"][budget.knowledge] if e["name"] in alike and e["target"] == "release"
     ]
-    risk = max(tried, key=lambda entry: entry["rate"])
-    played = [*result["attacks"].values(), result["attacks_of_its_claim"]]
-    worst = max((one for rates in played for one in rates if one["target"] == "release"), key=_gain)
-    value = next(entry["value"] for entry in result["measurements"] if entry["name"] == budget.utility)
-    return Point(
-        label=result["label"],
-        method=result["method"],
-        risk=risk["rate"],
-        risk_low=risk["low"],
-        risk_high=risk["high"],
-        utility=math.nan if value is None else value,
-        worst=worst["rate"],
-        worst_by=f"{worst['name']}, {worst['knowledge']}",
-        worst_gain=_gain(worst),
-    )
+    most = max(tried, key=lambda entry: entry["rate"])
+    return most["rate"], most["low"], most["high"]
 
 
-def _gain(entry: Mapping[str, Any]) -> float:
-    """What an adversary wins of what guessing leaves: 0 for who guesses, 1 for who is always right."""
-    return (
-        float((entry["rate"] - entry["baseline"]) / (1 - entry["baseline"])) if entry["baseline"] < 1 else 0.0
-    )
+def gain_of(entry: Mapping[str, Any]) -> float:
+    """What an adversary wins of what guessing leaves."""
+    return gain(float(entry["rate"]), float(entry["baseline"]))
 
 
 def _write_text(text: str, path: Path) -> None:

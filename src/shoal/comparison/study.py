@@ -29,12 +29,13 @@ _KINDS: Final = {
     "tries": int,
     "hold_out": (int, float),
     "seed": int,
+    "people": int,
     "runs": list,
     "budget": dict,
 }
 _BUDGET_KINDS: Final = {"attack": str, "knowledge": str, "at_most": (int, float), "utility": str}
 _STREET_FILES: Final = ("streets-nodes", "streets-edges")
-_KNOWN: Final = ("knowledge", "tries", "hold_out", "seed", "budget", "runs")
+_KNOWN: Final = ("knowledge", "tries", "hold_out", "people", "seed", "budget", "runs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +51,8 @@ class Setting:
 class Study:
     """Everything to compare.
 
-    hold_out: share of the people who are left out of every release, as a control group; seed: decides who
-    they are.
+    hold_out: share of the people who are left out of every release, as a control group; people: so many,
+    drawn at random, stand for all; seed: decides who they are.
     """
 
     settings: tuple[Setting, ...]
@@ -60,6 +61,7 @@ class Study:
     tries: int = 1000
     hold_out: float = 0.1
     seed: int = 0
+    people: int | None = None
 
     def __post_init__(self) -> None:
         if not self.settings:
@@ -70,6 +72,10 @@ class Study:
             raise MisuseError(
                 f"hold_out = {self.hold_out} must be a share of 0 to 0.5; 0.1 leaves a tenth of the people "
                 "out as control"
+            )
+        if self.people is not None and self.people < 2:
+            raise MisuseError(
+                f"people = {self.people} hides nobody among others; take at least 2, for example 200"
             )
         if self.budget.utility not in OF_EVERY_RELEASE:
             raise MisuseError(
@@ -90,7 +96,7 @@ def read_study(path: Path) -> Study:
         _require_kinds(entries.get("budget", {}), _BUDGET_KINDS, "budget.")
         for text in entries.get("knowledge", ()):
             _require_kinds({"knowledge": text}, {"knowledge": str}, "an entry of ")
-        given = {name: entries[name] for name in ("tries", "hold_out", "seed") if name in entries}
+        given = {name: entries[name] for name in ("tries", "hold_out", "people", "seed") if name in entries}
         budget = Budget(**entries.get("budget", {}))
         knowledge = tuple(
             dict.fromkeys([*entries.get("knowledge", default_knowledge(None)), budget.knowledge])

@@ -6,12 +6,22 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.io.sketch import TOP_PLACES, Area, Place, area_of, letters_map, top_places
+from shoal.io.sketch import (
+    TOP_PLACES,
+    Area,
+    Place,
+    area_of,
+    letter_width,
+    letters_map,
+    surface_of,
+    top_places,
+)
 from shoal.io.time_text import SECOND
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, Numbers
-from shoal.units import DAY_S, show_m, show_s
+from shoal.units import DAY_S, HOUR_S, show_m, show_s
 
+_COLUMNS: Final = ("id", "person", "date", "time", "lat", "lon", "x", "y", "cell_id")
 _EVEN: Final = 0.5  # the share of all intervals from which one interval is the rhythm of the data
 
 
@@ -21,12 +31,15 @@ class Description:
 
     first_time, last_time: ISO 8601, UTC. days: between them. extent: of the smallest upright rectangle
     around all samples. samples_per_subject: least, median, most. samples_per_subject_and_day: mean over
-    all subjects and the days of the data, at least one. places: different cells, or positions as given.
-    share_in_top_places: of all samples, in the ten most frequent ones. median_gap_s: between consecutive
-    samples of one subject, None where nobody has two. gap_quantiles_s: of these times, at 10, 50 and 90 %.
+    all subjects and the days of the data, at least one. samples_per_subject_and_hour: the same by the hours
+    of the data. surface_km2: of the convex hull of all places. places: different cells, or positions as
+    given. share_in_top_places: of all samples, in the ten most frequent ones. median_gap_s: between
+    consecutive samples of one subject, None where nobody has two. gap_quantiles_s: of these times, at 10, 50
+    and 90 %.
     usual_gap_s, usual_gap_share: the most frequent of them and its share. area: in degrees, None on a plane
     of no known system. top_places: the most frequent ones. map: the samples as lines of letters, north up.
-    cell_m, slot_s: None for points as given.
+    cell_m, slot_s: None for points as given. map_letter_m: how wide a letter of the map is.
+    samples_by_hour: of the day, UTC, 24 numbers. columns: those that were read, by what they hold.
     """
 
     subjects: int
@@ -38,6 +51,8 @@ class Description:
     extent_north_km: float
     samples_per_subject: tuple[int, float, int]
     samples_per_subject_and_day: float
+    samples_per_subject_and_hour: float
+    surface_km2: float
     places: int
     share_in_top_places: float
     median_gap_s: float | None
@@ -55,6 +70,9 @@ class Description:
     rows_dropped: Mapping[str, int]
     rows_repaired: Mapping[str, int]
     notes: tuple[str, ...]
+    map_letter_m: float
+    samples_by_hour: tuple[int, ...]
+    columns: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
         """For ``--json``: the same names."""
@@ -66,6 +84,8 @@ class Description:
             "top_places": [asdict(place) for place in self.top_places],
             "map": list(self.map),
             "notes": list(self.notes),
+            "samples_by_hour": list(self.samples_by_hour),
+            "columns": dict(self.columns),
         }
 
     def lines(self) -> list[str]:
@@ -93,6 +113,7 @@ class Description:
             f"places: {self.places:,} different; the {TOP_PLACES} most frequent hold "
             f"{self.share_in_top_places:.1%} of all samples",
             *(f"  {_place_line(place, self.samples)}" for place in self.top_places),
+            *self._densities(),
             f"grid: {grid}",
             f"plane: {self.crs or 'local meters'}",
             f"rows dropped: {dropped:,}" + ":" * bool(dropped),
@@ -101,6 +122,18 @@ class Description:
             *(f"note: {note}" for note in self.notes),
             "map (north up; the outermost hundredth of the samples on each side is left out):",
             *(f"  |{line}" for line in self.map),
+        ]
+
+    def _densities(self) -> list[str]:
+        """The features by which the kte paper describes its data sets (Gramaglia et al. 2017, Table I)."""
+        told = f"samples of one subject an hour: {self.samples_per_subject_and_hour:,.3g}"
+        if not self.surface_km2:
+            return [told]
+        return [
+            f"surface: {self.surface_km2:,.4g} km2; per km2 {self.places / self.surface_km2:,.3g} places and "
+            f"{self.subjects / self.surface_km2:,.3g} subjects; {self.subjects / self.places:,.3g} subjects "
+            "per place",
+            told,
         ]
 
     def _rhythm(self) -> list[str]:
@@ -155,6 +188,11 @@ def describe(trajectories: Trajectories) -> Description:
         extent_north_km=_extent(trajectories.y, snapped=grid is not None) * cell_m / 1000,
         samples_per_subject=(int(lengths.min()), float(np.median(lengths)), int(lengths.max())),
         samples_per_subject_and_day=trajectories.n_samples / trajectories.n_subjects / max(days, 1.0),
+        samples_per_subject_and_hour=trajectories.n_samples
+        / trajectories.n_subjects
+        / max((last_s - first_s + slot_s) / 3600, 1.0),
+        surface_km2=surface_of(trajectories.x[order[begins]], trajectories.y[order[begins]])
+        * (cell_m / 1000) ** 2,
         places=len(counts),
         share_in_top_places=float(np.sort(counts)[-TOP_PLACES:].sum() / trajectories.n_samples),
         median_gap_s=float(np.median(gaps)) if len(gaps) else None,
@@ -172,6 +210,9 @@ def describe(trajectories: Trajectories) -> Description:
         rows_dropped=dict(intake.dropped),
         rows_repaired=dict(intake.repaired),
         notes=intake.notes,
+        map_letter_m=letter_width(trajectories.x, trajectories.y) * cell_m,
+        samples_by_hour=_by_hour(trajectories.t, slot_s),
+        columns={name: column for name in _COLUMNS if (column := getattr(intake.reading, name)) is not None},
     )
 
 
@@ -185,6 +226,11 @@ def _by_place(x: Numbers, y: Numbers) -> tuple[Integers, Integers]:
     order: Integers = np.lexsort((y, x))
     x, y = x[order], y[order]
     return np.flatnonzero(np.append(True, (x[1:] != x[:-1]) | (y[1:] != y[:-1]))), order
+
+
+def _by_hour(t: Numbers, slot_s: float) -> tuple[int, ...]:
+    hours = (np.asarray(t, dtype=np.float64) * slot_s // HOUR_S % 24).astype(np.int64)
+    return tuple(np.bincount(hours, minlength=24).tolist())
 
 
 def _quantiles(gaps_s: Numbers) -> tuple[float, float, float] | None:

@@ -1,7 +1,8 @@
 """Parquet and GeoParquet files, read batch by batch and only in the columns that are needed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,11 +17,16 @@ def open_table(path: Path, _reading: Reading) -> Table:
     """The columns and rows of one file. Raises InputError for a file that is empty, cut, or no Parquet."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
+    return open_source(path.name, lambda: path)
+
+
+def open_source(name: str, source: Callable[[], Any]) -> Table:
+    """The same of anything that pyarrow opens; source: gives it anew each time it is read."""
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(source()) as file:
             schema, n_rows = file.schema_arrow, file.metadata.num_rows
     except (pa.ArrowException, ValueError, OSError) as error:
-        raise InputError(_why(path.name, error)) from error
+        raise InputError(_why(name, error)) from error
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         # Text is kept as codes into a dictionary, as the file holds it: a person's id is then decoded once,
@@ -28,22 +34,20 @@ def open_table(path: Path, _reading: Reading) -> Table:
         texts = [name for name in columns if is_text(schema.field(name).type)]
         done = 0
         try:
-            with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
+            with pq.ParquetFile(source(), read_dictionary=texts, pre_buffer=False) as file:
                 for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
                     batch.validate(full=True)  # a damaged file may hold text that is none
                     done += batch.num_rows
                     yield done / max(n_rows, 1), batch
         except (pa.ArrowException, ValueError, OSError) as error:
-            raise InputError(_why(path.name, error)) from error
+            raise InputError(_why(name, error)) from error
         if done != n_rows:
             raise InputError(
-                f"{path.name} says it holds {n_rows:,} rows, but has {done:,}; it is damaged: copy or write "
+                f"{name} says it holds {n_rows:,} rows, but has {done:,}; it is damaged: copy or write "
                 "it again"
             )
 
-    return Table(
-        name=path.name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(path.name, schema)
-    )
+    return Table(name=name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(name, schema))
 
 
 def _why(name: str, error: Exception) -> str:

@@ -12,7 +12,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.columns import find_columns
 from shoal.io.positions import Positions
 from shoal.io.presets import prepared
-from shoal.io.screening import days_of, screen
+from shoal.io.screening import require_screening, screened
 from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
 from shoal.io.sources import openers
 from shoal.io.tables import Table
@@ -46,6 +46,7 @@ def read(
     time_unit: str | None = None,
     not_after_s: float | None = None,
     min_samples_per_day: float = 0.0,
+    min_active_days: int = 0,
     preset: str | None = None,
     columns: str | None = None,
     table: str | None = None,
@@ -89,6 +90,9 @@ def read(
         Later rows, in seconds since 1970, are dropped as lying in the future; None = the end of today.
     min_samples_per_day : float
         Whoever has fewer samples a day, on average over the data's days, is left out; 0 = nobody.
+    min_active_days : int
+        Whoever has samples on fewer days (UTC) is left out; 0 = nobody, -1 = all but those with samples on
+        every day of the data.
     preset : str or None
         The layout of a known data set or program, such as "t-drive"; None = recognized by its columns.
     columns : str or None
@@ -149,6 +153,7 @@ def read(
         time_unit=time_unit,
         not_after_s=not_after_s,
         min_samples_per_day=min_samples_per_day,
+        min_active_days=min_active_days,
         preset=preset,
         columns=columns,
         table=table,
@@ -182,26 +187,20 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     run.progress("sorting", 0, 1)
     arranged = arrange(parts, taken.units.texts)
     run.progress("sorting", 1, 1)
-    trajectories = Trajectories(
-        ids=arranged.ids,
-        offsets=arranged.offsets,
-        t=arranged.t,
-        x=arranged.x,
-        y=arranged.y,
-        grid=grid,
-        lat=arranged.lat,
-        lon=arranged.lon,
-        crs=plane,
-        input_rank=arranged.input_rank,
-        intake=taken.intake(arranged.duplicates),
-    )
-    if not reading.min_samples_per_day:
-        return trajectories
-    kept, intake = screen(trajectories.lengths, days_of(trajectories), trajectories.intake)
-    return (
-        trajectories
-        if len(kept) == trajectories.n_subjects
-        else replace(trajectories.keep(kept), intake=intake)
+    return screened(
+        Trajectories(
+            ids=arranged.ids,
+            offsets=arranged.offsets,
+            t=arranged.t,
+            x=arranged.x,
+            y=arranged.y,
+            grid=grid,
+            lat=arranged.lat,
+            lon=arranged.lon,
+            crs=plane,
+            input_rank=arranged.input_rank,
+            intake=taken.intake(arranged.duplicates),
+        )
     )
 
 
@@ -212,11 +211,7 @@ def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], N
     no row is left.
     """
     require_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
-    if not (np.isfinite(reading.min_samples_per_day) and reading.min_samples_per_day >= 0):
-        raise MisuseError(
-            f"min_samples_per_day = {reading.min_samples_per_day} must be finite and at least 0; 0 leaves "
-            "nobody out"
-        )
+    require_screening(reading)
     if reading.not_after_s is None:
         reading = replace(reading, not_after_s=_end_of_today_s())
     elif not np.isfinite(reading.not_after_s):

@@ -1,39 +1,110 @@
-"""People with too few samples a day, whom a reading may leave out."""
+"""People with too few samples a day, or on too few days, whom a reading may leave out."""
 
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
-from shoal.errors import InputError
-from shoal.model.intake import Intake
+from shoal.errors import InputError, MisuseError
+from shoal.model.intake import Intake, Reading
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.units import DAY_S
 
+EVERY_DAY: Final = -1  # as a number of active days: those of the data, from the first to the last
 
-def screen(lengths: Integers, days: float, intake: Intake) -> tuple[Integers, Intake]:
-    """Positions of the subjects with as many samples a day as asked, on average, and the new account.
 
-    days: of the data; at least one is counted, and a person-day is one day long whatever the data. Raises
-    InputError when nobody is left.
-    """
-    least = intake.reading.min_samples_per_day
-    days = 1.0 if intake.reading.per_day else max(days, 1.0)
-    kept = np.flatnonzero(lengths / days >= least)
-    lost = len(lengths) - len(kept)
-    if not len(kept):
-        raise InputError(
-            f"nobody has {least:g} samples a day, on average over {days:.3g} days; ask for fewer with "
-            "--min-samples-per-day"
+def screens(reading: Reading) -> bool:
+    """Whether a reading may leave people out."""
+    return bool(reading.min_samples_per_day or reading.min_active_days)
+
+
+def require_screening(reading: Reading) -> None:
+    """Raise MisuseError for bounds that mean nothing."""
+    if not (np.isfinite(reading.min_samples_per_day) and reading.min_samples_per_day >= 0):
+        raise MisuseError(
+            f"min_samples_per_day = {reading.min_samples_per_day} must be finite and at least 0; 0 leaves "
+            "nobody out"
         )
-    if not lost:
-        return kept, intake
-    intake = intake.with_dropped(f"below {least:g} samples a day", int(lengths.sum() - lengths[kept].sum()))
-    note = f"{lost:,} of {len(lengths):,} subjects have fewer than {least:g} samples a day and are left out"
-    return kept, replace(intake, notes=(*intake.notes, note))
+    if reading.min_active_days < EVERY_DAY:
+        raise MisuseError(
+            f"min_active_days = {reading.min_active_days} must be at least 0; 0 leaves nobody out, and "
+            f"{EVERY_DAY} asks for every day of the data"
+        )
 
 
-def days_of(trajectories: Trajectories) -> float:
-    """From the first to the last time of the data, in days."""
-    slot_s = trajectories.grid.slot_s if trajectories.grid else 1.0
-    return float(trajectories.t.max() - trajectories.t.min()) * slot_s / DAY_S
+def active_days(t: Numbers, offsets: Integers, slot_s: float) -> Integers:
+    """[n]: on how many days (UTC) each subject has samples. t: [m] in slots, ascending in each subject."""
+    day = np.floor(t * slot_s / DAY_S)
+    fresh = np.ones(len(day), dtype=np.bool_)
+    fresh[1:] = np.diff(day) != 0
+    fresh[offsets[:-1]] = True
+    return np.add.reduceat(fresh.astype(np.int64), offsets[:-1])
+
+
+def days_between(first: float, last: float, slot_s: float) -> int:
+    """How many days (UTC) the data touch, those without samples included."""
+    return int(np.floor(last * slot_s / DAY_S) - np.floor(first * slot_s / DAY_S)) + 1
+
+
+def screen(
+    lengths: Integers, active: Integers, days: float, n_days: int, intake: Intake
+) -> tuple[Integers, Intake]:
+    """Positions of the subjects that have as much as asked, and the new account.
+
+    active: on how many days each has samples. days: of the data; at least one is counted, and a person-day
+    is one day long whatever the data. n_days: those that the data touch. Raises InputError when nobody is
+    left.
+    """
+    reading = intake.reading
+    kept = np.ones(len(lengths), dtype=np.bool_)
+    if reading.min_samples_per_day:
+        least, span = reading.min_samples_per_day, 1.0 if reading.per_day else max(days, 1.0)
+        enough = lengths / span >= least
+        intake = _left_out(lengths, kept, enough, f"{least:g} samples a day", intake)
+        if not enough.any():
+            raise InputError(
+                f"nobody has {least:g} samples a day, on average over {span:.3g} days; ask for fewer with "
+                "--min-samples-per-day"
+            )
+        kept &= enough
+    if reading.min_active_days:
+        all_days = 1 if reading.per_day else n_days
+        fewest = all_days if reading.min_active_days == EVERY_DAY else reading.min_active_days
+        enough = active >= fewest
+        if not (kept & enough).any():
+            raise InputError(
+                f"nobody has samples on {fewest} of the {all_days} days; ask for fewer with --min-active-days"
+            )
+        intake = _left_out(lengths, kept, enough, f"{fewest} days with samples", intake)
+        kept &= enough
+    return np.flatnonzero(kept), intake
+
+
+def _left_out(lengths: Integers, kept: Flags, enough: Flags, least: str, intake: Intake) -> Intake:
+    """The account with those who were kept and have not enough."""
+    lost = kept & ~enough
+    if not lost.any():
+        return intake
+    intake = intake.with_dropped(f"below {least}", int(lengths[lost].sum()))
+    people = int(np.count_nonzero(lost))
+    note = f"{people:,} of {len(lengths):,} subjects have fewer than {least} and are left out"
+    return replace(intake, notes=(*intake.notes, note))
+
+
+def screened(trajectories: Trajectories) -> Trajectories:
+    """Without those whom the reading leaves out; raises InputError when nobody is left."""
+    if not screens(trajectories.intake.reading):
+        return trajectories
+    t, slot_s = trajectories.t, trajectories.grid.slot_s if trajectories.grid else 1.0
+    first, last = float(t.min()), float(t.max())
+    kept, intake = screen(
+        trajectories.lengths,
+        active_days(t, trajectories.offsets, slot_s),
+        (last - first) * slot_s / DAY_S,
+        days_between(first, last, slot_s),
+        trajectories.intake,
+    )
+    if len(kept) == trajectories.n_subjects:
+        return trajectories
+    return replace(trajectories.keep(kept), intake=intake)

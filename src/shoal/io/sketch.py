@@ -92,7 +92,7 @@ def letters_map(x: Numbers, y: Numbers) -> tuple[str, ...]:
     """
     (west, east), (south, north) = _middle(x), _middle(y)
     wide, high = east - west, north - south
-    longest = max(wide, high * _COLUMNS / (_MOST_ROWS * _LETTER_SHAPE), 1e-9)  # what the width stands for
+    longest = _longest(wide, high)
     across = max(1, min(_COLUMNS, round(_COLUMNS * wide / longest)))
     down = max(1, min(_MOST_ROWS, round(_COLUMNS * high / longest / _LETTER_SHAPE)))
     inside = (x >= west) & (x <= east) & (y >= south) & (y <= north)
@@ -102,6 +102,17 @@ def letters_map(x: Numbers, y: Numbers) -> tuple[str, ...]:
     shade = np.log1p(counts) / np.log1p(counts.max())
     letter = np.ceil(shade * (len(_LETTERS) - 1)).astype(np.int64)
     return tuple("".join(_LETTERS[one] for one in line).rstrip() for line in letter[::-1].tolist())
+
+
+def letter_width(x: Numbers, y: Numbers) -> float:
+    """How wide a letter of the map is, in the unit of x."""
+    (west, east), (south, north) = _middle(x), _middle(y)
+    return _longest(east - west, north - south) / _COLUMNS
+
+
+def _longest(wide: float, high: float) -> float:
+    """What the whole width of the map stands for."""
+    return max(wide, high * _COLUMNS / (_MOST_ROWS * _LETTER_SHAPE), 1e-9)
 
 
 def _middle(values: Numbers) -> tuple[float, float]:
@@ -114,3 +125,38 @@ def _bin(values: Numbers, low: float, length: float, bins: int) -> Integers:
         return np.zeros(len(values), dtype=np.int64)
     placed: Floats = (values - low) / length * bins
     return np.minimum(placed.astype(np.int64), bins - 1)
+
+
+def surface_of(x: Numbers, y: Numbers) -> float:
+    """The surface of the convex hull of points, in squares of their unit; 0 for points on a line."""
+    points = np.unique(_outer(np.stack([x, y], axis=1).astype(np.float64)), axis=0)
+    corners: list[Numbers] = []
+    for ordered in (points, points[::-1]):  # the lower half from left to right, the upper one back
+        half: list[Numbers] = []
+        for point in ordered:
+            while len(half) > 1 and _turn(half[-2], half[-1], point) <= 0:
+                half.pop()
+            half.append(point)
+        corners += half[:-1]
+    if len(corners) < 3:
+        return 0.0
+    a = np.array(corners)
+    b = np.roll(a, -1, axis=0)
+    return float(abs((a[:, 0] * b[:, 1] - b[:, 0] * a[:, 1]).sum()) / 2)
+
+
+def _outer(points: Numbers) -> Numbers:
+    """The points that are not inside the octagon of the outermost ones in eight directions."""
+    angle = np.arange(8) * np.pi / 4
+    octagon = points[np.argmax(points @ np.stack([np.cos(angle), np.sin(angle)]), axis=0)]
+    inside = np.ones(len(points), dtype=np.bool_)
+    for a, b in zip(octagon, np.roll(octagon, -1, axis=0), strict=True):
+        if (a != b).any():
+            side = (b[0] - a[0]) * (points[:, 1] - a[1]) - (b[1] - a[1]) * (points[:, 0] - a[0])
+            inside &= side > 0
+    return np.asarray(points[~inside])
+
+
+def _turn(a: Numbers, b: Numbers, c: Numbers) -> float:
+    """Positive when the way from a over b to c turns left."""
+    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Final
 
 from shoal.errors import InputError, MisuseError
@@ -23,6 +23,7 @@ from shoal.io import (
     json_lines_files,
     kml_files,
     lake_folders,
+    object_stores,
     owntracks_files,
     parquet_files,
     plt_files,
@@ -89,6 +90,8 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
     """
     if isinstance(source, str) and servers.is_address(source):
         return servers.NAME, [partial(servers.open_table, source)]
+    if isinstance(source, str) and object_stores.is_address(source):
+        return _of_objects(source, reading)
     if isinstance(source, str) and source == STANDARD_INPUT:
         return "standard input", [partial(_standard_input, reading)]
     if isinstance(source, str | Path):
@@ -115,7 +118,8 @@ def files(source: str | Path) -> Iterator[Path]:
         raise InputError("standard input can be read only once; save it to a file first")
     if "://" in source:  # it may hold a password, which no message repeats
         raise InputError(
-            "addresses are not read here; give postgresql://... with a query, or save the rows to a file"
+            "addresses are not read here; give s3://... or postgresql://... with a query, or save the "
+            "rows to a file"
         )
     path = Path(source)
     if path.is_dir():
@@ -163,6 +167,21 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
     return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), opened
 
 
+def _of_objects(address: str, reading: Reading) -> tuple[str, list[Opener]]:
+    """The tables of a folder or a file in an object store."""
+    system, root, paths = object_stores.files(address, lambda path: _reads(Path(path)))
+
+    def opener(path: str) -> Table:
+        table = object_stores.open_object(system, path, lambda copy: FORMATS[_ending(copy)](copy, reading))
+        within = PurePosixPath(path).relative_to(root)
+        owners = tuple(replace(each, place=path) for each in table.owners)
+        return _with_folders(replace(table, place=path, owners=owners), within)
+
+    return (PurePosixPath(paths[0]).name if len(paths) == 1 else f"{len(paths)} files"), [
+        partial(opener, path) for path in paths
+    ]
+
+
 def _standard_input(reading: Reading) -> Table:
     """What another program writes: kept in a file for as long as it is read."""
     return zip_files.open_stream(sys.stdin.buffer, partial(_open, reading))
@@ -178,10 +197,14 @@ def _open(reading: Reading, path: Path, root: Path) -> Table:
     except OSError as error:
         raise InputError(f"{path.name} cannot be opened: {error.strerror}") from error
     within = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
+    return _with_folders(replace(table, place=table.place or str(path.resolve())), within)
+
+
+def _with_folders(table: Table, within: PurePath) -> Table:
+    """The table with columns of what its folders' names say, and with its own path if a file is a person."""
     constants = dict(part.split("=", 1) for part in within.parts[:-1] if part.count("=") == 1)
     if table.owners:
         constants["path"] = within.as_posix()
-    table = replace(table, place=table.place or str(path.resolve()))
     return with_constants(table, constants) if constants else table
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from shoal.errors import MisuseError
 from shoal.io.reading import take_in
-from shoal.io.screening import screen
+from shoal.io.screening import active_days, days_between, screen, screens
 from shoal.io.snapping import Arranged, Rows, arrange, placed, reason_outside
 from shoal.io.taken import Taken, no_rows
 from shoal.kernels.places import middles
@@ -115,7 +115,7 @@ def _sorted_people(folder: Path, taken: Taken, spill: _Spill, run: Run) -> Store
         return arranged, middles(arranged.offsets, arranged.t, arranged.x, arranged.y), lost
 
     ids: list[str] = []
-    lengths, middle, spans = [], [], []
+    lengths, active, middle, spans = [], [], [], []
     outside = duplicates = 0
     with (folder / SAMPLES_FILE).open("wb", buffering=0) as file:
         for arranged, own_middles, lost in run.map(work, range(_BUCKETS), label="sorting people"):
@@ -125,6 +125,7 @@ def _sorted_people(folder: Path, taken: Taken, spill: _Spill, run: Run) -> Store
             _write_all(file, np.stack([arranged.t, arranged.x, arranged.y], axis=1))
             ids += arranged.ids
             lengths.append(np.diff(arranged.offsets))
+            active.append(active_days(arranged.t, arranged.offsets, grid.slot_s))
             middle.append(own_middles)
             spans.append((int(arranged.t.min()), int(arranged.t.max())))
             duplicates += arranged.duplicates
@@ -138,9 +139,10 @@ def _sorted_people(folder: Path, taken: Taken, spill: _Spill, run: Run) -> Store
     start = np.concatenate([[0], np.cumsum(length)[:-1]]).astype(np.int64)
     by_id = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
     intake = taken.intake(duplicates)
-    if intake.reading.min_samples_per_day:
-        days = (max(last for _, last in spans) - min(first for first, _ in spans)) * grid.slot_s / DAY_S
-        kept, intake = screen(length[by_id], days, intake)
+    if screens(intake.reading):
+        first, last = min(first for first, _ in spans), max(last for _, last in spans)
+        days, n_days = (last - first) * grid.slot_s / DAY_S, days_between(first, last, grid.slot_s)
+        kept, intake = screen(length[by_id], np.concatenate(active)[by_id], days, n_days, intake)
         by_id = by_id[kept]
     names = [ids[position] for position in by_id.tolist()]
     code_of = {text: code for code, text in enumerate(taken.units.texts)}

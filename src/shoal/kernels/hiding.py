@@ -10,6 +10,7 @@ from shoal.runtime.compiled import compiled
 
 NOBODY: Final = -1
 _FORBIDDEN: Final = 1 << 48
+_CYCLES_TRIED: Final = 8
 
 
 class Pieces(NamedTuple):
@@ -135,6 +136,35 @@ def least_assignment(cost: Integers) -> Integers:
 
 
 @compiled
+def _greedy_cycle(cost: Integers) -> Integers:
+    """The column of each row on one cycle through all rows, each step the cheapest left.
+
+    From row b the cycle goes on to the row a that b hides at the least cost, so a's column is b. Cycles from
+    several first rows are tried; NOBODY for all where each ends before it closes.
+    """
+    n = len(cost)
+    column_of = np.full(n, NOBODY, dtype=np.int64)
+    for first in range(min(n, _CYCLES_TRIED)):
+        column_of[:] = NOBODY
+        b = first
+        for _ in range(n - 1):
+            chosen = NOBODY
+            for a in range(n):
+                open_to = a != first and column_of[a] == NOBODY and cost[a, b] < _FORBIDDEN
+                if open_to and (chosen == NOBODY or cost[a, b] < cost[chosen, b]):
+                    chosen = a
+            if chosen == NOBODY:
+                break
+            column_of[chosen] = b
+            b = chosen
+        if b != first and cost[first, b] < _FORBIDDEN and np.count_nonzero(column_of == NOBODY) == 1:
+            column_of[first] = b
+            return column_of
+    column_of[:] = NOBODY
+    return column_of
+
+
+@compiled
 def _costs(pieces: Pieces, window: Integers, subjects: Integers, past: Past, space_weight: int) -> Integers:
     """[n, n] summed costs of each row's pieces with each column's.
 
@@ -165,9 +195,12 @@ def hide_each_other(
     past: Past,
     space_weight: int,
     turns: int,
+    cycles: bool,
     hiders: Integers,
 ) -> int:
     """Give each subject of a neighborhood ``turns`` different hiders out of it; each hides ``turns`` others.
+
+    cycles: each turn is one cycle through everybody, built greedily, instead of the assignment of least cost.
 
     window: int64 [n, w] the published piece of each subject in each epoch, -1 in epochs in which nobody has
     one. subjects: [n]. hiders: int64 [n, turns], filled with rows; NOBODY
@@ -177,10 +210,10 @@ def hide_each_other(
     cost = _costs(pieces, window, subjects, past, space_weight)
     missing = 0
     for turn in range(turns):
-        column_of = least_assignment(cost)
+        column_of = _greedy_cycle(cost) if cycles else least_assignment(cost)
         for a in range(n):
             b = column_of[a]
-            if cost[a, b] >= _FORBIDDEN:
+            if b == NOBODY or cost[a, b] >= _FORBIDDEN:
                 hiders[a, turn] = NOBODY
                 missing += 1
             else:

@@ -86,10 +86,12 @@ def sum_of_squares(courses: Courses, stamps: Stamps, i: int, j: int, first: int,
 
 
 @compiled
-def direct_distances(courses: Courses, stamps: Stamps, begin: int, end: int, distances: Floats) -> None:
+def direct_distances(
+    courses: Courses, stamps: Stamps, begin: int, end: int, power: int, distances: Floats
+) -> None:
     """Set the distances [n, n] of courses begin to end from all later ones, both ways (Def. 10 and 12).
 
-    Only where the courses overlap in time.
+    Only where the courses overlap in time. power: of the percentage of common time that divides a distance.
     """
     offsets, rank = courses.offsets, courses.rank
     n = len(offsets) - 1
@@ -102,7 +104,10 @@ def direct_distances(courses: Courses, stamps: Stamps, begin: int, end: int, dis
                 longer = max(lasts, stamps.t[rank[offsets[j + 1] - 1]] - stamps.t[rank[offsets[j]]])
                 percent = 100.0 * float(stamps.t[last] - stamps.t[first]) / float(longer)
                 square = sum_of_squares(courses, stamps, i, j, first, last)
-                distances[i, j] = distances[j, i] = math.sqrt(square) / (last - first + 1) / percent
+                distance = math.sqrt(square) / (last - first + 1)
+                for _ in range(power):
+                    distance /= percent
+                distances[i, j] = distances[j, i] = distance
 
 
 @compiled

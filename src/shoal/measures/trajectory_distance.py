@@ -5,7 +5,7 @@ the shortest path between them through courses that do. Where no path leads, the
 Trajectories with fewer than two different times have none to anybody.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -26,6 +26,9 @@ from shoal.runtime.run import Run
 
 Paths = Literal["none", "disjoint", "all"]
 PATHS: Final[tuple[str, ...]] = get_args(Paths)
+Penalty = Literal["inverse", "inverse-square", "none"]
+# the power of the percentage of common time that divides a distance: Def. 12, and what Sec. 4.3 leaves open
+PENALTY_POWERS: Final[Mapping[str, int]] = {"inverse": 1, "inverse-square": 2, "none": 0}
 
 _TICKS_PER_S: Final = (
     1,
@@ -66,7 +69,11 @@ class TrajectoryDistances:
 
 
 def trajectory_distances(
-    trajectories: Trajectories, *, paths: Paths = "none", run: Run | None = None
+    trajectories: Trajectories,
+    *,
+    paths: Paths = "none",
+    penalty: Penalty = "inverse",
+    run: Run | None = None,
 ) -> TrajectoryDistances:
     """The distance of every two trajectories, in meters per percent of overlap.
 
@@ -81,6 +88,10 @@ def trajectory_distances(
         "none" leaves pairs without overlap at inf. "disjoint" gives them the length of the shortest path and
         keeps the direct value of those that overlap, as Def. 12 stands. "all" takes the shortest path
         everywhere, as the paper's paragraph on Floyd-Warshall does.
+    penalty : {"inverse", "inverse-square", "none"}
+        What little common time costs: "inverse" divides by its percentage p, as Def. 12 does,
+        "inverse-square" by its square, which Sec. 4.3 allows. "none" does neither; distances are then in
+        meters over the root of the number of stamps.
     run : Run or None
         Where to report progress, and how many threads to use; None = local and silent.
 
@@ -92,7 +103,7 @@ def trajectory_distances(
     Raises
     ------
     MisuseError
-        For an unknown ``paths``.
+        For an unknown ``paths`` or ``penalty``.
 
     References
     ----------
@@ -108,6 +119,8 @@ def trajectory_distances(
     """
     if paths not in PATHS:
         raise MisuseError(f"paths = '{paths}' is not known; choose one of {', '.join(PATHS)}")
+    if penalty not in PENALTY_POWERS:
+        raise MisuseError(f"penalty = '{penalty}' is not known; choose one of {', '.join(PENALTY_POWERS)}")
     run, n = run or Run(), trajectories.n_subjects
     courses, stamps = courses_of(trajectories)
     matrix = np.full((n, n), np.inf)
@@ -115,7 +128,8 @@ def trajectory_distances(
 
     def part(begin: int) -> None:
         with np.errstate(over="ignore"):  # without the compiler, sums that wrap around on purpose would warn
-            direct_distances(courses, stamps, begin, min(begin + _ROWS_PER_PART, n), matrix)
+            until = min(begin + _ROWS_PER_PART, n)
+            direct_distances(courses, stamps, begin, until, PENALTY_POWERS[penalty], matrix)
 
     for _ in run.map(part, range(0, n, _ROWS_PER_PART), label="measuring distances between trajectories"):
         pass

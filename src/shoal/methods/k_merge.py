@@ -65,10 +65,15 @@ def k_merge(
 
 def merge_members(original: Trajectories, members: Integers) -> tuple[Boxes, int]:
     """The boxes of the cheapest partition of these subjects' samples into complete runs, and its cost."""
+    t, x, y, owner = joined(original, members)
+    first, _, cost = best_partition(t, x, y, owner, len(members))
+    return hulls_of(Boxes.of_samples(t, x, y), first), int(cost)
+
+
+def joined(original: Trajectories, members: Integers) -> tuple[Integers, Integers, Integers, Integers]:
+    """t, x, y of these subjects' samples by ascending time, and which of ``members`` each belongs to."""
     own = [original.samples_of(int(member)) for member in members]
     t, x, y = (np.concatenate(columns) for columns in zip(*own, strict=True))
     owner = np.repeat(np.arange(len(own)), [len(columns[0]) for columns in own])
     order = np.argsort(t, kind="stable")
-    t, x, y, owner = t[order], x[order], y[order], owner[order]
-    first, _, cost = best_partition(t, x, y, owner, len(own))
-    return hulls_of(Boxes.of_samples(t, x, y), first), int(cost)
+    return t[order], x[order], y[order], owner[order]

@@ -1,6 +1,7 @@
 """What every method is: a frozen dataclass of parameters that says everything about itself, with one verb."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from shoal.methods.parameters import Declares
@@ -32,6 +33,8 @@ class About:
         grid.
     page
         Its page of the docs, without the ending.
+    as_published
+        The parameters with which it comes nearest to its paper, where that is not how shoal runs it.
     """
 
     name: str
@@ -40,6 +43,7 @@ class About:
     claim: type[Claim]
     publishes: PayloadKind
     page: str
+    as_published: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Method(Declares, Protocol):

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Literal, Protocol, TypeVar
 
 from shoal.errors import MisuseError
 
-Unit = Literal["m", "s", "m/s", "share", "people", "records"]
+Unit = Literal["m", "s", "m/s", "share", "people", "records", "rounds"]
 Value = TypeVar("Value")
 
 DEFAULT_K: Final = 5  # in a set of two, each who knows the own samples learns the other's
@@ -60,8 +60,8 @@ class Parameter:
     meaning
         For the record of a release, whose readers need not be programmers.
     unit
-        Of the value: meters, seconds, meters per second, a share of 0 to 1, people or records. None for a
-        choice.
+        Of the value: meters, seconds, meters per second, a share of 0 to 1, people, records or rounds. None
+        for a choice.
     bound
         What a number must be. None = anything, or what the claim requires.
     choices
@@ -70,6 +70,8 @@ class Parameter:
         The forms of a text that is none of a few choices; the claim checks it.
     spelled
         How the command line spells the two values of a switch.
+    switch
+        Whether the value is yes or no, which the command line takes as --NAME and --no-NAME.
     option
         The option's name, where it is not the parameter's name without its unit.
     unset
@@ -89,16 +91,18 @@ class Parameter:
     choices: tuple[str, ...] = ()
     written: str = ""
     spelled: Mapping[str, bool] | None = None
+    switch: bool = False
     option: str | None = None
     unset: str = "none"
     zero: bool = False
     street_graph: bool = False
 
     def __post_init__(self) -> None:
-        if self.unit is None and not (self.choices or self.written or self.spelled or self.street_graph):
+        said = (self.choices, self.written, self.spelled, self.switch, self.street_graph)
+        if self.unit is None and not any(said):
             raise MisuseError(
                 f"the parameter of '{self.help}' has neither a unit nor choices, so that its option would "
-                "accept no value; declare unit=, choices=, written= or spelled="
+                "accept no value; declare unit=, choices=, written=, spelled= or switch="
             )
 
     def option_of(self, name: str) -> str:

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.errors import NothingLeftError
+from shoal.errors import MisuseError, NothingLeftError
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.hulls import hull_parameter, rounded_outward
 from shoal.methods.method import About
-from shoal.methods.parameters import ABOVE_0, k_parameter, parameter, require_declared, stated
+from shoal.methods.parameters import ABOVE_0, AT_LEAST_0, k_parameter, parameter, require_declared, stated
 from shoal.methods.techniques import rounding
 from shoal.methods.whole_steps import whole_number
 from shoal.model.claims import KAnonymity
@@ -37,6 +37,10 @@ class StaticGeneralization:
     grid_m
         Side of the coarse square cells in meters, counted from the plane's origin. A multiple of the data's
         cell.
+    grid_offset_m
+        How far east and north of the plane's origin a corner of a coarse cell lies, in meters; a multiple of
+        the data's cell. The plane's origin is the middle of the data, so that without it four cells meet
+        there.
     slot_s
         Length of the coarse slots in seconds, counted from 1970-01-01 UTC. A multiple of the data's slot.
     hull
@@ -72,6 +76,14 @@ class StaticGeneralization:
         bound=ABOVE_0,
         help="Side of the coarse cells.",
         meaning="side of the coarse cells that a crowd must have in common",
+    )
+    grid_offset_m: float = parameter(
+        default=0.0,
+        unit="m",
+        bound=AT_LEAST_0,
+        zero=True,
+        help="How far east and north of the plane's origin the coarse cells begin.",
+        meaning="how far east and north of the plane's origin the coarse cells begin",
     )
     slot_s: float = parameter(
         default=2 * 3600.0,
@@ -120,26 +132,41 @@ class StaticGeneralization:
 
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
         """The classes of at least k people with the same coarse samples, and one box for each of these."""
-        require_people(original.n_subjects, self.k)
         place = self._coarse(original)
-        alike: dict[bytes, list[int]] = {}
-        for subject, (start, end) in enumerate(pairwise(original.offsets.tolist())):
-            alike.setdefault(np.unique(place[start:end]).tobytes(), []).append(subject)
-        classes = [np.array(members) for members in alike.values() if len(members) >= self.k]
         return list(
             run.map(
                 lambda members: EquivalenceClass(members=members, boxes=_hulls(original, members, place)),
-                classes,
+                self._alike(original, place),
                 label="generalizing",
             )
         )
+
+    def share_hidden(self, original: Trajectories) -> float:
+        """The share of the people who are in a class of at least k without more: the papers' success."""
+        alike = self._alike(original, self._coarse(original))
+        return sum(len(members) for members in alike) / original.n_subjects
+
+    def _alike(self, original: Trajectories, place: Integers) -> list[Integers]:
+        """Each group of at least k people with the same coarse samples."""
+        require_people(original.n_subjects, self.k)
+        alike: dict[bytes, list[int]] = {}
+        for subject, (start, end) in enumerate(pairwise(original.offsets.tolist())):
+            alike.setdefault(np.unique(place[start:end]).tobytes(), []).append(subject)
+        return [np.array(members) for members in alike.values() if len(members) >= self.k]
 
     def _coarse(self, original: Trajectories) -> Integers:
         """[m] a number for each sample, the same for those in one coarse cell and slot."""
         grid = original.snapped_grid()
         cells = whole_number(self.grid_m, grid.cell_m, "grid", "cell", show_m)
         slots = whole_number(self.slot_s, grid.slot_s, "slot", "slot", show_s)
-        columns = np.stack([original.t // slots, original.x // cells, original.y // cells], axis=1)
+        offset = self.grid_offset_m / grid.cell_m
+        if offset != int(offset):
+            raise MisuseError(
+                f"grid_offset = {show_m(self.grid_offset_m)} is no multiple of the data's cell of "
+                f"{show_m(grid.cell_m)}; give a multiple, for example {show_m(grid.cell_m * round(offset))}"
+            )
+        x, y = original.x - int(offset), original.y - int(offset)
+        columns = np.stack([original.t // slots, x // cells, y // cells], axis=1)
         return np.asarray(np.unique(columns, axis=0, return_inverse=True)[1], dtype=np.int64).reshape(-1)
 
 

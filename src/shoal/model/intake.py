@@ -52,6 +52,8 @@ class Reading:
     "1min" for counted steps; None = recognized by size. not_after_s: rows later than this (seconds since
     1970) are dropped as lying in the future, None = the end of the day of reading. min_samples_per_day:
     people with fewer samples a day, on average over the data's days, are left out (0 = nobody).
+    min_active_days: people with samples on fewer days (UTC) are left out; 0 = nobody, -1 = all but those with
+    samples on every day of the data.
 
     preset: the layout of a known data set or program, None = recognized. columns: the names of the columns of
     a file without a header, separated by commas. table: the table, sheet or layer of a source that holds
@@ -77,6 +79,7 @@ class Reading:
     time_unit: str | None = None
     not_after_s: float | None = None
     min_samples_per_day: float = 0.0
+    min_active_days: int = 0
     preset: str | None = None
     columns: str | None = None
     table: str | None = None

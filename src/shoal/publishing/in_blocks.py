@@ -32,7 +32,7 @@ from shoal.publishing.writing import fill_release_folder, require_free, staged_s
 from shoal.release_folder.box_table import write_boxes_in_parts
 from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
-from shoal.report import page_of_facts
+from shoal.report.pages.record import page_of_facts
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness

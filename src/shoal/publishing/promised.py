@@ -16,9 +16,11 @@ from shoal.model.claims.expected import Expected
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
+from shoal.publishing.exporting import as_release_folder
 from shoal.release_folder.manifest import Manifest, read_manifest
 from shoal.runtime.run import Run
 from shoal.verification.files.folder import verify_folder as verify_claim_of_folder
+from shoal.verification.files.folder import with_notes
 
 UNKNOWN_METHOD: Final = (
     "whether this is the whole claim of the method that the manifest names (needs a method and parameters "
@@ -43,7 +45,7 @@ def verify_folder(
     original
         The raw data, read as the manifest says.
     folder
-        The release folder.
+        The release folder, or what ``shoal publish`` made of it in another format.
     linkage
         Who became which record. Without it, parts of every claim are unchecked, and the claim does not hold.
     expected
@@ -67,7 +69,9 @@ def verify_folder(
         expected cannot be read.
     """
     least = None if expected is None else Expected.parse(expected)
-    verdict = verify_claim_of_folder(original, folder, linkage, run=run)
+    with as_release_folder(folder) as (whole, findings, notes):
+        verdict = verify_claim_of_folder(original, whole, linkage, run=run)
+        verdict = with_notes(verdict.and_also(findings), notes)
     return with_whole_claim(verdict, read_manifest(folder), least)
 
 

@@ -30,11 +30,9 @@ from shoal.publishing.writing import (
 from shoal.release_folder.manifest import Manifest
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import write_table
-from shoal.report import (
-    Evidence,
-    assessment_report,
-    record_page,
-)
+from shoal.report.facts.evidence import Evidence
+from shoal.report.pages.assessment import assessment_report
+from shoal.report.pages.record import record_page
 from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

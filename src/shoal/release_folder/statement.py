@@ -39,6 +39,8 @@ class Statement(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    data_set: Text | None = None
+    version: Text | None = None
     publisher: Text | None = None
     purpose: Text | None = None
     recipients: Text | None = None

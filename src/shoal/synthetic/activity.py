@@ -5,10 +5,9 @@ from typing import Final
 import numpy as np
 
 from shoal.runtime.arrays import Floats, Integers
+from shoal.synthetic.habits import Habits
 from shoal.synthetic.people import MINUTES_PER_DAY
 
-EVENTS_PER_HOUR: Final = 0.75  # mean over people and hours
-RATE_SIGMA: Final = 0.8  # of the logarithm of a person's rate
 BURST_SIZE: Final = 1.6  # mean number of events in a burst
 BURST_GAP_MIN: Final = 4.0  # mean minutes between them
 
@@ -23,13 +22,16 @@ _WEEKEND: Final = (
 )
 
 
-def event_minutes(clock_min: Integers, days: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+def event_minutes(
+    clock_min: Integers, days: int, habits: Habits, rng: np.random.Generator
+) -> tuple[Integers, Integers]:
     """(person, minute) of n people's events, since the first day's 00:00, in no order, with repeats.
 
     clock_min: int64 [n], by how much each person's rhythm is late. Everybody has at least one event.
     """
     n = clock_min.size
-    rate_h = EVENTS_PER_HOUR * rng.lognormal(-0.5 * RATE_SIGMA**2, RATE_SIGMA, n)
+    sigma = habits.rate_sigma
+    rate_h = habits.events_per_hour * rng.lognormal(-0.5 * sigma**2, sigma, n)
     n_bursts = np.maximum(rng.poisson(rate_h * 24 * days / BURST_SIZE), 1)
     burst_person = np.repeat(np.arange(n), n_bursts)
     cumulative, hours = _rhythm(days)

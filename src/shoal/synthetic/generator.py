@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 import numpy as np
 
 from shoal.errors import MisuseError, OutputError
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run, silent
 from shoal.synthetic.activity import event_minutes
 from shoal.synthetic.coverage import Coverage
-from shoal.synthetic.people import live
+from shoal.synthetic.habits import HABITS, Habits
+from shoal.synthetic.people import DIRECTIONS, OUTING, live
 from shoal.synthetic.stations import LAYOUTS, Layout, Stations, lay_out_stations
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FIRST_SECOND: Final = 1_704_067_200  # 2024-01-01T00:00:00Z, a Monday
-HANDOVER_SHARE: Final = 0.08  # of the events where stations stand close
 HANDOVER_WITHIN_M: Final = 2_000.0  # of the nearest other station; farther away they are rarer
 _N_HANDOVER: Final = 3  # the nearest others that may take an event over
 
@@ -52,6 +52,7 @@ class World:
     seed: int
     stations: Stations
     coverage: Coverage
+    habits: Habits
 
     @classmethod
     def of(cls, n_subjects: int, days: int, seed: int, layout: Layout, stations: Stations | None) -> "World":
@@ -65,13 +66,18 @@ class World:
         if seed < 0:
             raise MisuseError("the seed is negative; choose a whole number of 0 or more")
         if layout not in LAYOUTS:
-            raise MisuseError(f"layout '{layout}' is not known; choose {' or '.join(LAYOUTS)}")
+            raise MisuseError(f"layout '{layout}' is not known; choose one of {', '.join(LAYOUTS)}")
         if stations is None:
             stations = lay_out_stations(
-                layout, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
+                layout, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,))), n_subjects
             )
         return cls(
-            n_subjects=n_subjects, days=days, seed=seed, stations=stations, coverage=Coverage.of(stations)
+            n_subjects=n_subjects,
+            days=days,
+            seed=seed,
+            stations=stations,
+            coverage=Coverage.of(stations),
+            habits=HABITS[layout],
         )
 
     @property
@@ -105,12 +111,16 @@ class World:
 
     def _records(self, n: int, rng: np.random.Generator) -> tuple[Integers, Integers, Integers]:
         """(person, minute, station) of n people, ascending and without repeats."""
-        stays = live(n, self.days, self.stations, self.coverage, rng)
-        person, minute = event_minutes(stays.clock_min, self.days, rng)
+        stays = live(n, self.days, self.stations, self.coverage, self.habits, rng)
+        person, minute = event_minutes(stays.clock_min, self.days, self.habits, rng)
         span = self.days * 1440
         key = np.sort(person * span + minute)
         person, minute = np.divmod(key, span)
-        station = self._as_observed(stays.place_of(person, minute), rng)
+        where = stays.place_of(person, minute)
+        if self.habits.errands:
+            away = (rng.random(where.size) < self.habits.errands) & ~stays.staying[person]
+            where[away] = self.coverage.jump(where[away], OUTING, rng, DIRECTIONS)
+        station = self._as_observed(where, stays.staying[person], rng)
         key = key * len(self.stations) + station
         key.sort()
         key = key[np.concatenate([[True], key[1:] != key[:-1]])]
@@ -118,11 +128,15 @@ class World:
         person, minute = np.divmod(key, span)
         return person, minute, station
 
-    def _as_observed(self, station: Integers, rng: np.random.Generator) -> Integers:
-        """The stations that record: now and then not the nearest, more often where they stand close."""
+    def _as_observed(self, station: Integers, staying: Flags, rng: np.random.Generator) -> Integers:
+        """The stations that record: now and then not the nearest, more often where they stand close.
+
+        staying: whose rows are always of the nearest.
+        """
         neighbors = self.coverage.neighbors[:, :_N_HANDOVER]
-        share = HANDOVER_SHARE * np.minimum(HANDOVER_WITHIN_M / self.coverage.neighbor_m[:, 0], 1.0)
-        handed_over = np.flatnonzero(rng.random(station.size) < share[station])
+        near = np.minimum(HANDOVER_WITHIN_M / self.coverage.neighbor_m[:, 0], 1.0)
+        share = self.habits.handover * near
+        handed_over = np.flatnonzero((rng.random(station.size) < share[station]) & ~staying)
         observed = station.copy()
         observed[handed_over] = neighbors[
             station[handed_over], rng.integers(0, neighbors.shape[1], handed_over.size)
@@ -149,8 +163,9 @@ def synthesize(
         How many people, over how many days; at least 1 each.
     seed : int
         Another seed gives other people; the same gives the same.
-    layout : {"city", "nation"}
-        Where stations stand.
+    layout : {"city", "nation", "abi", "dak", "shn", "civ", "sen"}
+        Where stations stand. The last five have the densities of the data sets of Gramaglia et al. 2017
+        (Table I): fewer people live on less land with fewer stations.
     stations : Stations or None
         Real or other stations instead; see ``read_stations``.
     run : Run or None

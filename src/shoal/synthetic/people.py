@@ -13,6 +13,7 @@ import numpy as np
 
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.synthetic.coverage import Coverage, JumpLaw
+from shoal.synthetic.habits import Habits
 from shoal.synthetic.stations import Stations
 
 MINUTES_PER_DAY: Final = 1440
@@ -23,7 +24,7 @@ ALPHA: Final = 1.75  # of jump lengths: Gonzalez et al. 2008
 OUTING: Final = JumpLaw(alpha=ALPHA, offset_m=700.0, min_m=0.0, max_m=40_000.0)
 COMMUTE: Final = JumpLaw(alpha=2.0, offset_m=700.0, min_m=0.0, max_m=60_000.0)
 JOURNEY_MIN_M: Final = 40_000.0
-_DIRECTIONS: Final = 4
+DIRECTIONS: Final = 4
 
 WORKING_SHARE: Final = 0.7
 ROTA_SHARE: Final = 0.15  # of those who work: their two days off are any two in a row, the same every week
@@ -49,12 +50,14 @@ class Stays:
     """Where n people are over some days.
 
     clock_min: int64 [n], how much later than at 04:00 each person's day begins. home: int64 [n] stations.
+    staying: bool [n], who is recorded at home alone.
     key: int64 [s] ascending, person * stride + lead + minute at which a stay begins; place: int64 [s]
     stations.
     """
 
     clock_min: Integers
     home: Integers
+    staying: Flags
     key: Integers
     place: Integers
     stride: int
@@ -66,21 +69,30 @@ class Stays:
         ]
 
 
-def live(n: int, days: int, stations: Stations, coverage: Coverage, rng: np.random.Generator) -> Stays:
+def live(
+    n: int, days: int, stations: Stations, coverage: Coverage, habits: Habits, rng: np.random.Generator
+) -> Stays:
     """The stays of ``n`` people over ``days`` days, of which the first is a Monday."""
     home = np.searchsorted(np.cumsum(stations.population)[:-1], rng.random(n), side="right").astype(np.int64)
     works = rng.random(n) < WORKING_SHARE
-    work = np.where(works, coverage.jump(home, COMMUTE, rng, 2 * _DIRECTIONS), home)
+    staying = rng.random(n) < habits.staying if habits.staying else np.zeros(n, dtype=np.bool_)
+    works &= ~staying
+    work = np.where(works, coverage.jump(home, COMMUTE, rng, 2 * DIRECTIONS), home)
+    if habits.working_near:
+        work = np.where(rng.random(n) < habits.working_near, home, work)
+    if habits.working_anywhere:
+        anywhere = works & (rng.random(n) < habits.working_anywhere)
+        work[anywhere] = rng.choice(len(stations), int(anywhere.sum()), p=stations.population)
     clock = _clocks(works, rng)
 
     frames = np.arange(-2, days)  # a person's day f lasts from 04:00 + clock of day f to that of day f + 1
     earlier = np.arange(-2 - _EARLIER_DAYS, -2)
     day = np.concatenate([earlier, frames])
     at_work = _workdays(works, day, rng)
-    base, away = _bases(home, day.size, coverage, rng)
+    base, away = _bases(home, day.size, coverage, ~staying, rng)
     at_work &= ~away
     anchor = np.where(at_work, work[:, None], base)
-    outings = _outing_days(at_work, rng)
+    outings = _outing_days(at_work, np.where(staying, 0.0, habits.outgoing), rng)
     visited = _outings(base, anchor, away, outings, coverage, rng)
 
     now = slice(_EARLIER_DAYS, None)
@@ -94,6 +106,7 @@ def live(n: int, days: int, stations: Stations, coverage: Coverage, rng: np.rand
     return Stays(
         clock_min=clock,
         home=home,
+        staying=staying,
         key=(np.arange(n)[:, None, None] * stride + _LEAD_MIN + begin).ravel(),
         place=places.ravel(),
         stride=stride,
@@ -120,10 +133,10 @@ def _workdays(works: Flags, day: Integers, rng: np.random.Generator) -> Flags:
 
 
 def _bases(
-    home: Integers, n_days: int, coverage: Coverage, rng: np.random.Generator
+    home: Integers, n_days: int, coverage: Coverage, leaving: Flags, rng: np.random.Generator
 ) -> tuple[Integers, Flags]:
     """([n, d] stations, [n, d]): where each day begins and ends, and whether that is a journey's lodging."""
-    starts = rng.random((home.size, n_days)) < JOURNEYS_PER_DAY
+    starts = rng.random((home.size, n_days)) < JOURNEYS_PER_DAY * leaving[:, None]
     length = rng.geometric(1 / JOURNEY_DAYS, (home.size, n_days))
     who, when = np.nonzero(starts)
     journey = JumpLaw(
@@ -133,7 +146,7 @@ def _bases(
         max_m=2 * coverage.radius_m,
     )
     lodging = np.zeros(starts.shape, dtype=np.int64)
-    lodging[who, when] = coverage.jump(home[who], journey, rng, 2 * _DIRECTIONS)
+    lodging[who, when] = coverage.jump(home[who], journey, rng, 2 * DIRECTIONS)
     base = np.repeat(home[:, None], n_days, axis=1)
     left = np.zeros(home.size, dtype=np.int64)
     where = home.copy()
@@ -148,10 +161,12 @@ def _bases(
     return base, away
 
 
-def _outing_days(at_work: Flags, rng: np.random.Generator) -> Flags:
+def _outing_days(at_work: Flags, factor: Floats, rng: np.random.Generator) -> Flags:
     """[n, d, 3]: which of a day's three outings take place; some people go out far more often than others."""
     outgoing = rng.lognormal(-0.5 * 0.7**2, 0.7, (at_work.shape[0], 1, 1))
-    chance = np.where(at_work[..., None], OUTINGS_WORKDAY, OUTINGS_FREE_DAY) * outgoing
+    chance = (
+        np.where(at_work[..., None], OUTINGS_WORKDAY, OUTINGS_FREE_DAY) * outgoing * factor[:, None, None]
+    )
     takes_place: Flags = rng.random(chance.shape) < np.minimum(chance, 0.95)
     return takes_place
 
@@ -184,7 +199,7 @@ def _outings(
             back, ahead = who[~explores], who[explores]
             place[back] = history[back, (rng.random(back.size) * n_before[back]).astype(np.int64)]
             origin = visited[ahead, d, 1] if j == 2 else here[ahead]
-            place[ahead] = coverage.jump(origin, OUTING, rng, _DIRECTIONS)
+            place[ahead] = coverage.jump(origin, OUTING, rng, DIRECTIONS)
             n_places[ahead] += 1
             at_home = who[~abroad]
             history[at_home, n_before[at_home]] = place[at_home]

@@ -13,11 +13,12 @@ import numpy as np
 
 from shoal.errors import InputError, MisuseError
 from shoal.runtime.arrays import Flags, Floats
+from shoal.synthetic.densities import DENSITIES, place_by_density
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Layout = Literal["nation", "city"]
+Layout = Literal["nation", "city", "abi", "dak", "shn", "civ", "sen"]
 LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 
 METERS_PER_DEGREE: Final = 111_195.0  # of latitude, on a sphere of 6,371 km
@@ -84,9 +85,12 @@ class Stations:
         return _on_plane(self.lat, self.lon)
 
 
-def lay_out_stations(layout: Layout, rng: np.random.Generator) -> Stations:
-    """The stations of a made-up city or nation."""
-    x, y, population = _city(CITY_RADIUS_M, rng) if layout == "city" else _nation(rng)
+def lay_out_stations(layout: Layout, rng: np.random.Generator, n_subjects: int) -> Stations:
+    """The stations of a made-up city or nation; as many as so many people have, where that is known."""
+    if layout in DENSITIES:
+        x, y, population = place_by_density(DENSITIES[layout], n_subjects, rng)
+    else:
+        x, y, population = _city(CITY_RADIUS_M, rng) if layout == "city" else _nation(rng)
     lat = np.round(CENTER_LAT + y / METERS_PER_DEGREE, 6)
     lon = np.round(CENTER_LON + x / (METERS_PER_DEGREE * np.cos(np.radians(CENTER_LAT))), 6)
     return Stations(lat=lat, lon=lon, population=population / population.sum())

@@ -9,6 +9,7 @@ from shoal.errors import MisuseError
 
 Better = Literal["higher", "lower"]
 
+STRONGEST: Final = "strongest"
 LEVELS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
 
 
@@ -33,15 +34,24 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """A risk that is accepted: at most so much of this attack with this knowledge.
+    """A risk that is accepted: at most so much.
 
-    utility: the metric by which releases within the budget are chosen.
+    attack: "strongest" = whatever adversary wins most of what guessing leaves, among all that are played; or
+    one rate by its name, with this knowledge. knowledge is played in any case. utility: the metric by which
+    releases within the budget are chosen.
     """
 
-    attack: str = "linkage"
+    attack: str = STRONGEST
     knowledge: str = "points:4"
     at_most: float = 0.05
     utility: str = "range-error"
+
+    @property
+    def words(self) -> str:
+        """What is held against the budget."""
+        if self.attack == STRONGEST:
+            return "what the strongest adversary wins of what guessing leaves"
+        return f"{self.attack} with {self.knowledge}"
 
     def __post_init__(self) -> None:
         if not 0 < self.at_most <= 1:
@@ -74,7 +84,7 @@ def best_within(points: Iterable[Point], risk: float, better: Better) -> Point |
 def recommend(points: Sequence[Point], budget: Budget, better: Better) -> Recommendation:
     """The best utility among the releases whose risk stays within the budget with its whole interval."""
     limit = f"{100 * budget.at_most:g} %"
-    asked = f"{budget.attack} with {budget.knowledge}"
+    asked = budget.words
     sure = [point for point in points if point.risk_high <= budget.at_most]
     best = best_within(sure, budget.at_most, better)
     if best is None:
@@ -99,6 +109,8 @@ def recommend(points: Sequence[Point], budget: Budget, better: Better) -> Recomm
         f"Releases that keep the budget: {len(sure)}; this one has the best {budget.utility} of them, "
         f"{best.utility:.4g}.",
     ]
+    if best.worst_by:
+        reasons.append(f"The strongest adversary against it wins {_percent(best.worst)}: {best.worst_by}.")
     tempting = [point for point in points if point not in sure and _cost(point, better) < _cost(best, better)]
     if tempting:
         reasons.append(

@@ -148,6 +148,15 @@ METRICS: Final[dict[str, Metric]] = {
         source=_GLOVE,
         function=samples.within,
     ),
+    "extents-above-least": Metric(
+        question="times the extents that any crowds of this size would have at least",
+        unit="1",
+        better="lower",
+        source=_SHOAL,
+        function=samples.above_least,
+        takes=("boxes",),
+        in_record_of=("boxes",),
+    ),
     "od-similarity": Metric(
         question="common part of daily trips between zones",
         unit="share",

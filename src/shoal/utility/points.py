@@ -15,7 +15,7 @@ from shoal.kernels.range_queries import Lines, Queries, count_near, distances_in
 from shoal.model.linked import records_of
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 
 _QUERIES_PER_PART = 500
@@ -31,6 +31,9 @@ class PointUtility:
         Distance of raw points from their own person's record at their time (TotalSD): sum and mean.
     defined
         Raw points at whose time their record has a place.
+    total_at_same_times_m, at_same_times
+        The sum as Def. 3 has it, over the raw points whose very time stamp stands in their own person's
+        record, and how many these are. Where several published points have that stamp, their mean counts.
     removed_trajectories, removed_locations
         Shares of all records and of all points; below 0 where there are more points than before.
     """
@@ -38,6 +41,8 @@ class PointUtility:
     total_distortion_m: float
     mean_distortion_m: float
     defined: int
+    total_at_same_times_m: float
+    at_same_times: int
     removed_trajectories: float
     removed_locations: float
 
@@ -94,13 +99,37 @@ def space_distortion(
     distances_in_time(*lines, records, away)
     defined = ~np.isnan(away)
     total = float(away[defined].sum())
+    same = _away_at_same_times(original, release, records)
+    stamped = ~np.isnan(same)
+    n_stamped = int(np.count_nonzero(stamped))
     return PointUtility(
         total_distortion_m=total + omega_m * int(np.count_nonzero(~defined)),
         mean_distortion_m=total / max(int(np.count_nonzero(defined)), 1),
         defined=int(np.count_nonzero(defined)),
+        total_at_same_times_m=float(same[stamped].sum()) + omega_m * (original.n_samples - n_stamped),
+        at_same_times=n_stamped,
         removed_trajectories=1 - release.n_records / original.n_subjects,
         removed_locations=1 - release.n_samples / original.n_samples,
     )
+
+
+def _away_at_same_times(original: Trajectories, release: Release, records: Integers) -> Floats:
+    """[m]: how far each raw point lies from what its record shows at that very time; nan where nothing."""
+    points = release.points
+    stamps, rank = np.unique(np.concatenate([original.t, points.t]), return_inverse=True)
+    rank = rank.astype(np.int64)
+    shown = np.repeat(np.arange(release.n_records), np.diff(release.offsets)) * len(stamps)
+    shown = shown + rank[original.n_samples :]
+    order = np.argsort(shown, kind="stable")
+    record = np.repeat(records, original.lengths)
+    wanted = np.where(record >= 0, record * len(stamps) + rank[: original.n_samples], -1)
+    first, last = (np.searchsorted(shown[order], wanted, side=side) for side in ("left", "right"))
+    count = last - first
+    raw = np.repeat(np.arange(original.n_samples), count)
+    place = order[np.arange(len(raw)) - np.repeat(np.cumsum(count) - count, count) + first[raw]]
+    apart = np.hypot(points.x[place] - original.x[raw], points.y[place] - original.y[raw])
+    total = np.bincount(raw, weights=apart, minlength=original.n_samples)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def calibrated_threshold(

@@ -1,10 +1,17 @@
 """What became of single samples: covered, untouched, lost, made up; and how wide their boxes are."""
 
+import math
+
 import numpy as np
 
 from shoal.kernels.covering import BoxColumns, Owned, Points, count_empty
+from shoal.measures.least_extents import even_weights, least_costs_in_a_class
+from shoal.model.claims import KAnonymity
 from shoal.utility.facts import Facts
 from shoal.utility.measuring import Value
+
+_ASKED = 100  # people, whose least extents are sought among everybody
+_ASKED_SEED = 1_717  # the same people for everybody who has the same data
 
 
 def covered(facts: Facts) -> Value:
@@ -53,3 +60,24 @@ def within(facts: Facts) -> Value:
         if raw.n_samples
         else 0.0
     )
+
+
+def above_least(facts: Facts) -> Value:
+    """How many times the extents that any classes of k would have at least, place and time weighed alike.
+
+    Of 100 people drawn at random, where there are more. nan where samples are left out, or where boxes need
+    not hold a sample of each member of a class, for then the bound says nothing.
+    """
+    original, release, accuracy = facts.original, facts.release, facts.accuracy
+    claim = release.claim
+    if not (isinstance(claim, KAnonymity) and claim.truthful) or accuracy.samples_suppressed:
+        return Value(value=math.nan)
+    grid, n = original.snapped_grid(), original.n_subjects
+    weights = even_weights(
+        original, accuracy.raw.mean_space_m / grid.cell_m, accuracy.raw.mean_time_s / grid.slot_s
+    )
+    asked = np.sort(np.random.default_rng(_ASKED_SEED).choice(n, min(n, _ASKED), replace=False))
+    least = least_costs_in_a_class(original, claim.k, weights, asked, facts.run)
+    cells, slots = facts.extents
+    costs = np.add.reduceat(weights.place[cells] + weights.per_slot * slots, original.offsets[:-1])
+    return Value(value=float(costs[asked].sum() / least.sum()))

@@ -105,12 +105,13 @@ def account_differs(original: Population, release: Release) -> Iterator[Finding]
         )
         yield Finding("lost-rows-not-counted", message)
     here, there = intake.reading, release.reading
-    same_screening = (here.per_day, here.min_samples_per_day) == (there.per_day, there.min_samples_per_day)
+    ours, theirs = ((one.per_day, one.min_samples_per_day, one.min_active_days) for one in (here, there))
+    same_screening = ours == theirs
     if intake.unit_of_protection != release.unit_of_protection or not same_screening:
         message = (
             f"the raw data was read as '{intake.unit_of_protection}' (per day: {here.per_day}, at least "
-            f"{here.min_samples_per_day} samples a day); the release says otherwise "
-            f"({there.per_day}, {there.min_samples_per_day})"  # its words may name a person
+            f"{here.min_samples_per_day} samples a day, on at least {here.min_active_days} days); the "
+            f"release says otherwise ({', '.join(str(one) for one in theirs)})"  # its words may name a person
         )
         yield Finding("unit-mismatch", message)
 

@@ -8,12 +8,14 @@ from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 
+from shoal.errors import MisuseError
 from shoal.kernels.stretch import Scale, box_effort
 from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S, Caps, samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import merge_greedily
-from shoal.methods.glove.merging import merge
+from shoal.methods.glove.merging import Bounds, merge
+from shoal.methods.glove.refine import refined
 from shoal.methods.glove.reshaping import GENERALIZE, Generalize, split_at_overlaps, unite_overlaps
 from shoal.methods.hulls import hull_parameter, rounded_outward
 from shoal.methods.k_merge import merge_members
@@ -21,6 +23,7 @@ from shoal.methods.method import About
 from shoal.methods.parameters import (
     ABOVE_0,
     Bound,
+    at_least,
     k_parameter,
     parameter,
     require_declared,
@@ -35,6 +38,8 @@ from shoal.runtime.run import Run
 
 Leftover = Literal["merge", "suppress"]
 LEFTOVER: Final[tuple[str, ...]] = get_args(Leftover)
+SuppressBy = Literal["boxes", "samples"]
+SUPPRESS_BY: Final[tuple[str, ...]] = get_args(SuppressBy)
 ABOVE_NOTHING: Final = Bound(
     lambda extent: extent > 0, "would drop every sample; choose a value above 0, or None to keep all"
 )
@@ -54,12 +59,21 @@ class Glove:
     suppress_space_m, suppress_time_s
         Boxes with a larger extent (dx + dy in meters; duration in seconds) are dropped after each merge and
         once more from the finished record (Sec. 7.1). None keeps all.
+    suppress_by
+        What is measured against these thresholds: "boxes" drops whole ones; "samples" leaves a sample out of
+        a merge when the hull of it and its own partner is larger, the second reading of Sec. 7.1. The second
+        needs a reading of the paper's reshaping, and its boxes may exceed the thresholds.
     generalize
         What becomes of boxes that overlap in time: "k-merge" chooses classes as GLOVE does and generalizes
         their raw samples at least cost; the others are readings of the paper's reshaping (Sec. 6.2).
     leftover
         What becomes of the last class below k: "merge" joins it to the closest finished one, "suppress"
         leaves it out.
+    refine
+        Whether a local search then exchanges people between classes, and cuts their samples into boxes, so
+        that extents shrink; with "k-merge" alone.
+    refine_rounds
+        How many times the search goes over all classes; 0 leaves them as the greedy loop made them.
     space_cap_m, time_cap_s
         Stretches in meters and seconds that count as total loss (Sec. 4.1).
     hull
@@ -85,6 +99,7 @@ class Glove:
         claim=KAnonymity,
         publishes="boxes",
         page="glove",
+        as_published={"generalize": "reshape-each"},
     )
 
     k: int = k_parameter(meaning="the fewest records that fit one person")
@@ -104,6 +119,13 @@ class Glove:
         help="Drop boxes longer than this.",
         meaning="boxes longer than this are left out",
     )
+    suppress_by: SuppressBy = parameter(
+        default="boxes",
+        choices=SUPPRESS_BY,
+        help="What --suppress-space and --suppress-time drop: whole boxes, or samples too far from their "
+        "own partner in a merge.",
+        meaning="whether whole boxes were left out, or samples too far from the one they were merged with",
+    )
     generalize: Generalize = parameter(
         default="k-merge",
         choices=GENERALIZE,
@@ -115,6 +137,19 @@ class Glove:
         choices=LEFTOVER,
         help="What becomes of a last crowd below k.",
         meaning="what happens to the last people, too few for a crowd of their own",
+    )
+    refine: bool = parameter(
+        default=False,
+        switch=True,
+        help="Exchange people between crowds, so that boxes shrink.",
+        meaning="whether people then changed places between crowds, so that boxes are smaller",
+    )
+    refine_rounds: int = parameter(
+        default=3,
+        unit="rounds",
+        bound=at_least(0),
+        help="How often the search for better crowds goes over all of them.",
+        meaning="how often the search for better crowds went over all of them, if there was one",
     )
     space_cap_m: float = parameter(
         default=SPACE_CAP_M,
@@ -136,6 +171,16 @@ class Glove:
     def __post_init__(self) -> None:
         self.claim()
         require_declared(self)
+        if self.suppress_by == "samples" and self.generalize == "k-merge":
+            raise MisuseError(
+                "suppress_by = 'samples' leaves samples out of GLOVE's own merge, which k-merge does again "
+                "with all of them; choose generalize = 'reshape-each', or suppress_by = 'boxes'"
+            )
+        if self.refine and self.generalize != "k-merge":
+            raise MisuseError(
+                f"refine lowers the extents of k-merge's boxes, and generalize = '{self.generalize}' makes "
+                "others; choose k-merge, or leave refine out"
+            )
 
     def claim(self) -> KAnonymity:
         """k-anonymity; truthful and disjoint in time as the reading of reshaping allows."""
@@ -172,7 +217,7 @@ class Glove:
         grid = original.snapped_grid()
         require_people(original.n_subjects, self.k)
         caps = Caps(space_cap_m=self.space_cap_m, time_cap_s=self.time_cap_s)
-        scale = caps.scale_on(grid)
+        scale, bounds = caps.scale_on(grid), self._bounds(grid)
 
         def join(first: EquivalenceClass, second: EquivalenceClass) -> EquivalenceClass:
             members = np.sort(np.concatenate([first.members, second.members]))
@@ -180,7 +225,7 @@ class Glove:
                 return EquivalenceClass(
                     members=members, boxes=self._kept(merge_members(original, members)[0], grid)
                 )
-            merged = merge(first, second, scale)
+            merged = merge(first, second, scale, bounds)
             boxes = self._kept(merged.boxes, grid)
             return replace(
                 merged,
@@ -200,6 +245,8 @@ class Glove:
                 grown = join(first, second)
                 if len(self._published(grown, original).boxes):
                     finished[place] = grown
+        if self.refine and self.refine_rounds and finished:
+            finished = refined(original, finished, self.k, self.refine_rounds, run)
         published = [self._published(each, original) for each in finished]
         return [each for each in published if len(each.boxes)]
 
@@ -214,9 +261,18 @@ class Glove:
                 boxes = unite_overlaps(finished.boxes)
         return replace(finished, boxes=self._kept(boxes, original.snapped_grid()))
 
+    def _bounds(self, grid: Grid) -> Bounds | None:
+        """How far samples may lie from their partners; None = as far as they do."""
+        if self.suppress_by == "boxes" or (self.suppress_space_m is None and self.suppress_time_s is None):
+            return None
+        space_m, time_s = (
+            np.inf if most is None else most for most in (self.suppress_space_m, self.suppress_time_s)
+        )
+        return Bounds(space_m / grid.cell_m, time_s / grid.slot_s)
+
     def _kept(self, boxes: Boxes, grid: Grid) -> Boxes:
         """The boxes whose extents do not exceed the suppression thresholds."""
-        if self.suppress_space_m is None and self.suppress_time_s is None:
+        if self.suppress_by == "samples" or (self.suppress_space_m is None and self.suppress_time_s is None):
             return boxes
         kept = np.ones(len(boxes), dtype=np.bool_)
         if self.suppress_space_m is not None:

@@ -46,11 +46,12 @@ class Search:
     """Where hiders are looked for.
 
     neighborhood: how many people at first; space_weight: how many more slots one cell of a pair's hull counts
-    as.
+    as; cycles: whether hiders form greedy cycles instead of the assignment of least cost.
     """
 
     neighborhood: int
     space_weight: int
+    cycles: bool = False
 
 
 @dataclass(eq=False)
@@ -182,6 +183,7 @@ def _assign(
                 past,
                 search.space_weight,
                 k - 1,
+                search.cycles,
                 node.hiders,
             )
 

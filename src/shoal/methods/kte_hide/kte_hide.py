@@ -37,6 +37,10 @@ from shoal.units import show_s
 
 Hiding = Literal["neighbors", "clusters"]
 HIDING: Final[tuple[str, ...]] = get_args(Hiding)
+Assignment = Literal["least-cost", "cycles"]
+ASSIGNMENT: Final[tuple[str, ...]] = get_args(Assignment)
+Clustering = Literal["spectral", "kasp"]
+CLUSTERING: Final[tuple[str, ...]] = get_args(Clustering)
 Hiders = Literal["change", "stay"]
 HIDERS: Final[tuple[str, ...]] = get_args(Hiders)
 
@@ -62,6 +66,15 @@ class KteHide:
     hiding
         "clusters": only subjects that share the spectral clusters of all epochs of a window may hide each
         other (Alg. 2); "neighbors": any.
+    cluster_size
+        How many people a cluster should hold. None: twice as many as hide one person in a window, over the
+        share of people who are active all through it.
+    clustering_by
+        "spectral": of all people of a block; "kasp": of representatives that k-means finds first (Sec.
+        III-G).
+    assignment
+        "least-cost": the hiders of a turn are the assignment of least cost; "cycles": one cycle through
+        everybody, each step the cheapest left (Alg. 2, line 11).
     neighborhood
         People among whom hiders are looked for at first.
     space_weight_s
@@ -96,6 +109,7 @@ class KteHide:
         claim=KteAnonymity,
         publishes="boxes",
         page="kte-hide",
+        as_published={"hiding": "clusters", "space_weight_s": 0.0, "assignment": "cycles"},
     )
 
     # there are no classes: nobody's samples are in a box with those of one other person alone, and each
@@ -119,6 +133,28 @@ class KteHide:
         help="Among whom hiders are chosen.",
         meaning="whether those who hide each other must share the clusters of all epochs, or are any "
         "neighbors",
+    )
+    cluster_size: int | None = parameter(
+        default=None,
+        unit="people",
+        bound=at_least(2),
+        unset="by what a window needs",
+        help="People whom a cluster should hold.",
+        meaning="how many people a cluster of those who may hide each other should hold",
+    )
+    clustering_by: Clustering = parameter(
+        default="spectral",
+        choices=CLUSTERING,
+        option="cluster-by",
+        help="How clusters are found: all people at once, or representatives that k-means finds first.",
+        meaning="whether clusters are found from all people or from representatives",
+    )
+    assignment: Assignment = parameter(
+        default="least-cost",
+        choices=ASSIGNMENT,
+        help="How hiders are chosen among those who may hide each other: all at the least cost, or along one "
+        "greedy cycle.",
+        meaning="whether hiders are chosen at the least cost for all, or along one greedy cycle",
     )
     neighborhood: int = parameter(
         default=64,
@@ -178,9 +214,12 @@ class KteHide:
         epochs = self._epochs(original)
         apart = self.hiding == "clusters"
         states = (
-            spectral_states(epochs, self.k, run) if apart else np.ones(len(epochs.subject), dtype=np.int64)
+            spectral_states(epochs, self.k, run, size=self.cluster_size, kasp=self.clustering_by == "kasp")
+            if apart
+            else np.ones(len(epochs.subject), dtype=np.int64)
         )
-        search = Search(self.neighborhood, round(self.space_weight_s / original.snapped_grid().slot_s))
+        weight = round(self.space_weight_s / original.snapped_grid().slot_s)
+        search = Search(self.neighborhood, weight, self.assignment == "cycles")
         windows = choose_hiders(epochs, states, self.k, search, run)
         classes = list(generalize(epochs, states, windows, run))
         if self.hiders == "stay":

@@ -24,6 +24,7 @@ from shoal.runtime.checkpoint import Arrays
 from shoal.runtime.run import Run
 
 _LARGEST_BLOCK = 400
+_REPRESENTATIVES: Final = 4  # of each cluster, where k-means comes first
 _LABEL: Final = "clustering epochs"
 
 
@@ -34,10 +35,14 @@ def cluster_size(epochs: Epochs, k: int) -> int:
     return math.ceil(2 * (1 + epochs.width * (k - 1)) / stays ** (epochs.width - 1))
 
 
-def spectral_states(epochs: Epochs, k: int, run: Run) -> Integers:
+def spectral_states(
+    epochs: Epochs, k: int, run: Run, *, size: int | None = None, kasp: bool = False
+) -> Integers:
     """int64 [pieces]: the cluster of each piece, counted from 1 anew in every epoch.
 
-    Raises MissingExtraError if scikit-learn is not installed.
+    size: people of a cluster, None = as many as ``cluster_size`` says. kasp: k-means first, and the spectral
+    step on one piece near each mean (Yan, Huang and Jordan 2009, which the paper cites). Raises
+    MissingExtraError if scikit-learn is not installed.
     """
     try:
         from sklearn.cluster import spectral_clustering
@@ -45,7 +50,7 @@ def spectral_states(epochs: Epochs, k: int, run: Run) -> Integers:
         raise MissingExtraError(
             "hiding sets from spectral clusters need scikit-learn; install shoal[spectral]"
         ) from error
-    size = cluster_size(epochs, k)
+    size = cluster_size(epochs, k) if size is None else size
     states = np.empty(len(epochs.subject), dtype=np.int64)
 
     def cluster(epoch: int) -> None:
@@ -58,7 +63,10 @@ def spectral_states(epochs: Epochs, k: int, run: Run) -> Integers:
             wanted = len(rows) // size
             labels = np.zeros(len(rows), dtype=np.int64)
             if wanted > 1:
-                costs = pair_costs(epochs.pieces, inside[rows], 0).astype(np.float64)
+                chosen, stands_for = np.arange(len(rows)), np.arange(len(rows))
+                if kasp:
+                    chosen, stands_for = _represented(epochs, inside[rows], wanted)
+                costs = pair_costs(epochs.pieces, inside[rows[chosen]], 0).astype(np.float64)
                 affinity = 1 / (1 + costs / np.median(costs))
                 labels = spectral_clustering(
                     affinity,
@@ -66,7 +74,7 @@ def spectral_states(epochs: Epochs, k: int, run: Run) -> Integers:
                     eigen_solver="arpack",
                     assign_labels="cluster_qr",
                     random_state=0,
-                ).astype(np.int64)
+                ).astype(np.int64)[stands_for]
             states[inside[rows]] = used + labels
             used += max(wanted, 1)
 
@@ -82,3 +90,23 @@ def spectral_states(epochs: Epochs, k: int, run: Run) -> Integers:
         states[inside] = run.kept(f"clusters-{begin}", partial(block, begin, stop))["states"]
     run.progress(_LABEL, epochs.count, epochs.count)
     return states
+
+
+def _represented(epochs: Epochs, pieces: Integers, wanted: int) -> tuple[Integers, Integers]:
+    """Pieces that stand for others, and for each piece which of them stands for it, by k-means.
+
+    A piece is its mean place in cells and its first slot; there are several representatives to a cluster.
+    """
+    from sklearn.cluster import KMeans
+
+    rows = np.repeat(np.arange(len(pieces)), epochs.samples[pieces])
+    first = epochs.pieces.first[pieces]
+    at = first[rows] + np.arange(len(rows)) - np.searchsorted(rows, rows)
+    count = np.bincount(rows)
+    places = [np.bincount(rows, weights=axis[at]) / count for axis in (epochs.pieces.x, epochs.pieces.y)]
+    features = np.stack([*places, epochs.pieces.t[first]], axis=1)
+    means = KMeans(min(_REPRESENTATIVES * wanted, len(pieces)), n_init=1, random_state=0).fit(features)
+    away = ((features - means.cluster_centers_[means.labels_]) ** 2).sum(axis=1)
+    order = np.lexsort((away, means.labels_))
+    labels, begins = np.unique(means.labels_[order], return_index=True)
+    return order[begins], np.searchsorted(labels, means.labels_)

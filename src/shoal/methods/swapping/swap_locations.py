@@ -11,7 +11,13 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.kernels.swap_sets import form_swap_sets
-from shoal.measures.trajectory_distance import PATHS, Paths, trajectory_distances
+from shoal.measures.trajectory_distance import (
+    PATHS,
+    PENALTY_POWERS,
+    Paths,
+    Penalty,
+    trajectory_distances,
+)
 from shoal.methods.method import About
 from shoal.methods.parameters import SHARE_ABOVE_0, k_parameter, parameter, require_declared, stated
 from shoal.methods.swapping.exchanged import Exchange, publish_exchange
@@ -46,6 +52,9 @@ class SwapLocations:
     paths
         Where a distance is a shortest path through other trajectories: "disjoint", between those that do not
         overlap in time, or "all".
+    penalty
+        What little common time costs: "inverse" divides a distance by the percentage of common time (Def.
+        12), "inverse-square" by its square, "none" by nothing.
     publish_share
         Each swap set is published with this chance and else removed, so that fewer points are left to join
         into paths.
@@ -71,6 +80,7 @@ class SwapLocations:
         claim=TrajectoryPrivacy,
         publishes="points",
         page="swap-locations",
+        as_published={"clustering": "mdav", "paths": "all"},
     )
 
     k: int = k_parameter(meaning="the fewest people in a cluster, who exchange their points among each other")
@@ -100,7 +110,14 @@ class SwapLocations:
         "or all.",
         meaning="between which trajectories the distance is a shortest path through others",
     )
-
+    penalty: Penalty = parameter(
+        default="inverse",
+        choices=tuple(PENALTY_POWERS),
+        option="distance-penalty",
+        help="What little common time costs: a distance divided by the percentage of common time, by its "
+        "square, or by nothing.",
+        meaning="whether the distance of trajectories grows as they have less time in common",
+    )
     publish_share: float = parameter(
         default=1.0,
         unit="share",
@@ -153,7 +170,7 @@ class SwapLocations:
         )
 
     def _clustered(self, original: Trajectories, run: Run) -> dict[str, Any]:
-        found = trajectory_distances(original, paths=self.paths, run=run)
+        found = trajectory_distances(original, paths=self.paths, penalty=self.penalty, run=run)
         kept = found.kept
         if len(kept) < self.k:
             raise MisuseError(

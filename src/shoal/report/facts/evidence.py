@@ -92,6 +92,12 @@ def may_be_shown(answer: Answer) -> bool:
     return min(answer.release.tries, answer.raw.tries) >= LEAST_PEOPLE
 
 
+def strongest_shown(assessment: Assessment | None) -> Answer | None:
+    """The strongest attack whose rate may be shown, None where there is none."""
+    answers = () if assessment is None else assessment.strongest_first
+    return next((answer for answer in answers if may_be_shown(answer)), None)
+
+
 def shown_shares(presence: Presence) -> Floats:
     """The share of raw samples lost in each place or hour, in steps of 5 %; nan below ten people."""
     shares = np.full(len(presence.samples), np.nan)

@@ -63,10 +63,6 @@ def comparison_page(
         found=found,
         labels=[result["label"] for result in releases],
         claims={result["label"]: result["claim"] for result in releases},
-        budget_knows=next(
-            (entry["knowledge"] for entry in _budgeted(releases, found["budget"])),
-            found["budget"]["knowledge"],
-        ),
         points={point.label: point for point in points},
         attacks=rows,
         metrics=metrics,
@@ -119,11 +115,6 @@ def _entries(releases: Sequence[Mapping[str, Any]], knowledge: str, name: str) -
         for entry in result["attacks"].get(knowledge, [])
         if entry["name"] == name
     )
-
-
-def _budgeted(releases: Sequence[Mapping[str, Any]], budget: Mapping[str, Any]) -> Any:
-    """The rates of the budget's attack."""
-    return _entries(releases, budget["knowledge"], budget["attack"])
 
 
 def _rates_of(

@@ -10,7 +10,13 @@ from typing import Any
 from shoal.model.release import Release
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import NOTHING_STATED, Statement
-from shoal.report.facts.evidence import Evidence, hidden_places, may_be_shown, places_that_lost_most
+from shoal.report.facts.evidence import (
+    Evidence,
+    hidden_places,
+    may_be_shown,
+    places_that_lost_most,
+    strongest_shown,
+)
 from shoal.report.facts.example import Example, typical_crowd
 from shoal.report.facts.release import ReleaseFacts, accuracy_rows
 from shoal.report.figures.record import Shown, drawings_of
@@ -95,6 +101,7 @@ def page_of_facts(
         "statement": statement,
         "techniques": techniques_of(release),
         "assessment": None if evidence is None else evidence.assessment,
+        "strongest": None if evidence is None else strongest_shown(evidence.assessment),
         "may_be_shown": may_be_shown,
         "utility": None if evidence is None else evidence.utility,
         "show": show,

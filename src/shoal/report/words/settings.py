@@ -79,6 +79,15 @@ def _settings_of_reading(release: Release) -> list[Setting]:
                 "people with fewer samples a day on average were left out",
             )
         )
+    if release.reading.min_active_days:
+        fewest = release.reading.min_active_days
+        rows.append(
+            Setting(
+                "min_active_days",
+                f"{fewest:,}" if fewest > 0 else "all",
+                "people with samples on fewer days were left out",
+            )
+        )
     if release.reading.per_day:
         rows.append(Setting("per_day", "yes", "every day of a person is a subject of its own"))
     return rows

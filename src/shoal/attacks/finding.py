@@ -1,0 +1,170 @@
+"""Try to find yourself: how many records fit a few times and places that somebody knows of a person."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.attacks.target import BoxTarget
+from shoal.errors import MisuseError
+from shoal.model.projection import WGS84, transform
+from shoal.model.release import Release
+from shoal.runtime.arrays import Floats, Integers
+
+NEAR_M: Final = 200.0
+NEAR_S: Final = 600.0
+_LATEST_S: Final = 1e11
+_EXAMPLE: Final = "write for example 2026-03-02T08:10,48.85,2.35"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sighting:
+    """When and where somebody was seen.
+
+    t_s: seconds since 1970, or since step 0. Either lat and lon in degrees, or x and y in meters of the
+    plane.
+    """
+
+    t_s: float
+    lat: float | None = None
+    lon: float | None = None
+    x_m: float | None = None
+    y_m: float | None = None
+
+    @classmethod
+    def of(cls, when: str, first: str, second: str, *, planar: bool) -> "Sighting":
+        """From texts: an ISO 8601 time in UTC or seconds, then degrees, or meters where ``planar``.
+
+        Raises MisuseError for what is none of these.
+        """
+        try:
+            t_s = float(np.datetime64(when, "ms").astype(np.int64)) / 1000 if "-" in when[1:] else float(when)
+            place = float(first), float(second)
+        except ValueError as error:
+            raise MisuseError(
+                f"'{when}', '{first}', '{second}' are not a time and a place; {_EXAMPLE}"
+            ) from error
+        if not np.isfinite([t_s, *place]).all() or abs(t_s) > _LATEST_S:
+            raise MisuseError(f"'{when}', '{first}', '{second}' are not a time and a place; {_EXAMPLE}")
+        if planar:
+            return cls(t_s=t_s, x_m=place[0], y_m=place[1])
+        if abs(place[0]) > 90 or abs(place[1]) > 360:
+            raise MisuseError(f"'{first}', '{second}' are no latitude and longitude; {_EXAMPLE}")
+        return cls(t_s=t_s, lat=place[0], lon=place[1])
+
+    @classmethod
+    def parse(cls, text: str, *, planar: bool) -> "Sighting":
+        """From ``TIME,LAT,LON``; raises MisuseError for another text."""
+        parts = text.split(",")
+        if len(parts) != 3:
+            raise MisuseError(f"'{text}' is not a time and a place; {_EXAMPLE}")
+        return cls.of(*(part.strip() for part in parts), planar=planar)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """How many records fit.
+
+    records: all there are. each: those that fit each sighting, in the order given. together: those that fit
+    every one; different: how many of these differ from each other.
+    """
+
+    records: int
+    each: tuple[int, ...]
+    together: int
+    different: int
+
+
+def records_that_fit(
+    release: Release, sightings: Sequence[Sighting], *, near_m: float = NEAR_M, near_s: float = NEAR_S
+) -> Fit:
+    """Count the records that fit what is known.
+
+    Parameters
+    ----------
+    release
+        The release alone; neither raw data nor linkage is needed.
+    sightings
+        What is known of a person.
+    near_m, near_s
+        Of a release of points: how near in place and time a point must be to fit. A box fits when it holds
+        the place and the time.
+
+    Returns
+    -------
+    Fit
+        Records that fit each sighting, and all of them.
+
+    Raises
+    ------
+    MisuseError
+        Without a sighting, for degrees where the release has no plane, or the other way round.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> from shoal.attacks.finding import Sighting, records_that_fit
+    >>> city = shoal.read(shoal.synthesize(30, 1, 1))
+    >>> release, _ = shoal.Glove(k=3).anonymize(city, shoal.Randomness.from_system())
+    >>> seen = Sighting(t_s=city.t[0] * 60, x_m=city.x[0] * 100, y_m=city.y[0] * 100)
+    >>> records_that_fit(release, [seen]).together >= 3
+    True
+    """
+    if not sightings:
+        raise MisuseError("nothing is known; give at least one time with its place")
+    x_m, y_m = _on_plane(release, sightings)
+    fits = _in_boxes if release.kind == "boxes" else _near_points
+    owner = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
+    found = np.zeros((len(sightings), release.n_records), dtype=np.bool_)
+    for row, one in enumerate(sightings):
+        rows = fits(release, one.t_s, float(x_m[row]), float(y_m[row]), near_m, near_s)
+        found[row, owner[rows]] = True
+    together = np.flatnonzero(found.all(axis=0))
+    return Fit(
+        records=release.n_records,
+        each=tuple(found.sum(axis=1).tolist()),
+        together=len(together),
+        different=len(np.unique(_class_of(release)[together])),
+    )
+
+
+def _on_plane(release: Release, sightings: Sequence[Sighting]) -> tuple[Floats, Floats]:
+    planar = [(one.x_m, one.y_m) for one in sightings if one.x_m is not None and one.y_m is not None]
+    degrees = [(one.lon, one.lat) for one in sightings if one.lon is not None and one.lat is not None]
+    if len(planar) == len(sightings):
+        x, y = np.array(planar, dtype=np.float64).T
+        return x, y
+    if len(degrees) < len(sightings):
+        raise MisuseError("a place is not complete; give latitude and longitude, or x and y in meters")
+    if release.crs is None:
+        raise MisuseError("this release has no known plane, so degrees say nothing; give x and y in meters")
+    lon, lat = np.array(degrees, dtype=np.float64).T
+    x, y = transform(WGS84, release.crs, lon, lat)
+    return x, y
+
+
+def _in_boxes(
+    release: Release, t_s: float, x_m: float, y_m: float, _near_m: float, _near_s: float
+) -> npt.NDArray[np.bool_]:
+    grid, boxes = release.snapped_grid(), release.boxes
+    t, x, y = t_s / grid.slot_s, x_m / grid.cell_m, y_m / grid.cell_m
+    inside = (boxes.t_start <= t) & (t < boxes.t_end) & (boxes.x_min <= x) & (x < boxes.x_max)
+    return np.asarray(inside & (boxes.y_min <= y) & (y < boxes.y_max))
+
+
+def _near_points(
+    release: Release, t_s: float, x_m: float, y_m: float, near_m: float, near_s: float
+) -> npt.NDArray[np.bool_]:
+    points = release.points
+    return np.asarray(
+        (np.abs(points.t - t_s) <= near_s) & (np.hypot(points.x - x_m, points.y - y_m) <= near_m)
+    )
+
+
+def _class_of(release: Release) -> Integers:
+    """Records of equal number are equal; no two records of points are taken to be."""
+    if release.kind == "points":
+        return np.arange(release.n_records)
+    return BoxTarget.of_release(release).class_of

@@ -1,0 +1,144 @@
+"""The command for files that other tools published: check. Heavy libraries load when it runs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoal.cli.options import PATH, input_options, output_options, take_reading
+from shoal.cli.outcomes import EXIT_CODES
+from shoal.cli.sections import Command
+from shoal.cli.terminal import Bars, print_result
+
+if TYPE_CHECKING:
+    from shoal.publishing.checking import Checked
+
+
+@click.command(
+    cls=Command,
+    epilog="Exit 0: what --claim expects holds, or nothing was expected and nothing found; 1: it does not; "
+    "2: bad input; 3: parts of it were not checked.",
+)
+@click.argument("file", metavar="FILE")
+@click.option("--raw", required=True, metavar="INPUT", help="The raw data that FILE was made from.")
+@click.option(
+    "--claim",
+    metavar="CLAIM",
+    help="What FILE must keep: k-anonymity:5 or k-anonymity:5,truthful. [default: nothing; it only tells]",
+)
+@click.option(
+    "--linkage",
+    type=PATH,
+    metavar="TABLE",
+    help="Who became which record: columns uid and trajectory_id (secret).",
+)
+@click.option(
+    "--row-by-row",
+    "row_order",
+    is_flag=True,
+    help="Row i of FILE was made from row i of INPUT, as of many tools.",
+)
+@click.option(
+    "--as",
+    "roles",
+    multiple=True,
+    metavar="ROLE=COLUMN",
+    help="What a column of FILE holds: id, time, time-end, lat, lon, lat-max, lon-max, x, y, x-max, y-max, "
+    "cell or geometry. May be repeated. [default: recognized]",
+)
+@click.option("--file-crs", metavar="CRS", help="System of FILE's planar x and y, e.g. EPSG:2154.")
+@click.option(
+    "--tries",
+    type=click.IntRange(min=0),
+    default=200,
+    show_default=True,
+    metavar="N",
+    help="Victims of each attack.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), metavar="S", help="Draw the same victims and samples again."
+)
+@input_options
+@output_options
+def check(
+    file: str,
+    raw: str,
+    claim: str | None,
+    linkage: Path | None,
+    row_order: bool,
+    roles: tuple[str, ...],
+    file_crs: str | None,
+    tries: int,
+    seed: int | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Check FILE, which another tool published: is it k-anonymous, is it true, what do attacks win.
+
+    FILE may hold points, ranges such as "[48.8, 48.9[", cells (H3, geohash) or shapes, with ids or not.
+    """
+    from shoal.publishing.checking import check as look
+    from shoal.runtime.randomness import Randomness
+    from shoal.runtime.run import Run
+
+    columns = _columns(roles)
+    with Bars(quiet=quiet) as bars:
+        found = look(
+            file,
+            raw,
+            claim=claim,
+            linkage=linkage,
+            row_order=row_order,
+            columns=columns,
+            crs=file_crs,
+            tries=tries,
+            rng=Randomness.from_system() if seed is None else Randomness.for_research(seed),
+            run=Run(progress=bars),
+            **take_reading(options),
+        )
+    print_result(as_json, found.to_json(), _lines(found, claim))
+    return EXIT_CODES[found.verdict.word]
+
+
+def _columns(roles: Sequence[str]) -> dict[str, str]:
+    """Columns by role; a usage error for anything else than ROLE=COLUMN."""
+    found = {}
+    for text in roles:
+        role, given, column = text.partition("=")
+        if not given or not column:
+            raise click.UsageError(f"--as {text} names no column; write for example --as id=PSEUDONYM")
+        found[role.strip()] = column
+    return found
+
+
+def _lines(found: "Checked", claim: str | None) -> list[str]:
+    """For people to read."""
+    from shoal.report.words.numbers import percent
+
+    verdict = found.verdict
+    small = f"; {found.records_below:,} records are in smaller classes" if claim else ""
+    lines = [
+        *([f"{verdict.word}: {claim}"] if claim else []),
+        *(f"not checked: {part}" for part in verdict.unchecked),
+        f"k-anonymity: k = {found.k} over {found.records:,} records of {found.rows:,} rows{small}",
+        f"true: {percent(found.true_share)} of the rows hold a raw sample",
+    ]
+    if found.covered_share is not None:
+        lines.append(
+            f"kept: {percent(found.covered_share)} of the raw samples lie in their own person's record"
+        )
+    shown = verdict.to_json()
+    lines += [f"  {finding['kind']}: {finding['message']}" for finding in shown["findings"]]
+    lines += [f"  {kind}: {count:,} in all" for kind, count in shown["findings_by_kind"].items() if count > 1]
+    lines += [
+        f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to "
+        f"{percent(rate.high)}; "
+        f"guessing {percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
+        for rate in found.rates
+    ]
+    read = ", ".join(f"{role} from '{column}'" for role, column in found.columns.items())
+    lines = [*lines, f"columns: {read}", *(f"  note: {note}" for note in (*verdict.notes, *found.notes))]
+    # a file must not steer the terminal
+    return ["".join(char if char.isprintable() else " " for char in line) for line in lines]

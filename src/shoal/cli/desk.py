@@ -1,0 +1,180 @@
+"""The commands for people who do not program: the desk, the record to sign, and to try to find oneself."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from shoal.cli.collect import needs_extra
+from shoal.cli.options import PATH, input_options, output_options, take_reading
+from shoal.cli.terminal import Bars, print_result
+
+
+@click.command()
+@click.option(
+    "--folder",
+    type=PATH,
+    default=Path("shoal-desk"),
+    show_default=True,
+    metavar="DIR",
+    help="Where everything of this case lies (secret); the desk goes on where it was.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8450,
+    show_default=True,
+    help="0 takes a free one and says which.",
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def desk(folder: Path, port: int, no_browser: bool) -> int:
+    """Do all steps on pages in a browser: from a file to a record to sign.
+
+    The pages are for this machine and for you alone: nothing is uploaded, and no request goes anywhere else.
+    """
+    with needs_extra("desk"):
+        from shoal.desk.serving import serve_desk
+
+    def ready(address: str) -> None:
+        click.echo(f"desk at {address}")
+        sys.stdout.flush()  # whoever starts the desk from a program waits for this line
+        click.echo(f"everything of this case lies in {folder}; end the desk with Ctrl-C", err=True)
+
+    serve_desk(folder, port, ready, open_browser=not no_browser)
+    return 0
+
+
+@click.command()
+@click.argument("raw", metavar="RAW")
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record.")
+@click.option(
+    "--attacks",
+    type=PATH,
+    required=True,
+    metavar="FILE.json",
+    help="What `shoal attack --json` printed of RELEASE.",
+)
+@click.option(
+    "--recipient",
+    "recipients",
+    multiple=True,
+    metavar="NAME[=KNOWLEDGE,...]",
+    help="Who receives it: public, research, processor or inside, each with its adversaries, or with those "
+    "named. May be repeated. [default: public]",
+)
+@click.option(
+    "--statement", type=PATH, metavar="FILE.toml", help="Data set, version, purpose, next review and so on."
+)
+@click.option(
+    "--language", type=click.Choice(("en", "de", "fr")), default="en", show_default=True, help="Of the page."
+)
+@click.option(
+    "--output", type=PATH, required=True, metavar="RECORD.html", help="The page; it must not exist yet."
+)
+@input_options
+@output_options
+def record(
+    raw: str,
+    release: Path,
+    linkage: Path,
+    attacks: Path,
+    recipients: tuple[str, ...],
+    statement: Path | None,
+    language: str,
+    output: Path,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Write the record to sign of the folder RELEASE, made from RAW.
+
+    It is verified once more. The page names data and release by their digests and shows the strongest attack
+    first, for each recipient. It stays with you: it is no part of the release.
+    """
+    from shoal.desk.record import sign_off
+    from shoal.release_folder.statement import NOTHING_STATED, read_statement
+    from shoal.report.words.numbers import percent
+    from shoal.runtime.run import Run
+
+    with Bars(quiet=quiet) as bars:
+        signed = sign_off(
+            raw,
+            release,
+            linkage,
+            output,
+            attacks_file=attacks,
+            recipients=take_recipients(recipients),
+            statement=NOTHING_STATED if statement is None else read_statement(statement),
+            language=language,
+            run=Run(progress=bars),
+            **take_reading(options),
+        )
+    strongest = (
+        "no attack was played"
+        if signed.strongest is None or signed.strongest_rate is None
+        else f"the strongest attack: {signed.strongest}, right in {percent(signed.strongest_rate)}"
+    )
+    lines = [
+        f"record: {output}",
+        f"the claim {'holds' if signed.holds else 'DOES NOT HOLD'}; {strongest}",
+        f"SHA-256 of the release: {signed.release_sha256}",
+        f"SHA-256 of the data as read: {signed.data_sha256}",
+    ]
+    print_result(as_json, signed.to_json(), lines)
+    return 0 if signed.holds else 1
+
+
+def take_recipients(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Recipients with the knowledge of their adversaries; a usage error for one that is not known."""
+    from shoal.desk.recipients import RECIPIENTS, knowledge_of
+
+    found = {}
+    for text in texts or ("public",):
+        name, equals, listed = text.partition("=")
+        if name not in RECIPIENTS:
+            raise click.UsageError(f"'{name}' is no recipient; choose from {', '.join(RECIPIENTS)}")
+        found[name] = knowledge_of(listed.split(",")) if equals else RECIPIENTS[name].knowledge
+    return found
+
+
+@click.command(
+    epilog="Places are degrees, or meters x,y with --planar. Of areas a record fits that holds place and "
+    "time; of points, one within 200 m and 10 min."
+)
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.option(
+    "--at",
+    "sightings",
+    multiple=True,
+    required=True,
+    metavar="TIME,LAT,LON",
+    help="When and where somebody was, e.g. 2026-03-02T08:10,48.85,2.35 (UTC). May be repeated.",
+)
+@click.option("--planar", is_flag=True, help="Places are x,y in meters of the release's plane.")
+@output_options
+def find(release: Path, sightings: tuple[str, ...], planar: bool, as_json: bool, quiet: bool) -> int:
+    """Try to find yourself: how many records of RELEASE fit a few times and places."""
+    from dataclasses import asdict
+
+    from shoal.attacks.finding import Sighting, records_that_fit
+    from shoal.release_folder.folder import read_release
+
+    with Bars(quiet=quiet) as bars:
+        bars("reading the release", 0, 1)
+        known = [Sighting.parse(text, planar=planar) for text in sightings]
+        fit = records_that_fit(read_release(release), known)
+    lines = [
+        *(
+            f"{text}: {count:,} of {fit.records:,} records fit"
+            for text, count in zip(sightings, fit.each, strict=True)
+        ),
+        f"all together: {fit.together:,} records fit, {fit.different:,} of them different",
+    ]
+    print_result(as_json, asdict(fit), lines)
+    return 0
+
+
+COMMANDS: Final = (desk, record, find)

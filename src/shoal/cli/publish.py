@@ -1,0 +1,71 @@
+"""The commands for what comes after shoal: publish, schema. Heavy libraries load when one runs."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from shoal.cli.options import PATH, output_options
+from shoal.cli.sections import Command
+from shoal.cli.terminal import Bars, print_result
+
+_FORMATS: Final = ("csv", "geojsonl", "parquet-by-day", "flatgeobuf", "delta")  # a test holds it to EXPORTS
+
+
+@click.command(cls=Command)
+@click.argument("release", type=PATH, metavar="RELEASE")
+@click.option(
+    "--to",
+    "target",
+    type=PATH,
+    required=True,
+    metavar="DIR",
+    help="The folder to write; it must not exist yet.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    required=True,
+    help="How to write the rows. flatgeobuf needs the extra geo, delta the extra delta.",
+)
+@output_options
+def publish(release: Path, target: Path, form: str, as_json: bool, quiet: bool) -> int:
+    """Write the folder RELEASE in another format into a new folder, which shoal verify accepts as well.
+
+    The manifest and the page come along; datapackage.json lists every file with its digest, and is written
+    last.
+    """
+    from shoal.publishing.exporting import export
+    from shoal.release_folder.manifest import read_manifest
+
+    with Bars(quiet=quiet) as bars:
+        bars(f"writing {form}", 0, 1)
+        done = export(release, target, form)
+    publishable = read_manifest(release).publishable
+    research = [] if publishable else ["made with a research seed: NOT FOR PUBLICATION"]
+    lines = [f"{done.rows:,} rows as {form} in {target}, {len(done.files)} files", *research]
+    facts = {
+        "output": str(target),
+        "format": form,
+        "rows": done.rows,
+        "files": done.files,
+        "publishable": publishable,
+    }
+    print_result(as_json, facts, lines)
+    return 0
+
+
+@click.command(cls=Command)
+@click.argument("name", metavar="[NAME]", required=False)
+def schema(name: str | None) -> int:
+    """Print the JSON Schema of what the command NAME prints with --json, or of a release's manifest.
+
+    Without NAME, list everything that has one.
+    """
+    import json
+
+    from shoal.cli.documents import names, schema_of
+
+    click.echo("\n".join(names()) if name is None else json.dumps(schema_of(name), indent=2))
+    return 0

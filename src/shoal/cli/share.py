@@ -1,0 +1,84 @@
+"""The command for one's own tracks: share. Heavy libraries load when it runs."""
+
+from pathlib import Path
+
+import click
+
+from shoal.cli.options import PATH, output_options
+from shoal.cli.sections import Command
+from shoal.cli.terminal import Bars, print_result
+
+
+@click.command(
+    cls=Command,
+    epilog="The state (a key, and the places so far) is as secret as the places. Keep it: with a new one the "
+    "same place gets another zone, and two zones of one place tell where it is.",
+)
+@click.argument("track", type=PATH, metavar="TRACK")
+@click.option(
+    "--hide",
+    multiple=True,
+    metavar="LAT,LON[:DISTANCE]",
+    help="A place, and how far around it everything is hidden, e.g. 48.8566,2.3522:300m. May be "
+    "repeated; places "
+    "hidden before stay hidden. [default: 300m]",
+)
+@click.option(
+    "--detect", is_flag=True, help="Also hide both ends of the track, and where it stays ten minutes."
+)
+@click.option(
+    "--output",
+    type=PATH,
+    required=True,
+    metavar="FILE",
+    help="The track to share, .gpx or .geojson; a new file.",
+)
+@click.option(
+    "--no-times", "with_times", is_flag=True, flag_value=False, default=True, help="Write no times."
+)
+@click.option(
+    "--state",
+    type=PATH,
+    metavar="FILE",
+    help="The secret key and the places so far. [default: shoal/share.json in the user's state folder]",
+)
+@output_options
+def share(
+    track: Path,
+    hide: tuple[str, ...],
+    detect: bool,
+    output: Path,
+    with_times: bool,
+    state: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Write TRACK (GPX, FIT, GeoJSON ...) without what lies around your places; say what it still tells.
+
+    Nothing but places and times is written: no name, no device, no heart rate.
+    """
+    from shoal.runtime.randomness import Randomness
+    from shoal.runtime.run import Run
+    from shoal.sharing.share import share as write
+    from shoal.sharing.state import state_file
+
+    with Bars(quiet=quiet) as bars:
+        shared = write(
+            track,
+            output,
+            hide=hide,
+            detect=detect,
+            with_times=with_times,
+            state_file=state or state_file(),
+            rng=Randomness.from_system(),
+            run=Run(progress=bars),
+        )
+    lines = [
+        f"{output}: {shared.points - shared.hidden:,} of {shared.points:,} points, in {shared.pieces} "
+        "pieces; "
+        f"{len(shared.zones)} zones are hidden",
+        *(f"  a stranger could learn: {each}" for each in shared.learned),
+        *(f"  note: {note}" for note in shared.notes),
+    ]
+    print_result(as_json, {"output": str(output), **shared.to_json()}, lines)
+    return 0

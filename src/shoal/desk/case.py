@@ -1,0 +1,116 @@
+"""What somebody chose at the desk, in the folder of the case: complete at every moment, for its owner alone.
+
+Two windows may work on one case. Each form says which version it was filled in from; a form that another
+window has overtaken is refused, and nothing is overwritten.
+"""
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from shoal.errors import InputError
+from shoal.runtime.staging import explained_write, partial_name
+
+CHOICES_FILE: Final = "choices.json"
+Unit = Literal["", "person", "device", "vehicle", "other"]
+
+
+class Choices(BaseModel):
+    """Everything that was chosen so far; empty means not yet.
+
+    reading: options of the command line by name, as typed. confirmed: warnings that were answered.
+    recipients: the knowledge of the adversaries of each. sample: people of the study, at most.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: int = 0
+    language: str = ""
+    source: str = ""
+    reading: dict[str, str] = {}
+    confirmed: tuple[str, ...] = ()
+    unit: Unit = ""
+    person: str = ""
+    per_day: bool = False
+    purpose: str = ""
+    recipients_words: str = ""
+    recipients: dict[str, tuple[str, ...]] = {}
+    methods: tuple[str, ...] = ("glove", "static", "kte-hide")
+    ks: tuple[int, ...] = (2, 5, 10)
+    sample: int = 200
+    tries: int = 200
+    method: str = ""
+    k: int = 0
+    output: str = ""
+    linkage: str = ""
+    private_report: str = ""
+    shown_class: str = ""
+    statement: dict[str, str] = {}
+    record: str = ""
+
+    @property
+    def knowledge(self) -> tuple[str, ...]:
+        """What any adversary of any recipient knows, once each."""
+        return tuple(dict.fromkeys(text for texts in self.recipients.values() for text in texts))
+
+
+class OvertakenError(Exception):
+    """Another window changed the case since a form was shown."""
+
+
+class Case:
+    """The choices in a folder.
+
+    Parameters
+    ----------
+    folder
+        Where everything of the case lies; made when absent, readable by its owner alone.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._file = folder / CHOICES_FILE
+        self._lock = threading.Lock()
+        with explained_write(folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def choices(self) -> Choices:
+        """What was chosen; raises InputError for a file that is none of a case."""
+        try:
+            return Choices.model_validate_json(self._file.read_bytes())
+        except FileNotFoundError:
+            return Choices()
+        except (ValidationError, OSError) as error:
+            raise InputError(
+                f"{self._file} does not hold the choices of a desk; name another --folder, or remove "
+                "that file"
+            ) from error
+
+    def change(self, seen: int, **changes: Any) -> Choices:
+        """Keep changes made by somebody who saw this version; OvertakenError when there is a later one."""
+        with self._lock:
+            before = self.choices()
+            if before.version != seen:
+                raise OvertakenError
+            wanted = before.model_dump() | changes
+            if wanted == before.model_dump():
+                return before
+            after = Choices.model_validate(wanted | {"version": before.version + 1})
+            write_private(self._file, json.dumps(after.model_dump(mode="json"), indent=2) + "\n")
+            return after
+
+
+def write_private(path: Path, text: str) -> None:
+    """A file that its owner alone can read, whole at every moment; an earlier one is replaced."""
+    partial = partial_name(path)
+    with explained_write(path):
+        try:
+            with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(text)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)

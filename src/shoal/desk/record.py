@@ -1,0 +1,240 @@
+"""The record to sign: what was released, what the strongest adversary reaches, who answers for it.
+
+It names data and release by their digests. A digest of raw data lets whoever guesses the data confirm the
+guess: so this page stays with the publisher, beside the release and never in it.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.desk.figures import density_map
+from shoal.desk.pages import render
+from shoal.desk.risk import BANDS, risks_of, strongest_first
+from shoal.desk.words import Words
+from shoal.errors import InputError, OutputError
+from shoal.model.trajectories import Trajectories
+from shoal.model.verdicts import Verdict
+from shoal.publishing.against_raw import read_raw_of
+from shoal.publishing.promised import verify_folder
+from shoal.publishing.writing import write_page
+from shoal.release_folder.folder import read_linkage, read_release
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, read_manifest
+from shoal.release_folder.statement import Statement
+from shoal.report.words.settings import method_name
+from shoal.report.words.terms import techniques_of
+from shoal.runtime.hashing import sha256_of
+from shoal.runtime.run import Run
+
+_RATE: Final[dict[str, type | tuple[type, ...]]] = {
+    "name": str,
+    "knowledge": str,
+    "target": str,
+    "tries": int,
+    "rate": (int, float),
+    "low": (int, float),
+    "high": (int, float),
+    "baseline": (int, float),
+    "attacker": str,
+    "asked": str,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signed:
+    """Where a record was written, and what it names.
+
+    data_file_sha256: of the raw file's bytes, None where the data is not one file. data_sha256: of the
+    samples as they were read.
+    """
+
+    record: Path
+    holds: bool
+    strongest: str | None
+    strongest_rate: float | None
+    data_file_sha256: str | None
+    data_sha256: str
+    release_sha256: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``--json`` prints it."""
+        return {**vars(self), "record": str(self.record)}
+
+
+def sign_off(
+    raw: str,
+    folder: Path,
+    linkage_file: Path,
+    output: Path,
+    *,
+    attacks_file: Path,
+    recipients: Mapping[str, Sequence[str]],
+    statement: Statement,
+    language: str = "en",
+    run: Run | None = None,
+    **overrides: Any,
+) -> Signed:
+    """Verify a release once more, and write the record to sign.
+
+    Parameters
+    ----------
+    raw
+        The raw data that the release was made from.
+    folder
+        The release folder.
+    linkage_file
+        Who became which record.
+    output
+        The page to write; it must not exist yet, and must lie outside the release folder.
+    attacks_file
+        What ``shoal attack --json`` printed of this release.
+    recipients
+        The knowledge of the adversaries that each recipient stands for.
+    statement
+        What the publisher says of the release.
+    language
+        One of those that the desk speaks.
+    run
+        Progress and threads.
+    **overrides
+        Settings of the reading that take the place of the manifest's.
+
+    Returns
+    -------
+    Signed
+        Where the page lies, and what it names.
+
+    Raises
+    ------
+    InputError
+        When something cannot be read, or the attacks were on another release.
+    OutputError
+        When the page exists or cannot be written.
+    """
+    run = run or Run()
+    if output.resolve().is_relative_to(folder.resolve()):
+        raise OutputError(
+            f"the record {output} names raw data by their digest; write it outside the release folder"
+        )
+    if output.exists():
+        raise OutputError(f"{output} exists; choose another --output or remove it first")
+    released = sha256_of_release(folder)
+    attacks = read_attacks(attacks_file, released)
+    original = read_raw_of(raw, folder, run, **overrides)
+    verdict = verify_folder(original, folder, read_linkage(linkage_file), run=run)
+    file = Path(raw)
+    digests = {
+        "data_file": sha256_of(file) if file.is_file() else None,
+        "data": digest_of_data(original),
+        "release": released,
+        "manifest": sha256_of(folder / MANIFEST_FILE),
+        "report": sha256_of(folder / REPORT_FILE) if (folder / REPORT_FILE).is_file() else None,
+    }
+    html = record_page(
+        folder=folder,
+        data=file.name if file.exists() else None,
+        original=original,
+        verdict=verdict,
+        attacks=attacks,
+        recipients=recipients,
+        statement=statement,
+        digests=digests,
+        words=Words(language),
+    )
+    write_page(html, output)
+    output.chmod(0o600)
+    rates = strongest_first(attacks["attacks"])
+    return Signed(
+        record=output,
+        holds=verdict.holds,
+        strongest=rates[0]["name"] if rates else None,
+        strongest_rate=rates[0]["rate"] if rates else None,
+        data_file_sha256=digests["data_file"],
+        data_sha256=digest_of_data(original),
+        release_sha256=released,
+    )
+
+
+def record_page(
+    *,
+    folder: Path,
+    data: str | None,
+    original: Trajectories,
+    verdict: Verdict,
+    attacks: Mapping[str, Any],
+    recipients: Mapping[str, Sequence[str]],
+    statement: Statement,
+    digests: Mapping[str, str | None],
+    words: Words,
+) -> str:
+    """The page itself: one file without scripts."""
+    manifest: Manifest = read_manifest(folder)
+    release = read_release(folder)
+    rates = strongest_first(attacks["attacks"])
+    return render(
+        "signed.html.j2",
+        words,
+        style=files("shoal.desk").joinpath("static", "signed.css").read_text(encoding="utf-8"),
+        data=data,
+        made=datetime.now(UTC).date().isoformat(),
+        folder=folder.name,
+        manifest=manifest,
+        release=release,
+        method=method_name(release.method),
+        techniques=techniques_of(release),
+        intake=original.intake,
+        people=original.n_subjects,
+        samples=original.n_samples,
+        verdict=verdict,
+        rates=rates,
+        raw_rates={
+            (one["name"], one["asked"]): one["rate"] for one in strongest_first(attacks["attacks"], "raw")
+        },
+        notes=attacks["notes"],
+        risks=risks_of(recipients, attacks["attacks"]),
+        statement=statement,
+        digests=digests,
+        bands=BANDS,
+        map=density_map(release, words("release.map_label")),
+    )
+
+
+def sha256_of_release(folder: Path) -> str:
+    """The digest of a release's table; raises InputError when there is none."""
+    try:
+        return sha256_of(folder / RELEASE_FILE)
+    except OSError as error:
+        raise InputError(f"{folder} is not a release folder: it has no {RELEASE_FILE}") from error
+
+
+def digest_of_data(original: Trajectories) -> str:
+    """SHA-256 over who was where when, as it was read: ids, and every sample on its grid or as given."""
+    digest = hashlib.sha256(json.dumps([original.ids, original.crs, repr(original.grid)]).encode())
+    for column in (original.offsets, original.t, original.x, original.y):
+        digest.update(f"{column.dtype.str}{column.shape}".encode())
+        digest.update(np.ascontiguousarray(column).data)
+    return digest.hexdigest()
+
+
+def read_attacks(file: Path, released: str) -> dict[str, Any]:
+    """What ``shoal attack --json`` printed; InputError unless it is of the release with this digest."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        rates, notes = found["attacks"], found["notes"]
+        sound = all(isinstance(one[name], kind) for one in rates for name, kind in _RATE.items())
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} is not what `shoal attack --json` prints") from error
+    if not sound or not isinstance(notes, list):
+        raise InputError(f"{file} is not what `shoal attack --json` prints")
+    if found.get("release_sha256") != released:
+        raise InputError(f"{file} holds the attacks on another release; run shoal attack --json on this one")
+    return dict(found)

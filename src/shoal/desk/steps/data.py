@@ -1,0 +1,96 @@
+"""Step 1: which data, how it was read, what was left out, and what has to be looked at before going on."""
+
+from typing import Any, Final
+
+from shoal.desk.case import Choices
+from shoal.desk.desk import Desk, Work
+from shoal.desk.figures import clock, letters_map
+from shoal.desk.forms import Form, RefusedError, accepted, checked_source
+from shoal.desk.steps.step import Step
+from shoal.desk.words import Words
+from shoal.units import duration_s, length_m, show_s
+
+OPTIONS: Final = (
+    "id",
+    "time",
+    "lat",
+    "lon",
+    "x",
+    "y",
+    "crs",
+    "date",
+    "time-zone",
+    "time-format",
+    "time-unit",
+    "columns",
+    "preset",
+    "table",
+    "cells",
+    "cell-id",
+    "cell",
+    "slot",
+    "min-samples-per-day",
+)
+FEW_PEOPLE: Final = 20
+
+
+def warnings_of(found: dict[str, Any]) -> list[str]:
+    """What somebody has to look at: rows that are left out or mended, and everything that was assumed."""
+    return [
+        *(f"{rows:,} rows dropped: {reason}" for reason, rows in found["rows_dropped"].items()),
+        *(f"{rows:,} rows repaired: {reason}" for reason, rows in found["rows_repaired"].items()),
+        *found["notes"],
+    ]
+
+
+def _take(choices: Choices, form: Form) -> dict[str, Any]:
+    if "confirm" in form:
+        return {"confirmed": form.many("confirmed")}
+    source = checked_source(form.one("source"))
+    reading = {name: form.one(name) for name in OPTIONS if form.one(name)}
+    if "cell" in reading:
+        accepted(lambda: length_m(reading["cell"]))
+    if "slot" in reading:
+        accepted(lambda: duration_s(reading["slot"]))
+    if "min-samples-per-day" in reading:
+        try:
+            good = 0 <= float(reading["min-samples-per-day"]) < float("inf")
+        except ValueError:
+            good = False
+        if not good:
+            raise RefusedError("error.samples_per_day", text=reading["min-samples-per-day"])
+    same = (source, reading) == (choices.source, choices.reading)
+    return {"source": source, "reading": reading} | ({} if same else {"confirmed": ()})
+
+
+def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
+    found = work.found(work.data)
+    shown: dict[str, Any] = {"options": OPTIONS, "found": found}
+    if found is not None:
+        shown |= {
+            "warnings": warnings_of(found),
+            "few": found["subjects"] < FEW_PEOPLE,
+            "map": letters_map(found["map"], found["map_letter_m"], words("data.map_label")),
+            "clock": clock(found["samples_by_hour"], words("data.clock_label")),
+            "gap": None if found["median_gap_s"] is None else show_s(found["median_gap_s"]),
+            "gaps": [show_s(one) for one in found["gap_quantiles_s"] or ()],
+        }
+    return shown
+
+
+def _done(work: Work) -> bool:
+    found = work.found(work.data)
+    return found is not None and set(warnings_of(found)) <= set(work.choices.confirmed)
+
+
+def _summary(work: Work, words: Words) -> list[str]:
+    found = work.found(work.data)
+    if not work.choices.source:
+        return []
+    lines = [work.choices.source]
+    if found is not None:
+        lines.append(words("data.counts", people=f"{found['subjects']:,}", samples=f"{found['samples']:,}"))
+    return lines
+
+
+DATA: Final = Step(name="data", jobs=("data",), take=_take, content=_content, done=_done, summary=_summary)

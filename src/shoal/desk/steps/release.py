@@ -1,0 +1,158 @@
+"""Step 5: the release is written, verified and attacked, and looked at from both sides."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.attacks.finding import Fit, Sighting, records_that_fit
+from shoal.desk.case import Choices
+from shoal.desk.desk import Desk, Work
+from shoal.desk.figures import density_map
+from shoal.desk.forms import Form, RefusedError, accepted, new_path
+from shoal.desk.risk import risks_of, strongest_first
+from shoal.desk.steps.step import Step
+from shoal.desk.words import Words
+from shoal.errors import MisuseError, ShoalError
+from shoal.model.release import Release
+from shoal.report.facts.release import crowds_of
+from shoal.report.words.numbers import meters, percent, seconds
+
+_CLASSES_SHOWN: Final = 30
+SIGHTINGS: Final = 4
+_EXTENTS: Final = (
+    ("position-kept", percent),
+    ("time-kept", percent),
+    ("within-both", percent),
+    ("median-space", meters),
+    ("mean-space", meters),
+    ("median-time", seconds),
+    ("mean-time", seconds),
+)
+
+
+def _take(choices: Choices, form: Form) -> dict[str, Any]:
+    if "like" in form:
+        return {"shown_class": form.one("like")}
+    wanted = {
+        "output": form.one("output"),
+        "linkage": form.one("linkage"),
+        "private_report": form.one("private_report") if "private" in form else "",
+    }
+    keys = {
+        "output": "error.no_output",
+        "linkage": "error.no_linkage",
+        "private_report": "error.no_private_report",
+    }
+    for name, text in wanted.items():
+        if name == "private_report" and "private" not in form:
+            continue
+        if not text or text != getattr(choices, name):
+            wanted[name] = str(new_path(text, keys[name]))
+    secret = [Path(wanted[name]) for name in ("linkage", "private_report") if wanted[name]]
+    if any(file.is_relative_to(wanted["output"]) for file in secret):
+        raise RefusedError("error.secret_inside")
+    if len(set(secret)) < len(secret):
+        raise RefusedError("error.same_file")
+    return wanted | {"shown_class": ""}
+
+
+def classes_of(release: Release) -> list[dict[str, Any]]:
+    """Some records with how many equal them and how many boxes they have, the smallest classes first."""
+    if release.kind == "points":
+        return []
+    crowds = crowds_of(release)
+    _, first, sizes = np.unique(crowds, return_index=True, return_counts=True)
+    order = np.argsort(sizes, kind="stable")[:_CLASSES_SHOWN]
+    boxes = np.diff(release.offsets)
+    return [
+        {
+            "record": release.trajectory_ids[int(first[at])],
+            "size": int(sizes[at]),
+            "boxes": int(boxes[int(first[at])]),
+        }
+        for at in order.tolist()
+    ]
+
+
+def find(desk: Desk, choices: Choices, form: Form) -> Fit:
+    """How many records fit the times and places of a form; raises RefusedError for an entry that is none."""
+    sightings = []
+    for number in range(SIGHTINGS):
+        when, first, second = (form.one(f"{name}-{number}") for name in ("when", "lat", "lon"))
+        if not (when or first or second):
+            continue
+        planar = bool(form.one("planar"))
+        sightings.append(accepted(partial(Sighting.of, when, first, second, planar=planar)))
+    if not sightings:
+        raise RefusedError("error.no_sighting")
+    return accepted(lambda: records_that_fit(desk.release(choices), sightings))
+
+
+def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
+    choices, folder = work.choices, desk.folder
+    shown: dict[str, Any] = {
+        "defaults": {
+            "output": choices.output or str(folder / "release"),
+            "linkage": choices.linkage or str(folder / "secret" / "linkage.parquet"),
+            "private_report": choices.private_report or str(folder / "secret" / "private-report.html"),
+        },
+        "written": work.found(work.release),
+        "verdict": work.found(work.release, 1),
+        "attacked": work.found(work.release, 2),
+        "sightings": range(SIGHTINGS),
+    }
+    if shown["written"] is not None:
+        shown |= _looked_at(desk, work, words)
+        shown["extents"] = [
+            (words(f"extent.{name}"), text(row["raw_samples"]))
+            for name, text in _EXTENTS
+            if (row := shown["written"]["accuracy"].get(name)) is not None and row["raw_samples"] is not None
+        ]
+    if shown["attacked"] is not None:
+        rates = shown["attacked"]["attacks"]
+        shown["rates"] = strongest_first(rates)
+        shown["risks"] = risks_of(choices.recipients, rates)
+    of_class = work.found(work.shown_class)
+    if of_class is not None:
+        shown["beliefs"] = strongest_first(of_class["attacks"])
+    return shown
+
+
+def _looked_at(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
+    try:
+        release = desk.release(work.choices)
+    except (ShoalError, OSError) as error:
+        return {"gone": str(error) if isinstance(error, MisuseError) else words("release.gone")}
+    return {
+        "map": density_map(release, words("release.map_label")),
+        "classes": classes_of(release),
+        "planar": release.crs is None,
+        "private": work.choices.private_report and Path(work.choices.private_report).exists(),
+    }
+
+
+def _done(work: Work) -> bool:
+    verdict = work.found(work.release, 1)
+    return verdict is not None and bool(verdict["holds"]) and work.found(work.release, 2) is not None
+
+
+def _summary(work: Work, words: Words) -> list[str]:
+    written, verdict = work.found(work.release), work.found(work.release, 1)
+    if written is None:
+        return []
+    lines = [words("release.line", records=f"{written['n_records']:,}")]
+    if verdict is not None:
+        lines.append(words("release.holds" if verdict["holds"] else "release.holds_not"))
+    return lines
+
+
+RELEASE: Final = Step(
+    name="release",
+    jobs=("release", "shown_class"),
+    take=_take,
+    content=_content,
+    done=_done,
+    summary=_summary,
+)

@@ -1,0 +1,120 @@
+"""Step 4: what each method costs and gives away, on a sample; one of them is picked."""
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any, Final
+
+from shoal.desk.case import Choices
+from shoal.desk.desk import Desk, Work
+from shoal.desk.figures import frontier
+from shoal.desk.forms import Form, RefusedError, accepted, whole
+from shoal.desk.steps.step import Step
+from shoal.desk.steps.whom import adversary_words
+from shoal.desk.words import Words
+from shoal.methods import METHODS, method_named
+from shoal.methods.parameters import declared
+from shoal.report.words.numbers import percent, show
+from shoal.utility import METRICS
+
+_LARGEST_K: Final = 1_000
+_PEOPLE: Final = (10, 100_000)
+_TRIES: Final = (10, 10_000)
+_MOST_KS: Final = 6
+
+
+def methods_offered() -> list[str]:
+    """Methods that need nothing but the data: no street graph."""
+    return [
+        name
+        for name, kind in METHODS.items()
+        if not any(each.street_graph for each in declared(kind).values())
+    ]
+
+
+def _take(_choices: Choices, form: Form) -> dict[str, Any]:
+    if "pick" in form:
+        method, _, k = form.one("pick").rpartition(" k=")
+        return _picked(method, k)
+    if "direct" in form:
+        return _picked(form.one("method"), form.one("k"))
+    methods = form.many("methods")
+    if not methods or not set(methods) <= set(methods_offered()):
+        raise RefusedError("error.no_method")
+    texts = form.one("ks").replace(",", " ").split()
+    ks = tuple(sorted({whole(text, 2, _LARGEST_K) for text in texts}))
+    if not 1 <= len(ks) <= _MOST_KS:
+        raise RefusedError("error.ks", most=_MOST_KS)
+    return {
+        "methods": methods,
+        "ks": ks,
+        "sample": form.number("sample", *_PEOPLE),
+        "tries": form.number("tries", *_TRIES),
+    }
+
+
+def _picked(method: str, k: str) -> dict[str, Any]:
+    if method not in methods_offered():
+        raise RefusedError("error.pick")
+    size = whole(k, 2, _LARGEST_K)
+    accepted(lambda: method_named(method)(k=size))
+    return {"method": method, "k": size}
+
+
+def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
+    found = work.found(work.study)
+    shown: dict[str, Any] = {"methods": methods_offered(), "found": found, "points": []}
+    if found is not None:
+        metric = METRICS[found["budget"]["utility"]]
+        points = sorted(found["points"], key=lambda point: (point["worst_gain"], point["label"]))
+        axes = (words("trade.risk_axis"), metric.question)
+        shown |= {
+            "points": [
+                point
+                | {
+                    "sentence": _sentence(point, found, words),
+                    "on_frontier": point["label"] in found["frontier"],
+                }
+                for point in points
+            ],
+            "metric": metric.question,
+            "better": metric.better,
+            "drawing": frontier(points, metric.better, words("trade.figure_label"), axes),
+            "claims": {one["label"]: one["claim"] for one in found["releases"]},
+        }
+    return shown
+
+
+def _sentence(point: Mapping[str, Any], found: Mapping[str, Any], words: Words) -> str:
+    """What one release costs and gives away."""
+    metric = METRICS[found["budget"]["utility"]]
+    result = next(one for one in found["releases"] if one["label"] == point["label"])
+    played = [*chain.from_iterable(result["attacks"].values()), *result["attacks_of_its_claim"]]
+    worst = next(
+        one
+        for one in played
+        if one["target"] == "release" and f"{one['name']}, {one['knowledge']}" == point["worst_by"]
+    )
+    return words(
+        "trade.sentence",
+        risk=percent(point["worst"]),
+        guess=percent(worst["baseline"]),
+        adversary=adversary_words(worst["asked"], words) if worst.get("asked") else "",
+        metric=metric.question,
+        utility=show(point["utility"], metric.unit),
+        better=words(f"trade.{metric.better}"),
+    )
+
+
+def _summary(work: Work, words: Words) -> list[str]:
+    choices = work.choices
+    return [words("trade.line", method=choices.method, k=choices.k)] if choices.method else []
+
+
+TRADE: Final = Step(
+    name="trade",
+    jobs=("study",),
+    take=_take,
+    content=_content,
+    done=lambda work: bool(work.choices.method),
+    summary=_summary,
+)

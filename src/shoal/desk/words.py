@@ -1,0 +1,61 @@
+"""All sentences of the desk, in every language, from the files in ``messages/``.
+
+English is the measure: the other files have the same keys, and a sentence has the same values in braces.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "de": "Deutsch", "fr": "Français"}
+
+
+class Words:
+    """The sentences of one language.
+
+    Parameters
+    ----------
+    language
+        One of LANGUAGES.
+    """
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self._sentences = sentences(language)
+
+    def __call__(self, key: str, **values: Any) -> str:
+        """The sentence of a key with its values filled in; LookupError for a key that no file has."""
+        return self._sentences[key].format(**values)
+
+    def has(self, key: str) -> bool:
+        """Whether there is such a sentence."""
+        return key in self._sentences
+
+    def several(self, prefix: str) -> list[str]:
+        """All sentences whose keys begin so, in the order of the file."""
+        return [text for key, text in self._sentences.items() if key.startswith(prefix)]
+
+
+@cache
+def sentences(language: str) -> Mapping[str, str]:
+    """Every sentence by its key: a table and a name in it, joined by a dot."""
+    text = files("shoal.desk").joinpath("messages", f"{language}.toml").read_text(encoding="utf-8")
+    return dict(_flat(tomllib.loads(text), ""))
+
+
+def _flat(table: Mapping[str, Any], prefix: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for name, value in table.items():
+        found += _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else [(prefix + name, value)]
+    return found
+
+
+def preferred(header: str) -> str:
+    """The first language of ``Accept-Language`` that the desk speaks; English where it has none."""
+    for part in header.split(","):
+        language = part.split(";")[0].strip().lower()[:2]
+        if language in LANGUAGES:
+            return language
+    return "en"

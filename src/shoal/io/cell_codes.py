@@ -1,0 +1,119 @@
+"""Cells of known systems by their codes: geohashes as rectangles of degrees, H3 cells as ranges of numbers.
+
+An H3 cell is a hexagon, and no rectangle holds exactly it. But the numbers of all cells within one follow
+each other, so a cell is a range of numbers, and a position is the number of its finest cell (extra ``h3``).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from shoal.errors import InputError, MissingExtraError
+from shoal.runtime.arrays import Floats
+
+System = Literal["geohash", "h3"]
+
+_BASE32: Final = "0123456789bcdefghjkmnpqrstuvwxyz"
+_GEOHASH: Final = re.compile(rf"^[{_BASE32}]{{2,12}}$")
+_H3: Final = re.compile(r"^8[0-9a-f]{14}$")
+_FINEST: Final = 15
+_LEVEL_BITS: Final = 3
+_NUMBER_BITS: Final = 52  # a base cell and fifteen digits: what float64 holds exactly
+_LEVEL_SHIFT: Final = 52
+_MASK: Final = (1 << _NUMBER_BITS) - 1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CellCodes:
+    """Different cells of one system.
+
+    west, south, east, north: float64 [n], the rectangle of degrees that holds each. low, high: of H3, the
+    range of numbers of each; finest: the finest level among them.
+    """
+
+    system: System
+    west: Floats
+    south: Floats
+    east: Floats
+    north: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+    finest: int = 0
+
+
+def system_of(texts: Sequence[str]) -> System | None:
+    """The system that all these codes belong to, by their looks; None when there is none."""
+    if not texts:
+        return None
+    if all(_H3.match(text.lower()) for text in texts):
+        return "h3"
+    if all(_GEOHASH.match(text.lower()) for text in texts) and any(not text.isdecimal() for text in texts):
+        return "geohash"
+    return None
+
+
+def cells_of(system: System, texts: Sequence[str]) -> CellCodes:
+    """The cells of these codes; MissingExtraError for H3 without its library, InputError for no cell."""
+    return _h3_cells(texts) if system == "h3" else _geohashes(texts)
+
+
+def h3_numbers(lat: Floats, lon: Floats, level: int) -> Floats:
+    """float64 [n]: the number of the H3 cell of this level that holds each position."""
+    h3 = _h3()
+    cells = (
+        h3.str_to_int(h3.latlng_to_cell(*at, level)) for at in zip(lat.tolist(), lon.tolist(), strict=True)
+    )
+    return np.fromiter((_first_number(cell) for cell in cells), dtype=np.float64, count=len(lat))
+
+
+def _geohashes(texts: Sequence[str]) -> CellCodes:
+    """Rectangles by halving, longitude first (Niemeyer 2008; http://geohash.org)."""
+    found = np.empty((len(texts), 4))
+    for row, text in enumerate(texts):
+        sides = [[-180.0, 180.0], [-90.0, 90.0]]
+        turn = 0
+        for character in text.lower():
+            value = _BASE32.index(character)
+            for bit in (16, 8, 4, 2, 1):
+                side = sides[turn % 2]
+                side[0 if value & bit else 1] = (side[0] + side[1]) / 2
+                turn += 1
+        found[row] = sides[0][0], sides[1][0], sides[0][1], sides[1][1]
+    west, south, east, north = np.ascontiguousarray(found.T)
+    return CellCodes(system="geohash", west=west, south=south, east=east, north=north)
+
+
+def _h3_cells(texts: Sequence[str]) -> CellCodes:
+    h3 = _h3()
+    bounds, low, high, finest = np.empty((len(texts), 4)), np.empty(len(texts)), np.empty(len(texts)), 0
+    for row, text in enumerate(texts):
+        if not h3.is_valid_cell(text.lower()):
+            raise InputError(f"{text[:20]} looks like a cell of H3, and is none")
+        number = int(text, 16)
+        level = number >> _LEVEL_SHIFT & 15
+        finest = max(finest, level)
+        low[row] = _first_number(number)
+        high[row] = low[row] + float(1 << _LEVEL_BITS * (_FINEST - level))
+        corners = np.array(h3.cell_to_boundary(text.lower()))
+        bounds[row] = corners[:, 1].min(), corners[:, 0].min(), corners[:, 1].max(), corners[:, 0].max()
+    west, south, east, north = np.ascontiguousarray(bounds.T)
+    return CellCodes(
+        system="h3", west=west, south=south, east=east, north=north, low=low, high=high, finest=finest
+    )
+
+
+def _first_number(cell: int) -> int:
+    """The number of the first finest cell within a cell: base cell and digits, those not in use as 0."""
+    unused = _FINEST - (cell >> _LEVEL_SHIFT & 15)
+    return (cell & _MASK) >> _LEVEL_BITS * unused << _LEVEL_BITS * unused
+
+
+def _h3() -> Any:
+    try:
+        import h3
+    except ImportError as error:
+        raise MissingExtraError("H3 cells need h3; install it with: pip install 'shoal[h3]'") from error
+    return h3

@@ -1,0 +1,394 @@
+"""A file that another tool published, in whatever columns: records with places and times, exact or as ranges.
+
+Nothing is cleaned or dropped, as it is when raw data is read: every row is published, and counts.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import InputError, MisuseError
+from shoal.io.cell_codes import CellCodes, cells_of, system_of
+from shoal.io.columns import NAMES, SCALED, named_in
+from shoal.io.sources import openers
+from shoal.io.spans import Spans, number_spans, time_spans
+from shoal.io.tables import Table
+from shoal.io.times import Times
+from shoal.io.values import Names, plain, points
+from shoal.model.intake import Reading
+from shoal.model.projection import is_geographic
+from shoal.runtime.arrays import Flags, Floats, Integers
+
+Places = Literal["degrees", "meters", "h3"]
+
+# fmt: off
+ROLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "id": (
+        *NAMES["id"], "pseudonym", "pseudo_id", "pseudonym_id", "hash", "user_hash", "hashed_id", "anon_id",
+        "record", "record_id", "trip_id", "track_id", "traj_id",
+    ),
+    "time": (*NAMES["time"], "t_start", "start", "start_time", "time_start", "started_at", "from", "begin",
+             "hour", "date", "day", "time_bin", "time_interval", "interval", "period", "slot"),
+    "time-end": ("t_end", "end", "end_time", "time_end", "ended_at", "to", "until"),
+    "lat": (*NAMES["lat"], "lat_min", "min_lat", "south", "latitude_min"),
+    "lat-max": ("lat_max", "max_lat", "north", "latitude_max"),
+    "lon": (*NAMES["lon"], "lon_min", "min_lon", "lng_min", "west", "longitude_min"),
+    "lon-max": ("lon_max", "max_lon", "lng_max", "east", "longitude_max"),
+    "x": (*NAMES["x"], "x_min", "min_x", "xmin"),
+    "x-max": ("x_max", "max_x", "xmax"),
+    "y": (*NAMES["y"], "y_min", "min_y", "ymin"),
+    "y-max": ("y_max", "max_y", "ymax"),
+    "cell": ("h3", "h3_index", "h3_cell", "h3index", "hex", "hex_id", "geohash", "geo_hash", "gh", "cell",
+             "cell_id", "cellid", "tile", "zone"),
+    "geometry": ("geometry", "geom"),
+}
+# fmt: on
+UNREADABLE: Final = "row whose place or time cannot be read"
+_PER_DEGREE: Final = 1e7
+_LOOKED_AT: Final = 1000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Axis:
+    """From and to of each row, float64 [n]. Both are equal where the file gives a single value."""
+
+    low: Floats
+    high: Floats
+
+    @property
+    def single(self) -> Flags:
+        """Where the file gives a single value."""
+        return np.asarray(self.low == self.high)
+
+    def take(self, rows: Any) -> "Axis":
+        """Only these rows."""
+        return Axis(low=self.low[rows], high=self.high[rows])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Foreign:
+    """What a file publishes.
+
+    records: the names, in the order of their first rows; rows themselves where no column names records.
+    record: int64 [n], the record of each row. t: seconds. first, second: degrees (longitude, latitude) or
+    meters; of H3 cells their numbers, and nothing. corners: of H3 cells, the rectangle of degrees that holds
+    each. finest: the finest level of H3. columns: the columns by role. others: those not looked at.
+    unreadable: rows left out.
+    """
+
+    name: str
+    records: tuple[str, ...]
+    record: Integers
+    has_ids: bool
+    t: Axis
+    first: Axis
+    second: Axis
+    places: Places
+    columns: Mapping[str, str]
+    others: tuple[str, ...]
+    crs: str | None = None
+    corners: tuple[Axis, Axis] | None = None
+    finest: int = 0
+    unreadable: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows could be read."""
+        return len(self.record)
+
+
+@dataclass(kw_only=True)
+class _Columns:
+    """The columns in use, by role."""
+
+    of: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Places:
+    """The axes of space and what they count; fields as of Foreign, and the rows that can be read."""
+
+    first: Axis
+    second: Axis
+    places: Places
+    readable: Flags
+    crs: str | None = None
+    corners: tuple[Axis, Axis] | None = None
+    finest: int = 0
+
+
+def read_foreign(
+    source: object,
+    *,
+    columns: Mapping[str, str] | None = None,
+    crs: str | None = None,
+    time_zone: str | None = None,
+) -> Foreign:
+    """Read a published file.
+
+    Parameters
+    ----------
+    source
+        As for ``shoal.read``.
+    columns
+        Columns by role (a key of ROLES), where their names are not recognized.
+    crs
+        The system of planar x and y.
+    time_zone
+        Of times without a zone; None = UTC.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, or holds no column of places or times.
+    MisuseError
+        For a role that does not exist.
+    """
+    unknown = sorted(set(columns or {}) - set(ROLES))
+    if unknown:
+        raise MisuseError(f"'{unknown[0]}' is no part of a published file; choose from {', '.join(ROLES)}")
+    name, waiting = openers(source, Reading())
+    tables = [opener() for opener in waiting]
+    if not tables:
+        raise InputError(f"there is nothing to read in {name}")
+    chosen = _choose(tables[0], columns or {})
+    held = _read_all(name, tables, list(chosen.of.values()))
+    if not held.num_rows:
+        raise InputError(f"{name} holds no rows, only column names")
+    clock = Times(None, zone=time_zone)
+    t = _axis(chosen, held, "time", "time-end", clock)
+    where = _places(name, tables[0], chosen, held, crs)
+    readable = t.readable & where.readable
+    names = Names()
+    if "id" in chosen.of:
+        code = names.codes(_column(held, chosen.of["id"]), f"column '{chosen.of['id']}' of {name}").astype(
+            np.int64
+        )
+        lost = code < 0
+        if lost.any():
+            chosen.notes.append(f"{int(lost.sum()):,} rows have no id; each is taken as a record of its own")
+            code[lost] = len(names.texts) + np.arange(int(lost.sum()))
+        texts = [*names.texts, *(f"row {row + 1}" for row in np.flatnonzero(lost).tolist())]
+    else:
+        code, texts = np.arange(held.num_rows), [f"row {row + 1}" for row in range(held.num_rows)]
+    kept = np.flatnonzero(readable)
+    if not len(kept):
+        raise InputError(f"no row of {name} has a place and a time that can be read; name columns with --as")
+    present, record = np.unique(code[kept], return_inverse=True)
+    return Foreign(
+        name=name,
+        records=tuple(texts[one] for one in present.tolist()),
+        record=record.astype(np.int64),
+        has_ids="id" in chosen.of,
+        t=Axis(low=t.low[kept], high=t.high[kept]),
+        first=where.first.take(kept),
+        second=where.second.take(kept),
+        places=where.places,
+        crs=where.crs,
+        corners=None if where.corners is None else (where.corners[0].take(kept), where.corners[1].take(kept)),
+        finest=where.finest,
+        columns=dict(chosen.of),
+        others=tuple(one for one in tables[0].columns if one not in chosen.of.values()),
+        unreadable=held.num_rows - len(kept),
+        notes=(*chosen.notes, *clock.notes()),
+    )
+
+
+def _choose(table: Table, given: Mapping[str, str]) -> _Columns:
+    """The columns in use: those given, else the first of the usual names for each role."""
+    found = _Columns(of={role: named_in(table, name) for role, name in given.items()})
+    twice = next((name for name in found.of.values() if list(found.of.values()).count(name) > 1), None)
+    if twice is not None:
+        raise MisuseError(f"the column '{twice}' is named for two things; each needs a column of its own")
+    lower = {name.strip().lower(): name for name in reversed(table.columns)}
+    free = [role for role in ROLES if role not in found.of]
+    for role in free:
+        usual = next((lower[name] for name in ROLES[role] if name in lower), None)
+        if usual is not None and usual not in found.of.values():
+            found.of[role] = usual
+    if table.geometry is not None and "geometry" not in found.of:
+        found.of["geometry"] = table.geometry.column
+    for kinds in (("lat", "lon"), ("x", "y")):
+        if any(role in found.of for role in kinds) and not all(role in found.of for role in kinds):
+            for role in (*kinds, *(f"{one}-max" for one in kinds)):
+                found.of.pop(role, None)
+    ways: list[tuple[str, ...]] = [("cell",)] if "cell" in given else []
+    ways += [("lat", "lon"), ("cell",), ("x", "y"), ("geometry",)]
+    way = next((roles for roles in ways if all(role in found.of for role in roles)), ())
+    if not way and "time" not in found.of:
+        shown = ", ".join(table.columns[:30])
+        raise InputError(
+            f"{table.name} has no column of places or times that shoal knows (found: {shown}); name "
+            "them, for "
+            "example --as time=HOUR --as cell=HEX"
+        )
+    for role in [role for roles in (("lat", "lon"), ("x", "y"), ("cell",), ("geometry",)) for role in roles]:
+        if role not in way and role in found.of:
+            found.notes.append(f"places are read from {' and '.join(found.of[one] for one in way)}; "
+                               f"'{found.of[role]}' tells places, too, and was left aside")  # fmt: skip
+            found.of.pop(role)
+            found.of.pop(f"{role}-max", None)
+    return found
+
+
+def _read_all(name: str, tables: Sequence[Table], columns: Sequence[str]) -> pa.Table:
+    """The columns in use, of all rows."""
+    batches = [
+        pa.Table.from_batches([batch])
+        for table in tables
+        for _, batch in table.batches(list(dict.fromkeys(columns)))
+    ]
+    lost = sum(rows for table in tables for rows in table.unreadable.values())
+    if lost:
+        raise InputError(
+            f"{lost:,} lines of {name} are broken, and a published row must not be left out; mend them"
+        )
+    if not batches:
+        raise InputError(f"{name} holds no rows")
+    try:
+        return pa.concat_tables(batches, promote_options="permissive").combine_chunks()
+    except pa.ArrowException as error:
+        raise InputError(
+            f"the files of {name} hold different types in one column; check them apart"
+        ) from error
+
+
+def _column(held: pa.Table, name: str) -> pa.Array:
+    column = held[name]
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _axis(chosen: _Columns, held: pa.Table, start: str, end: str, clock: Times | None) -> Spans:
+    """The ranges of one axis, from one column or from two."""
+    if start not in chosen.of:
+        n = held.num_rows
+        return Spans(low=np.full(n, -np.inf), high=np.full(n, np.inf), readable=np.ones(n, dtype=np.bool_))
+
+    def read(role: str) -> Spans:
+        where = f"column '{chosen.of[role]}'"
+        column = _column(held, chosen.of[role])
+        return number_spans(column, where) if clock is None else time_spans(column, clock, where)
+
+    one = read(start)
+    if end not in chosen.of:
+        return one
+    other = read(end)
+    readable = one.readable & other.readable & (one.low <= other.high)
+    return Spans(
+        low=one.low, high=np.nextafter(other.high, np.inf), readable=readable
+    )  # both ends are part of it
+
+
+def _places(name: str, table: Table, chosen: _Columns, held: pa.Table, crs: str | None) -> _Places:
+    """Both axes of space, what they count, corners and finest level of H3, readable rows, the system."""
+    if "lat" in chosen.of:
+        lon, lat = (_axis(chosen, held, role, f"{role}-max", None) for role in ("lon", "lat"))
+        sides = []
+        for role, one in (("lon", lon), ("lat", lat)):
+            scale = _PER_DEGREE if chosen.of[role].strip().lower() in SCALED else 1.0
+            sides.append(Axis(low=one.low / scale, high=one.high / scale))
+        return _Places(
+            first=sides[0], second=sides[1], places="degrees", readable=lon.readable & lat.readable
+        )
+    if "cell" in chosen.of:
+        return _of_cells(name, chosen, held)
+    if "x" in chosen.of:
+        x, y = (_axis(chosen, held, role, f"{role}-max", None) for role in ("x", "y"))
+        if crs is not None and is_geographic(crs):
+            raise MisuseError(
+                f"'{crs}' counts in degrees; name the columns with --as lat=... and --as lon=..."
+            )
+        axes = [Axis(low=one.low, high=one.high) for one in (x, y)]
+        return _Places(
+            first=axes[0], second=axes[1], places="meters", readable=x.readable & y.readable, crs=crs
+        )
+    if "geometry" in chosen.of:
+        return _of_geometry(name, table, chosen, held)
+    everywhere = _axis(chosen, held, "lat", "lat-max", None)
+    chosen.notes.append("no column of places was recognized: each row may be anywhere")
+    axis = Axis(low=everywhere.low, high=everywhere.high)
+    return _Places(first=axis, second=axis, places="degrees", readable=everywhere.readable)
+
+
+def _of_cells(name: str, chosen: _Columns, held: pa.Table) -> _Places:
+    column = _column(held, chosen.of["cell"])
+    names = Names()
+    code = names.codes(column, f"column '{chosen.of['cell']}' of {name}")
+    texts = names.texts
+    if pa.types.is_integer(plain(column).type):
+        texts = [f"{int(text):x}" for text in texts]
+    texts = [text.strip() for text in texts]
+    everywhere = [place for place, text in enumerate(texts) if text == "*"]
+    known = [text for text in texts if text != "*"]
+    system = system_of(known)
+    if system is None:
+        shown = known[0][:20] if known else "nothing"
+        raise InputError(
+            f"the cells in column '{chosen.of['cell']}' of {name}, such as {shown}, are neither "
+            "geohashes nor cells "
+            "of H3; give their places as columns, or name others with --as"
+        )
+    found: CellCodes = cells_of(system, known)
+    place_of = np.full(len(texts) + 1, -1, dtype=np.int64)
+    place_of[[place for place in range(len(texts)) if place not in set(everywhere)]] = np.arange(len(known))
+    rows = place_of[code]
+    whole = rows < 0
+
+    def axis(low: Floats, high: Floats) -> Axis:
+        return Axis(low=np.where(whole, -np.inf, low[rows]), high=np.where(whole, np.inf, high[rows]))
+
+    lon, lat = axis(found.west, found.east), axis(found.south, found.north)
+    readable = np.ones(len(rows), dtype=np.bool_)
+    chosen.notes.append(
+        f"column '{chosen.of['cell']}' holds {'geohashes' if system == 'geohash' else 'H3 cells'}"
+    )
+    if found.low is None or found.high is None:
+        return _Places(first=lon, second=lat, places="degrees", readable=readable)
+    nothing = Axis(low=np.full(len(rows), -np.inf), high=np.full(len(rows), np.inf))
+    return _Places(
+        first=axis(found.low, found.high),
+        second=nothing,
+        places="h3",
+        readable=readable,
+        corners=(lon, lat),
+        finest=found.finest,
+    )
+
+
+def _of_geometry(name: str, table: Table, chosen: _Columns, held: pa.Table) -> _Places:
+    column = _column(held, chosen.of["geometry"])
+    crs = table.geometry.crs if table.geometry is not None else None
+    angles = crs is None or is_geographic(crs)
+    kind: Places = "degrees" if angles else "meters"
+    plane = None if angles else crs
+    x, y, readable = points(column)
+    if readable.all():
+        one, other = Axis(low=x, high=x), Axis(low=y, high=y)
+        return _Places(first=one, second=other, places=kind, readable=readable, crs=plane)
+    try:
+        import shapely
+    except ImportError as error:
+        from shoal.errors import MissingExtraError
+
+        raise MissingExtraError(
+            f"{name} holds shapes that are no points, which need shapely; install it with: pip install "
+            "'shoal[geo]'"
+        ) from error
+    raw = column.storage if isinstance(column.type, pa.BaseExtensionType) else column
+    shapes = shapely.from_wkb(raw.to_pylist(), on_invalid="ignore")
+    bounds = shapely.bounds(shapes)
+    sound = np.isfinite(bounds).all(axis=1)
+    rectangle = shapely.area(shapes) >= shapely.area(shapely.box(*bounds.T)) * (1 - 1e-9)
+    if not rectangle[sound].all():
+        chosen.notes.append(
+            f"{int((~rectangle[sound]).sum()):,} shapes are no rectangles; each is taken as the "
+            "rectangle around it"
+        )
+    west, south, east, north = np.ascontiguousarray(bounds.T)
+    one, other = Axis(low=west, high=east), Axis(low=south, high=north)
+    return _Places(first=one, second=other, places=kind, readable=sound, crs=plane)

@@ -1,0 +1,76 @@
+"""Files in object stores (``s3://bucket/folder``), through the file systems of pyarrow.
+
+Parquet is read in place, only the columns that are needed; any other format is copied to a file of its own
+while it is read. Credentials come from the environment or the usual files of the store's own tools.
+"""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from shoal.errors import InputError
+from shoal.io.parquet_files import open_source
+from shoal.io.tables import Table
+
+SCHEMES: Final = ("s3://", "gs://", "gcs://")
+PARQUET: Final = (".parquet", ".pq", ".geoparquet")
+
+
+def is_address(source: str) -> bool:
+    """Whether a text names a place in an object store."""
+    return source.startswith(SCHEMES)
+
+
+def files(address: str, reads: Callable[[PurePosixPath], bool]) -> tuple[Any, str, list[str]]:
+    """The file system, the folder's or file's path in it, and the paths of the files to read, in their order.
+
+    Raises InputError when there is none, or the store cannot be reached. No message repeats the address,
+    which may hold a key.
+    """
+    try:
+        system, root = pafs.FileSystem.from_uri(address)
+        info = system.get_file_info(root)
+        if info.type == pafs.FileType.File:
+            return system, str(PurePosixPath(root).parent), [root]
+        listed = system.get_file_info(pafs.FileSelector(root, recursive=True))
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            "the object store cannot be read; check the address, the region and the credentials (for s3: the "
+            "variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL, or ?endpoint_override=)"
+        ) from error
+    paths = [each.path for each in listed if each.type == pafs.FileType.File]
+    inside = [PurePosixPath(path).relative_to(root) for path in paths]
+    if any("_delta_log" in path.parts or ".hoodie" in path.parts for path in inside):
+        raise InputError(
+            "this is the folder of a Delta Lake or Hudi table, which also holds deleted rows; copy it, "
+            "and read the "
+            "copy"
+        )
+    found = sorted(path for path, within in zip(paths, inside, strict=True) if reads(within))
+    if not found:
+        raise InputError("the object store holds no file there that shoal reads")
+    return system, root, found
+
+
+def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> Table:
+    """The table of one object. Raises InputError when it cannot be read."""
+    name = PurePosixPath(path).name
+    if name.lower().endswith(PARQUET):
+        return open_source(name, lambda: system.open_input_file(path))
+    folder = Path(tempfile.mkdtemp(prefix="shoal-"))
+    copy = folder / name
+    try:
+        with system.open_input_stream(path, compression=None) as remote, copy.open("wb") as local:
+            shutil.copyfileobj(remote, local, 1 << 20)
+        table = open_local(copy)
+    except (pa.ArrowException, OSError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise InputError(f"{name} cannot be copied from the object store") from error
+    weakref.finalize(table.batches, shutil.rmtree, folder, ignore_errors=True)
+    return table

@@ -1,0 +1,317 @@
+"""A local search over classes: people trade places, move, leave full classes for new ones; poor ones close.
+
+Everything is decided by exact integer costs and, of equals, by the order of people; so the same classes come
+out whoever runs it. Which changes are computed follows from a bound: what a person costs in a class is at
+least what its samples cost beside the member that suits them least (``beside``).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.k_merge import IMPOSSIBLE, NONE
+from shoal.kernels.weighed_runs import Tracks, Weights, beside, class_cost
+from shoal.runtime.arrays import Integers
+from shoal.runtime.compiled import compiled
+
+_NOBODY = NONE
+_LIKELY = 3  # halves: what somebody costs in a class is mostly about half as much again as the bound
+_PROPOSALS = 6  # exchanges and moves that are computed for a person, those that promise most
+
+
+class Classes(NamedTuple):
+    """Classes of n people, with space for more of them.
+
+    members: [c, most], of class d the first size[d]; of: [n] the class of each person. cost: [c]. saves: [n]
+    what the class would cost less without this person. changed: [c] and looked: [n], on one clock.
+    """
+
+    members: Integers
+    size: Integers
+    of: Integers
+    cost: Integers
+    saves: Integers
+    changed: Integers
+    looked: Integers
+
+
+class Regrouping(NamedTuple):
+    """What stays the same during a search.
+
+    least: [n, n] what p's samples cost at least beside q. room: as class_cost needs it for the largest class.
+    """
+
+    tracks: Tracks
+    weights: Weights
+    k: int
+    least: Integers
+    room: Integers
+
+
+class Proposals(NamedTuple):
+    """The most promising changes for one person: with whom to trade places (or NOBODY) in which class."""
+
+    gain: Integers
+    other: Integers
+    into: Integers
+
+
+@compiled
+def fill_least(tracks: Tracks, weights: Weights, limits: Integers, least: Integers) -> None:
+    """Fill least[p, q] for all people; sums above limits[p] may be any sums above it."""
+    for p in range(len(least)):
+        for q in range(len(least)):
+            least[p, q] = 0 if p == q else beside(tracks, p, q, weights, limits[p])
+
+
+@compiled
+def without(classes: Classes, c: int, p: int, chosen: Integers) -> Any:
+    """Fill ``chosen`` with the members of c but p; how many there are."""
+    count = 0
+    for place in range(classes.size[c]):
+        if classes.members[c, place] != p:
+            chosen[count] = classes.members[c, place]
+            count += 1
+    return count
+
+
+@compiled
+def cost_of(search: Regrouping, chosen: Integers, limit: int) -> Any:
+    """What a class of these people costs, 0 for nobody; above ``limit`` it may come out as IMPOSSIBLE."""
+    if len(chosen) == 0:
+        return 0
+    return class_cost(search.tracks, chosen, search.weights, search.room, limit)
+
+
+@compiled
+def settle(search: Regrouping, classes: Classes, c: int, chosen: Integers, cost: int, clock: int) -> Any:
+    """Make c consist of these people, at this cost; how many costs were computed."""
+    count = len(chosen)
+    for place in range(count):
+        classes.members[c, place] = chosen[place]
+        classes.of[chosen[place]] = c
+    classes.size[c], classes.cost[c], classes.changed[c] = count, cost, clock
+    rest = np.empty(count, dtype=np.int64)
+    for place in range(count):
+        p = classes.members[c, place]
+        classes.saves[p] = cost - cost_of(search, rest[: without(classes, c, p, rest)], IMPOSSIBLE)
+    return count
+
+
+@compiled
+def most_beside(search: Regrouping, classes: Classes, p: int, c: int, but: int) -> Any:
+    """What p costs in class c at least, where ``but`` is not a member."""
+    most = 0
+    for place in range(classes.size[c]):
+        q = classes.members[c, place]
+        if q not in (p, but):
+            most = max(most, search.least[p, q])
+    return most
+
+
+@compiled
+def propose(proposals: Proposals, found: int, gain: int, other: int, into: int) -> Any:
+    """Put a change among the best, the most promising first, of equals as they come; how many there are."""
+    if gain <= 0 or (found == len(proposals.gain) and gain <= proposals.gain[found - 1]):
+        return found
+    place = min(found, len(proposals.gain) - 1)
+    while place > 0 and proposals.gain[place - 1] < gain:
+        proposals.gain[place], proposals.other[place], proposals.into[place] = (
+            proposals.gain[place - 1],
+            proposals.other[place - 1],
+            proposals.into[place - 1],
+        )
+        place -= 1
+    proposals.gain[place], proposals.other[place], proposals.into[place] = gain, other, into
+    return min(found + 1, len(proposals.gain))
+
+
+@compiled
+def proposals_for(search: Regrouping, classes: Classes, p: int, back: Integers, proposals: Proposals) -> Any:
+    """The changes for p that are likely to pay, where anything changed since the last look; how many.
+
+    back: space for what each person costs at least in p's class, in p's place.
+    """
+    own, found, looked = classes.of[p], 0, classes.looked[p]
+    for r in range(len(back)):
+        back[r] = most_beside(search, classes, r, own, p)
+    may_leave = classes.size[own] > search.k
+    for d in range(len(classes.size)):
+        if d == own or classes.size[d] == 0 or looked > max(classes.changed[d], classes.changed[own]):
+            continue
+        for place in range(classes.size[d]):
+            r = classes.members[d, place]
+            most = classes.saves[p] + classes.saves[r] - back[r] * _LIKELY // 2
+            if most > 0:
+                gain = most - most_beside(search, classes, p, d, r) * _LIKELY // 2
+                found = propose(proposals, found, gain, r, d)
+        if may_leave and classes.size[d] < classes.members.shape[1]:
+            gain = classes.saves[p] - most_beside(search, classes, p, d, _NOBODY) * _LIKELY // 2
+            found = propose(proposals, found, gain, _NOBODY, d)
+    return found
+
+
+@compiled
+def try_change(
+    search: Regrouping, classes: Classes, p: int, r: int, d: int, back: Integers, clock: int
+) -> tuple[Any, Any]:
+    """Let p and r trade places, or p move to d, if both classes together cost less; and costs computed."""
+    own = classes.of[p]
+    now = classes.cost[own] + classes.cost[d]
+    there = np.empty(classes.size[d] + 1, dtype=np.int64)
+    here = np.empty(classes.size[own] + 1, dtype=np.int64)
+    n_there = without(classes, d, r, there)
+    there[n_there] = p
+    rest = classes.cost[own] - classes.saves[p] + (0 if r == _NOBODY else back[r])
+    cost_there = cost_of(search, there[: n_there + 1], now - rest - 1)
+    if cost_there + rest >= now:
+        return False, 1
+    n_here = without(classes, own, p, here)
+    cost_here = now - cost_there
+    if r == _NOBODY:
+        cost_here = classes.cost[own] - classes.saves[p]
+    else:
+        here[n_here] = r
+        n_here += 1
+        cost_here = cost_of(search, here[:n_here], now - cost_there - 1)
+    if cost_here + cost_there >= now:
+        return False, 2
+    spent = settle(search, classes, own, here[:n_here], cost_here, clock)
+    return True, 2 + spent + settle(search, classes, d, there[: n_there + 1], cost_there, clock)
+
+
+@compiled
+def nearest_spare(
+    search: Regrouping, classes: Classes, p: int, spare: Integers, chosen: Integers, count: int
+) -> Any:
+    """Who suits p best among those whose classes can spare somebody and who are not chosen; or NOBODY."""
+    best, least = _NOBODY, IMPOSSIBLE
+    for q in range(len(classes.of)):
+        if spare[classes.of[q]] > 0 and not np.any(chosen[:count] == q):
+            both = search.least[p, q] + search.least[q, p]
+            if both < least:
+                best, least = q, both
+    return best
+
+
+@compiled
+def try_new_class(search: Regrouping, classes: Classes, p: int, clock: int) -> tuple[Any, Any]:
+    """A class of p and k - 1 others whose classes can spare them, if that costs less; and costs computed."""
+    k, spare = search.k, np.maximum(classes.size - search.k, 0)
+    if np.sum(spare) < k or spare[classes.of[p]] == 0 or np.all(classes.size > 0):
+        return False, 0
+    chosen = np.empty(k, dtype=np.int64)
+    count, q = 0, p
+    while count < k:
+        chosen[count] = q
+        spare[classes.of[q]] -= 1
+        count += 1
+        q = nearest_spare(search, classes, p, spare, chosen, count)
+        if q == _NOBODY and count < k:
+            return False, 0
+    touched = np.unique(classes.of[chosen])
+    now = int(np.sum(classes.cost[touched]))
+    total, spent = cost_of(search, chosen, now), 1
+    rest = np.empty((len(touched), classes.members.shape[1]), dtype=np.int64)
+    sizes, costs = np.zeros(len(touched), dtype=np.int64), np.zeros(len(touched), dtype=np.int64)
+    cost_of_new = total
+    for i in range(len(touched)):
+        for place in range(classes.size[touched[i]]):
+            q = classes.members[touched[i], place]
+            if not np.any(chosen == q):
+                rest[i, sizes[i]] = q
+                sizes[i] += 1
+        if total < now:
+            costs[i] = cost_of(search, rest[i, : sizes[i]], IMPOSSIBLE)
+            total += costs[i]
+            spent += 1
+    if total >= now:
+        return False, spent
+    for i in range(len(touched)):
+        spent += settle(search, classes, touched[i], rest[i, : sizes[i]], costs[i], clock)
+    new = np.flatnonzero(classes.size == 0)[0]
+    return True, spent + settle(search, classes, new, chosen, cost_of_new, clock)
+
+
+@compiled
+def try_to_close(search: Regrouping, classes: Classes, c: int, clock: int) -> tuple[Any, Any]:
+    """Send c's members to the classes that seem to suit them best, if that costs less; and costs computed."""
+    most, spent, total = classes.members.shape[1], 0, 0
+    into = np.empty(classes.size[c], dtype=np.int64)
+    size = classes.size.copy()
+    for place in range(classes.size[c]):
+        p, best, least = classes.members[c, place], NONE, IMPOSSIBLE
+        for d in range(len(classes.size)):
+            if d != c and classes.size[d] > 0 and size[d] < most:
+                bound = most_beside(search, classes, p, d, _NOBODY)
+                if bound < least:
+                    best, least = d, bound
+        into[place] = best
+        total += least
+        if best == NONE or total >= classes.cost[c]:
+            return False, 0
+        size[best] += 1
+    touched, limit, total = np.unique(into), classes.cost[c], 0
+    costs = np.zeros(len(touched), dtype=np.int64)
+    grown = np.empty((len(touched), most), dtype=np.int64)
+    for i in range(len(touched)):
+        d = touched[i]
+        grown[i, : classes.size[d]] = classes.members[d, : classes.size[d]]
+        grown[i, classes.size[d] : size[d]] = classes.members[c, : classes.size[c]][into == d]
+        costs[i] = cost_of(search, grown[i, : size[d]], limit - total + classes.cost[d])
+        spent += 1
+        total += costs[i] - classes.cost[d]
+        if total >= limit:
+            return False, spent
+    classes.size[c], classes.cost[c] = 0, 0
+    for i in range(len(touched)):
+        spent += settle(search, classes, touched[i], grown[i, : size[touched[i]]], costs[i], clock)
+    return True, spent
+
+
+@compiled
+def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
+    """Change the classes until nothing that is looked at makes them cheaper, or the allowance is spent.
+
+    allowance: how many costs of classes may be computed; one more person is looked at while it lasts. Returns
+    how many were computed. Fills ``cost`` and ``saves`` first.
+    """
+    n, clock, spent = len(classes.of), 1, 0
+    back = np.empty(n, dtype=np.int64)
+    proposals = Proposals(
+        np.empty(_PROPOSALS, dtype=np.int64),
+        np.empty(_PROPOSALS, dtype=np.int64),
+        np.empty(_PROPOSALS, dtype=np.int64),
+    )
+    for c in range(len(classes.size)):
+        own = classes.members[c, : classes.size[c]].copy()
+        spent += 1 + settle(search, classes, c, own, cost_of(search, own, IMPOSSIBLE), 0)
+    fill_least(search.tracks, search.weights, classes.saves, search.least)
+    classes.looked[:] = NONE
+    changed = True
+    while changed and spent < allowance:
+        changed = False
+        for p in range(n):
+            if spent >= allowance:
+                break
+            done, more = try_new_class(search, classes, p, clock)
+            spent += more
+            if not done:
+                found = proposals_for(search, classes, p, back, proposals)
+                classes.looked[p] = clock
+                for i in range(found):
+                    done, more = try_change(
+                        search, classes, p, proposals.other[i], proposals.into[i], back, clock
+                    )
+                    spent += more
+                    if done:
+                        break
+            changed = changed or done
+            clock += done
+        for c in range(len(classes.size)):
+            if classes.size[c] > 0 and spent < allowance:
+                done, more = try_to_close(search, classes, c, clock)
+                spent += more
+                changed = changed or done
+                clock += done
+    return spent

@@ -1,0 +1,252 @@
+"""k-merge with the extents of samples for a cost: what a reader of the release sees, summed over raw samples.
+
+A run of n samples costs n (place[dx + dy] + per_slot dt). Parting a run into two complete ones never
+costs more, since neither is larger; so the optimum has elementary runs alone, as with the cost of
+Gramaglia et al. 2017, Eq. 7, and the same ranges of candidates hold (kernels/k_merge.py).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.k_merge import IMPOSSIBLE, NONE, ROWS, stamps_of
+from shoal.runtime.arrays import Integers
+from shoal.runtime.compiled import compiled
+
+# Rows of the room. The first are those of the stamps, and the next hold the samples of a class, side by side.
+_STARTS, _T, _X_LOW, _X_HIGH, _Y_LOW, _Y_HIGH, _LATEST = range(7)
+_COST, _BACK = 8, 9  # and the three rows behind: hulls back from a stamp
+_SAMPLES = ROWS
+# candidates, ascending: the stamp at which the last run begins, the hull of that run, and the cost of all
+_STAMP, _WEST, _EAST, _SOUTH, _NORTH, _WHOLE = range(_SAMPLES + 4, _SAMPLES + 10)
+ROOM = _SAMPLES + 10
+
+
+class Tracks(NamedTuple):
+    """Samples of some people, ordered by time within each; person i owns offsets[i] to offsets[i + 1]."""
+
+    offsets: Integers
+    t: Integers
+    x: Integers
+    y: Integers
+
+
+class Weights(NamedTuple):
+    """What one sample costs for the extents of its box.
+
+    place: for each number of cells dx + dy, rising; wider ones cost as much as the widest. per_slot: for each
+    slot of dt.
+    """
+
+    place: Integers
+    per_slot: int
+
+
+@compiled
+def join_tracks(tracks: Tracks, members: Integers, room: Integers) -> Any:
+    """Lay the samples of these people side by side in the room, by ascending time; how many there are."""
+    t, x, y, owner = room[_SAMPLES], room[_SAMPLES + 1], room[_SAMPLES + 2], room[_SAMPLES + 3]
+    place, stop = np.empty(len(members), dtype=np.int64), np.empty(len(members), dtype=np.int64)
+    total = 0
+    for one in range(len(members)):
+        place[one], stop[one] = tracks.offsets[members[one]], tracks.offsets[members[one] + 1]
+        total += stop[one] - place[one]
+    for row in range(total):
+        first, soonest = NONE, IMPOSSIBLE
+        for one in range(len(members)):
+            if place[one] < stop[one] and tracks.t[place[one]] < soonest:
+                first, soonest = one, tracks.t[place[one]]
+        own = place[first]
+        t[row], x[row], y[row], owner[row] = soonest, tracks.x[own], tracks.y[own], first
+        place[first] += 1
+    return total
+
+
+@compiled
+def weigh_candidates(room: Integers, count: int, h: int, weights: Weights) -> Any:
+    """Stretch the runs of all candidates over stamp h, and fill in what they cost; the least of them."""
+    a, b, c, d = room[_X_LOW, h], room[_X_HIGH, h], room[_Y_LOW, h], room[_Y_HIGH, h]
+    end, until, best = room[_STARTS, h + 1], room[_T, h] + 1, IMPOSSIBLE
+    place, per_slot = weights
+    widest = len(place) - 1
+    for i in range(count):
+        g = room[_STAMP, i]
+        west, east = min(room[_WEST, i], a), max(room[_EAST, i], b)
+        south, north = min(room[_SOUTH, i], c), max(room[_NORTH, i], d)
+        room[_WEST, i], room[_EAST, i], room[_SOUTH, i], room[_NORTH, i] = west, east, south, north
+        each = place[min(east - west + north - south + 2, widest)] + per_slot * (until - room[_T, g])
+        whole = room[_COST, g] + (end - room[_STARTS, g]) * each
+        room[_WHOLE, i] = whole
+        best = min(best, whole)
+    return best
+
+
+@compiled
+def drop_candidates(room: Integers, count: int, lowest: int) -> Any:
+    """Leave out candidates before ``lowest`` and those that can never be best again; how many are left.
+
+    Of two candidates whose runs have one hull the earlier costs more and more against the later as runs grow,
+    since its run holds more samples and lasts longer, and both hulls stay one.
+    """
+    place, level, least = count, -1, IMPOSSIBLE
+    for i in range(count - 1, -1, -1):
+        if room[_STAMP, i] < lowest:
+            break
+        side, whole = room[_EAST, i] - room[_WEST, i] + room[_NORTH, i] - room[_SOUTH, i], room[_WHOLE, i]
+        if side == level and whole >= least:
+            continue
+        least = min(least, whole) if side == level else whole
+        level = side
+        place -= 1
+        if place != i:
+            for row in range(_STAMP, _WHOLE):
+                room[row, place] = room[row, i]
+    if place > 0:
+        for i in range(place, count):
+            for row in range(_STAMP, _WHOLE):
+                room[row, i - place] = room[row, i]
+    return count - place
+
+
+@compiled
+def hulls_back(room: Integers, first: int, h: int) -> None:
+    """Fill the rows behind with the hulls of stamps g to h, for each g from ``first`` on."""
+    a, b, c, d = room[_X_LOW, h], room[_X_HIGH, h], room[_Y_LOW, h], room[_Y_HIGH, h]
+    for g in range(h, first - 1, -1):
+        a, b = min(a, room[_X_LOW, g]), max(b, room[_X_HIGH, g])
+        c, d = min(c, room[_Y_LOW, g]), max(d, room[_Y_HIGH, g])
+        room[_BACK, g], room[_BACK + 1, g], room[_BACK + 2, g], room[_BACK + 3, g] = a, b, c, d
+
+
+@compiled
+def floor_of(room: Integers, lowest: int, h: int, samples: int, weights: Weights) -> Any:
+    """What the whole costs at least: up to where the run of stamp h may begin, and alone from there."""
+    alone, floor = weights.place[2] + weights.per_slot, IMPOSSIBLE
+    for g in range(lowest, h + 1):
+        floor = min(floor, room[_COST, g] + (samples - room[_STARTS, g]) * alone)
+    return floor
+
+
+@compiled
+def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -> Any:
+    """Fill the costs of parting the first h stamps into complete runs, or IMPOSSIBLE; that of all stamps.
+
+    room: with the stamps in its first rows, as ``stamps_of`` leaves them. Ends early, with IMPOSSIBLE, once
+    the whole must cost more than ``limit``. Hulls back from stamp ``middle`` are kept, so that each new
+    candidate finds its own.
+    """
+    samples = room[_STARTS, n_stamps]
+    room[_COST, 0] = 0
+    count, added, middle = 0, NONE, NONE
+    a, b, c, d = room[_X_LOW, 0], room[_X_HIGH, 0], room[_Y_LOW, 0], room[_Y_HIGH, 0]
+    for h in range(n_stamps):
+        last = room[_LATEST, h]
+        if last == NONE:
+            room[_COST, h + 1] = IMPOSSIBLE
+            continue
+        lowest = 0 if last == 0 else room[_LATEST, last - 1] + 1
+        if last > middle:
+            hulls_back(room, added + 1, h)
+            middle = h
+            a, b, c, d = room[_X_LOW, h], room[_X_HIGH, h], room[_Y_LOW, h], room[_Y_HIGH, h]
+            if floor_of(room, lowest, h, samples, weights) > limit:
+                return IMPOSSIBLE
+        a, b = min(a, room[_X_LOW, h]), max(b, room[_X_HIGH, h])
+        c, d = min(c, room[_Y_LOW, h]), max(d, room[_Y_HIGH, h])
+        for g in range(added + 1, last + 1):
+            room[_STAMP, count] = g
+            room[_WEST, count], room[_EAST, count] = min(room[_BACK, g], a), max(room[_BACK + 1, g], b)
+            room[_SOUTH, count], room[_NORTH, count] = min(room[_BACK + 2, g], c), max(room[_BACK + 3, g], d)
+            count += 1
+        added = last
+        room[_COST, h + 1] = weigh_candidates(room, count, h, weights)
+        count = drop_candidates(room, count, lowest)
+    return room[_COST, n_stamps]
+
+
+@compiled
+def class_cost(tracks: Tracks, members: Integers, weights: Weights, room: Integers, limit: int) -> Any:
+    """What a record of these people costs at least; above ``limit`` it may come out as IMPOSSIBLE.
+
+    room: int64 [ROOM, m + 1] or more, for m samples of all of them.
+    """
+    m = join_tracks(tracks, members, room)
+    stamps = stamps_of(
+        room[_SAMPLES, :m],
+        room[_SAMPLES + 1, :m],
+        room[_SAMPLES + 2, :m],
+        room[_SAMPLES + 3, :m],
+        len(members),
+        room,
+    )
+    return weighed_costs(len(stamps.t), weights, room, limit)
+
+
+@compiled
+def weighed_partition(
+    t: Integers, x: Integers, y: Integers, owner: Integers, k: int, weights: Weights
+) -> tuple[Integers, int]:
+    """First sample of every run of the cheapest partition into complete runs, and its cost.
+
+    t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in 0..k-1, each present. Of
+    equally cheap partitions it is the one with the shortest last runs.
+    """
+    room = np.empty((ROOM, len(t) + 1), dtype=np.int64)
+    stamps = stamps_of(t, x, y, owner, k, room)
+    least = weighed_costs(len(stamps.t), weights, room, IMPOSSIBLE)
+    cost = room[_COST]
+    begins, widest = np.empty(len(t), dtype=np.int64), len(weights.place) - 1
+    runs, h = 0, len(stamps.t) - 1
+    while h >= 0:
+        a, b, c, d = stamps.x_low[h], stamps.x_high[h], stamps.y_low[h], stamps.y_high[h]
+        g = h
+        while True:
+            a, b, c, d = (
+                min(a, stamps.x_low[g]),
+                max(b, stamps.x_high[g]),
+                min(c, stamps.y_low[g]),
+                max(d, stamps.y_high[g]),
+            )
+            each = weights.place[min(b - a + d - c + 2, widest)] + weights.per_slot * (
+                stamps.t[h] + 1 - stamps.t[g]
+            )
+            whole = cost[g] + (stamps.starts[h + 1] - stamps.starts[g]) * each
+            if g <= stamps.latest[h] and whole == cost[h + 1]:
+                break
+            g -= 1
+        begins[runs] = stamps.starts[g]
+        runs += 1
+        h = g - 1
+    return begins[:runs][::-1].copy(), least
+
+
+@compiled
+def beside(tracks: Tracks, p: int, q: int, weights: Weights, limit: int) -> Any:
+    """What p's samples cost at least in any record that q shares: each beside the sample of q nearest to it.
+
+    Every box holds a sample of each member. Ends early above ``limit``, with a sum above it. The search runs
+    both ways from the nearest time and ends where time alone costs as much as the best found.
+    """
+    offsets, t, x, y = tracks
+    place, per_slot = weights
+    widest = len(place) - 1
+    first, last = offsets[q], offsets[q + 1]
+    near, total = first, 0
+    for i in range(offsets[p], offsets[p + 1]):
+        while near < last and t[near] < t[i]:
+            near += 1
+        best = IMPOSSIBLE
+        for j in range(near, last):
+            lasting = per_slot * (t[j] - t[i] + 1)
+            if lasting + place[2] >= best:
+                break
+            best = min(best, lasting + place[min(abs(x[j] - x[i]) + abs(y[j] - y[i]) + 2, widest)])
+        for j in range(near - 1, first - 1, -1):
+            lasting = per_slot * (t[i] - t[j] + 1)
+            if lasting + place[2] >= best:
+                break
+            best = min(best, lasting + place[min(abs(x[j] - x[i]) + abs(y[j] - y[i]) + 2, widest)])
+        total += best
+        if total > limit:
+            break
+    return total

@@ -1,0 +1,61 @@
+"""How small boxes could be at best: what people's samples cost beside the companions that suit them best.
+
+In a class of k, every box holds a sample of each member. So a sample's box reaches at least to one sample of
+each of k - 1 companions, and all samples of a person together cost at least as much as beside the companion
+that suits them worst of these. The k - 1 people beside whom they cost least, each alone, bound that from
+below, whatever the classes are.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from shoal.kernels.companions import companion_costs
+from shoal.kernels.weighed_runs import Tracks, Weights
+from shoal.model.trajectories import Trajectories, require_people
+from shoal.runtime.arrays import Integers
+from shoal.runtime.run import Run
+
+_FINEST: Final = 1000  # the larger of both weights
+_WIDEST: Final = 1 << 20  # cells; a million of 100 m is more than twice around the world
+
+
+def even_weights(original: Trajectories, cells: float, slots: float) -> Weights:
+    """Whole weights that make so many cells of dx + dy count as much as so many slots."""
+    return Weights(
+        place=np.arange(widest_cells(original) + 1) * max(1, round(_FINEST * min(1.0, slots / cells))),
+        per_slot=max(1, round(_FINEST * min(1.0, cells / slots))),
+    )
+
+
+def widest_cells(original: Trajectories) -> int:
+    """The largest dx + dy, in cells, that a box of this data can have, as far as it is told apart."""
+    return min(_WIDEST, int(np.ptp(original.x)) + int(np.ptp(original.y)) + 2)
+
+
+def least_costs_in_a_class(
+    original: Trajectories, k: int, weights: Weights, subjects: Integers, run: Run
+) -> Integers:
+    """[subjects] what the samples of each cost at least in any class of k, of the snapped data's people.
+
+    A sample costs its box's dx + dy in cells and its duration in slots, each times its weight. Raises
+    MisuseError when there are fewer than k people.
+    """
+    require_people(original.n_subjects, k)
+    starts = original.offsets[:-1]
+    around = np.stack(
+        [bound.reduceat(column, starts) for column in (original.x, original.y) for bound in _BOUNDS], axis=1
+    )
+    middles = [np.add.reduceat(column, starts) / original.lengths for column in (original.x, original.y)]
+    tracks = Tracks(original.offsets, original.t, original.x, original.y)
+
+    def least(subject: int) -> int:
+        away = sum(np.abs(middle - middle[subject]) for middle in middles)
+        costs = np.empty(k - 1, dtype=np.int64)
+        companion_costs(tracks, around, subject, np.argsort(away, kind="stable"), weights, costs)
+        return int(costs[-1])
+
+    return np.array(list(run.map(least, subjects.tolist(), label="bounding the extents")), dtype=np.int64)
+
+
+_BOUNDS: Final = (np.minimum, np.maximum)

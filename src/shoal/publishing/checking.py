@@ -1,0 +1,458 @@
+"""The answer for a file that another tool made: is it k-anonymous, is it true, what do attacks win."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.attacks import Rate, attack
+from shoal.errors import InputError, MisuseError
+from shoal.io import read
+from shoal.io.cell_codes import h3_numbers
+from shoal.io.foreign import Foreign, read_foreign
+from shoal.model.claims import KAnonymity
+from shoal.model.claims.expected import Expected
+from shoal.model.projection import WGS84, transform
+from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.verdicts import Verdict
+from shoal.publishing.coarseness import Known, widened
+from shoal.publishing.foreign_links import Linked, between_ends, by_content, by_names, by_table, row_by_row
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.verification.foreign import OWN_SAMPLES, SAME_PEOPLE, Shown, findings_on, look_at, telling_names
+
+TRIES: Final = 200
+_OF_POINTS: Final = ("nearest:1", "nearest:4", "track:4")
+_OF_ROWS: Final = ("points:1",)
+_MOST_ROWS: Final = 20_000  # rows without ids that attacks are played on, drawn at random
+_GRID: Final = Grid()
+_UNREAD: Final = "{rows:,} rows whose place or time cannot be read"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Checked:
+    """What a published file shows, and how often attacks on it win.
+
+    Parameters
+    ----------
+    verdict
+        On what was expected of it; without an expectation it holds when nothing was found that no published
+        file may show.
+    k
+        The least number of records that are alike, or of people behind them if those are fewer.
+    records, rows
+        How many there are. Without a column of ids each row is a record.
+    records_below
+        Records in classes smaller than what was expected, or than 2.
+    true_share
+        The share of rows with a raw sample: of its own person where it is known who that is, else of anybody.
+    covered_share
+        The share of the raw samples in a row of their own person's record; None where that is not known.
+    rates
+        The attacks on raw data and on the file.
+    columns
+        The columns that were looked at, by role.
+    notes
+        How the file was read, and what was assumed.
+    """
+
+    verdict: Verdict
+    k: int
+    records: int
+    rows: int
+    records_below: int
+    true_share: float
+    covered_share: float | None
+    rates: tuple[Rate, ...]
+    columns: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that ``shoal check --json`` prints."""
+        return {
+            **self.verdict.to_json(),
+            "outcome": self.verdict.word,
+            "k": self.k,
+            "records": self.records,
+            "rows": self.rows,
+            "records_below": self.records_below,
+            "true_share": self.true_share,
+            "covered_share": self.covered_share,
+            "columns": dict(self.columns),
+            "attacks": [rate.to_json() for rate in self.rates],
+            "notes": [*self.verdict.notes, *self.notes],
+        }
+
+    def __repr__(self) -> str:
+        return f"Checked(k = {self.k}, {self.records} records, {self.true_share:.1%} of the rows true)"
+
+
+def check(
+    file: object,
+    raw: object,
+    *,
+    claim: str | None = None,
+    linkage: Path | None = None,
+    row_order: bool = False,
+    columns: Mapping[str, str] | None = None,
+    crs: str | None = None,
+    tries: int = TRIES,
+    rng: Randomness | None = None,
+    run: Run | None = None,
+    **reading: Any,
+) -> Checked:
+    """Check a file that another tool published against the raw data it was made from.
+
+    Parameters
+    ----------
+    file
+        The published file: points, ranges, cells of H3 or geohashes, with ids of records or without.
+    raw
+        The raw data, as ``shoal.read`` takes it.
+    claim
+        What is expected of the file: "k-anonymity:5" or "k-anonymity:5,truthful".
+    linkage
+        A table of who (uid) became which record (trajectory_id).
+    row_order
+        Whether row i of the file was made from row i of the raw data.
+    columns
+        Columns of the file by role (id, time, time-end, lat, lon, lat-max, lon-max, x, y, x-max, y-max, cell,
+        geometry), where their names are not recognized.
+    crs
+        The system of planar x and y of the file.
+    tries
+        Victims of each attack; 0 = no attack is played.
+    rng
+        Draws victims and what is known of them.
+    run
+        Progress and threads.
+    **reading
+        Settings of reading the raw data, as for ``shoal.read``.
+
+    Returns
+    -------
+    Checked
+        The verdict, what the file shows, and the rates of the attacks.
+
+    Raises
+    ------
+    InputError
+        When one of both cannot be read, or they cannot be compared.
+    MisuseError
+        For another claim than k-anonymity, or settings that cannot work.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, shoal
+    >>> calls = pa.table({"uid": ["al", "bo", "cy", "di"],
+    ...                   "t": [1714557600, 1714557660, 1714561200, 1714561260],
+    ...                   "lat": [48.8566, 48.8571, 48.9012, 48.9034], "lon": [2.35, 2.36, 2.40, 2.41]})
+    >>> made = pa.table({"hour": ["2024-05-01 10"] * 2 + ["2024-05-01 11"] * 2,
+    ...                  "lat": ["[48.85, 48.90["] * 2 + ["[48.90, 48.95["] * 2, "lon": ["*"] * 4})
+    >>> found = shoal.check(made, calls, claim="k-anonymity:2", row_order=True, tries=0)
+    >>> found.k, found.true_share, found.verdict.holds
+    (2, 1.0, True)
+    """
+    expected = None if claim is None else Expected.parse(claim)
+    if expected is not None and (
+        expected.type != KAnonymity.type or set(expected.numbers) - {"k", "truthful"}
+    ):
+        raise MisuseError(
+            f"'{claim}' cannot be checked of such a file; expect k-anonymity:5 or k-anonymity:5,truthful"
+        )
+    if linkage is not None and row_order:
+        raise MisuseError("give either a linkage or the same order of rows, not both")
+    run = run or Run()
+    original = read(raw, run=run, **{**reading, "snap": False})
+    published = read_foreign(file, columns=columns, crs=crs, time_zone=reading.get("time_zone"))
+    known = _in_units_of(published, original)
+    published, told, ranged = widened(published, known)
+    linked = _linked(published, original, known, linkage, raw if row_order else None)
+    boxes, samples = between_ends(published, known)
+    release = _release(published, boxes, original, k=2)
+    shown = look_at(release, samples, linked.person_of if linked.true else None)
+    k = 2 if expected is None else int(expected.numbers.get("k", 2))
+    truthful = bool(expected and expected.numbers.get("truthful"))
+    named, findings = telling_names(original, published.records) if published.has_ids else (0, [])
+    faults = list(findings_on(shown, release, k, truthful=truthful)) if expected is not None else []
+    if named:
+        faults = [replace(each, trajectory_id=None) for each in faults]
+    verdict = Verdict.of(
+        [*findings, *faults],
+        checked=len(published.records),
+        unchecked=_unchecked(published, shown, expected is not None),
+    )
+    rates, on_attacks = _attacked(
+        published, original, linked, ranged, tries, rng or Randomness.from_system(), run
+    )
+    small = np.minimum(shown.sizes, shown.people) < k
+    return Checked(
+        verdict=verdict,
+        k=shown.least,
+        records=len(published.records),
+        rows=published.n_rows,
+        records_below=int(shown.sizes[small].sum()),
+        true_share=float(shown.true_rows.mean()),
+        covered_share=None if shown.covered is None else float(shown.covered.mean()),
+        rates=rates,
+        columns=published.columns,
+        notes=(*published.notes, *told, *_about(published, linked), *on_attacks, *original.intake.notes),
+    )
+
+
+def _in_units_of(published: Foreign, original: Trajectories) -> Known:
+    """The raw samples in what the file counts: degrees, meters of its plane, or numbers of H3 cells."""
+    lon, lat = original.lon, original.lat
+    if published.places == "meters":
+        if published.crs is None and original.crs is not None:
+            raise InputError(
+                f"{published.name} gives x and y, and the raw data degrees; say with --file-crs which "
+                "plane they are of"
+            )
+        if published.crs is not None and original.crs is None:
+            raise InputError("the raw data is in meters of no known plane; give its --crs")
+        x, y = original.x, original.y
+        if published.crs is not None and original.crs is not None and published.crs != original.crs:
+            x, y = transform(original.crs, published.crs, original.x, original.y)
+        return Known(offsets=original.offsets, t=original.t, first=x, second=y)
+    if lon is None or lat is None:
+        if original.crs is None:
+            raise InputError(
+                f"{published.name} gives degrees, and the raw data meters of no known plane; give its --crs"
+            )
+        lon, lat = transform(original.crs, WGS84, original.x, original.y)
+    if published.places == "h3":
+        numbers = h3_numbers(lat, lon, published.finest)
+        return Known(offsets=original.offsets, t=original.t, first=numbers, second=np.zeros(len(numbers)))
+    return Known(offsets=original.offsets, t=original.t, first=lon, second=lat)
+
+
+def _linked(
+    published: Foreign, original: Trajectories, known: Known, linkage: Path | None, raw: object | None
+) -> Linked:
+    """Who is behind each record: told if possible, else found."""
+    if linkage is not None:
+        return by_table(published, original.ids, linkage)
+    if raw is not None:
+        return row_by_row(published, original.ids, raw, original.intake.reading)
+    return by_names(published, original.ids) or by_content(published, known)
+
+
+def _release(published: Foreign, boxes: Boxes, original: Trajectories, *, k: int) -> Release:
+    """The file's records, whatever their rows count; rows of a record stand together, by time."""
+    by_record = np.lexsort((*boxes.columns()[::-1], published.record))
+    counts = np.bincount(published.record, minlength=len(published.records))
+    return Release(
+        trajectory_ids=published.records,
+        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        payload=boxes.take(by_record),
+        claim=KAnonymity(k=k, truthful=False, disjoint_in_time=False),
+        grid=_GRID,
+        method="another-tool",
+        parameters={},
+        losses=Losses(),
+        crs=original.crs,
+        unit_of_protection=original.intake.unit_of_protection,
+        publishable=True,
+    )
+
+
+def _unchecked(published: Foreign, shown: Shown, claimed: bool) -> list[str]:
+    parts = [] if shown.known or not claimed else [SAME_PEOPLE]
+    if not shown.known and claimed and published.has_ids:
+        parts.append(OWN_SAMPLES)
+    return parts + ([_UNREAD.format(rows=published.unreadable)] if published.unreadable else [])
+
+
+def _about(published: Foreign, linked: Linked) -> list[str]:
+    notes = [f"who is behind which record: {linked.words}"]
+    if not published.has_ids:
+        notes.append(
+            "no column names records, so each row is one; rows of a person that can be joined by what is "
+            "in between, "
+            "such as speed and heading, would tell more than these figures"
+        )
+    elif len(published.records) == published.n_rows > 1:
+        notes.append(
+            f"each value of '{published.columns['id']}' stands in one row: every row is a record of its own"
+        )
+    if published.others:
+        notes.append(
+            f"columns that were not looked at: {', '.join(published.others[:20])}; whoever knows their "
+            "values of "
+            "somebody wins more"
+        )
+    return notes
+
+
+def _attacked(
+    published: Foreign,
+    original: Trajectories,
+    linked: Linked,
+    ranged: bool,
+    tries: int,
+    rng: Randomness,
+    run: Run,
+) -> tuple[tuple[Rate, ...], list[str]]:
+    """The rates on raw data and file, with people who have exactly one record of it."""
+    if not tries:
+        return (), []
+    counts = np.bincount(linked.person_of[linked.person_of >= 0], minlength=original.n_subjects)
+    notes: list[str] = []
+    if published.has_ids and (counts <= 1).all():
+        linking = linked.person_of
+        people = original
+    else:
+        if published.has_ids:
+            notes.append(
+                "people have several records each; attacks were played on rows alone (read RAW with "
+                "--per-day, or name "
+                "its trips with --person, if these are the units)"
+            )
+        published, people, linking = _row_for_row(published, original, linked, rng)
+    kept = linking >= 0
+    if not kept.any():
+        return (), [*notes, "no attack was played: nobody was found behind any record"]
+    if not kept.all():
+        notes.append(
+            f"{int((~kept).sum()):,} records of nobody were left out of the attacks, which makes them "
+            "easier to win"
+        )
+    payload, offsets, names, snapped = _on_one_grid(published, people, kept, ranged)
+    links = Linkage(
+        uids=tuple(people.ids[one] for one in linking[kept].tolist()),
+        trajectory_ids=names,
+    )
+    release = Release(
+        trajectory_ids=names,
+        offsets=offsets,
+        payload=payload,
+        claim=KAnonymity(k=2, truthful=False, disjoint_in_time=False),
+        grid=_GRID if payload.on_grid else None,
+        method="another-tool",
+        parameters={},
+        losses=Losses(subjects_suppressed=people.n_subjects - len(names)),
+        crs=people.crs,
+        unit_of_protection=people.intake.unit_of_protection,
+        publishable=True,
+    )
+    rows_alone = people is not original
+    asked: list[tuple[str, ...] | None] = [_OF_ROWS if rows_alone else None]
+    if not payload.on_grid and not rows_alone:
+        asked += [(one,) for one in _OF_POINTS]
+    rates: list[Rate] = []
+    for knowledge in asked:
+        try:
+            found = attack(snapped, release, links, rng=rng, knowledge=knowledge, tries=tries,
+                           targets=("raw", "release"), run=run)  # fmt: skip
+        except MisuseError as error:
+            notes.append(f"{', '.join(knowledge or ())} was not played: {error}")
+            continue
+        rates += found.rates
+        notes += found.notes
+    if not linked.true:
+        notes.append("attacks were judged by the people found by content; --linkage gives the true ones")
+    return tuple(rates), list(dict.fromkeys(notes))
+
+
+def _row_for_row(
+    published: Foreign, original: Trajectories, linked: Linked, rng: Randomness
+) -> tuple[Foreign, Trajectories, Integers]:
+    """Rows as records, raw samples as people, at most 20,000 rows drawn at random; a sample for each row."""
+    rows = np.arange(published.n_rows)
+    if len(rows) > _MOST_ROWS:
+        rows = np.sort(rng.permutation(len(rows))[:_MOST_ROWS])
+    some = replace(
+        published,
+        records=tuple(f"row {row + 1}" for row in rows.tolist()),
+        record=np.arange(len(rows)),
+        has_ids=False,
+        t=published.t.take(rows),
+        first=published.first.take(rows),
+        second=published.second.take(rows),
+        corners=None
+        if published.corners is None
+        else (published.corners[0].take(rows), published.corners[1].take(rows)),
+    )
+    n = original.n_samples
+    width = len(str(n))
+    people = replace(
+        original,
+        ids=tuple(f"{one:0{width}d}" for one in range(n)),
+        offsets=np.arange(n + 1),
+        input_rank=None,
+    )
+    known = _in_units_of(some, people)
+    own = linked.person_of[published.record[rows]] if linked.true else None
+    return some, people, _samples_of_rows(some, known, own, original)
+
+
+def _samples_of_rows(some: Foreign, known: Known, own: Integers | None, original: Trajectories) -> Integers:
+    """int64 [rows]: a raw sample in each row, of its own person where that is known, none in two rows."""
+    found = by_content(some, known).person_of
+    if own is None:
+        return found
+    subject = np.repeat(np.arange(original.n_subjects), original.lengths)
+    return np.where((found >= 0) & (subject[found] == own), found, -1)
+
+
+def _on_one_grid(
+    published: Foreign, people: Trajectories, kept: Any, ranged: bool
+) -> tuple[Payload, Integers, tuple[str, ...], Trajectories]:
+    """The kept records as points, or as boxes of cells of 100 m and slots of 60 s that hold each range."""
+    place = np.cumsum(kept) - 1
+    rows = np.flatnonzero(kept[published.record])
+    record = place[published.record[rows]]
+    names = tuple(f"{number:x}" for number in range(int(kept.sum())))
+    axes = (published.t, *_in_meters(published, people))
+    t, x, y = (
+        _bounded(axis.take(rows), raw) for axis, raw in zip(axes, (people.t, people.x, people.y), strict=True)
+    )
+    single = not ranged and all(
+        axis.single.all() for axis in (published.t, published.first, published.second)
+    )
+    counts = np.bincount(record, minlength=len(names))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    if single:
+        order = np.lexsort((y[0], x[0], t[0], record))
+        return Points(t=t[0][order], x=x[0][order], y=y[0][order]), offsets, names, people
+    steps = (_GRID.slot_s, _GRID.cell_m, _GRID.cell_m)
+    low = [np.floor(axis[0] / step).astype(np.int64) for axis, step in zip((t, x, y), steps, strict=True)]
+    high = [
+        np.maximum(np.ceil(axis[1] / step).astype(np.int64), least + 1)
+        for axis, step, least in zip((t, x, y), steps, low, strict=True)
+    ]
+    boxes = Boxes(t_start=low[0], t_end=high[0], x_min=low[1], y_min=low[2], x_max=high[1], y_max=high[2])
+    order = np.lexsort((*boxes.columns()[::-1], record))
+    return boxes.take(order), offsets, names, people.snapped_to(_GRID)
+
+
+def _bounded(axis: Any, raw: Floats) -> tuple[Floats, Floats]:
+    """Low and high without infinity: a range without an end reaches as far as the raw data."""
+    low = np.where(np.isfinite(axis.low), axis.low, raw.min())
+    high = np.where(np.isfinite(axis.high), axis.high, raw.max() + 1)
+    return low, np.maximum(high, low)
+
+
+def _in_meters(published: Foreign, people: Trajectories) -> tuple[Any, Any]:
+    """Both axes of space in the plane of the raw data; a rectangle of degrees as the one around it there."""
+    first, second = published.corners or (published.first, published.second)
+    crs = published.crs if published.places == "meters" else WGS84
+    if people.crs is None or crs == people.crs:
+        return first, second
+    lon_lat = transform(people.crs, crs or WGS84, people.x, people.y)
+    west, east = _bounded(first, lon_lat[0])
+    south, north = _bounded(second, lon_lat[1])
+    middle = ((west + east) / 2, (south + north) / 2)
+    around = [
+        transform(crs or WGS84, people.crs, a, b)
+        for a in (west, middle[0], east)
+        for b in (south, middle[1], north)
+    ]
+    xs, ys = (np.array([corner[side] for corner in around]) for side in (0, 1))
+    kind = type(first)
+    return kind(low=xs.min(axis=0), high=xs.max(axis=0)), kind(low=ys.min(axis=0), high=ys.max(axis=0))

@@ -1,0 +1,190 @@
+"""How coarse the single values of a published file are, and what each of them stands for.
+
+A tool that rounds writes 48.85 and means a range, which may begin at the value, end at it, or have it in the
+middle. The raw data tells: of the readings of one width, that one holds under which most published rows have
+a raw sample.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Final, Literal
+
+import numpy as np
+
+from shoal.io.foreign import Axis, Foreign
+from shoal.io.time_text import SECOND
+from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.units import show_m, show_s
+
+Stands = Literal["itself", "from", "around", "up to"]
+"""What a single value stands for: itself, or a range that begins at, is around, or ends at it."""
+
+WORDS: Final = {
+    "from": "the range that begins at it",
+    "around": "the range around it",
+    "up to": "the range that ends at it",
+}
+_SURE: Final = 0.95  # the share of rows with a raw sample from which on values stand for themselves
+_FITS: Final = 0.5
+_ROWS: Final = 1000
+_LOOKS: Final = 2e7  # raw samples that may be looked at
+_NICE_S: Final = (
+    86_400, 43_200, 28_800, 21_600, 14_400, 10_800, 7_200, 3_600, 1_800, 1_200, 900, 600, 300, 120, 60, 30,
+    20, 15, 10, 5, 2, 1,
+)  # fmt: skip
+_MANY: Final = 8  # different values from which on their least distance is the step
+_TINY: Final = 1e-9
+_SLACK: Final = 1e-6
+_METERS_PER_DEGREE: Final = 111_195.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Known:
+    """The raw samples in the units of a published file, in the order of subject and time.
+
+    offsets: int64 [subjects + 1]. t: seconds; first, second: as the file's axes.
+    """
+
+    offsets: Integers
+    t: Floats
+    first: Floats
+    second: Floats
+
+    @property
+    def subject(self) -> Integers:
+        """int64 [m]: whose each sample is."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+
+def widened(published: Foreign, known: Known) -> tuple[Foreign, tuple[str, ...], bool]:
+    """The file with ranges in the place of rounded values, what was assumed, and whether any range was found.
+
+    A step no coarser than that of the raw data is none: those values are exact.
+    """
+    t_step = _time_step(published.t, known.t)
+    steps = [
+        _step(axis, raw) if published.places != "h3" else 0.0
+        for axis, raw in ((published.first, known.first), (published.second, known.second))
+    ]
+    step = min(steps) if all(steps) else 0.0
+    if not t_step and not step:
+        return published, (), False
+    ways_t: tuple[Stands, ...] = ("itself", "from", "around", "up to") if t_step else ("itself",)
+    ways_s: tuple[Stands, ...] = ("itself", "around", "from", "up to") if step else ("itself",)
+    rows = _some(published, known)
+    best: tuple[Stands, Stands] = ("itself", "itself")
+    share = -1.0
+    for way in sorted(product(ways_t, ways_s), key=lambda way: sum(one != "itself" for one in way)):
+        here = _share(_with(published, way, t_step, step), known, rows)
+        if here > share + (0.0 if share < 0 else 0.002):
+            best, share = way, here
+        if here >= _SURE:
+            break
+    told = []
+    if share < _FITS:
+        told.append(
+            f"only {share:.0%} of the rows hold a raw sample, however their values are read: places or "
+            "times were "
+            "moved, or RAW is other data"
+        )
+    for which, unit, width in zip(best, ("time", "place"), (t_step, step), strict=True):
+        if which != "itself":
+            size = show_s(width) if unit == "time" else _size(published, width)
+            told.append(f"each {unit} is a multiple of {size} and is taken as {WORDS[which]}")
+    found = _with(published, best, t_step, step)
+    return found, tuple(told), best != ("itself", "itself")
+
+
+def _size(published: Foreign, width: float) -> str:
+    if published.places == "meters":
+        return show_m(width)
+    return f"{width:g} degrees ({show_m(width * _METERS_PER_DEGREE)} north-south)"
+
+
+def _time_step(axis: Axis, raw: Floats) -> float:
+    """The longest usual duration that single times are multiples of; 0 = no longer than in the raw data."""
+    single = np.unique(axis.low[axis.single & np.isfinite(axis.low)])
+    if len(single) < 2:
+        return 0.0
+
+    def longest(values: Floats) -> float:
+        ticks = np.rint(values * SECOND).astype(np.int64)
+        return next((float(nice) for nice in _NICE_S if not (ticks % (nice * SECOND)).any()), 0.0)
+
+    own = longest(single)
+    return own if own > longest(np.unique(raw)) else 0.0
+
+
+def _step(axis: Axis, raw: Floats) -> float:
+    """The step of single coordinates: their least distance if all are multiples of it, else by decimals."""
+    single = np.unique(axis.low[axis.single & np.isfinite(axis.low)])
+    if not len(single):
+        return 0.0
+    own, theirs = _lattice(single), _lattice(np.unique(raw))
+    return own if own > theirs * (1 + _SLACK) else 0.0
+
+
+def _lattice(values: Floats) -> float:
+    gaps = np.diff(values)
+    if len(values) >= _MANY:
+        least = float(gaps.min())
+        places = (values - values[0]) / least
+        if least > _TINY and (np.abs(places - np.rint(places)) < 1e-3).all():
+            return least
+    for decimals in range(9):
+        if (
+            np.abs(values * 10**decimals - np.rint(values * 10**decimals)) < 1e-6 * 10 ** max(0, decimals - 6)
+        ).all():
+            return float(10.0**-decimals)
+    return 0.0
+
+
+def _with(published: Foreign, way: tuple[Stands, Stands], t_step: float, step: float) -> Foreign:
+    return replace(
+        published,
+        t=_read_as(published.t, way[0], t_step),
+        first=_read_as(published.first, way[1], step),
+        second=_read_as(published.second, way[1], step),
+    )
+
+
+def _read_as(axis: Axis, stands: Stands, step: float) -> Axis:
+    if stands == "itself" or not step:
+        return axis
+    below, above = {"from": (0.0, 1.0), "around": (0.5, 0.5), "up to": (1.0, 0.0)}[stands]
+    slack = step * _SLACK  # a value in the middle of two may be rounded to either
+    low = axis.low - below * step - slack * (below > 0)
+    high = axis.high + above * step + slack * (above < 1)
+    return Axis(low=np.where(axis.single, low, axis.low), high=np.where(axis.single, high, axis.high))
+
+
+def _some(published: Foreign, known: Known) -> Integers:
+    """Rows to try readings on, evenly chosen: fewer where each has many raw samples at its times."""
+    rows = np.linspace(0, published.n_rows - 1, min(published.n_rows, _ROWS)).astype(np.int64)
+    clock = np.sort(known.t)
+    low, high = published.t.low[rows], published.t.high[rows]
+    each = np.searchsorted(clock, high + 86_400, side="right") - np.searchsorted(clock, low - 86_400)
+    affordable = max(20, int(_LOOKS / 16 / max(float(each.mean()), 1.0)))
+    return rows[:: max(1, len(rows) // affordable)]
+
+
+def _share(published: Foreign, known: Known, rows: Integers) -> float:
+    """The share of these rows that hold a raw sample of anybody."""
+    return float(np.mean(list(_held(published, known, rows))))
+
+
+def _held(published: Foreign, known: Known, rows: Integers) -> Iterator[bool]:
+    order = np.argsort(known.t, kind="stable")
+    clock, first, second = known.t[order], known.first[order], known.second[order]
+    t, x, y = (closed(axis) for axis in (published.t, published.first, published.second))
+    for row in rows.tolist():
+        begin, end = np.searchsorted(clock, (t.low[row], t.high[row]))
+        inside: Flags = (first[begin:end] >= x.low[row]) & (first[begin:end] < x.high[row])
+        inside &= (second[begin:end] >= y.low[row]) & (second[begin:end] < y.high[row])
+        yield bool(inside.any())
+
+
+def closed(axis: Axis) -> Axis:
+    """The axis with single values as the shortest ranges that hold them."""
+    return Axis(low=axis.low, high=np.where(axis.single, np.nextafter(axis.high, np.inf), axis.high))

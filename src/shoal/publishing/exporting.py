@@ -1,0 +1,286 @@
+"""A release handed over in another format: complete or absent, described for other tools, and still checked.
+
+The folder holds the manifest and the page of the release as they are, its rows in the other format, and
+``datapackage.json`` (Frictionless Data Package 1), which lists every file with its digest. That is written
+last: a folder without it is no release. To check it, the rows are read back and written as the table of a
+release once more, and that is verified like any other.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal.errors import InputError, MisuseError
+from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
+from shoal.model.verdicts import Finding
+from shoal.release_folder.exports import EXPORTS, GEOMETRY, Export
+from shoal.release_folder.folder import read_release, release_in
+from shoal.release_folder.manifest import (
+    MANIFEST_FILE,
+    RELEASE_FILE,
+    REPORT_FILE,
+    Manifest,
+    read_manifest,
+    write_manifest,
+)
+from shoal.release_folder.plain_files import require_plain_file
+from shoal.release_folder.tables import write_table
+from shoal.runtime.hashing import sha256_of
+from shoal.runtime.json_values import once
+from shoal.runtime.staging import staged_folder
+from shoal.verification.files.layout import layout_findings
+
+PACKAGE_FILE: Final = "datapackage.json"
+_PROFILE: Final = "data-package"
+_TYPES: Final = {"string": "string", "int64": "integer", "double": "number"}
+_KINDS: Final = {"string": pa.string(), "int64": pa.int64(), "double": pa.float64()}
+_LARGEST: Final = 1 << 24
+_NOT_LOOKED_AT: Final = frozenset({"flatgeobuf", "delta"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """What was written: the folder, its format, how many rows, and the files with their digests."""
+
+    folder: Path
+    form: str
+    rows: int
+    files: dict[str, str]
+
+
+def export(release_folder: Path, target: Path, form: str) -> Exported:
+    """Write a release folder in another format into a new folder.
+
+    Parameters
+    ----------
+    release_folder
+        The folder that ``publish`` wrote.
+    target
+        A new folder, complete or absent.
+    form
+        A key of EXPORTS.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be read, or its table is not the one that its manifest names.
+    MisuseError
+        For a format that does not exist or cannot hold the release.
+    OutputError
+        When the target exists or cannot be written.
+    """
+    row = _row(form)
+    manifest = read_manifest(release_folder)
+    require_plain_file(release_folder / RELEASE_FILE)
+    if sha256_of(release_folder / RELEASE_FILE) != manifest.release_sha256:
+        raise InputError(
+            f"{RELEASE_FILE} is not the table that the manifest names; look at it with shoal verify "
+            "before it is "
+            "handed over"
+        )
+    read_release(release_folder)  # what is no release is refused before anything is written
+    table = pq.read_table(release_folder / RELEASE_FILE)
+    with staged_folder(target) as staging:
+        for name in (MANIFEST_FILE, REPORT_FILE):
+            if (release_folder / name).exists():
+                shutil.copyfile(release_folder / name, staging / name)
+        row.write(table, staging / row.where)
+        files = {str(path.relative_to(staging)): sha256_of(path) for path in _files(staging)}
+        package = _package(staging, files, form, table.schema, manifest)
+        text = json.dumps(package, indent=2, ensure_ascii=False) + "\n"
+        (staging / PACKAGE_FILE).write_text(text, encoding="utf-8")  # last: without it there is no release
+    return Exported(folder=target, form=form, rows=len(table), files=files)
+
+
+def is_export(folder: Path) -> bool:
+    """Whether a folder holds a release in another format."""
+    return (folder / PACKAGE_FILE).is_file() and not (folder / RELEASE_FILE).exists()
+
+
+@contextmanager
+def as_release_folder(folder: Path) -> Iterator[tuple[Path, list[Finding], list[str]]]:
+    """A folder as the check takes it: itself, or a copy made of the rows of an export.
+
+    Besides: what is wrong with the files of the export, and notes. Raises InputError when it cannot be read.
+    """
+    if not is_export(folder):
+        yield folder, [], []
+        return
+    package = _read_package(folder)
+    form = str(package.get("shoal_format"))
+    row = _row(form) if form in EXPORTS else None
+    if row is None:
+        raise InputError(
+            f"{folder / PACKAGE_FILE} names the format '{form[:40]}', which this version does not know"
+        )
+    findings = list(_against_listed(folder, package))
+    manifest = read_manifest(folder)
+    with TemporaryDirectory(prefix="shoal-export-") as scratch:
+        inner = Path(scratch) / folder.name
+        inner.mkdir()
+        findings += _rebuilt(folder, package, row, manifest, inner)
+        notes = [f"the rows were read from {form} and checked as the table of a release"]
+        if form in _NOT_LOOKED_AT:
+            notes.append(
+                f"the files of {form} were not looked at beyond their rows and digests: more could stand "
+                "there"
+            )
+        yield inner, findings, notes
+
+
+def _rebuilt(
+    folder: Path, package: dict[str, Any], row: Export, manifest: Manifest, inner: Path
+) -> Iterator[Finding]:
+    """Write the release folder that an export's rows make, and say where its rows or bytes are others."""
+    for part in sorted(folder.rglob("*.parquet")) if row.where == "data" else []:
+        require_plain_file(part)
+        if "_delta_log" not in part.parts and row is EXPORTS["parquet-by-day"]:
+            yield from layout_findings(part.read_bytes())
+    schema = _schema(folder, package, manifest)
+    rows = row.read(folder / row.where, schema)
+    extra = sorted(set(rows.column_names) - set(schema.names))
+    if extra or rows.schema.names != schema.names:
+        yield Finding("unexpected-column", f"its table has other columns than a release: {len(extra)} more")
+        rows = rows.select(schema.names)
+    release = release_in(rows, folder, manifest)
+    write_table(release, inner / RELEASE_FILE)
+    table = pq.read_table(inner / RELEASE_FILE)
+    canonical = row.arranged(table)
+    plain = canonical.drop_columns([GEOMETRY]) if GEOMETRY in canonical.column_names else canonical
+    if not _alike(plain, rows):
+        yield Finding(
+            "row-order", "the rows of the export do not stand in the order of a release, or are others"
+        )
+    if row.text:
+        again = inner.parent / "again"
+        row.write(table, again)
+        if again.read_bytes() != (folder / row.where).read_bytes():
+            yield Finding(
+                "hidden-bytes", f"{row.where} holds bytes that are no row, or other places than its rows"
+            )
+    if (folder / REPORT_FILE).exists() or (folder / REPORT_FILE).is_symlink():
+        require_plain_file(folder / REPORT_FILE)
+        shutil.copyfile(folder / REPORT_FILE, inner / REPORT_FILE)
+    digest = sha256_of(inner / RELEASE_FILE)
+    write_manifest(manifest.model_copy(update={"release_sha256": digest}), inner / MANIFEST_FILE)
+
+
+def _alike(canonical: pa.Table, rows: pa.Table) -> bool:
+    if len(canonical) != len(rows):
+        return False
+    return all(
+        np.array_equal(
+            canonical[name].to_numpy(zero_copy_only=False), rows[name].to_numpy(zero_copy_only=False)
+        )
+        for name in canonical.column_names
+        if name in rows.column_names
+    )
+
+
+def _schema(folder: Path, package: dict[str, Any], manifest: Manifest) -> pa.Schema:
+    """The columns that the list of files names, without geometry; InputError for those of no release."""
+    given = package.get("shoal_columns")
+    told: dict[str, Any] = given if isinstance(given, dict) else {}
+    names = list(told)
+    allowed = [["trajectory_id", *BOX_COLUMNS]]
+    if manifest.grid is None:
+        allowed = [["trajectory_id", *POINT_COLUMNS], ["trajectory_id", *POINT_COLUMNS, *DEGREE_COLUMNS]]
+    if names not in allowed or not set(told.values()) <= set(_KINDS):
+        raise InputError(f"{folder / PACKAGE_FILE} names other columns than a release has")
+    return pa.schema([(name, _KINDS[told[name]]) for name in names])
+
+
+def _against_listed(folder: Path, package: dict[str, Any]) -> Iterator[Finding]:
+    """Files that differ from the list, are missing, or stand on no list."""
+    listed: dict[str, str] = {}
+    for resource in package["resources"]:
+        listed[str(resource.get("path"))] = str(resource.get("hash", "")).removeprefix("sha256:")
+    found = {str(path.relative_to(folder)) for path in _files(folder)} - {PACKAGE_FILE}
+    for name in sorted(found - set(listed)):
+        yield Finding(
+            "unexpected-file", f"the folder holds a file that {PACKAGE_FILE} does not list: {name[:80]}"
+        )
+    for name in sorted(listed):
+        if name not in found:
+            yield Finding("wrong-hash", f"{name[:80]} is listed in {PACKAGE_FILE} and is not there")
+            continue
+        require_plain_file(folder / name)
+        if sha256_of(folder / name) != listed[name]:
+            yield Finding("wrong-hash", f"{name[:80]} has another SHA-256 than {PACKAGE_FILE} gives")
+
+
+def _package(
+    folder: Path, files: dict[str, str], form: str, schema: pa.Schema, manifest: Manifest
+) -> dict[str, Any]:
+    """The description of the folder: https://specs.frictionlessdata.io/data-package/."""
+    fields = [
+        {"name": field.name, "type": _TYPES.get(str(field.type), "any")}
+        for field in schema
+        if field.name != GEOMETRY
+    ]
+    resources = []
+    for path, digest in sorted(files.items()):
+        resource: dict[str, Any] = {
+            "name": re.sub(r"[^a-z0-9._/-]+", "-", path.lower()).replace("/", "-").strip("-."),
+            "path": path,
+            "bytes": (folder / path).stat().st_size,
+            "hash": f"sha256:{digest}",
+            "mediatype": _mediatype(path, form),
+        }
+        if path == "release.csv":
+            resource |= {
+                "profile": "tabular-data-resource",
+                "encoding": "utf-8",
+                "schema": {"fields": fields},
+            }
+        resources.append(resource)
+    return {
+        "profile": _PROFILE,
+        "name": "release",
+        "title": "Movement data released by shoal",
+        "description": "manifest.json says what is promised; shoal verify checks it.",
+        "shoal_format": form,
+        "shoal_version": manifest.shoal_version,
+        "shoal_columns": {field.name: str(field.type) for field in schema if field.name != GEOMETRY},
+        "resources": resources,
+    }
+
+
+def _mediatype(path: str, form: str) -> str:
+    if path.endswith(".json"):
+        return "application/json"
+    return "text/html" if path.endswith(".html") else EXPORTS[form].mediatype
+
+
+def _read_package(folder: Path) -> dict[str, Any]:
+    path = folder / PACKAGE_FILE
+    require_plain_file(path, _LARGEST)
+    try:
+        package = json.loads(path.read_bytes(), object_pairs_hook=once)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} cannot be read: no JSON") from error
+    resources = package.get("resources") if isinstance(package, dict) else None
+    if not isinstance(resources, list) or not all(isinstance(one, dict) for one in resources):
+        raise InputError(f"{path} is no data package: it lists no resources")
+    own: dict[str, Any] = package
+    return own
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+
+
+def _row(form: str) -> Export:
+    if form not in EXPORTS:
+        raise MisuseError(f"'{form}' is no format of a release; choose from {', '.join(EXPORTS)}")
+    return EXPORTS[form]

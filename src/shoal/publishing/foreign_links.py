@@ -1,0 +1,218 @@
+"""Who is behind the records of a file that another tool published, as far as anybody can tell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from shoal.errors import InputError
+from shoal.io.columns import find_columns
+from shoal.io.foreign import Axis, Foreign
+from shoal.io.presets import prepared
+from shoal.io.sources import openers
+from shoal.io.values import Names
+from shoal.kernels.record_hits import most_hits
+from shoal.model.intake import Reading
+from shoal.model.release import BOX_COLUMNS, Boxes
+from shoal.publishing.coarseness import Known, closed
+from shoal.runtime.arrays import Floats, Integers
+from shoal.verification.foreign import Samples
+
+_NAMED: Final = 32  # equally likely people that are kept of each record
+_WIDER: Final = ((0.0, 0.0), (200.0, 600.0), (1_000.0, 1_800.0), (5_000.0, 7_200.0))  # meters and seconds
+_ENOUGH: Final = 0.9
+_METERS_PER_DEGREE: Final = 111_195.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Linked:
+    """Who is behind each record.
+
+    person_of: int64 [records], -1 = nobody was found. true: whether it was told, and not found by looking.
+    words: how it was told or found.
+    """
+
+    person_of: Integers
+    true: bool
+    words: str
+
+
+def between_ends(published: Foreign, known: Known) -> tuple[Boxes, Samples]:
+    """Rows and raw samples by the places of their ends among all ends of the axis; exact in any unit."""
+    columns: dict[str, Integers] = {}
+    raw: list[Integers] = []
+    for axis, values, (low, high) in zip(
+        (published.t, published.first, published.second),
+        (known.t, known.first, known.second),
+        (BOX_COLUMNS[:2], (BOX_COLUMNS[2], BOX_COLUMNS[4]), (BOX_COLUMNS[3], BOX_COLUMNS[5])),
+        strict=True,
+    ):
+        ranges = closed(axis)
+        ends = np.unique(np.concatenate([ranges.low, ranges.high]))
+        columns[low] = np.searchsorted(ends, ranges.low).astype(np.int64)
+        columns[high] = np.searchsorted(ends, ranges.high).astype(np.int64)
+        raw.append((np.searchsorted(ends, values, side="right") - 1).astype(np.int64))
+    samples = Samples(offsets=known.offsets, t=raw[0], x=raw[1], y=raw[2])
+    return Boxes(**{name: columns[name] for name in BOX_COLUMNS}), samples
+
+
+def by_names(published: Foreign, ids: Sequence[str]) -> Linked | None:
+    """Records that carry raw identifiers; None unless nearly all do."""
+    place_of = {name: place for place, name in enumerate(ids)}
+    person_of = np.array([place_of.get(name, -1) for name in published.records], dtype=np.int64)
+    if not published.has_ids or (person_of >= 0).mean() < _ENOUGH:
+        return None
+    return Linked(person_of=person_of, true=True, words="the records carry the raw identifiers")
+
+
+def by_table(published: Foreign, ids: Sequence[str], path: Path) -> Linked:
+    """Records by a table of two columns: who (uid), and the record's name.
+
+    The name is in a column trajectory_id or record, or called as the file's own ids. Raises
+    InputError when it cannot be read, or names nobody of the raw data.
+    """
+    name, waiting = openers(path, Reading())
+    table = waiting[0]()
+    lower = {column.strip().lower(): column for column in table.columns}
+    own_id = published.columns.get("id", "").lower()
+    who = next(
+        (lower[one] for one in ("uid", "user_id", "person", "subject") if one in lower and one != own_id),
+        None,
+    )
+    what = next(
+        (lower[one] for one in ("trajectory_id", "record", own_id, "pseudonym") if one in lower), None
+    )
+    if who is None or what is None or len(waiting) > 1:
+        raise InputError(
+            f"{name} is no linkage: it needs the columns uid and trajectory_id (found: "
+            f"{', '.join(table.columns[:20])})"
+        )
+    people, records = Names(), Names()
+    pairs: list[tuple[str, str]] = []
+    for _, batch in table.batches([who, what]):
+        codes = people.codes(batch.column(who), who), records.codes(batch.column(what), what)
+        pairs += [
+            (people.texts[a], records.texts[b])
+            for a, b in zip(*(code.tolist() for code in codes), strict=True)
+            if a >= 0 and b >= 0
+        ]
+    person_at = {uid: place for place, uid in enumerate(ids)}
+    person_of_name: dict[str, int] = {}
+    for uid, record in pairs:
+        person = person_at.get(uid, -1)
+        if person_of_name.setdefault(record, person) != person:
+            raise InputError(f"{name} gives a record two people; a record is of one")
+    person_of = np.array([person_of_name.get(one, -1) for one in published.records], dtype=np.int64)
+    if not (person_of >= 0).any():
+        raise InputError(f"{name} links nobody of the raw data to a record of {published.name}")
+    return Linked(person_of=person_of, true=True, words=f"told by {name}")
+
+
+def row_by_row(published: Foreign, ids: Sequence[str], raw: object, reading: Reading) -> Linked:
+    """Row i of the file was made from row i of the raw data.
+
+    Raises InputError when there are not as many, or rows of one record are of two people.
+    """
+    people = Names()
+    codes = []
+    name, waiting = openers(raw, reading)
+    for opener in waiting:
+        table, filled = prepared(opener(), reading)
+        column = find_columns(table, filled).person
+        codes += [people.codes(batch.column(column), column) for _, batch in table.batches([column])]
+    rows = np.concatenate(codes) if codes else np.empty(0, dtype=np.int32)
+    if len(rows) != published.n_rows + published.unreadable or published.unreadable:
+        raise InputError(
+            f"{published.name} has {published.n_rows + published.unreadable:,} rows and {name} has "
+            f"{len(rows):,}; row "
+            "by row, there must be as many, and all readable"
+        )
+    person_at = {uid: place for place, uid in enumerate(ids)}
+    place_of = np.array([*(person_at.get(text, -1) for text in people.texts), -1], dtype=np.int64)
+    persons = place_of[rows]
+    person_of = np.full(len(published.records), -1, dtype=np.int64)
+    person_of[published.record] = persons
+    if (person_of[published.record] != persons).any():
+        raise InputError(
+            f"rows of one record of {published.name} are of several people; leave out --row-by-row"
+        )
+    return Linked(person_of=person_of, true=True, words="row by row, as the raw data")
+
+
+def by_content(published: Foreign, known: Known) -> Linked:
+    """Each record to a person with samples in most of its rows, no person to two records.
+
+    Where rows hold no samples, they are looked for around them, up to 5 km and 2 hours. It is what somebody
+    with all raw data would do; where several people fit a record alike, one is taken.
+    """
+    n_people = len(known.offsets) - 1
+    order = np.argsort(known.t, kind="stable")
+    subject = known.subject[order]
+    best: tuple[float, Integers, str] = (-1.0, np.full(len(published.records), -1, dtype=np.int64), "")
+    for meters, seconds in _WIDER:
+        if meters and published.places == "h3":
+            break
+        boxes, samples = between_ends(_wider(published, meters, seconds), known)
+        by_record = np.argsort(published.record, kind="stable")
+        counts = np.bincount(published.record, minlength=len(published.records))
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        hits = np.zeros(len(counts), dtype=np.int64)
+        named = np.full((len(counts), _NAMED), -1, dtype=np.int64)
+        columns = np.ascontiguousarray(np.stack(boxes.columns(), axis=1)[by_record])
+        at = (samples.t[order], samples.x[order], samples.y[order])
+        most_hits(offsets, columns, *at, subject, n_people, hits, named)
+        fit = float(hits.sum() / max(counts.sum(), 1))
+        where = f" within {meters:g} m and {seconds / 60:g} min" if meters else ""
+        words = f"found by content: {fit:.0%} of the rows lie{where or ' where'} a person of the raw data was"
+        if fit > best[0] + 0.02:
+            best = (fit, matched(named, n_people), words)
+        if fit >= _ENOUGH:
+            break
+    return Linked(person_of=best[1], true=False, words=best[2])
+
+
+def matched(named: Integers, n_people: int) -> Integers:
+    """int64 [r]: a person of those named for as many records as possible, nobody twice (Kuhn 1955)."""
+    owner = np.full(n_people, -1, dtype=np.int64)
+    found = np.full(len(named), -1, dtype=np.int64)
+    for start in np.argsort((named >= 0).sum(axis=1), kind="stable").tolist():
+        came_from: dict[int, int] = {}
+        waiting, free = [start], -1
+        while waiting and free < 0:
+            record = waiting.pop()
+            for person in named[record][named[record] >= 0].tolist():
+                if person in came_from:
+                    continue
+                came_from[person] = record
+                if owner[person] < 0:
+                    free = person
+                    break
+                waiting.append(int(owner[person]))
+        while free >= 0:
+            record = came_from[free]
+            before = int(found[record])
+            found[record], owner[free] = free, record
+            free = before
+    return found
+
+
+def _wider(published: Foreign, meters: float, seconds: float) -> Foreign:
+    """The file with every range wider on all sides."""
+    if not meters:
+        return published
+    lat = _middle(published.second)
+    by = (meters / _METERS_PER_DEGREE / max(np.cos(np.radians(lat)), 0.1), meters / _METERS_PER_DEGREE)
+    if published.places == "meters":
+        by = (meters, meters)
+    axes = [
+        Axis(low=axis.low - width, high=axis.high + width)
+        for axis, width in zip((published.t, published.first, published.second), (seconds, *by), strict=True)
+    ]
+    return replace(published, t=axes[0], first=axes[1], second=axes[2])
+
+
+def _middle(axis: Axis) -> float:
+    values: Floats = axis.low[np.isfinite(axis.low)]
+    return float(np.median(values)) if len(values) else 0.0

@@ -1,0 +1,66 @@
+"""How people of a layout live and phone: what differs between the data sets of the papers.
+
+Everything else (who goes where, when, how far) is the same for all, see ``people`` and ``activity``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from shoal.synthetic.stations import Layout
+
+
+@dataclass(frozen=True, kw_only=True)
+class Habits:
+    """What may differ between layouts.
+
+    Parameters
+    ----------
+    events_per_hour
+        Mean over people and hours.
+    rate_sigma
+        Standard deviation of the logarithm of a person's rate.
+    staying
+        Share of the people who are recorded at one station all along.
+    outgoing
+        Factor on the chances of outings.
+    handover
+        Share of the events that a station beside records, where stations stand close.
+    working_near
+        Share of those who work whose work is served by the station of their home.
+    working_anywhere
+        Share of those who work whose work is wherever people live, however far.
+    errands
+        Share of the events that happen on a way of their own, as far away as an outing leads.
+    """
+
+    events_per_hour: float = 0.75
+    rate_sigma: float = 0.8
+    staying: float = 0.0
+    outgoing: float = 1.0
+    handover: float = 0.08
+    working_near: float = 0.0
+    working_anywhere: float = 0.0
+    errands: float = 0.0
+
+
+# The rates are those of Table I of Gramaglia et al. 2017, a little more for events that fall together. The
+# other knobs were calibrated on the gaps of Fig. 3a and 5b of Gramaglia and Fiore 2015 (docs/synthetic.md).
+_CALIBRATED: Final = {
+    "rate_sigma": 0.55,
+    "staying": 0.1,
+    "outgoing": 0.7,
+    "handover": 0.45,
+    "working_near": 0.3,
+    "working_anywhere": 0.15,
+    "errands": 0.05,
+}
+HABITS: Final[Mapping[Layout, Habits]] = {
+    "nation": Habits(),
+    "city": Habits(),
+    "abi": Habits(events_per_hour=0.91, **_CALIBRATED),
+    "dak": Habits(events_per_hour=0.75, **_CALIBRATED),
+    "shn": Habits(events_per_hour=1.01, **_CALIBRATED),
+    "civ": Habits(events_per_hour=0.76, **_CALIBRATED),
+    "sen": Habits(events_per_hour=0.455, **_CALIBRATED),
+}

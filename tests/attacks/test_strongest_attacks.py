@@ -1,0 +1,103 @@
+"""The table of methods against adversaries: made on little data, and the same in the docs as in its file."""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import table_of_attacks as table
+import table_pages as pages
+from shoal.attacks.table import ATTACKS
+from shoal.methods import METHODS
+from table_data import DATA, prepared
+
+ROWS = pages.read_rows(table.CSV_FILE)
+
+
+def test_every_method_stands_in_the_table() -> None:
+    assert {cell.method for cell in table.CELLS} == set(METHODS)
+    keys = [(cell.method, cell.k, cell.hardening) for cell in table.CELLS]
+    assert len(set(keys)) == len(keys)
+    plain = {(cell.method, cell.k) for cell in table.CELLS if not cell.hardening}
+    assert {(cell.method, cell.k) for cell in table.CELLS} == plain
+
+
+def test_a_cell_has_every_adversary_that_suits_it() -> None:
+    number, cell = next((n, c) for n, c in enumerate(table.CELLS) if (c.method, c.k) == ("glove", 2))
+    rows = table.rows_of("quick", cell, prepared(DATA["quick"], None, []), 40)
+    assert number >= 0
+    assert {row["adversary"] for row in rows} == {
+        name for name, row in ATTACKS.items() if row.takes_boxes and name != "tau"
+    }
+    assert {row["holds"] for row in rows} == {"True"}
+    assert all(0 <= float(row["low"]) <= float(row["rate"]) <= float(row["high"]) <= 1 for row in rows)
+    named = [row for row in rows if pages.names_a_record(row)]
+    assert len(named) >= 4
+    assert all(float(row["low"]) <= float(row["may_name"]) == 0.5 for row in named)
+
+
+def test_what_is_measured_stays_and_only_the_rest_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def pretended(name: str, number: int, _asked: object) -> list[pages.Row]:
+        made.append(number)
+        cell = table.CELLS[number]
+        head = {"data": name, "method": cell.method, "k": str(cell.k), "hardening": cell.hardening}
+        return [{**head, "note": "no release: a test"}]
+
+    monkeypatch.setattr(table, "in_process", pretended)
+    file = tmp_path / "table.csv"
+    monkeypatch.setattr(sys, "argv", ["table", "measure", "--data", "quick", "--csv", str(file)])
+    table.main()
+    assert sorted(made) == list(range(len(table.CELLS)))
+    hardened = [bool(table.CELLS[number].hardening) for number in made]
+    assert hardened == sorted(hardened)
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join(lines[:-2]) + "\n")
+    table.main()
+    assert made[len(table.CELLS) :] == made[len(table.CELLS) - 2 : len(table.CELLS)]
+    assert file.read_text().splitlines() == lines
+
+
+def test_a_cell_that_fails_or_takes_too_long_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ended:
+        returncode, stdout = 1, ""
+
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: Ended())
+    asked = argparse.Namespace(input=[], streets=[], victims=5, cpu_minutes=1.0)
+    (row,) = table.in_process("quick", 0, asked)
+    assert row["note"].startswith("unfinished")
+    Ended.returncode, Ended.stdout = 0, json.dumps([{"data": "quick"}])
+    assert table.in_process("quick", 0, asked) == [{"data": "quick"}]
+
+
+def test_the_page_holds_the_tables_of_the_file() -> None:
+    assert len(ROWS) > 50
+    page = table.PAGE.read_text(encoding="utf-8")
+    shown = page.partition(pages.BEGIN)[2].partition(pages.END)[0].strip()
+    assert shown == pages.tables(ROWS).strip()
+
+
+def test_no_release_of_the_table_names_records_more_often_than_its_claim_allows() -> None:
+    """By the lower end of the interval, since a rate at the bound lies above it every other time."""
+    bounded = [row for row in ROWS if row["adversary"] and row["may_name"] and pages.names_a_record(row)]
+    above = [row for row in bounded if float(row["low"]) > float(row["may_name"])]
+    assert len(bounded) > 10
+    assert [(row["data"], row["method"], row["attack"], row["rate"]) for row in above] == []
+
+
+def test_every_release_of_the_table_holds() -> None:
+    assert {row["holds"] for row in ROWS if row["adversary"]} == {"True"}
+
+
+def test_the_readme_names_the_strongest_attack_on_each_method() -> None:
+    lines = table.README.read_text(encoding="utf-8").splitlines()
+    told = {
+        name: line.split(" | ")[pages.STRONGEST_CELL] for line in lines if (name := pages.method_of(line))
+    }
+    assert told == {name: pages.strongest_in_words(ROWS, name) for name in METHODS}

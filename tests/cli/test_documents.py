@@ -1,0 +1,87 @@
+"""Every document of ``--json`` has a type and a published schema; ``command_line`` holds each to its type."""
+
+import json
+from pathlib import Path
+
+import click
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from command_line import Shoal
+from shoal.cli.documents import DOCUMENTS, names, schema_of
+from shoal.cli.main import shoal
+
+PUBLISHED = Path(__file__).parents[2] / "docs" / "schemas"
+
+
+def test_every_command_with_json_has_a_document() -> None:
+    with_json = {
+        name
+        for name, command in shoal.commands.items()
+        if not isinstance(command, click.Group) and any(option.name == "as_json" for option in command.params)
+    }
+    assert len(with_json) > 10
+    assert with_json == set(DOCUMENTS)
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_published_schema_is_the_one_of_the_types(name: str) -> None:
+    assert json.loads((PUBLISHED / f"{name}.json").read_text()) == schema_of(name)
+
+
+def test_nothing_else_is_published() -> None:
+    assert sorted(path.stem for path in PUBLISHED.glob("*.json")) == sorted(names())
+
+
+def test_a_document_with_another_entry_or_type_is_refused() -> None:
+    sound = {"output": "x", "files": 1, "to": "gpx", "box_as": None}
+    reader = TypeAdapter(DOCUMENTS["convert"])
+    assert reader.validate_python(sound) == sound
+    for wrong in ({**sound, "more": 1}, {**sound, "files": "1"}, {"output": "x"}):
+        with pytest.raises(ValidationError):
+            reader.validate_python(wrong)
+
+
+def test_the_command_prints_a_schema_and_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    command = Shoal(capsys)
+    assert command("schema").out.split() == list(names())
+    assert json.loads(command("schema", "verify").out)["$id"] == "urn:shoal:verify:1"
+    assert command("schema", "nothing").code == 2
+
+
+def test_documents_of_a_first_job_are_of_their_types(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The helper validates each; other tests of commands add the rest."""
+    command = Shoal(capsys)
+    raw, release, links = tmp_path / "raw.parquet", tmp_path / "release", tmp_path / "links.parquet"
+    jobs = [
+        ("synthesize", raw, "--subjects", 12, "--days", 1, "--json"),
+        ("inspect", raw, "--json"),
+        ("assess", raw, "--k", 2, "--json"),
+        ("anonymize", raw, "--method", "glove", "--k", 2, "--output", release, "--linkage", links,
+         "--risk-tries", 0, "--timings", "--json"),
+        ("verify", raw, release, "--linkage", links, "--json"),
+        ("attack", raw, release, "--linkage", links, "--knowledge", "points:2", "--json"),
+        ("measure", raw, release, "--linkage", links, "--json"),
+        ("granularity", raw, "--tau", "30min", "--json"),
+    ]  # fmt: skip
+    assert [command(*words, "--quiet").code for words in jobs] == [0] * len(jobs)
+
+
+def test_messages_and_errors_are_json_lines_when_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = Shoal(capsys)
+    raw = tmp_path / "raw.parquet"
+    assert command("synthesize", raw, "--subjects", 12, "--days", 1, "--quiet").code == 0
+    told = command("assess", raw, "--k", 2, "--log", "json", "--json")
+    entries = [json.loads(line) for line in told.err.splitlines()]
+    assert [entry["level"] for entry in entries][:1] == ["info"]
+    assert all(set(entry) >= {"time", "level", "message"} for entry in entries)
+    assert json.loads(told.out)["subjects"] == 12
+    failed = command("assess", tmp_path / "none.csv", "--log=json")
+    (line,) = failed.err.splitlines()
+    assert failed.code == json.loads(line)["exit_code"] == 2
+    assert json.loads(line)["level"] == "error"
+    assert command("assess", raw, "--k", 2, "--log", "json", "--quiet").err == ""

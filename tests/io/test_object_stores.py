@@ -1,0 +1,109 @@
+"""Files in an object store that speaks S3: a real server on this machine, where moto is installed."""
+
+import importlib.util
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+import pytest
+
+from foreign_writers import GPX, NOON_S, people
+from shoal.errors import InputError
+from shoal.io import read
+from shoal.io.object_stores import files, is_address, open_object
+from shoal.io.sources import openers
+from shoal.model.intake import Reading
+
+needs_moto = pytest.mark.skipif(
+    importlib.util.find_spec("moto") is None or importlib.util.find_spec("flask") is None,
+    reason="moto[server] is not installed",
+)
+KEYS = "testing:testing"
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[str]:
+    """The end of addresses of an empty bucket called data, on a server of its own."""
+    from moto.server import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import make_server
+
+    server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    where = f"endpoint_override=127.0.0.1:{server.server_port}&scheme=http&allow_bucket_creation=true"
+    system, _ = pafs.FileSystem.from_uri(f"s3://{KEYS}@data?{where}")
+    system.create_dir("data")
+    yield where
+    server.shutdown()
+    thread.join()
+
+
+def put(store: str, path: str, content: bytes) -> None:
+    system, _ = pafs.FileSystem.from_uri(f"s3://{KEYS}@data?{store}")
+    with system.open_output_stream(f"data/{path}") as file:
+        file.write(content)
+
+
+@needs_moto
+def test_hive_partitions_and_other_files_are_read_as_from_a_disk(store: str, tmp_path: Path) -> None:
+    for day, who in (("2024-05-01", "ann"), ("2024-05-02", "bob")):
+        path = tmp_path / "part-0.parquet"
+        pq.write_table(people().slice(0, 1).drop_columns(["id"]), path)
+        put(store, f"calls/day={day}/user_id={who}/part-0.parquet", path.read_bytes())
+    put(store, "calls/_SUCCESS", b"")
+    got = read(f"s3://{KEYS}@data/calls?{store}")
+    assert got.ids == ("ann", "bob")
+    assert got.n_samples == 2
+    put(store, "own/ride.gpx", GPX.encode())
+    ride = read(f"s3://{KEYS}@data/own/ride.gpx?{store}")
+    assert ride.ids == ("ride",)
+    assert int(ride.t.min()) == NOON_S // 60
+
+
+@needs_moto
+def test_what_is_not_there_or_no_plain_folder_is_refused_without_the_address(store: str) -> None:
+    put(store, "lake/_delta_log/0.json", b"{}")
+    for path, message in (("none", "no file there|cannot be read"), ("lake", "deleted rows")):
+        with pytest.raises(InputError, match=message) as caught:
+            read(f"s3://{KEYS}@data/{path}?{store}")
+        assert "testing" not in str(caught.value)
+
+
+def test_a_file_system_of_any_kind_gives_the_same_as_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same way without a server: pyarrow's file system of the disk stands in for the store's."""
+    folder = tmp_path / "calls" / "day=2024-05-01"
+    folder.mkdir(parents=True)
+    pq.write_table(people(), folder / "part.parquet")
+    (folder / "more.csv").write_text("id,t,lat,lon\ncho,1714564800,48.85,2.35\n")
+
+    def local(address: str) -> tuple[Any, str]:
+        return pafs.LocalFileSystem(), str(tmp_path / address.removeprefix("s3://"))
+
+    stand_in = SimpleNamespace(
+        FileSystem=SimpleNamespace(from_uri=local), FileSelector=pafs.FileSelector, FileType=pafs.FileType
+    )
+    monkeypatch.setattr("shoal.io.object_stores.pafs", stand_in)
+    name, opened = openers("s3://calls", Reading())
+    assert name == "2 files"
+    tables = [each() for each in opened]
+    assert [table.name for table in tables] == ["more.csv", "part.parquet"]
+    assert ["day" in table.columns for table in tables] == [True, True]
+    assert read("s3://calls").ids == ("ann", "bob", "cho")
+    with pytest.raises(InputError, match="cannot be copied"):
+        open_object(pafs.LocalFileSystem(), str(tmp_path / "none.csv"), lambda _: tables[0])
+    assert is_address("s3://bucket")
+    assert not is_address("postgresql://host")
+
+
+def test_a_store_that_cannot_be_reached_is_an_error_in_words() -> None:
+    with pytest.raises(InputError, match="cannot be read; check the address") as caught:
+        files(
+            "s3://key:secret@bucket/x?endpoint_override=127.0.0.1:9&scheme=http&region=none", lambda _: True
+        )
+    assert "secret" not in str(caught.value)

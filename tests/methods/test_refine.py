@@ -1,0 +1,236 @@
+"""The refinement after GLOVE: its costs against slow oracles, and what a search may never do."""
+
+from collections.abc import Iterator
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from example_counts import examples
+from shoal.errors import MisuseError
+from shoal.kernels.k_merge import IMPOSSIBLE
+from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, beside, class_cost
+from shoal.methods.glove.glove import Glove
+from shoal.methods.glove.refine import merged_by_weights, searched, weights_of
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.checkpoint import Checkpoint
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.verification import verify
+from small_data import populations
+
+pytestmark = pytest.mark.kernels
+
+Sample = tuple[int, int, int]
+WEIGHTS = Weights(place=np.array([0, 0, 14, 21, 28, *range(33, 900, 3)]), per_slot=3)
+
+
+def samples(original: Trajectories, person: int) -> list[Sample]:
+    return [tuple(int(value) for value in row) for row in zip(*original.samples_of(person), strict=True)]  # type: ignore[misc]
+
+
+def price(run: list[Sample]) -> int:
+    """What the samples of one box cost, as the docs say it."""
+    t, x, y = zip(*run, strict=True)
+    side, slots = max(x) - min(x) + 1 + max(y) - min(y) + 1, max(t) - min(t) + 1
+    return len(run) * int(WEIGHTS.place[min(side, len(WEIGHTS.place) - 1)] + WEIGHTS.per_slot * slots)
+
+
+def cheapest(trajectories: list[list[Sample]]) -> int:
+    """The least cost over every way to cut the different times into runs with a sample of each."""
+    tagged = sorted((*sample, owner) for owner, own in enumerate(trajectories) for sample in own)
+    times = sorted({sample[0] for sample in tagged})
+    found = []
+    for choice in range(2 ** (len(times) - 1)):
+        cuts = [0, *(i + 1 for i in range(len(times) - 1) if choice >> i & 1), len(times)]
+        runs = [
+            [sample for sample in tagged if times[low] <= sample[0] <= times[high - 1]]
+            for low, high in pairwise(cuts)
+        ]
+        if all(len({sample[3] for sample in run}) == len(trajectories) for run in runs):
+            found.append(sum(price([sample[:3] for sample in run]) for run in runs))
+    return min(found)
+
+
+def least_beside(own: list[Sample], other: list[Sample]) -> int:
+    return sum(min(price([sample, near]) // 2 for near in other) for sample in own)
+
+
+def tracks_of(original: Trajectories) -> Tracks:
+    return Tracks(original.offsets, original.t, original.x, original.y)
+
+
+def cost_of(original: Trajectories, people: tuple[int, ...], limit: int = IMPOSSIBLE) -> int:
+    room = np.empty((ROOM, original.n_samples + 1), dtype=np.int64)
+    return int(class_cost(tracks_of(original), np.array(people), WEIGHTS, room, limit))
+
+
+def partitions(people: tuple[int, ...], k: int) -> Iterator[list[tuple[int, ...]]]:
+    """Every way to part these people into classes of at least k."""
+    if not people:
+        yield []
+        return
+    first, rest = people[0], people[1:]
+    for size in range(k - 1, len(rest) + 1):
+        for others in combinations(rest, size):
+            left = tuple(person for person in rest if person not in others)
+            for further in partitions(left, k):
+                yield [(first, *others), *further]
+
+
+@examples(3)
+@given(populations(least=2, most=4, longest=4))
+def test_no_partition_is_cheaper(original: Trajectories) -> None:
+    people = tuple(range(original.n_subjects))
+    expected = cheapest([samples(original, person) for person in people])
+    assert cost_of(original, people) == expected
+    boxes, cost = merged_by_weights(original, np.array(people), WEIGHTS)
+    assert cost == expected
+    inside = [
+        [sample for person in people for sample in samples(original, person) if box[0] <= sample[0] < box[1]]
+        for box in zip(*boxes.columns(), strict=True)
+    ]
+    assert sum(price(run) for run in inside) == expected
+
+
+@given(populations(least=2, most=5), st.integers(0, 60_000))
+def test_a_search_that_ends_early_never_takes_what_is_dearer(original: Trajectories, limit: int) -> None:
+    people = tuple(range(original.n_subjects))
+    cost = cost_of(original, people)
+    asked = cost_of(original, people, limit)
+    assert asked == cost if cost <= limit else asked > limit
+
+
+@given(populations(least=2, most=5))
+def test_least_costs_beside_one_other(original: Trajectories) -> None:
+    """The kernel against its definition; and no class that holds both is cheaper for the one's samples."""
+    everybody = tuple(range(original.n_subjects))
+    pairs = [(p, q) for p in everybody for q in everybody if p != q]
+    bounds = [int(beside(tracks_of(original), p, q, WEIGHTS, IMPOSSIBLE)) for p, q in pairs]
+    assert bounds == [least_beside(samples(original, p), samples(original, q)) for p, q in pairs]
+    whole = cost_of(original, everybody)
+    without = [cost_of(original, tuple(other for other in everybody if other != p)) for p, _ in pairs]
+    assert whole >= max(np.add(without, bounds).tolist())
+
+
+@given(populations(least=4, most=6))
+def test_two_classes_never_gain_by_becoming_one(original: Trajectories) -> None:
+    people = tuple(range(original.n_subjects))
+    assert cost_of(original, people) >= cost_of(original, people[:2]) + cost_of(original, people[2:])
+
+
+@given(populations(least=4, most=8), st.integers(2, 3), st.integers(0, 400))
+def test_a_search_keeps_everybody_in_classes_of_k_and_never_costs_more(
+    original: Trajectories, k: int, allowance: int
+) -> None:
+    everybody = np.arange(original.n_subjects)
+    start = list(np.array_split(everybody, max(1, original.n_subjects // k)))
+    if min(len(own) for own in start) < k:
+        return
+    found = searched(original, start, k, WEIGHTS, allowance)
+    assert sorted(np.concatenate(found).tolist()) == everybody.tolist()
+    assert min(len(own) for own in found) >= k
+    costs = {
+        people: cost_of(original, people)
+        for size in range(k, original.n_subjects + 1)
+        for people in combinations(range(original.n_subjects), size)
+    }
+    cost = sum(costs[tuple(own.tolist())] for own in found)
+    assert cost <= sum(costs[tuple(own.tolist())] for own in start)
+    assert cost >= min(sum(costs[own] for own in ways) for ways in partitions(tuple(everybody.tolist()), k))
+
+
+def pairs_far_apart(pairs: int) -> Trajectories:
+    """Couples who are always together, each in a place and an hour of its own."""
+    ids = [f"p{person:02d}" for person in range(2 * pairs) for _ in range(3)]
+    t = [600 * (person % pairs) + 7 * i for person in range(2 * pairs) for i in range(3)]
+    x = [500 * (person % pairs) + i for person in range(2 * pairs) for i in range(3)]
+    return Trajectories.from_rows(ids, np.array(t), np.array(x), np.array(x), grid=Grid())
+
+
+def test_a_search_brings_those_together_who_belong_together() -> None:
+    """From classes of strangers to couples, which cost as little as anything can."""
+    original = pairs_far_apart(6)
+    strangers = [np.array([2 * i, 2 * i + 1]) for i in range(6)]
+    found = searched(original, strangers, 2, WEIGHTS, 10_000)
+    assert sorted(own.tolist() for own in found) == [[i, i + 6] for i in range(6)]
+
+
+def test_a_class_of_two_k_is_split_and_one_that_fits_nobody_is_closed() -> None:
+    original = pairs_far_apart(4)
+    together = searched(original, [np.array([0, 1, 4, 5]), np.array([2, 3, 6, 7])], 2, WEIGHTS, 10_000)
+    assert sorted(own.tolist() for own in together) == [[i, i + 4] for i in range(4)]
+
+
+def released(
+    original: Trajectories, run: Run | None = None, **settings: Any
+) -> list[tuple[list[int], bytes]]:
+    classes = Glove(k=2, refine=True, **settings).classes(original, run or Run())
+    return [(each.members.tolist(), np.stack(each.boxes.columns()).tobytes()) for each in classes]
+
+
+@pytest.fixture(scope="module")
+def city() -> Trajectories:
+    return shoal.read(shoal.synthesize(24, 2, 3, layout="city"))
+
+
+def test_a_refined_release_keeps_its_claim_and_has_smaller_extents(city: Trajectories) -> None:
+    release, linkage = Glove(k=3, refine=True).anonymize(city, Randomness.for_research(1))
+    assert verify(city, release, linkage).holds
+    assert release.losses.samples_suppressed == 0
+    before = Glove(k=3).classes(city, Run())
+    weights = weights_of(city, before)
+    after = Glove(k=3, refine=True).classes(city, Run())
+    assert sum(merged_by_weights(city, each.members, weights)[1] for each in after) < sum(
+        merged_by_weights(city, each.members, weights)[1] for each in before
+    )
+
+
+def test_no_round_and_no_refinement_are_glove(city: Trajectories) -> None:
+    greedy = [
+        (each.members.tolist(), np.stack(each.boxes.columns()).tobytes())
+        for each in Glove(k=2).classes(city, Run())
+    ]
+    assert released(city, refine_rounds=0) == greedy
+    assert released(city) != greedy
+
+
+def test_the_same_classes_whoever_works_and_however_rows_stand(city: Trajectories) -> None:
+    expected = released(city, Run(threads=1))
+    assert released(city, Run(threads=3)) == expected
+    order = np.random.default_rng(0).permutation(city.n_samples)
+    ids = np.repeat(np.array(city.ids), city.lengths)
+    shuffled = Trajectories.from_rows(
+        ids[order].tolist(), city.t[order], city.x[order], city.y[order], grid=Grid()
+    )
+    assert released(shuffled) == expected
+
+
+def test_an_interrupted_search_continues_where_it_was(city: Trajectories, tmp_path: Path) -> None:
+    expected = released(city)
+    rounds: list[int] = []
+
+    def stop(label: str, done: int, total: int) -> None:
+        if label == "refining classes":
+            rounds.append(done)
+            if len(rounds) == total // 2 + 2:
+                raise KeyboardInterrupt
+
+    kept = Checkpoint.open(tmp_path, {"job": "refinement"})
+    with pytest.raises(KeyboardInterrupt):
+        released(city, Run(progress=stop, checkpoint=kept))
+    finished = sorted(path.name for path in tmp_path.glob("refined-*"))
+    assert 0 < len(finished) < Glove().refine_rounds
+    assert released(city, Run(checkpoint=kept)) == expected
+
+
+def test_refining_boxes_of_another_reading_is_refused() -> None:
+    with pytest.raises(MisuseError, match="choose k-merge, or leave refine out"):
+        Glove(refine=True, generalize="none")
+    with pytest.raises(MisuseError, match="must be at least 0"):
+        Glove(refine_rounds=-1)

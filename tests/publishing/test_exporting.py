@@ -1,0 +1,192 @@
+"""A release in other formats: complete or absent, checked like any other, and nothing hidden in it."""
+
+import importlib.util
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from command_line import Shoal
+from shoal.cli.publish import publish
+from shoal.errors import InputError, MisuseError, OutputError
+from shoal.publishing.exporting import PACKAGE_FILE, export
+from shoal.release_folder.exports import EXPORTS
+from shoal.runtime.hashing import sha256_of
+
+NEEDS = {"flatgeobuf": "pyogrio", "delta": "deltalake"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Two releases, one of boxes and one of points, each with its raw data and its linkage."""
+    place = tmp_path_factory.mktemp("exports")
+    pq.write_table(pa.table(shoal.synthesize(30, 2, 1)), place / "raw.parquet")
+    city = shoal.read(place / "raw.parquet")
+    given = shoal.read(place / "raw.parquet", snap=False)
+    rng = shoal.Randomness.from_system()
+    shoal.publish(
+        city, shoal.Glove(k=2), place / "boxes", rng=rng, tries=0, linkage_file=place / "boxes.links"
+    )
+    method = shoal.W4m(k=2, delta_m=2000)
+    shoal.publish(given, method, place / "points", rng=rng, tries=0, linkage_file=place / "points.links")
+    return {
+        "place": place,
+        "raw": place / "raw.parquet",
+        "boxes": place / "boxes",
+        "points": place / "points",
+    }
+
+
+def skip_without(form: str) -> None:
+    if form in NEEDS and importlib.util.find_spec(NEEDS[form]) is None:
+        pytest.skip(f"{NEEDS[form]} is not installed")
+
+
+def verdict_of(folder: Path, made: dict[str, Path], kind: str) -> shoal.Verdict:
+    original = shoal.read(made["raw"], snap=kind == "boxes", working_crs=_plane(folder))
+    return shoal.verify_folder(original, folder, shoal.read_linkage(made["place"] / f"{kind}.links"))
+
+
+def _plane(folder: Path) -> str:
+    return str(json.loads((folder / "manifest.json").read_text())["crs"])
+
+
+@pytest.mark.parametrize("kind", ["boxes", "points"])
+@pytest.mark.parametrize("form", EXPORTS)
+def test_a_release_is_verified_in_every_format(
+    form: str, kind: str, made: dict[str, Path], tmp_path: Path
+) -> None:
+    skip_without(form)
+    done = export(made[kind], tmp_path / "out", form)
+    package = json.loads((tmp_path / "out" / PACKAGE_FILE).read_text())
+    assert {one["path"] for one in package["resources"]} == set(done.files)
+    assert done.files == {path: sha256_of(tmp_path / "out" / path) for path in done.files}
+    verdict = verdict_of(tmp_path / "out", made, kind)
+    assert verdict.findings == ()
+    assert verdict.holds
+    with pytest.raises(OutputError, match="exists"):
+        export(made[kind], tmp_path / "out", form)
+
+
+def test_the_help_names_every_format() -> None:
+    choices = next(option.type for option in publish.params if option.name == "form")
+    assert list(choices.choices) == list(EXPORTS)  # type: ignore[attr-defined]  # of a choice
+
+
+def relisted(folder: Path) -> None:
+    """Let the list of files tell what is there now, as a forger would."""
+    package = json.loads((folder / PACKAGE_FILE).read_text())
+    for resource in package["resources"]:
+        resource["hash"] = f"sha256:{sha256_of(folder / resource['path'])}"
+    (folder / PACKAGE_FILE).write_text(json.dumps(package))
+
+
+def cut_a_row(folder: Path) -> None:
+    lines = (folder / "release.csv").read_text().splitlines(keepends=True)
+    (folder / "release.csv").write_text("".join(lines[:-1]))
+
+
+def two_rows_swapped(folder: Path) -> None:
+    lines = (folder / "release.csv").read_text().splitlines(keepends=True)
+    (folder / "release.csv").write_text("".join([lines[0], lines[2], lines[1], *lines[3:]]))
+
+
+def blanks_at_the_end(folder: Path) -> None:
+    text = (folder / "release.csv").read_text()
+    (folder / "release.csv").write_text(text.replace("\n", "\r\n"))
+
+
+def a_further_column(folder: Path) -> None:
+    lines = (folder / "release.csv").read_text().splitlines()
+    further = [f"{line},{n or 'note'}" for n, line in enumerate(lines)]
+    (folder / "release.csv").write_text("\n".join(further))
+
+
+def a_box_moved(folder: Path) -> None:
+    lines = (folder / "release.csv").read_text().splitlines(keepends=True)
+    first = lines[1].split(",")
+    first[3] = str(float(first[3]) - 100)
+    (folder / "release.csv").write_text("".join([lines[0], ",".join(first), *lines[2:]]))
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], None], set[str]]] = {
+    "a row is gone": (cut_a_row, {"wrong-count"}),
+    "two rows change places": (two_rows_swapped, {"row-order"}),
+    "other line ends": (blanks_at_the_end, {"hidden-bytes"}),
+    "a further column": (a_further_column, {"unexpected-column"}),
+    "a box moved": (a_box_moved, {"class-below-k"}),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_to_an_export_is_found_although_its_list_was_made_anew(
+    name: str, made: dict[str, Path], tmp_path: Path
+) -> None:
+    change, kinds = DAMAGES[name]
+    export(made["boxes"], tmp_path / "out", "csv")
+    change(tmp_path / "out")
+    assert "wrong-hash" in verdict_of(tmp_path / "out", made, "boxes").kinds
+    relisted(tmp_path / "out")
+    assert kinds <= verdict_of(tmp_path / "out", made, "boxes").kinds
+
+
+def test_other_places_in_geojson_than_those_of_the_rows_are_found(
+    made: dict[str, Path], tmp_path: Path
+) -> None:
+    export(made["boxes"], tmp_path / "out", "geojsonl")
+    lines = (tmp_path / "out" / "release.geojsonl").read_text().splitlines()
+    feature = json.loads(lines[0])
+    feature["geometry"]["coordinates"][0][0][0] += 1e-5
+    lines[0] = json.dumps(feature, separators=(",", ":"))
+    (tmp_path / "out" / "release.geojsonl").write_text("\n".join(lines) + "\n")
+    relisted(tmp_path / "out")
+    assert verdict_of(tmp_path / "out", made, "boxes").kinds == {"hidden-bytes"}
+
+
+def test_bytes_hidden_in_a_day_are_found(made: dict[str, Path], tmp_path: Path) -> None:
+    export(made["boxes"], tmp_path / "out", "parquet-by-day")
+    part = sorted((tmp_path / "out" / "data").glob("day=*/part-0.parquet"))[0]
+    table = pq.read_table(part).replace_schema_metadata({"owner": "somebody"})
+    pq.write_table(table, part)
+    relisted(tmp_path / "out")
+    assert "hidden-bytes" in verdict_of(tmp_path / "out", made, "boxes").kinds
+
+
+def test_what_is_not_complete_or_not_listed_is_no_release(made: dict[str, Path], tmp_path: Path) -> None:
+    export(made["boxes"], tmp_path / "out", "csv")
+    (tmp_path / "out" / "notes.txt").write_text("the first one is Ann")
+    assert "unexpected-file" in verdict_of(tmp_path / "out", made, "boxes").kinds
+    (tmp_path / "out" / PACKAGE_FILE).unlink()
+    with pytest.raises(InputError, match="does not exist"):
+        verdict_of(tmp_path / "out", made, "boxes")
+
+
+def test_a_table_that_the_manifest_does_not_name_is_not_handed_over(
+    made: dict[str, Path], tmp_path: Path
+) -> None:
+    shutil.copytree(made["boxes"], tmp_path / "changed")
+    with (tmp_path / "changed" / "release.parquet").open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(InputError, match="not the table that the manifest names"):
+        export(tmp_path / "changed", tmp_path / "out", "csv")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(MisuseError, match="choose from"):
+        export(made["boxes"], tmp_path / "out", "xml")
+
+
+def test_the_command_writes_and_verifies(
+    made: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = Shoal(capsys)
+    told = command("publish", made["boxes"], "--to", tmp_path / "out", "--format", "geojsonl", "--json")
+    assert told.code == 0
+    assert json.loads(told.out)["format"] == "geojsonl"
+    links = made["place"] / "boxes.links"
+    found = command("verify", made["raw"], tmp_path / "out", "--linkage", links, "--json")
+    assert found.code == 0
+    assert json.loads(found.out)["outcome"] == "HOLDS"

@@ -1,0 +1,45 @@
+"""The bound below all classes against every way to part a few people into classes."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from naive_release import naive_release
+from shoal.measures.least_extents import even_weights, least_costs_in_a_class
+from shoal.methods.glove.refine import merged_by_weights
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
+from shoal.utility import measure
+from small_data import populations
+
+pytestmark = pytest.mark.kernels
+
+
+def cost_beside(original: Trajectories, p: int, q: int) -> int:
+    """What p's samples cost, each beside the sample of q nearest to it, with both weights at their finest."""
+    own, other = (list(zip(*original.samples_of(person), strict=True)) for person in (p, q))
+    return sum(
+        min(1000 * (abs(x - u) + abs(y - v) + 2 + abs(t - s) + 1) for s, u, v in other) for t, x, y in own
+    )
+
+
+@given(populations(least=3, most=6), st.integers(2, 3))
+def test_nobody_costs_less_in_any_class(original: Trajectories, k: int) -> None:
+    weights, everybody = even_weights(original, 1.0, 1.0), np.arange(original.n_subjects)
+    least = least_costs_in_a_class(original, k, weights, everybody, Run(threads=1))
+    assert least.tolist() == [
+        sorted(cost_beside(original, p, q) for q in everybody.tolist() if q != p)[k - 2]
+        for p in everybody.tolist()
+    ]
+    for size in range(k, original.n_subjects + 1):
+        for people in combinations(everybody.tolist(), size):
+            assert merged_by_weights(original, np.array(people), weights)[1] >= least[list(people)].sum()
+
+
+@given(populations(least=4, most=8))
+def test_a_release_of_classes_is_never_below_the_bound(original: Trajectories) -> None:
+    (above,) = measure(original, *naive_release(original, k=2), ["extents-above-least"])
+    assert above.found.value >= 1 - 1e-9
