@@ -19,9 +19,9 @@ from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Release
 from shoal.model.trajectories import Grid
+from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
 from shoal.runtime.arrays import Floats, Integers
 
-_ROWS_PER_GROUP: Final = 1 << 20
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # cells or slots that float64 still tells apart
 _POLYGON: Final = np.dtype(
     [("order", "u1"), ("type", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("corners", "<f8", (5, 2))]
@@ -41,10 +41,8 @@ def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
         for release, rows in _groups_in(parts):
             table, bounds = _table_of(release, rows)
             if writer is None:
-                writer = open_files.enter_context(
-                    pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False)
-                )
-            writer.write_table(table, row_group_size=_ROWS_PER_GROUP)
+                writer = open_files.enter_context(parquet_writer(path, table.schema))
+            writer.write_table(table, row_group_size=ROWS_PER_GROUP)
             corners += bounds
         if corners and writer is not None:
             low, high = np.min(corners, axis=0)[:2], np.max(corners, axis=0)[2:]
