@@ -57,6 +57,9 @@ class RateDocument(TypedDict):
     baseline: float
     worst: float | None
     rule: str | None
+    median_error_m: float | None
+    median_error_s: float | None
+    asked: str | None
     attacker: str
 
 
@@ -257,6 +260,7 @@ class AttackDocument(TypedDict):
 
     attacks: list[RateDocument]
     notes: list[str]
+    release_sha256: str
 
 
 @with_config(_OPEN)
