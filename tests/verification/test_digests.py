@@ -82,6 +82,7 @@ def test_runs_are_those_of_bytes_as_the_library_writes_them(spelling: digests.Sp
     """Every run of 12 characters is looked at, those among the wanted ones are met, and no others."""
     library = {4: base64.b16encode, 5: base64.b32encode, 6: base64.b64encode}[spelling.bits]
     draw = np.random.default_rng(1)
+    looked_at = 0
     for n in (5, 8, 16, 20, 31, 64):
         raw = draw.integers(0, 256, (3, n), dtype=np.uint8)
         for start in range(spelling.starts):
@@ -102,6 +103,8 @@ def test_runs_are_those_of_bytes_as_the_library_writes_them(spelling: digests.Sp
             fill_filter(runs, filled)
             assert mark_runs(raw, start, spelling.bits, 12, runs, filled, met) == len(written)
             assert set(runs[met].tolist()) == set(runs.tolist()) & set(written)
+            looked_at += len(written)
+    assert looked_at > 0
 
 
 def test_random_pseudonyms_are_not_refused_and_hashed_ones_are_all_found() -> None:
