@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, settings
 
 from browser import Browser, browsing
 from command_line import Shoal
-from desk_cases import desk_city, newcomer, prepared, visitor
+from desk_cases import desk_city, newcomer, prepared, released, visitor
 
-__all__ = ["desk_city", "newcomer", "prepared", "visitor"]  # fixtures of the desk's tests
+__all__ = ["desk_city", "newcomer", "prepared", "released", "visitor"]  # fixtures of the desk's tests
 
 # The gate asks some examples of each property; --hypothesis-profile=long asks ten times as many. With the jit
 # switched off kernels are a hundred times slower.

@@ -240,9 +240,9 @@ def test_there_are_sixty_of_them() -> None:
 BODIES: dict[str, tuple[bytes, str, str]] = {
     "a file": (b"--x\r\n", "multipart/form-data; boundary=x", "error.upload"),
     "JSON": (b"{}", "application/json", "error.upload"),
-    "no type": (b"version=0", "", "error.upload"),
-    "no text": (b"version=0&source=%ff%fe", FORM, "error.form"),
-    "no fields": (b"version", FORM, "error.form"),
+    "no type": (b"seen=0", "", "error.upload"),
+    "no text": (b"seen=0&source=%ff%fe", FORM, "error.form"),
+    "no fields": (b"seen", FORM, "error.form"),
     "too many fields": (b"&".join(b"a=1" for _ in range(500)), FORM, "error.form"),
     "too much": (b"source=" + b"x" * 70_000, FORM, "error.long"),
 }

@@ -45,3 +45,16 @@ def visitor(prepared: Path, tmp_path: Path) -> Visitor:
 def newcomer(tmp_path: Path) -> Visitor:
     """Somebody at an empty desk."""
     return Visitor(tmp_path / "case")
+
+
+@pytest.fixture(scope="session")
+def released(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Visitor:
+    """Somebody whose release is written, verified and attacked, and whose record is there."""
+    folder = tmp_path_factory.mktemp("desk-released") / "case"
+    shutil.copytree(prepared, folder)
+    visitor = Visitor(folder)
+    places = {name: str(folder / name) for name in ("output", "linkage", "private_report")}
+    page = visitor.post("release", "start:release", private="yes", **places)
+    assert page.sentence == ""
+    visitor.post("record", "start:record", data_set="Calls <of> Northport", version="2027-1")
+    return visitor

@@ -120,11 +120,11 @@ class Visitor:
     def get(self, path: str, query: str = "") -> Page:
         return call(self.app, "GET", f"/{self.keys.prefix}/{path}", self.headers, query=query)
 
-    def post(self, step: str, do: str, *, version: int | None = None, **fields: Any) -> Page:
+    def post(self, step: str, do: str, *, seen: int | None = None, **fields: Any) -> Page:
         """Send a form, let its jobs work, and look at the page that follows."""
-        seen = self.desk.case.choices().version if version is None else version
+        version = self.desk.case.choices().version if seen is None else seen
         texts = {name.replace("__", "-"): value for name, value in fields.items()}
-        body = urlencode({"version": seen, "do": do, **texts}, doseq=True).encode()
+        body = urlencode({"seen": version, "do": do, **texts}, doseq=True).encode()
         answer = self.send(step, body)
         self.work()
         if answer.status != 303:

@@ -12,7 +12,8 @@ PAGES = sorted(
     [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
     + [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "decisions").glob("*.md")]
 )
-TEMPLATES = sorted((SOURCE / "report" / "templates").iterdir())
+_PAGES_OF_THE_PACKAGE = ("report/templates", "desk/templates", "desk/static")
+TEMPLATES = sorted(path for folder in _PAGES_OF_THE_PACKAGE for path in (SOURCE / folder).iterdir())
 SUPERSEDED = {"0002-rooms-that-differ-from-the-design.md"}  # it speaks of the old house in the past tense
 
 
@@ -48,7 +49,11 @@ def test_the_spelling_test_knows_british_words() -> None:
 
 
 FILES = {path for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
-FOLDERS = {path.parent for path in FILES} | {TEMPLATES[0].parent, ROOT / "docs", ROOT / "docs" / "decisions"}
+FOLDERS = {path.parent for path in FILES} | {
+    *(each.parent for each in TEMPLATES),
+    ROOT / "docs",
+    ROOT / "docs" / "decisions",
+}
 
 
 def file_exists(named: str) -> bool:

@@ -57,7 +57,10 @@ class RateDocument(TypedDict):
     baseline: float
     worst: float | None
     rule: str | None
+    median_error_m: float | None
+    median_error_s: float | None
     attacker: str
+    asked: str | None
 
 
 @with_config(_CLOSED)
@@ -104,6 +107,8 @@ class InspectDocument(TypedDict):
     extent_north_km: float
     samples_per_subject: SamplesDocument
     samples_per_subject_and_day: float
+    samples_per_subject_and_hour: float
+    surface_km2: float
     places: int
     share_in_top_places: float
     median_gap_s: float | None
@@ -113,6 +118,9 @@ class InspectDocument(TypedDict):
     area: AreaDocument | None
     top_places: list[PlaceDocument]
     map: list[str]
+    map_letter_m: float
+    samples_by_hour: list[int]
+    columns: dict[str, str]
     unit_of_protection: str
     cell_m: float | None
     slot_s: float | None
@@ -257,6 +265,7 @@ class AttackDocument(TypedDict):
 
     attacks: list[RateDocument]
     notes: list[str]
+    release_sha256: str
 
 
 @with_config(_OPEN)
@@ -340,6 +349,61 @@ class ShareDocument(TypedDict):
     notes: list[str]
 
 
+@with_config(_CLOSED)
+class CellDocument(TypedDict):
+    """One number of a figure: the paper's, and the mean over the seeds with half its 95 % interval."""
+
+    row: str
+    column: str
+    paper: float | list[float] | None
+    mean: float | None
+    margin: float | None
+    values: list[float | None]
+
+
+@with_config(_CLOSED)
+class FigureDocument(TypedDict):
+    """A figure or table of a paper; skipped: why it was not made."""
+
+    figure: str
+    title: str
+    note: str
+    skipped: str | None
+    cells: list[CellDocument]
+
+
+@with_config(_CLOSED)
+class ReproduceDocument(TypedDict):
+    """The figures and tables of papers beside what was measured."""
+
+    size: Literal["quick", "full"]
+    seeds: int
+    papers: dict[str, list[FigureDocument]]
+
+
+@with_config(_CLOSED)
+class SignedDocument(TypedDict):
+    """Where a record to sign was written, and what it names."""
+
+    record: str
+    holds: bool
+    strongest: str | None
+    strongest_rate: float | None
+    data_file_sha256: str | None
+    data_sha256: str
+    release_sha256: str
+
+
+@with_config(_CLOSED)
+class FindDocument(TypedDict):
+    """How many records of a release fit what somebody knows."""
+
+    records: int
+    each: list[int]
+    together: int
+    different: int
+
+
 DOCUMENTS: Final[Mapping[str, Any]] = {
     "inspect": InspectDocument,
     "synthesize": SynthesizeDocument,
@@ -355,6 +419,9 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "convert": ConvertDocument,
     "publish": PublishDocument,
     "share": ShareDocument,
+    "record": SignedDocument,
+    "find": FindDocument,
+    "reproduce": ReproduceDocument,
 }
 """The type of the document of each command."""
 

@@ -178,7 +178,7 @@ class Pages:
         work = self._work(request)
         action, _, name = form.one("do").partition(":")
         try:
-            seen = whole(form.one("version"), 0, 10**9 - 1)
+            seen = whole(form.one("seen"), 0, 10**9 - 1)
             if action == "cancel":
                 job = self._job(work, step, name)
                 if job is not None:

@@ -1,4 +1,4 @@
-"""Long work of the desk: started once however many windows ask, looked at, cancelled, continued.
+"""Long work of the desk: started once however many windows ask, looked at, canceled, continued.
 
 A job is known by its commands and by the state of the file that they read. So a result belongs to the choices
 that it was made with, and comes back when somebody returns to them.
@@ -24,7 +24,7 @@ from shoal.desk.work import LOCK_FILE, PLAN_FILE, PROGRESS_FILE, STATUS_FILE, he
 from shoal.runtime.progress_file import Seen, read_progress
 from shoal.version import __version__
 
-State = Literal["absent", "starting", "running", "done", "failed", "cancelled", "interrupted"]
+State = Literal["absent", "starting", "running", "done", "failed", "canceled", "interrupted"]
 JOBS_FOLDER: Final = "jobs"
 _DIGITS: Final = 16
 _START_S: Final = 30.0  # that a process may take to begin

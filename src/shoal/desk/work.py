@@ -2,7 +2,7 @@
 
 It belongs to no server and to no browser: both may end while it works. Whether it lives is told by a lock
 that it holds, which no crash leaves behind. ``python -m shoal.desk.work FOLDER`` starts it; ended by SIGTERM
-it lets the command under way clean up, and says that it was cancelled.
+it lets the command under way clean up, and says that it was canceled.
 """
 
 import fcntl
@@ -117,7 +117,7 @@ class Worker:
             self._say("running", command=number, pid=os.getpid())
             message = self._one(number, arguments)
             if self._stopped:
-                self._say("cancelled", command=number)
+                self._say("canceled", command=number)
                 return
             if message is not None:
                 self._say("failed", command=number, message=message)

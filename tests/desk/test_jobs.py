@@ -1,0 +1,171 @@
+"""Two windows, a closed browser, a server that starts again, a job that is canceled or killed: no loss."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from desk_visits import Visitor, WorkerHere
+from shoal.desk import work
+from shoal.desk.commands import Command, Plan
+from shoal.desk.jobs import Job, Jobs
+from shoal.desk.work import LOCK_FILE, STATUS_FILE, held, result_file
+from shoal.runtime.progress_file import ProgressFile, read_progress
+
+
+def data_job(visitor: Visitor) -> Job:
+    job = visitor.desk.work(visitor.desk.case.choices()).data
+    assert job is not None
+    return job
+
+
+def test_two_windows_start_one_job(newcomer: Visitor, desk_city: Path) -> None:
+    other = Visitor(newcomer.folder)
+    for window in (newcomer, other, newcomer):
+        version = window.desk.case.choices().version
+        body = f"seen={version}&do=start:data&source={desk_city}".encode()
+        assert window.send("data", body).status == 303
+    assert len(newcomer.waiting) + len(other.waiting) == 1
+    assert 'id="work-data"' in newcomer.get("data").html
+    newcomer.work()
+    assert data_job(other).state == "done"
+    assert 'id="found"' in other.get("data").html
+
+
+def test_a_window_that_was_overtaken_overwrites_nothing(visitor: Visitor) -> None:
+    before = visitor.desk.case.choices()
+    visitor.post("people", "start:unit", unit="vehicle")
+    page = visitor.post("people", "start:unit", seen=before.version, unit="device", person="owner")
+    assert page.status == 422
+    assert page.sentence.startswith("Another window changed this case")
+    assert 'value="owner"' in page.html
+    assert visitor.desk.case.choices().unit == "vehicle"
+
+
+def test_a_new_server_finds_everything(visitor: Visitor) -> None:
+    again = Visitor(visitor.folder)
+    assert again.desk.case.choices() == visitor.desk.case.choices()
+    assert again.get("").headers["location"].endswith("/release")
+    assert 'id="found"' in again.get("data").html
+
+
+def test_a_result_belongs_to_its_choices_and_to_the_file(
+    newcomer: Visitor, desk_city: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "calls.csv"
+    file.write_text(desk_city.read_text())
+    newcomer.post("data", "start:data", source=str(file))
+    assert 'id="found"' in newcomer.get("data").html
+    newcomer.send("data", f"seen=1&do=save&source={file}&cell=200m".encode())
+    assert 'id="found"' not in newcomer.get("data").html
+    newcomer.send("data", f"seen=2&do=save&source={file}".encode())
+    assert 'id="found"' in newcomer.get("data").html
+    file.write_text(desk_city.read_text() + "new,1704100000,48.85,2.35\n")
+    assert 'id="found"' not in newcomer.get("data").html
+
+
+def test_work_that_died_says_so_and_goes_on_where_it_was(tmp_path: Path, desk_city: Path) -> None:
+    look = Command(name="inspect", words=(str(desk_city),))
+    launched: list[Path] = []
+    job = Jobs(tmp_path, launched.append).at(tmp_path / "job", Plan(commands=(look, look)))
+    job.start()
+    assert state_of(job) == "starting"
+    WorkerHere(job.folder).run()
+    first = result_file(job.folder, 0)
+    made = first.stat().st_mtime_ns
+    result_file(job.folder, 1).unlink()
+    (job.folder / STATUS_FILE).write_text(json.dumps({"state": "running", "command": 1, "pid": 1}))
+    assert state_of(job) == "interrupted"
+    job.start()
+    WorkerHere(launched[-1]).run()
+    assert (state_of(job), len(launched)) == ("done", 2)
+    assert first.stat().st_mtime_ns == made
+    assert job.result(1)["subjects"] == 40
+
+
+def test_a_second_worker_leaves_the_first_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "_TRIES", 1)
+    with held(tmp_path / LOCK_FILE) as lock:
+        assert lock is not None
+        WorkerHere(tmp_path).run()  # without the lock it would miss its plan
+    assert list(tmp_path.iterdir()) == [tmp_path / LOCK_FILE]
+
+
+def test_a_job_outlives_its_server_and_ends_when_it_is_canceled(tmp_path: Path) -> None:
+    target = tmp_path / "people.parquet"
+    long = Command(name="synthesize", words=(str(target),), options={"subjects": 20_000, "days": 30})
+    plan = Plan(commands=(long,))
+    code = (
+        "import sys; from pathlib import Path; from shoal.desk.jobs import Jobs; "
+        "from shoal.desk.commands import Command, Plan; folder = Path(sys.argv[1]); "
+        f"plan = Plan(commands=(Command(name='synthesize', words=({str(target)!r},), "
+        "options={'subjects': 20_000, 'days': 30}),)); "
+        "Jobs(folder).at(folder / 'job', plan).start()"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)  # the server, which ends at once
+    job = Jobs(tmp_path).at(tmp_path / "job", plan)
+    wait_for(lambda: has_child(job))
+    assert state_of(job) == "running"
+    job.cancel()
+    wait_for(lambda: state_of(job) == "canceled")
+    assert job.result() is None
+    assert [path.name for path in tmp_path.iterdir()] == ["job"]
+
+
+def test_a_killed_worker_leaves_its_command_under_way(tmp_path: Path) -> None:
+    target = tmp_path / "people.parquet"
+    long = Command(name="synthesize", words=(str(target),), options={"subjects": 20_000, "days": 30})
+    job = Jobs(tmp_path).at(tmp_path / "job", Plan(commands=(long,)))
+    job.start()
+    wait_for(lambda: has_child(job))
+    pid = json.loads((job.folder / STATUS_FILE).read_text())["pid"]
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not Path(f"/proc/{pid}").exists() or state_of(job) != "running")
+    assert state_of(job) == "running"  # no second one may begin beside it
+    job.cancel()
+    wait_for(lambda: state_of(job) == "interrupted")
+    assert not target.exists()
+
+
+def state_of(job: Job) -> str:
+    """How a job stands now; a property would be taken for one that stays as it was."""
+    return str(job.state)
+
+
+def has_child(job: Job) -> bool:
+    """Whether the worker of a job has begun a command."""
+    file = job.folder / STATUS_FILE
+    pid = json.loads(file.read_text()).get("pid") if file.exists() else None
+    parents = subprocess.run(["ps", "-A", "-o", "ppid="], capture_output=True, text=True, check=True).stdout
+    return str(pid) in parents.split()
+
+
+def wait_for(true: object, seconds: float = 100) -> None:
+    """Wait until something is so."""
+    assert callable(true)
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_progress_is_told_through_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "progress.json"
+    assert read_progress(file) is None
+    tell = ProgressFile(file)
+    tell("merging", 0, 10)
+    tell("merging", 5, 10)  # too soon to be written
+    seen = read_progress(file)
+    assert seen is not None
+    assert (seen.label, seen.done, seen.total, seen.left_s) == ("merging", 0, 10, None)
+    tell("merging", 10, 10)
+    tell("checking", 1, 4)
+    seen = read_progress(file)
+    assert seen is not None
+    assert (seen.label, seen.done, seen.total) == ("checking", 1, 4)
+    assert list(tmp_path.iterdir()) == [file]

@@ -1,0 +1,182 @@
+"""What the last steps show is what the commands printed; the record names what is signed."""
+
+import json
+import shlex
+import stat
+import subprocess
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import Shoal
+from desk_visits import Visitor
+from shoal.cli.release import anonymize
+from shoal.desk.desk import Work
+from shoal.desk.record import digest_of_data, read_attacks
+from shoal.desk.risk import risks_of, strongest_first
+from shoal.desk.steps.release import classes_of
+from shoal.errors import InputError
+from shoal.io import read
+from shoal.runtime.hashing import sha256_of
+
+
+@pytest.fixture(scope="module")
+def work(released: Visitor) -> Work:
+    return released.desk.work(released.desk.case.choices())
+
+
+def test_the_settings_file_says_what_the_command_says(released: Visitor, work: Work, tmp_path: Path) -> None:
+    assert work.release is not None
+    command = work.release.plan.commands[0]
+    file = tmp_path / "release.toml"
+    file.write_text(released.get("kept/release.toml").html)
+    by_flags = anonymize.make_context("anonymize", command.arguments()[1:]).params
+    by_file = anonymize.make_context("anonymize", [*command.words, "--config", str(file)]).params
+    assert by_flags == by_file
+    assert by_flags["k"] == 4
+    assert shlex.split(command.shown())[2] == str(work.choices.source)
+
+
+def test_the_script_is_one_that_a_shell_takes_and_holds_every_command(
+    released: Visitor, tmp_path: Path
+) -> None:
+    file = tmp_path / "steps.sh"
+    file.write_text(released.get("kept/steps.sh").html)
+    subprocess.run(["sh", "-n", str(file)], check=True)
+    lines = file.read_text().splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("shoal ")] == [
+        "inspect",
+        "compare",
+        "anonymize",
+        "verify",
+        "attack",
+        "record",
+    ]
+
+
+def test_the_page_shows_the_strongest_first_and_every_recipient(released: Visitor, work: Work) -> None:
+    html = released.get("release").html
+    rates = work.found(work.release, 2)["attacks"]
+    strongest = strongest_first(rates)[0]
+    assert (
+        f"{100 * strongest['rate']:.1f}".rstrip("0").rstrip(".") in html.partition('id="strongest"')[2][:200]
+    )
+    assert [one.name for one in risks_of(work.choices.recipients, rates)] == ["research"]
+    assert {one["asked"] for one in rates} == {"points:4", "downcoding"}
+    for drawing in ("<svg", "A research partner", "The promise holds."):
+        assert drawing in html
+
+
+def test_secrets_lie_where_they_were_put_and_nowhere_else(released: Visitor, work: Work) -> None:
+    choices = work.choices
+    assert sorted(path.name for path in Path(choices.output).iterdir()) == [
+        "manifest.json",
+        "release.parquet",
+        "report.html",
+    ]
+    secret = [Path(choices.linkage), Path(choices.private_report), Path(choices.record)]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in secret] == [0o600] * 3
+    page = released.get("kept/private-report.html")
+    assert "PRIVATE" in page.html
+    assert page.headers["content-security-policy"].startswith("sandbox")
+
+
+def test_one_class_is_asked_alone(released: Visitor) -> None:
+    smallest = classes_of(released.desk.release(released.desk.case.choices()))[0]
+    page = released.post("release", "start:shown_class", like=smallest["record"])
+    assert 'id="beliefs"' in page.html
+    found = released.desk.work(released.desk.case.choices()).shown_class
+    assert found is not None
+    assert {one["tries"] for one in found.result()["attacks"] if one["target"] == "release"} == {
+        smallest["size"]
+    }
+    refused = released.post("release", "start:shown_class", like="0123456789abcdef")
+    assert "no such record" in refused.sentence
+
+
+def test_the_record_names_data_and_release(released: Visitor, work: Work, desk_city: Path) -> None:
+    html = Path(work.choices.record).read_text()
+    original = read(desk_city)
+    for text in (
+        sha256_of(desk_city),
+        digest_of_data(original),
+        sha256_of(Path(work.choices.output) / "release.parquet"),
+        sha256_of(Path(work.choices.output) / "manifest.json"),
+        sha256_of(Path(work.choices.output) / "report.html"),
+        "Calls &lt;of&gt; Northport, 2027-1",
+        "ISO/IEC 27559:2022, 8.2.3",
+        "Opinion 05/2014",
+        "ISO/IEC 20889:2018",
+    ):
+        assert text in html
+    assert html.index('id="strongest"') < html.index('id="what"')
+    assert "<script" not in html
+    assert len(html) < 1_000_000
+    names = {uid for uid in original.ids if uid in html}
+    assert names == set()
+
+
+def test_the_record_is_a_command_like_every_other(
+    released: Visitor, work: Work, shoal: Shoal, tmp_path: Path
+) -> None:
+    assert work.record is not None
+    arguments = work.record.plan.commands[0].arguments()
+    taken = shoal(*arguments)
+    assert taken.code == 2
+    assert "exists" in taken.err
+    french = [*arguments[:-1], str(tmp_path / "registre.html"), "--language", "fr"]
+    done = shoal(*french, "--json")
+    assert done.code == 0
+    assert json.loads(done.out)["holds"] is True
+    assert (
+        "À signer" in (tmp_path / "registre.html").read_text()
+        or "à signer" in (tmp_path / "registre.html").read_text()
+    )
+    inside = shoal(*arguments[:-1], str(Path(work.choices.output) / "record.html"))
+    assert inside.code == 2
+    assert "outside the release folder" in inside.err
+    unknown = shoal(*arguments, "--recipient", "moon")
+    assert (unknown.code, "is no recipient" in unknown.err) == (2, True)
+
+
+WRONG: dict[str, Callable[[Any], Any]] = {
+    "another release": lambda found: found | {"release_sha256": "0" * 64},
+    "no release": lambda found: {name: found[name] for name in ("attacks", "notes")},
+    "no rates": lambda found: {"notes": []},
+    "a rate that is none": lambda found: found | {"attacks": [{"name": "linkage"}]},
+    "rates in words": lambda found: found | {"attacks": [found["attacks"][0] | {"rate": "high"}]},
+    "a list": lambda _found: [],
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_attacks_on_something_else_are_refused(name: str, work: Work, tmp_path: Path) -> None:
+    found = work.found(work.release, 2)
+    file = tmp_path / "attacks.json"
+    file.write_text(json.dumps(WRONG[name](found)))
+    with pytest.raises(InputError, match=r"attacks\.json"):
+        read_attacks(file, found["release_sha256"])
+
+
+def test_finding_oneself_counts_whole_crowds(released: Visitor, shoal: Shoal) -> None:
+    release = released.desk.release(released.desk.case.choices())
+    boxes, grid = release.record(0), release.snapped_grid()
+    t_s = int(boxes.t_start[0] * grid.slot_s)
+    x_m, y_m = boxes.x_min[0] * grid.cell_m, boxes.y_min[0] * grid.cell_m
+    folder = released.desk.case.choices().output
+    found = shoal("find", folder, "--planar", "--at", f"{t_s},{x_m},{y_m}", "--json")
+    assert found.code == 0
+    fit = json.loads(found.out)
+    assert fit["together"] >= 4
+    assert fit["records"] == 40
+    assert fit["each"] == [fit["together"]]
+    bad = shoal("find", folder, "--at", "yesterday,48,2")
+    assert (bad.code, "write for example" in bad.err) == (2, True)
+
+
+def test_what_is_chosen_is_kept_as_settings(released: Visitor) -> None:
+    stated = tomllib.loads((released.folder / "record.toml").read_text())
+    assert stated == {"data_set": "Calls <of> Northport", "version": "2027-1"}
