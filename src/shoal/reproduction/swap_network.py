@@ -145,13 +145,13 @@ def _reached(world: World, k: int, space: float) -> tuple[Release, Linkage] | No
 
 
 def _in_classes(world: World) -> Trajectories:
-    """The objects of classes of at least five, as the paper left out smaller ones."""
+    """The objects of classes of at least five, as the paper left out smaller ones; all if none is."""
 
     def make() -> Trajectories:
         original = world.network()
         classes = Nwa(pi_s=PI_S, step_s=1).classes(original)
         kept = [one for members in classes.values() if len(members) >= LEAST_CLASS for one in members]
-        return original.keep(np.sort(kept))
+        return original.keep(np.sort(kept)) if kept else original
 
     return world.once_with("network", "classes", make)
 
@@ -205,6 +205,8 @@ def _thresholds(
     """The R^s whose distortion is that of NWA, or the greatest where none reaches it."""
     for _, delta, _, k in _settings(world):
         wished = _distortion_of_walk(world, k, delta)
+        if np.isnan(wished):
+            continue
 
         def at(space: float, k: int = k) -> float:
             found = world.once((name, k, space), lambda: _utility(world, make(world, k, space)))
