@@ -58,6 +58,9 @@ class RateDocument(TypedDict):
     worst: float | None
     rule: str | None
     attacker: str
+    median_error_m: float | None
+    median_error_s: float | None
+    asked: str | None
 
 
 @with_config(_CLOSED)
@@ -121,6 +124,11 @@ class InspectDocument(TypedDict):
     rows_dropped: Counts
     rows_repaired: Counts
     notes: list[str]
+    surface_km2: float
+    samples_per_subject_and_hour: float
+    map_letter_m: float
+    samples_by_hour: list[int]
+    columns: dict[str, str]
     next: str
 
 
@@ -257,6 +265,7 @@ class AttackDocument(TypedDict):
 
     attacks: list[RateDocument]
     notes: list[str]
+    release_sha256: str
 
 
 @with_config(_OPEN)
@@ -340,6 +349,29 @@ class ShareDocument(TypedDict):
     notes: list[str]
 
 
+@with_config(_CLOSED)
+class RecordDocument(TypedDict):
+    """Where a record to sign was written, and what it names."""
+
+    record: str
+    holds: bool
+    strongest: str | None
+    strongest_rate: float | None
+    data_file_sha256: str | None
+    data_sha256: str
+    release_sha256: str
+
+
+@with_config(_CLOSED)
+class FindDocument(TypedDict):
+    """How many records fit what is known of somebody."""
+
+    records: int
+    each: list[int]
+    together: int
+    different: int
+
+
 DOCUMENTS: Final[Mapping[str, Any]] = {
     "inspect": InspectDocument,
     "synthesize": SynthesizeDocument,
@@ -355,6 +387,8 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "convert": ConvertDocument,
     "publish": PublishDocument,
     "share": ShareDocument,
+    "record": RecordDocument,
+    "find": FindDocument,
 }
 """The type of the document of each command."""
 
