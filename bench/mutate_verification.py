@@ -1,46 +1,43 @@
 """Small faults put into the verifier, one at a time, to see whether its tests notice.
 
-    python bench/mutate_verification.py --minutes 30 --seed 1 files/pages files/layout
+    python bench/mutate_verification.py --draw 300 --seed 1 --minutes 60 --results /tmp/mutants.jsonl
 
-Each mutant changes one comparison, connective, operation, number, or drops one statement. It is killed when a
-test of its module fails. The tests run in a fork of one process that has loaded all libraries, so a mutant
-costs its tests and little else. Prints each survivor with its line.
+Each fault changes one comparison, connective, operation or number, or drops one statement. They are drawn
+over all files of the verifier in proportion to how many each has, and each is held against the tests that run
+its line: which those are is found by running all tests once with a trace. A fault is killed when one of them
+fails or takes far longer than it did. What was tried stands in the file of results, and is not tried again
+while its module stays as it is. Prints each survivor with its line, and the share that was killed with its
+interval.
+
+Tests run in a fork of one process that has loaded all libraries, so a fault costs its tests and little else.
 """
 
 import argparse
 import ast
+import hashlib
+import importlib
 import importlib.machinery
+import json
 import os
 import random
 import resource
+import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 ROOM = ROOT / "src" / "shoal" / "verification"
-TESTS = {
-    "files/thrift": ["test_hidden_bytes"],
-    "files/pages": ["test_hidden_bytes"],
-    "files/layout": ["test_hidden_bytes"],
-    "files/stated": ["test_manifest"],
-    "files/plane": ["test_plane"],
-    "files/written": ["test_folder_once", "test_manifest", "test_verify_damages"],
-    "files/folder": ["test_folder_once", "test_manifest", "test_plane", "test_verify_damages"],
-    "files/precision": ["test_verify_leaks", "test_verify_damages"],
-    "files/streamed": ["test_verify_streamed"],
-    "leaks/digests": ["test_digests"],
-    "leaks/look_alikes": ["test_look_alikes"],
-    "leaks/identifiers": ["test_verify_leaks"],
-    "leaks/order": ["test_verify_leaks"],
-    "leaks/lint": ["test_verify_leaks", "test_manifest", "test_verify_damages"],
-    "boxes/classes": ["test_verify_criterion", "test_verify_damages"],
-    "boxes/records": ["test_verify_criterion", "test_verify_damages"],
-    "boxes/k_anonymity": ["test_verify_criterion", "test_verify_damages"],
-}
+_LIBRARIES = (
+    "numba", "numpy", "pandas", "pyarrow.parquet", "pydantic", "pyproj", "pytest", "plotly",
+    "shoal.model.trajectories", "shoal.methods", "shoal.synthetic", "shoal.io",
+)  # fmt: skip
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
@@ -50,53 +47,109 @@ _WORKED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mod: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift,
     ast.RShift: ast.LShift,
 }  # fmt: skip
+# a switch of these shows only where other code is wrong: they change no result
+_DECLARATIONS = frozenset({"frozen", "eq", "repr", "kw_only", "strict", "usedforsecurity"})
+_KEY = ("module", "digest", "node", "change")
+_SECONDS_BESIDE_TESTS = 20.0
+_TIMES_LONGER = 4.0
+
+Module = str  # its path inside the room, without the ending
+Lines = dict[Module, list[int]]
 
 
-def mutants(tree: ast.Module) -> Iterator[tuple[int, str, ast.Module]]:
-    """(line, what was changed, the changed module) for every fault that can be put in."""
-    for place, node in enumerate(ast.walk(tree)):
-        for what, change in _changes(node):
-            copy = deepcopy(tree)
-            twin = next(each for number, each in enumerate(ast.walk(copy)) if number == place)
-            change(twin)
-            yield getattr(node, "lineno", 0), what, ast.fix_missing_locations(copy)
+@dataclass(frozen=True)
+class Fault:
+    """One change. node: its number in the order of ast.walk; change: which one of that node's."""
+
+    module: Module
+    node: int
+    change: int
+    line: int
+    what: str
 
 
-def _changes(node: ast.AST) -> Iterator[tuple[str, Any]]:
+@dataclass(frozen=True)
+class Test:
+    """A test, how long it took under the trace, and the lines of the verifier that it ran."""
+
+    name: str
+    seconds: float
+    lines: Lines
+
+
+# --- faults -------------------------------------------------------------------------------------------------
+
+
+def faults(module: Module, tree: ast.Module) -> list[Fault]:
+    """Every fault that can be put into a module."""
+    passed_over = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.keyword) and node.arg in _DECLARATIONS
+        for inner in ast.walk(node)
+    }
+    return [
+        Fault(module, number, change, line, what)
+        for number, node in enumerate(ast.walk(tree))
+        if id(node) not in passed_over
+        for change, (what, line, _) in enumerate(_changes(node))
+    ]
+
+
+def with_fault(tree: ast.Module, fault: Fault) -> ast.Module:
+    """The module with a fault put in."""
+    copy = deepcopy(tree)
+    twin = next(node for number, node in enumerate(ast.walk(copy)) if number == fault.node)
+    *_, change = list(_changes(twin))[fault.change]
+    change(twin)
+    return ast.fix_missing_locations(copy)
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[str, int, Callable[[Any], None]]]:
+    line = getattr(node, "lineno", 0)
     if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARED:
         other = _COMPARED[type(node.ops[0])]
         yield (
             f"{type(node.ops[0]).__name__} -> {other.__name__}",
+            line,
             lambda twin: twin.ops.__setitem__(0, other()),
         )
     if isinstance(node, ast.BoolOp):
         yield (
             "and <-> or",
+            line,
             lambda twin: setattr(twin, "op", ast.Or() if isinstance(node.op, ast.And) else ast.And()),
         )
     if isinstance(node, ast.BinOp) and type(node.op) in _WORKED and not _is_text(node):
         worked = _WORKED[type(node.op)]
-        yield f"{type(node.op).__name__} -> {worked.__name__}", lambda twin: setattr(twin, "op", worked())
+        yield (
+            f"{type(node.op).__name__} -> {worked.__name__}",
+            line,
+            lambda twin: setattr(twin, "op", worked()),
+        )
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        yield "sign left out", lambda twin: setattr(twin, "op", ast.UAdd())
+        yield "sign left out", line, lambda twin: setattr(twin, "op", ast.UAdd())
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield "not left out", _twice_negated
+        yield "not left out", line, _twice_negated
     if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
         value = (not node.value) if isinstance(node.value, bool) else node.value + 1
-        yield f"{node.value!r} -> {value!r}", lambda twin: setattr(twin, "value", value)
+        yield f"{node.value!r} -> {value!r}", line, lambda twin: setattr(twin, "value", value)
     for name in ("body", "orelse"):
         statements = getattr(node, name, None)
-        if isinstance(statements, list):
-            for number, statement in enumerate(statements):
-                if isinstance(statement, (ast.Raise, ast.AugAssign)) or (
-                    isinstance(statement, ast.Expr) and not isinstance(statement.value, ast.Constant)
-                ):
-                    yield (
-                        f"line {statement.lineno} dropped",
-                        lambda twin, name=name, number=number: getattr(twin, name).__setitem__(
-                            number, ast.Pass()
-                        ),
-                    )
+        for number, statement in enumerate(statements if isinstance(statements, list) else ()):
+            if isinstance(statement, (ast.Raise, ast.AugAssign)) or (
+                isinstance(statement, ast.Expr) and not isinstance(statement.value, ast.Constant)
+            ):
+                yield "dropped", statement.lineno, _without(name, number)
+
+
+def _without(part: str, number: int) -> Callable[[Any], None]:
+    """Puts ``pass`` in the place of one statement of a body."""
+
+    def change(twin: Any) -> None:
+        getattr(twin, part)[number] = ast.Pass()
+
+    return change
 
 
 def _twice_negated(twin: ast.UnaryOp) -> None:
@@ -111,12 +164,117 @@ def _is_text(node: ast.BinOp) -> bool:
     )
 
 
-def survives(path: Path, tree: ast.Module, tests: list[str]) -> bool:
+def drawn(every: dict[Module, list[Fault]], n: int, seed: int) -> list[Fault]:
+    """n faults in proportion to how many each module has (largest remainders), in random order."""
+    total = sum(map(len, every.values()))
+    shares = {module: n * len(own) / total for module, own in every.items()}
+    counts = {module: int(share) for module, share in shares.items()}
+    by_rest = sorted(every, key=lambda module: counts[module] - shares[module])
+    for module in by_rest[: n - sum(counts.values())]:
+        counts[module] += 1
+    found = [
+        fault
+        for module, own in every.items()
+        for fault in random.Random(f"{seed} {module}").sample(own, counts[module])
+    ]
+    random.Random(seed).shuffle(found)
+    return found
+
+
+# --- tests --------------------------------------------------------------------------------------------------
+
+
+def tests_with_their_lines(paths: Sequence[str], to: Path) -> None:
+    """Run all tests once under a trace; write what each took and ran, kernels included, as JSON."""
+    import pytest
+
+    room = str(ROOM) + os.sep
+    ran: dict[str, set[int]] = defaultdict(set)
+    found: list[dict[str, Any]] = []
+
+    def local(frame: Any, event: str, _: Any) -> Any:
+        if event == "line":
+            ran[frame.f_code.co_filename].add(frame.f_lineno)
+        return local
+
+    def begun(frame: Any, _event: str, _: Any) -> Any:
+        if frame.f_code.co_filename.startswith(room):
+            ran[frame.f_code.co_filename].add(frame.f_lineno)
+            return local
+        return None
+
+    class Watch:
+        @pytest.hookimpl(hookwrapper=True)
+        def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
+            ran.clear()
+            started = time.process_time()
+            sys.settrace(begun)
+            yield
+            sys.settrace(None)
+            lines = {name.removeprefix(room).removesuffix(".py"): sorted(own) for name, own in ran.items()}
+            seconds = time.process_time() - started
+            found.append({"name": item.nodeid, "seconds": seconds, "lines": lines})
+
+    _plain_kernels()
+    words = ["-q", "-n", "0", "-p", "no:cacheprovider", "--assert", "plain", *paths]
+    code = pytest.main(words, plugins=[Watch()])
+    if not code:
+        to.write_text(json.dumps(found))
+    os._exit(int(code))
+
+
+def tests_of(fault: Fault, tree: ast.Module, tests: Sequence[Test]) -> list[Test]:
+    """The tests that run a fault's statement, those of the quickest file first.
+
+    What runs when a module is loaded is run by every test of the module.
+    """
+    lines, inside = _statement(tree, fault.line)
+    of_module = [test for test in tests if fault.module in test.lines]
+    chosen = [test for test in of_module if not lines.isdisjoint(test.lines[fault.module])]
+    if not chosen and not inside:
+        chosen = of_module
+    by_file: dict[str, list[Test]] = defaultdict(list)
+    for test in chosen:
+        by_file[test.name.partition("::")[0]].append(test)
+    files = sorted(by_file.values(), key=lambda own: min(test.seconds for test in own))
+    return [test for own in files for test in sorted(own, key=lambda test: test.seconds)]
+
+
+def _statement(tree: ast.Module, line: int) -> tuple[set[int], bool]:
+    """(the lines of the innermost statement at a line, without those of its body; whether in a function)."""
+    best, inside = set(range(line, line + 1)), False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
+            body = getattr(node, "body", None)
+            end = body[0].lineno - 1 if isinstance(body, list) else node.end_lineno or node.lineno
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and line > end:
+                inside = True
+            if line <= max(end, node.lineno):
+                best = set(range(node.lineno, max(end, node.lineno) + 1))
+    return best, inside
+
+
+def _plain_kernels() -> None:
+    """Let the verifier's own kernels run as Python, so that a fault in them needs no compiler."""
+    import shoal.runtime.compiled as room
+
+    compiled = room.compiled
+
+    def perhaps(function: Any) -> Any:
+        return function if function.__module__.startswith("shoal.verification") else compiled(function)
+
+    room.compiled = perhaps
+
+
+def survives(path: Path, tree: ast.Module, tests: Sequence[Test]) -> bool:
     """Whether all tests pass with this module in place of the one in the file."""
     child = os.fork()
     if child:
         return os.waitpid(child, 0)[1] == 0
-    resource.setrlimit(resource.RLIMIT_CPU, (120, 120))
+    longest = _SECONDS_BESIDE_TESTS + _TIMES_LONGER * sum(test.seconds for test in tests)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(longest), int(longest) + 5))
+    resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
+    signal.alarm(int(10 * longest))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(1, 2)
     loaded = importlib.machinery.SourceFileLoader.get_code
@@ -125,59 +283,106 @@ def survives(path: Path, tree: ast.Module, tests: list[str]) -> bool:
         return compile(tree, self.path, "exec") if Path(self.path) == path else loaded(self, name)
 
     setattr(importlib.machinery.SourceFileLoader, "get_code", changed)  # noqa: B010  (of the library)
+    if "import compiled" in path.read_text():
+        _plain_kernels()
     import pytest
 
-    files = [str(ROOT / "tests" / "verification" / f"{name}.py") for name in tests]
-    os._exit(int(pytest.main(["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--assert", "plain", *files])))
+    names = [test.name for test in tests]
+    os._exit(int(pytest.main(["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--assert", "plain", *names])))
+
+
+# --- the run ------------------------------------------------------------------------------------------------
+
+
+def interval(killed: float, n: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Wilson)."""
+    z = 1.96
+    middle = (killed + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * sqrt(killed * (1 - killed) / n + z * z / (4 * n * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def main() -> int:
-    """Try mutants until the time is over."""
+    """Try what was drawn until the time is over."""
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument("modules", nargs="*", default=list(TESTS))
-    words.add_argument("--minutes", type=float, default=30.0)
+    words.add_argument("modules", nargs="*", help="such as files/pages; all without")
+    words.add_argument("--draw", type=int, default=300, help="faults over all modules")
     words.add_argument("--seed", type=int, default=1)
-    words.add_argument("--most", type=int, default=10**6, help="mutants of each module, drawn by the seed")
+    words.add_argument("--minutes", type=float, default=30.0)
+    words.add_argument("--results", type=Path, default=Path("mutants.jsonl"))
+    words.add_argument("--tests", nargs="*", default=["tests/verification"])
     asked = words.parse_args()
     os.chdir(ROOT)
+    results = asked.results.resolve()
     sys.path.insert(0, str(ROOT / "src"))  # the modules that are changed, not those of an installation
-    for name in (
-        "numba",
-        "numpy",
-        "pandas",
-        "pyarrow.parquet",
-        "pydantic",
-        "pyproj",
-        "pytest",
-        "plotly",
-    ):
-        importlib.import_module(name)
-    for name in ("shoal.model.trajectories", "shoal.methods.glove.glove"):
+    for name in _LIBRARIES:
         importlib.import_module(name)
     assert not any(name.startswith("shoal.verification") for name in sys.modules)
     ends = time.monotonic() + 60 * asked.minutes
-    for module in asked.modules:
-        path = ROOM / f"{module}.py"
-        tree = ast.parse(path.read_text())
-        if not survives(path, tree, TESTS[module]):
-            print(f"{module}: its tests fail without any fault", flush=True)
+    tests = _mapped(asked.tests, results.with_suffix(".tests.json"))
+    paths = {path.relative_to(ROOM).with_suffix("").as_posix(): path for path in sorted(ROOM.rglob("*.py"))}
+    trees = {module: ast.parse(path.read_text()) for module, path in paths.items()}
+    every = {module: found for module in paths if (found := faults(module, trees[module]))}
+    n_faults = sum(map(len, every.values()))
+    digests = {module: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for module, path in paths.items()}
+    done = _earlier(results)
+    tried: list[tuple[Fault, str]] = []
+    for fault in drawn(every, min(asked.draw, n_faults), asked.seed):
+        if asked.modules and fault.module not in asked.modules:
             continue
-        every = list(mutants(tree))
-        drawn = random.Random(asked.seed).sample(every, min(asked.most, len(every)))
-        done, left = 0, []
-        for line, what, changed in drawn:
-            if time.monotonic() > ends:
-                break
-            done += 1
-            if survives(path, changed, TESTS[module]):
-                left.append((line, what))
-                print(f"  survives: {module} line {line}: {what}", flush=True)
-        share = 1 - len(left) / done if done else float("nan")
-        print(
-            f"{module}: {len(every)} mutants, {done} tried, {done - len(left)} killed ({share:.1%})",
-            flush=True,
-        )
+        key = fault.module, digests[fault.module], fault.node, fault.change
+        if key not in done and time.monotonic() < ends:
+            tree = trees[fault.module]
+            chosen = tests_of(fault, tree, tests)
+            done[key] = outcome_of(paths[fault.module], tree, fault, chosen)
+            about = {"line": fault.line, "what": fault.what, "outcome": done[key], "tests": len(chosen)}
+            with results.open("a") as file:
+                file.write(json.dumps(dict(zip(_KEY, key, strict=True)) | about) + "\n")
+            if done[key] != "killed":
+                print(f"  {done[key]}: {fault.module} line {fault.line}: {fault.what}", flush=True)
+        if key in done:
+            tried.append((fault, done[key]))
+    _report(tried, n_faults)
     return 0
+
+
+def outcome_of(path: Path, tree: ast.Module, fault: Fault, tests: Sequence[Test]) -> str:
+    """What became of a fault: killed, survives, or that no test runs it."""
+    if not tests:
+        return "no test runs it"
+    return "survives" if survives(path, with_fault(tree, fault), tests) else "killed"
+
+
+def _mapped(paths: Sequence[str], to: Path) -> list[Test]:
+    """All tests with their lines, from an earlier run where there was one."""
+    if not to.exists():
+        child = os.fork()
+        if not child:
+            tests_with_their_lines(paths, to)
+        if os.waitpid(child, 0)[1]:
+            raise SystemExit("the tests fail without any fault")
+    return [Test(**each) for each in json.loads(to.read_text())]
+
+
+def _earlier(results: Path) -> dict[tuple[Any, ...], str]:
+    """What became of faults in earlier runs."""
+    told = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+    return {tuple(each[name] for name in _KEY): each["outcome"] for each in told}
+
+
+def _report(tried: Sequence[tuple[Fault, str]], n_faults: int) -> None:
+    by_module: dict[Module, list[str]] = defaultdict(list)
+    for fault, outcome in tried:
+        by_module[fault.module].append(outcome)
+    for module, outcomes in sorted(by_module.items()):
+        print(f"{module:28} {len(outcomes):4} tried, {outcomes.count('killed'):4} killed")
+    n, killed = len(tried), sum(outcome == "killed" for _, outcome in tried)
+    if n:
+        low, high = interval(killed / n, n)
+        print(
+            f"{n} of {n_faults:,} faults tried, {killed} killed: {killed / n:.1%} (95 % interval "
+            f"{low:.1%} to {high:.1%})"
+        )
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def edit_manifest(folder: Path, change: Callable[[dict[str, Any]], object]) -> N
     path = folder / MANIFEST_FILE
     manifest = json.loads(path.read_text())
     change(manifest)
-    path.write_text(json.dumps(manifest))
+    path.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
 def edit_page(folder: Path, text: str | None) -> None:

@@ -184,6 +184,17 @@ FILES: Final[Mapping[str, Foreign]] = {
         ),
         ids=("location-history",), samples=4, first_s=NOON_S, dropped={SAME: 1},
     ),
+    "NMEA": Foreign(
+        write=text(
+            "boat.nmea",
+            "$GPGGA,120000,4851.000,N,00221.000,E,1,08,0.9,545.4,M,46.9,M,,*47\r\n"
+            "$GPRMC,120000,A,4851.000,N,00221.000,E,022.4,084.4,010524,003.1,W\r\n"
+            "$GNRMC,120500.00,A,4852.000,N,00222.000,E,022.4,084.4,010524,003.1,W*00\r\n"
+            "$GPRMC,121000,V,,,,,,,010524,,\r\n",
+        ),
+        ids=("boat",), samples=1, first_s=NOON_S,
+        dropped={NO_PLACE: 1, "NMEA sentence with a wrong checksum or too few fields": 1},
+    ),
     "OwnTracks recorder": Foreign(
         write=text(
             "rec/jane/phone/2024-05.rec",

@@ -132,6 +132,11 @@ class Anatomy:
                 out += head + body
                 size += len(head) + len(page.body)
             data.update(compressed=len(out) - start, uncompressed=size)
+        for group in self.footer["row_groups"]:
+            own = [chunk["data"] for chunk in group["chunks"]]
+            group["bytes"] = sum(data["uncompressed"] for data in own)
+            if "compressed" in group:
+                group["compressed"] = sum(data["compressed"] for data in own)
         out += self.before_footer
         footer = packed(self.footer, FOOTER) + self.behind_footer
         path.write_bytes(bytes(out) + footer + len(footer).to_bytes(4, "little") + b"PAR1")

@@ -167,7 +167,7 @@ REFUSED: Final[Mapping[str, tuple[Writer, str]]] = {
     "an address of another kind": (
         lambda _: "mysql://ann:secret@host/calls SELECT 1", "addresses are not read here; give postgresql://"
     ),
-    "a bucket": (lambda _: "s3://bucket/calls.parquet", "addresses are not read here"),
+    "a bucket of another store": (lambda _: "wasb://bucket/calls.parquet", "addresses are not read here"),
     "an unknown ending": (text("a.docx", "-"), "shoal does not know the format of a.docx"),
     "one row of too few names": (text("a.csv", "1,2024-05-01,48.85,2.35\n"),
     "name the columns with --columns"),

@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from foreign_writers import GPX, NOON_S, people
-from shoal.errors import InputError
+from shoal.errors import InputError, OutputError
 from shoal.io import read
 from shoal.io.object_stores import files, is_address, open_object
+from shoal.io.object_stores import store as to_store
 from shoal.io.sources import openers
 from shoal.model.intake import Reading
 
@@ -73,6 +74,21 @@ def test_what_is_not_there_or_no_plain_folder_is_refused_without_the_address(sto
         assert "testing" not in str(caught.value)
 
 
+@needs_moto
+def test_a_folder_is_stored_with_its_list_last_and_never_over_another(store: str, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for name in ("a.txt", "list.json", "data/z.txt"):
+        (tmp_path / name).write_text(name)
+    to_store(tmp_path, f"s3://{KEYS}@data/out?{store}", last="list.json")
+    system, _ = pafs.FileSystem.from_uri(f"s3://{KEYS}@data?{store}")
+    listed = system.get_file_info(pafs.FileSelector("data/out", recursive=True))
+    found = {each.path: each.mtime for each in listed if each.type == pafs.FileType.File}
+    assert sorted(found) == ["data/out/a.txt", "data/out/data/z.txt", "data/out/list.json"]
+    assert max(found.values()) == found["data/out/list.json"]
+    with pytest.raises(OutputError, match="already"):
+        to_store(tmp_path, f"s3://{KEYS}@data/out?{store}", last="list.json")
+
+
 def test_a_file_system_of_any_kind_gives_the_same_as_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,6 +99,7 @@ def test_a_file_system_of_any_kind_gives_the_same_as_the_disk(
     (folder / "more.csv").write_text("id,t,lat,lon\ncho,1714564800,48.85,2.35\n")
 
     def local(address: str) -> tuple[Any, str]:
+        (tmp_path / "new").mkdir(exist_ok=True)  # a store makes folders by itself
         return pafs.LocalFileSystem(), str(tmp_path / address.removeprefix("s3://"))
 
     stand_in = SimpleNamespace(
@@ -95,6 +112,12 @@ def test_a_file_system_of_any_kind_gives_the_same_as_the_disk(
     assert [table.name for table in tables] == ["more.csv", "part.parquet"]
     assert ["day" in table.columns for table in tables] == [True, True]
     assert read("s3://calls").ids == ("ann", "bob", "cho")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "list.json").write_text("{}")
+    to_store(tmp_path / "full", "s3://new", last="list.json")
+    assert (tmp_path / "new" / "list.json").read_text() == "{}"
+    with pytest.raises(OutputError, match="already"):
+        to_store(tmp_path / "full", "s3://new", last="list.json")
     with pytest.raises(InputError, match="cannot be copied"):
         open_object(pafs.LocalFileSystem(), str(tmp_path / "none.csv"), lambda _: tables[0])
     assert is_address("s3://bucket")

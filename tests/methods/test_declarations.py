@@ -188,6 +188,8 @@ def test_switches_and_units_on_the_command_line() -> None:
         {},
         {"delta_m": 0.0},
     )
+    assert options()["--refine"].secondary_opts == ["--no-refine"]
+    assert take_settings("glove", {"refine": True}) == ({}, {"refine": True})
     with pytest.raises(click.UsageError, match="glove knows no --most-off-street"):
         take_settings("glove", {"most_off_street": 5.0})
 

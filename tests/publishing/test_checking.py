@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import shoal
@@ -164,6 +165,21 @@ def test_geohashes_with_hours(tmp_path: Path) -> None:
     found = shoal.check(made, raw, claim="k-anonymity:6,truthful", row_order=True, tries=0)
     assert found.verdict.holds
     assert found.columns == {"time": "hour", "cell": "geohash"}
+
+
+def test_hours_beside_dates_and_numbers_of_32_bits(tmp_path: Path) -> None:
+    rows = people(n=12, samples=1)
+    raw = write(tmp_path / "raw.csv", RAW, rows)
+    moments = [np.datetime64(t, "s") for _, t, _, _ in rows]
+    made = pa.table({
+        "date": [str(moment.astype("datetime64[D]")) for moment in moments],
+        "hour": [int(str(moment)[11:13]) for moment in moments],
+        "lat": pa.array([row[2] for row in rows], pa.float32()),
+        "lon": pa.array([row[3] for row in rows], pa.float32()),
+    })  # fmt: skip
+    found = shoal.check(made, raw, claim="k-anonymity:2,truthful", row_order=True, tries=0)
+    assert found.true_share == 1
+    assert found.verdict.kinds == {"class-below-k"}
 
 
 def test_h3_cells_with_days(tmp_path: Path) -> None:

@@ -190,3 +190,20 @@ def test_the_command_writes_and_verifies(
     found = command("verify", made["raw"], tmp_path / "out", "--linkage", links, "--json")
     assert found.code == 0
     assert json.loads(found.out)["outcome"] == "HOLDS"
+
+
+def test_an_address_that_holds_a_key_is_never_shown(
+    made: dict[str, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied: list[tuple[str, str]] = []
+
+    def keep(folder: Path, address: str, *, last: str) -> None:
+        assert (folder / "release.csv").exists()
+        copied.append((address, last))
+
+    monkeypatch.setattr("shoal.publishing.exporting.store", keep)
+    address = "s3://key:secret@bucket/out?scheme=http"
+    told = Shoal(capsys)("publish", made["boxes"], "--to", address, "--format", "csv")
+    assert told.code == 0
+    assert copied == [(address, PACKAGE_FILE)]
+    assert "secret" not in told.out + told.err

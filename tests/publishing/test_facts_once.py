@@ -95,3 +95,28 @@ def test_raw_data_passes_at_most_eight_rooms_on_its_way(kind: str, tmp_path: Pat
     assert {"publishing", "methods", "verification", "utility"} <= rooms
     assert len(rooms) <= 8, rooms
     assert "report" not in rooms, "pages are made from facts"
+
+
+METHODS_TRIED: dict[str, tuple[Callable[[], Any], bool]] = {
+    "glove": (lambda: shoal.Glove(k=2), True),
+    "kte-hide": (lambda: shoal.KteHide(k=2, tau_s=3600, epsilon_s=3600), True),
+    "static": (lambda: shoal.StaticGeneralization(k=2, grid_m=20_000, slot_s=28_800), True),
+    "swap-locations": (lambda: shoal.SwapLocations(k=3, time_threshold_s=3600), False),
+    "nwa": (lambda: shoal.Nwa(k=2, delta_m=1000), False),
+}
+
+
+@pytest.mark.parametrize("name", METHODS_TRIED)
+def test_a_claim_is_checked_once(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read back from the files is what was checked, so its claim is not checked again."""
+    make, snap = METHODS_TRIED[name]
+    original = shoal.read(shoal.synthesize(30, 2, 1, layout="city"), snap=snap)
+
+    def again(*_: object, **__: object) -> None:
+        raise AssertionError("checked again")
+
+    monkeypatch.setattr("shoal.verification.files.folder.verify", again)
+    published = shoal.publish(
+        original, make(), tmp_path / "release", rng=shoal.Randomness.for_research(1), tries=0
+    )
+    assert published.manifest.verdict["holds"]

@@ -20,7 +20,16 @@ from shoal.reproduction.running import reproduce
 from shoal.reproduction.swap_cabs import trips_of
 from shoal.reproduction.table import PAPERS, experiments_of
 from shoal.reproduction.town import STEPS, drives, town
-from shoal.reproduction.writing import cell_words, csv_text, markdown, plot_page, table_rows, text_lines
+from shoal.reproduction.writing import (
+    cell_words,
+    csv_text,
+    digits,
+    markdown,
+    paper_words,
+    plot_page,
+    table_rows,
+    text_lines,
+)
 from shoal.runtime.run import Run
 from small_data import population
 
@@ -163,3 +172,24 @@ def test_home_tuples_share_their_most_frequent_place_and_static_success_counts_t
     together = [one for one in tuples if one.ids == ("a", "b")][:1]
     assert _static_share(together, 60, 100) == (2 / 5, 0)  # both are at 0 at the first minute
     assert _static_share(together, 3600, 5000) == (1, 1)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_page_of_the_docs_shows_the_figures_of_its_table(paper: str) -> None:
+    """Made by the command from the same outcomes; every number of the CSV stands in its section."""
+    page = (ROOT / "docs" / f"reproduction-{paper}.md").read_text(encoding="utf-8")
+    named = {part.split("`")[0]: part for part in page.split("`--figure ")[1:]}
+    assert list(named) == [one.figure for one in PAPERS[paper]]
+    kept = (ROOT / "docs" / "reproduction" / f"{paper}.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(kept.splitlines()))
+    assert rows
+    for row in rows:
+        low, high = row["paper"], row["paper_high"]
+        told = (float(low), float(high)) if high else float(low) if low else None
+        mean, margin = (float(row[name] or "nan") for name in ("mean", "margin"))
+        words = digits(mean) + ("" if math.isnan(margin) else f" ± {digits(margin)}")
+        assert words in named[row["figure"]]
+        assert told is None or paper_words(told) in named[row["figure"]]
+    measured = {row["figure"] for row in rows}
+    for figure, section in named.items():
+        assert (figure in measured) != ("Not measured" in section.split("\n## ")[0])

@@ -81,7 +81,7 @@ def test_without_identifiers_or_names_nothing_is_found() -> None:
 def test_runs_are_those_of_bytes_as_the_library_writes_them(spelling: digests.Spelling) -> None:
     """Every run of 12 characters is looked at, those among the wanted ones are met, and no others."""
     library = {4: base64.b16encode, 5: base64.b32encode, 6: base64.b64encode}[spelling.bits]
-    draw = np.random.default_rng(1)
+    draw, looked = np.random.default_rng(1), 0
     for n in (5, 8, 16, 20, 31, 64):
         raw = draw.integers(0, 256, (3, n), dtype=np.uint8)
         for start in range(spelling.starts):
@@ -102,6 +102,8 @@ def test_runs_are_those_of_bytes_as_the_library_writes_them(spelling: digests.Sp
             fill_filter(runs, filled)
             assert mark_runs(raw, start, spelling.bits, 12, runs, filled, met) == len(written)
             assert set(runs[met].tolist()) == set(runs.tolist()) & set(written)
+            looked += len(written)
+    assert looked > 500
 
 
 def test_random_pseudonyms_are_not_refused_and_hashed_ones_are_all_found() -> None:
@@ -147,3 +149,80 @@ def test_what_in_a_text_may_be_a_hash() -> None:
         "trajectory_identifier",
         "zz0123456789abcdef",
     ]
+
+
+# --- what chance gives --------------------------------------------------------------------------------------
+
+
+def digest_of(uid: str) -> np.ndarray:
+    return np.frombuffer(hashlib.sha256(uid.encode()).digest(), dtype=np.uint8)[None, :]
+
+
+def searched(names: list[str], expected: float) -> digests._Search:
+    """A search that has seen one hash, among so many others that chance gives so many runs of 12."""
+    search = digests._Search(digests.HEX, names)
+    search.look(digest_of(UID))
+    search._compared = int(expected * 2**48 / len(np.unique(search.windows)))
+    return search
+
+
+def test_what_is_expected_by_chance_is_counted_window_by_window() -> None:
+    """A SHA-256 has 53 runs of 12 digits, a name of 16 digits 5, of which these two share one."""
+    search = digests._Search(digests.HEX, ["0123456789abcdef", "fedc0123456789ab"])
+    assert search.expected == 0
+    search.look(digest_of(UID))
+    assert search.expected == 9 * 53 / 2**48
+    search.look(np.concatenate([digest_of(uid) for uid in ("a", "b")]))
+    assert search.expected == 9 * 53 * 3 / 2**48
+
+
+def test_pieces_in_different_names_or_apart_are_not_one_long_piece() -> None:
+    """Six pieces of 12 come by chance where 0.5 are expected; one piece of 17 does not."""
+    whole = hashlib.sha256(UID.encode()).hexdigest()
+    in_names = ["f" * k + whole[8 * k : 8 * k + 12] for k in range(6)]  # at 0, 1, ... of names that follow
+    apart = ["f" * 3 + "f".join(whole[k : k + 12] for k in (0, 30, 10, 40, 20, 50))]
+    for names in (in_names, apart):
+        search = searched(names, 0.5)
+        assert len(search.hit()) == len(names)
+        assert search.found().tolist() == []
+    search = searched(["ff" + whole[20:37]], 0.5)
+    assert (search.hit(), search.found().tolist()) == ([0], [0])
+    assert searched(["ff" + whole[20:36]], 0.5).found().tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("n", "expected", "chance"), [(0, 3.0, 1.0), (1, 0.01, 0.00995017), (2, 0.5, 0.0902)]
+)
+def test_the_chance_of_so_many_is_poissons(n: int, expected: float, chance: float) -> None:
+    assert digests.at_least(n, expected) == pytest.approx(chance, rel=1e-3)
+
+
+def test_a_lone_piece_that_chance_explains_is_noted_with_its_chance() -> None:
+    """20,000 people and one pseudonym that is 12 digits of a hash: no finding, and said."""
+    ids = [f"caller-{number:05d}" for number in range(2000)]
+    names = [
+        *Randomness.for_research(5).pseudonyms(2000),
+        "u" + hashlib.md5(b"caller-00007").hexdigest()[9:21],
+    ]
+    searched = digests.search_hashes(ids, names)
+    assert searched.names == frozenset()
+    (note,) = searched.notes()
+    assert note.startswith(
+        "1 pseudonyms have 12 characters or more in common with a plain hash of an identifier"
+    )
+    assert searched.n_by_chance == 1
+    assert 1e-6 < searched.chance < 1e-3
+    assert f"{searched.chance:.2g} of all releases" in note
+    assert list(digests.search_hashes(ids, names[:-1]).notes()) == []
+
+
+def test_the_note_stands_in_the_verdict() -> None:
+    original = small_city(n_subjects=400, n_samples=2)
+    release, linkage = naive_release(original)
+    cut = "zz" + hashlib.sha256(original.ids[5].encode()).hexdigest()[30:42]
+    names = (cut, *release.trajectory_ids[1:])
+    renamed = dict(zip(release.trajectory_ids, names, strict=True))
+    told = Linkage(linkage.uids, tuple(renamed[name] for name in linkage.trajectory_ids))
+    verdict = verify(original, type(release)(**{**vars(release), "trajectory_ids": names}), told)
+    assert verdict.holds, verdict.findings
+    assert sum("in common with a plain hash" in note for note in verdict.notes) == 1

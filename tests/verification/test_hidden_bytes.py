@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -22,6 +23,7 @@ from shoal.runtime.run import Run
 from shoal.verification import verify, verify_folder
 from shoal.verification.files.layout import layout_findings
 from shoal.verification.files.streamed import verify_streamed_folder
+from shoal.verification.files.thrift import Field, Shape, Source, read_struct
 from stored import stored
 
 PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
@@ -161,7 +163,103 @@ def in_the_writers_name(anatomy: Anatomy) -> None:
     anatomy.footer["created_by"] = b"parquet-cpp-arrow: caller/0007"
 
 
+def in_the_root_of_the_schema(anatomy: Anatomy) -> None:
+    anatomy.footer["schema"][0]["name"] = b"caller-0007"
+
+
+def in_the_encodings(anatomy: Anatomy) -> None:
+    anatomy.chunk(1)["encodings"] = [0, 3, 8, *(8 if bit == "1" else 0 for bit in f"{0xCA11E7:b}")]
+
+
+def in_encodings_of_no_page(anatomy: Anatomy) -> None:
+    anatomy.chunk(1)["encodings"] = [0, 3, 8, 4]
+
+
+def in_counts_of_encodings(anatomy: Anatomy) -> None:
+    anatomy.chunk(2)["encoding_counts"].append({"page_type": 0, "encoding": 0, "pages": 0xCA11E7})
+
+
+def in_counts_of_pages(anatomy: Anatomy) -> None:
+    anatomy.chunk(2)["encoding_counts"][0]["pages"] = 0xCA11E7
+
+
+def in_encoding_counts_said_twice(anatomy: Anatomy) -> None:
+    counts = anatomy.chunk(2)["encoding_counts"]
+    counts.append(dict(counts[0]))
+
+
+def in_levels_counted(anatomy: Anatomy) -> None:
+    anatomy.chunk(3)["sizes"]["repetition_levels"] = [0xCA11E7, 7]
+
+
+def in_values_counted(anatomy: Anatomy) -> None:
+    anatomy.chunk(3)["sizes"]["definition_levels"] = [3, 33]
+
+
+def in_bytes_counted(anatomy: Anatomy) -> None:
+    anatomy.chunk(0)["sizes"]["bytes"] += 7
+
+
+def in_bytes_of_numbers(anatomy: Anatomy) -> None:
+    anatomy.chunk(3)["sizes"]["bytes"] = 7
+
+
+def in_gaps_counted(anatomy: Anatomy) -> None:
+    anatomy.chunk(4)["statistics"]["nulls"] = 7
+
+
+def in_gaps_counted_in_a_page(anatomy: Anatomy) -> None:
+    anatomy.pages[4][1].head["data"]["statistics"]["nulls"] = 7
+
+
+def in_distinct_values_counted(anatomy: Anatomy) -> None:
+    anatomy.chunk(4)["statistics"]["distinct"] = 7
+
+
+def in_marks_of_statistics(anatomy: Anatomy) -> None:
+    anatomy.chunk(4)["statistics"]["min_exact"] = False
+
+
+def in_other_marks_of_statistics(anatomy: Anatomy) -> None:
+    anatomy.chunk(4)["statistics"]["max_exact"] = False
+
+
+def in_a_sorted_dictionary(anatomy: Anatomy) -> None:
+    anatomy.pages[5][0].head["dictionary"]["sorted"] = True
+
+
+def in_the_version(anatomy: Anatomy) -> None:
+    anatomy.footer["version"] = 7
+
+
+def in_orders_of_no_column(anatomy: Anatomy) -> None:
+    anatomy.footer["orders"] += [{"by_type": {}}] * 7
+
+
+def in_columns_without_columns(anatomy: Anatomy) -> None:
+    anatomy.footer["schema"][3]["children"] = 0
+
+
+def in_the_order_of_a_dictionary(anatomy: Anatomy) -> None:
+    """The first two entries the other way round, and so the numbers of the rows."""
+    dictionary, page = anatomy.pages[0]
+    entries = [dictionary.body[at : at + 20] for at in range(0, len(dictionary.body), 20)]
+    entries[:2] = entries[1::-1]
+    dictionary.body = b"".join(entries)
+    n = page.head["data"]["values"]
+    levels = 4 + int.from_bytes(page.body[:4], "little")
+    place = np.arange(n) // 3
+    numbers = np.where(place < 2, 1 - place, place).astype(np.uint8)
+    packed = numbers.tobytes() + bytes(-n % 8)
+    page.body = page.body[:levels] + bytes([8]) + varint((n + 7) // 8 << 1 | 1) + packed
+
+
 HIDING = (
+    in_the_root_of_the_schema, in_the_encodings, in_encodings_of_no_page, in_counts_of_encodings,
+    in_counts_of_pages, in_encoding_counts_said_twice, in_values_counted,
+    in_bytes_counted, in_gaps_counted, in_gaps_counted_in_a_page,
+    in_distinct_values_counted, in_marks_of_statistics, in_other_marks_of_statistics, in_a_sorted_dictionary,
+    in_the_version, in_columns_without_columns, in_the_order_of_a_dictionary,
     in_the_writers_name,
     in_dictionary, in_numbers, behind_the_dictionary, behind_the_rows, in_statistics, in_old_statistics,
     in_statistics_of_a_page, in_metadata_of_a_column, in_metadata, in_the_description,
@@ -196,6 +294,53 @@ def test_what_is_hidden_is_found(hide: Callable[[Anatomy], None], case: Case, tm
     in_memory, streamed = kinds_of(case, tmp_path)
     assert "hidden-bytes" in in_memory
     assert "hidden-bytes" in streamed
+
+
+def in_how_levels_are_stored(anatomy: Anatomy) -> None:
+    anatomy.pages[1][1].head["data"]["repetition_levels"] = 4
+
+
+@pytest.mark.parametrize(
+    "hide", [in_levels_counted, in_bytes_of_numbers, in_orders_of_no_column, in_how_levels_are_stored]
+)
+def test_what_some_readers_refuse_is_found_in_the_bytes(hide: Callable[[Anatomy], None], case: Case) -> None:
+    operated(case[1] / RELEASE_FILE, hide)
+    found = layout_findings((case[1] / RELEASE_FILE).read_bytes())
+    assert {finding.kind for finding in found} == {"hidden-bytes"}
+
+
+SHAPE = Shape(name="test", fields={1: Field(name="a", kind="i32"), 20: Field(name="b", kind="i32")})
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("15 0e 00", {"a": 7}),
+        ("15 0e 05 28 02 00", {"a": 7, "b": 1}),
+        ("05 02 0e 00", None),  # the number of a field at length, a step from the one before
+        ("15 0e 05 02 0e 00", None),  # the same field again
+        ("05 28 02 15 0e 00", None),
+        ("05 28 02 05 02 0e 00", None),  # fields out of order
+        ("15 8e 00 00", None),  # a number at length
+    ],
+)
+def test_fields_have_one_spelling(content: str, found: dict[str, int] | None) -> None:
+    source = Source(bytes.fromhex(content), "test")
+    if found is None:
+        with pytest.raises(InputError):
+            read_struct(source, SHAPE)
+    else:
+        assert read_struct(source, SHAPE) == found
+
+
+def test_lists_have_one_spelling() -> None:
+    shape = Shape(name="test", fields={1: Field(name="a", kind="list", items="i32")})
+    assert read_struct(Source(bytes.fromhex("19 15 0e 00"), "test"), shape) == {"a": [7]}
+    many = "19 f5 0f" + " 02" * 15 + " 00"
+    assert read_struct(Source(bytes.fromhex(many), "test"), shape) == {"a": [1] * 15}
+    for content in ("19 f5 01 0e 00", "19 f5 0e" + " 02" * 14 + " 00"):
+        with pytest.raises(InputError):
+            read_struct(Source(bytes.fromhex(content), "test"), shape)
 
 
 @pytest.mark.parametrize(
@@ -265,6 +410,20 @@ def test_a_file_that_unpacks_to_far_more_is_refused_before_it_is_read(case: Case
     assert path.stat().st_size < 20_000
     with pytest.raises(InputError, match="more than such a file can honestly hold"):
         shoal.verify_folder(case[0], case[1])
+
+
+def test_a_folder_of_far_more_records_than_people_is_refused_before_each_is_looked_at(
+    case: Case, tmp_path: Path
+) -> None:
+    path = case[1] / RELEASE_FILE
+    table = pq.read_table(path)
+    names = pa.array([f"{number:016x}" for number in range(1100)])
+    many = table.take([0] * len(names)).set_column(0, "trajectory_id", names)
+    with pq.ParquetWriter(path, many.schema, compression="zstd", store_schema=False) as writer:
+        writer.write_table(many)
+    assert kinds_of(case, tmp_path) == (frozenset({"record-without-subject", "nothing-checked"}),) * 2
+    told = verify_folder(case[0], case[1], case[2]).findings[0].message
+    assert told == "the release holds 1,100 records, and the raw data 12 subjects"
 
 
 @pytest.mark.parametrize("cut", [0, 3, 11, 12, 40, -1, -8, -9, -100])

@@ -75,7 +75,7 @@ def damaged(sound: tuple[Path, Path], to: Path, change: Callable[[dict[str, Any]
     shutil.copytree(sound[0], to)
     manifest = json.loads((to / "manifest.json").read_text())
     change(manifest)
-    (to / "manifest.json").write_text(json.dumps(manifest))
+    (to / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     return to
 
 
@@ -90,7 +90,7 @@ def with_first(folder: Path, column: str, value: float) -> None:
     )
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["release_sha256"] = hashlib.sha256((folder / "release.parquet").read_bytes()).hexdigest()
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
 @pytest.mark.parametrize(

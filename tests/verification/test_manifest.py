@@ -93,6 +93,7 @@ REFUSED: tuple[tuple[Change, str], ...] = (
     (lambda m: m["parameters"].update(who={"a": ROWS}), "parameters: Value error, a value is no number"),
     (lambda m: m["parameters"].update({f"p{k}": k for k in range(99)}), "parameters: Dictionary should have"),
     (lambda m: m["parameters"].update({"a b": 1}), "parameters: String should match pattern"),
+    (lambda m: m["reading"].update(columns="37.77," * 700), "reading: Value error, a setting has more than"),
     (lambda m: m["record"].update(purpose="maps", rows=ROWS), "record"),
     (lambda m: m["losses"]["rows"].update({"x" * 300: 1}), "losses.rows: String should have at most 200"),
     (lambda m: m["losses"]["rows"].update(gap=-1), "losses.rows: Input should be greater than or equal to 0"),
@@ -179,7 +180,21 @@ FALSE: tuple[tuple[Change, str], ...] = (
     (lambda m: m["rows_repaired"].update({"37.77 -122.41": 7}), "its rows repaired are not those"),
     (lambda m: m["parameters"].update(k=50), "the parameter k is not that of the claim"),
     (lambda m: m["losses"].update(samples_created=7), "counts created samples"),
-    (lambda m: m["losses"].update(subjects_by_reason={"37.77": 3}), "the subjects suppressed by reason"),
+    (lambda m: m["losses"].update(subjects_by_reason={"too few": 3}), "the subjects suppressed by reason"),
+    (lambda m: m["rows_repaired"].update({"37.774929 -122.419416": 0}), "rows_repaired gives a reason that"),
+    (lambda m: m["losses"]["rows"].update({"37.774929 -122.419416": 0}), "losses.rows gives a reason that"),
+    (
+        lambda m: m["losses"].update(subjects_by_reason={"too few": 0}),
+        "losses.subjects_by_reason gives a reason that counts nothing",
+    ),
+    (
+        lambda m: m["losses"].update(subjects_by_reason={"37.77 -122.41": 0, "too few": 0}),
+        "losses.subjects_by_reason gives reasons that no method has",
+    ),
+    (
+        lambda m: m["losses"].update(subjects_by_reason={"few " + "x" * k: 0 for k in range(9)}),
+        "losses.subjects_by_reason gives reasons that no method has",
+    ),
 )
 
 
@@ -200,8 +215,16 @@ def test_the_manifests_words_are_not_repeated(case: Case) -> None:
     assert "caller" not in str(verdict)
 
 
-def test_reasons_that_count_no_rows_say_nothing(case: Case) -> None:
-    edit_manifest(case[1], lambda m: m["rows_repaired"].update({"never": 0, OUT_OF_ORDER: 9}))
+def test_the_manifests_plane_is_not_repeated(case: Case) -> None:
+    """Its text is the maker's, and no other finding shows an identifier."""
+    edit_manifest(case[1], lambda m: m.update(crs="+proj=laea +lat_0=37.8 +lon_0=-122.4 caller-0007"))
+    verdict = verify_folder(case[0], case[1], case[2])
+    assert verdict.kinds == {"grid-mismatch", "raw-identifier"}
+    assert "caller-0007" not in str(verdict)
+
+
+def test_how_many_rows_stood_out_of_order_says_nothing(case: Case) -> None:
+    edit_manifest(case[1], lambda m: m["rows_repaired"].update({OUT_OF_ORDER: 9}))
     assert verify_folder(case[0], case[1], case[2]).holds
 
 

@@ -39,8 +39,8 @@ def written(width: int, pieces: list[tuple[bool, int]], draw: np.random.Generato
 
 
 def counted(body: bytes, n: int, width: int, size: int) -> tuple[int, list[int]]:
-    counts = np.zeros(size, dtype=np.int64)
-    return count_numbers(np.frombuffer(body, dtype=np.uint8), n, width, counts), counts.tolist()
+    counts, order = np.zeros(size, dtype=np.int64), np.array([size, 0])
+    return count_numbers(np.frombuffer(body, dtype=np.uint8), n, width, counts, order), counts.tolist()
 
 
 @given(width=st.integers(0, 9), pieces=parts, seed=st.integers(0, 99))
@@ -67,3 +67,19 @@ def test_bits_behind_the_last_number_are_told() -> None:
     assert counted(b"\x03\x05", 3, 1, 2) == (0, [1, 2])
     assert counted(b"\x03\x15", 3, 1, 2) == (BITS_BEHIND, [1, 2])
     assert counted(b"\x03\x15\x00", 3, 1, 2) == (BITS_BEHIND + BYTES_BEHIND, [1, 2])
+
+
+@given(width=st.integers(0, 4), pieces=parts, seed=st.integers(0, 99), highest=st.integers(-1, 6))
+def test_numbers_that_come_before_the_next_lower_one_are_told(
+    width: int, pieces: list[tuple[bool, int]], seed: int, highest: int
+) -> None:
+    body, numbers = written(width, pieces, np.random.default_rng(seed))
+    order = np.array([highest, 0])
+    count_numbers(
+        np.frombuffer(body, dtype=np.uint8), len(numbers), width, np.zeros(1 << width, np.int64), order
+    )
+    seen, early = highest, False
+    for number in numbers:
+        early |= number > seen + 1
+        seen = max(seen, number)
+    assert order.tolist() == [seen, int(early)]

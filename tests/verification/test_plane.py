@@ -13,7 +13,7 @@ from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, manifest_
 from shoal.release_folder.tables import write_table
 from shoal.runtime.run import Run
 from shoal.verification import verify, verify_folder
-from shoal.verification.files.plane import LOCAL_METERS
+from shoal.verification.files.plane import LOCAL_METERS, PlaneCheck
 from shoal.verification.files.streamed import verify_streamed_folder
 from small_points import crowd
 from stored import stored
@@ -75,3 +75,12 @@ def test_local_meters_are_noted_loudly(tmp_path: Path) -> None:
     beside = f"{BESIDE_DEGREES}: nothing shows it"
     told = Trajectories(**{**vars(original), "intake": Intake(notes=(beside,))})
     assert verify_folder(told, tmp_path / "release", linkage).notes[-2:] == (LOCAL_METERS, beside)
+
+
+@pytest.mark.parametrize(
+    ("crs", "n"), [(PLANE, 0), ("EPSG:32610", 0), (PLANE + " 37.774929", 1), (PLANE + " +x=" + "7" * 99, 1)]
+)
+def test_a_plane_that_is_told_with_more_than_parameters_is_noted(crs: str, n: int) -> None:
+    notes = list(PlaneCheck(crs).notes(small_city(crs=PLANE)))
+    assert len(notes) == n
+    assert all(f"describes the plane in {len(crs)} characters" in note for note in notes)

@@ -45,7 +45,7 @@ def change(folder: Path, edit: Callable[[pa.Table], pa.Table]) -> None:
     pq.write_table(edit(table), path, compression="zstd", store_schema=False)
     manifest = json.loads((folder / MANIFEST_FILE).read_text())
     manifest["release_sha256"] = sha256_of(path)
-    (folder / MANIFEST_FILE).write_text(json.dumps(manifest))
+    (folder / MANIFEST_FILE).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
 def in_both_ways(case: Written) -> list[Verdict]:
@@ -95,7 +95,8 @@ def test_members_that_differ_in_the_last_digits_do_not_hold(
     """Both held: the numbers were compared within the rounding of floats, the outlines to 1e-9 degrees."""
     assert [verdict.holds for verdict in in_both_ways(written)] == [True, True]
     change(written[0], edit)
-    assert [verdict.kinds for verdict in in_both_ways(written)] == [{"stored-differently"}] * 2
+    for verdict in in_both_ways(written):
+        assert {"stored-differently"} <= verdict.kinds <= {"stored-differently", "finer-than-claim"}
 
 
 def test_a_zero_with_a_sign_is_another_number(written: Written) -> None:

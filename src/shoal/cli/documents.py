@@ -57,9 +57,9 @@ class RateDocument(TypedDict):
     baseline: float
     worst: float | None
     rule: str | None
-    attacker: str
     median_error_m: float | None
     median_error_s: float | None
+    attacker: str
     asked: str | None
 
 
@@ -107,6 +107,8 @@ class InspectDocument(TypedDict):
     extent_north_km: float
     samples_per_subject: SamplesDocument
     samples_per_subject_and_day: float
+    samples_per_subject_and_hour: float
+    surface_km2: float
     places: int
     share_in_top_places: float
     median_gap_s: float | None
@@ -116,6 +118,9 @@ class InspectDocument(TypedDict):
     area: AreaDocument | None
     top_places: list[PlaceDocument]
     map: list[str]
+    map_letter_m: float
+    samples_by_hour: list[int]
+    columns: dict[str, str]
     unit_of_protection: str
     cell_m: float | None
     slot_s: float | None
@@ -124,11 +129,6 @@ class InspectDocument(TypedDict):
     rows_dropped: Counts
     rows_repaired: Counts
     notes: list[str]
-    surface_km2: float
-    samples_per_subject_and_hour: float
-    map_letter_m: float
-    samples_by_hour: list[int]
-    columns: dict[str, str]
     next: str
 
 
@@ -350,7 +350,39 @@ class ShareDocument(TypedDict):
 
 
 @with_config(_CLOSED)
-class RecordDocument(TypedDict):
+class CellDocument(TypedDict):
+    """One number of a figure: the paper's, and the mean over the seeds with half its 95 % interval."""
+
+    row: str
+    column: str
+    paper: float | list[float] | None
+    mean: float | None
+    margin: float | None
+    values: list[float | None]
+
+
+@with_config(_CLOSED)
+class FigureDocument(TypedDict):
+    """A figure or table of a paper; skipped: why it was not made."""
+
+    figure: str
+    title: str
+    note: str
+    skipped: str | None
+    cells: list[CellDocument]
+
+
+@with_config(_CLOSED)
+class ReproduceDocument(TypedDict):
+    """The figures and tables of papers beside what was measured."""
+
+    size: Literal["quick", "full"]
+    seeds: int
+    papers: dict[str, list[FigureDocument]]
+
+
+@with_config(_CLOSED)
+class SignedDocument(TypedDict):
     """Where a record to sign was written, and what it names."""
 
     record: str
@@ -364,7 +396,7 @@ class RecordDocument(TypedDict):
 
 @with_config(_CLOSED)
 class FindDocument(TypedDict):
-    """How many records fit what is known of somebody."""
+    """How many records of a release fit what somebody knows."""
 
     records: int
     each: list[int]
@@ -387,8 +419,9 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "convert": ConvertDocument,
     "publish": PublishDocument,
     "share": ShareDocument,
-    "record": RecordDocument,
+    "record": SignedDocument,
     "find": FindDocument,
+    "reproduce": ReproduceDocument,
 }
 """The type of the document of each command."""
 

@@ -17,10 +17,9 @@ _FORMATS: Final = ("csv", "geojsonl", "parquet-by-day", "flatgeobuf", "delta")  
 @click.option(
     "--to",
     "target",
-    type=PATH,
     required=True,
     metavar="DIR",
-    help="The folder to write; it must not exist yet.",
+    help="The folder to write, which must not exist yet, or a new one in an object store: s3://BUCKET/FOLDER.",
 )
 @click.option(
     "--format",
@@ -30,23 +29,28 @@ _FORMATS: Final = ("csv", "geojsonl", "parquet-by-day", "flatgeobuf", "delta")  
     help="How to write the rows. flatgeobuf needs the extra geo, delta the extra delta.",
 )
 @output_options
-def publish(release: Path, target: Path, form: str, as_json: bool, quiet: bool) -> int:
+def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -> int:
     """Write the folder RELEASE in another format into a new folder, which shoal verify accepts as well.
 
     The manifest and the page come along; datapackage.json lists every file with its digest, and is written
     last.
     """
-    from shoal.publishing.exporting import export
+    from shoal.io.object_stores import is_address
+    from shoal.publishing.exporting import export, export_to_store
     from shoal.release_folder.manifest import read_manifest
 
     with Bars(quiet=quiet) as bars:
         bars(f"writing {form}", 0, 1)
-        done = export(release, target, form)
+        if is_address(target):
+            done = export_to_store(release, target, form)
+        else:
+            done = export(release, Path(target), form)
+    shown = target.rpartition("@")[2].partition("?")[0]  # an address may hold a key
     publishable = read_manifest(release).publishable
     research = [] if publishable else ["made with a research seed: NOT FOR PUBLICATION"]
-    lines = [f"{done.rows:,} rows as {form} in {target}, {len(done.files)} files", *research]
+    lines = [f"{done.rows:,} rows as {form} in {shown}, {len(done.files)} files", *research]
     facts = {
-        "output": str(target),
+        "output": shown,
         "format": form,
         "rows": done.rows,
         "files": done.files,

@@ -4,15 +4,17 @@ Nothing is cleaned or dropped, as it is when raw data is read: every row is publ
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.cell_codes import CellCodes, cells_of, system_of
-from shoal.io.columns import NAMES, SCALED, named_in
+from shoal.io.columns import SCALED
+from shoal.io.foreign_columns import ROLES, Chosen, choose, date_beside_hour
 from shoal.io.sources import openers
 from shoal.io.spans import Spans, number_spans, time_spans
 from shoal.io.tables import Table
@@ -24,31 +26,7 @@ from shoal.runtime.arrays import Flags, Floats, Integers
 
 Places = Literal["degrees", "meters", "h3"]
 
-# fmt: off
-ROLES: Final[Mapping[str, tuple[str, ...]]] = {
-    "id": (
-        *NAMES["id"], "pseudonym", "pseudo_id", "pseudonym_id", "hash", "user_hash", "hashed_id", "anon_id",
-        "record", "record_id", "trip_id", "track_id", "traj_id",
-    ),
-    "time": (*NAMES["time"], "t_start", "start", "start_time", "time_start", "started_at", "from", "begin",
-             "hour", "date", "day", "time_bin", "time_interval", "interval", "period", "slot"),
-    "time-end": ("t_end", "end", "end_time", "time_end", "ended_at", "to", "until"),
-    "lat": (*NAMES["lat"], "lat_min", "min_lat", "south", "latitude_min"),
-    "lat-max": ("lat_max", "max_lat", "north", "latitude_max"),
-    "lon": (*NAMES["lon"], "lon_min", "min_lon", "lng_min", "west", "longitude_min"),
-    "lon-max": ("lon_max", "max_lon", "lng_max", "east", "longitude_max"),
-    "x": (*NAMES["x"], "x_min", "min_x", "xmin"),
-    "x-max": ("x_max", "max_x", "xmax"),
-    "y": (*NAMES["y"], "y_min", "min_y", "ymin"),
-    "y-max": ("y_max", "max_y", "ymax"),
-    "cell": ("h3", "h3_index", "h3_cell", "h3index", "hex", "hex_id", "geohash", "geo_hash", "gh", "cell",
-             "cell_id", "cellid", "tile", "zone"),
-    "geometry": ("geometry", "geom"),
-}
-# fmt: on
-UNREADABLE: Final = "row whose place or time cannot be read"
 _PER_DEGREE: Final = 1e7
-_LOOKED_AT: Final = 1000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,14 +79,6 @@ class Foreign:
         return len(self.record)
 
 
-@dataclass(kw_only=True)
-class _Columns:
-    """The columns in use, by role."""
-
-    of: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Places:
     """The axes of space and what they count; fields as of Foreign, and the rows that can be read."""
@@ -156,8 +126,11 @@ def read_foreign(
     tables = [opener() for opener in waiting]
     if not tables:
         raise InputError(f"there is nothing to read in {name}")
-    chosen = _choose(tables[0], columns or {})
-    held = _read_all(name, tables, list(chosen.of.values()))
+    chosen = choose(tables[0], columns or {})
+    date = date_beside_hour(tables[0], chosen, columns or {})
+    held = _read_all(name, tables, [*chosen.of.values(), *([date] if date else [])])
+    if date:
+        held = _with_hours(held, date, chosen)
     if not held.num_rows:
         raise InputError(f"{name} holds no rows, only column names")
     clock = Times(None, zone=time_zone)
@@ -199,43 +172,6 @@ def read_foreign(
     )
 
 
-def _choose(table: Table, given: Mapping[str, str]) -> _Columns:
-    """The columns in use: those given, else the first of the usual names for each role."""
-    found = _Columns(of={role: named_in(table, name) for role, name in given.items()})
-    twice = next((name for name in found.of.values() if list(found.of.values()).count(name) > 1), None)
-    if twice is not None:
-        raise MisuseError(f"the column '{twice}' is named for two things; each needs a column of its own")
-    lower = {name.strip().lower(): name for name in reversed(table.columns)}
-    free = [role for role in ROLES if role not in found.of]
-    for role in free:
-        usual = next((lower[name] for name in ROLES[role] if name in lower), None)
-        if usual is not None and usual not in found.of.values():
-            found.of[role] = usual
-    if table.geometry is not None and "geometry" not in found.of:
-        found.of["geometry"] = table.geometry.column
-    for kinds in (("lat", "lon"), ("x", "y")):
-        if any(role in found.of for role in kinds) and not all(role in found.of for role in kinds):
-            for role in (*kinds, *(f"{one}-max" for one in kinds)):
-                found.of.pop(role, None)
-    ways: list[tuple[str, ...]] = [("cell",)] if "cell" in given else []
-    ways += [("lat", "lon"), ("cell",), ("x", "y"), ("geometry",)]
-    way = next((roles for roles in ways if all(role in found.of for role in roles)), ())
-    if not way and "time" not in found.of:
-        shown = ", ".join(table.columns[:30])
-        raise InputError(
-            f"{table.name} has no column of places or times that shoal knows (found: {shown}); name "
-            "them, for "
-            "example --as time=HOUR --as cell=HEX"
-        )
-    for role in [role for roles in (("lat", "lon"), ("x", "y"), ("cell",), ("geometry",)) for role in roles]:
-        if role not in way and role in found.of:
-            found.notes.append(f"places are read from {' and '.join(found.of[one] for one in way)}; "
-                               f"'{found.of[role]}' tells places, too, and was left aside")  # fmt: skip
-            found.of.pop(role)
-            found.of.pop(f"{role}-max", None)
-    return found
-
-
 def _read_all(name: str, tables: Sequence[Table], columns: Sequence[str]) -> pa.Table:
     """The columns in use, of all rows."""
     batches = [
@@ -263,7 +199,27 @@ def _column(held: pa.Table, name: str) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _axis(chosen: _Columns, held: pa.Table, start: str, end: str, clock: Times | None) -> Spans:
+def _with_hours(held: pa.Table, date: str, chosen: Chosen) -> pa.Table:
+    """The table with whole hours of the day joined with their dates: 13 of 2024-05-01 is 2024-05-01 13."""
+    hour = chosen.of["time"]
+    column = plain(_column(held, hour))
+    try:
+        hours = column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return held  # the column holds whole times
+    if pc.any(pc.or_(pc.less(hours, 0), pc.greater(hours, 23))).as_py():
+        return held
+    days = plain(_column(held, date))
+    if pa.types.is_timestamp(days.type):
+        days = days.cast(pa.date32(), safe=False)
+    texts = pc.binary_join_element_wise(
+        days.cast(pa.string()), pc.utf8_lpad(hours.cast(pa.string()), 2, "0"), " "
+    )
+    chosen.notes.append(f"hours in '{hour}' are joined with the dates in '{date}'")
+    return held.set_column(held.column_names.index(hour), hour, texts)
+
+
+def _axis(chosen: Chosen, held: pa.Table, start: str, end: str, clock: Times | None) -> Spans:
     """The ranges of one axis, from one column or from two."""
     if start not in chosen.of:
         n = held.num_rows
@@ -284,7 +240,7 @@ def _axis(chosen: _Columns, held: pa.Table, start: str, end: str, clock: Times |
     )  # both ends are part of it
 
 
-def _places(name: str, table: Table, chosen: _Columns, held: pa.Table, crs: str | None) -> _Places:
+def _places(name: str, table: Table, chosen: Chosen, held: pa.Table, crs: str | None) -> _Places:
     """Both axes of space, what they count, corners and finest level of H3, readable rows, the system."""
     if "lat" in chosen.of:
         lon, lat = (_axis(chosen, held, role, f"{role}-max", None) for role in ("lon", "lat"))
@@ -315,7 +271,7 @@ def _places(name: str, table: Table, chosen: _Columns, held: pa.Table, crs: str 
     return _Places(first=axis, second=axis, places="degrees", readable=everywhere.readable)
 
 
-def _of_cells(name: str, chosen: _Columns, held: pa.Table) -> _Places:
+def _of_cells(name: str, chosen: Chosen, held: pa.Table) -> _Places:
     column = _column(held, chosen.of["cell"])
     names = Names()
     code = names.codes(column, f"column '{chosen.of['cell']}' of {name}")
@@ -360,7 +316,7 @@ def _of_cells(name: str, chosen: _Columns, held: pa.Table) -> _Places:
     )
 
 
-def _of_geometry(name: str, table: Table, chosen: _Columns, held: pa.Table) -> _Places:
+def _of_geometry(name: str, table: Table, chosen: Chosen, held: pa.Table) -> _Places:
     column = _column(held, chosen.of["geometry"])
     crs = table.geometry.crs if table.geometry is not None else None
     angles = crs is None or is_geographic(crs)

@@ -6,25 +6,32 @@ Mobility Data Specification, or a plain list of objects.
 
 import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io import geojson, google_timeline, mds_trips, owntracks_files
+from shoal.io import geojson, google_timeline, json_arrays, mds_trips, owntracks_files
 from shoal.io.tables import Table, text_batch
 from shoal.io.whose import of_file, stem_of
 from shoal.io.xml_files import opened
 from shoal.model.intake import Reading
 
 Rows = list[tuple[str | None, ...]]
-OBJECTS: Final = 100_000
+OBJECTS: Final = 20_000  # at once
+_LOOKED_AT: Final = 100
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """The positions of one file. Raises InputError for one that is cut, or holds none that is known."""
+    """The positions of one file. Raises InputError for one that is cut, or holds none that is known.
+
+    A plain list of objects is read object by object; every other kind as a whole.
+    """
+    if json_arrays.begins_as_list(path) and _is_plain(json_arrays.first_members(path, _LOOKED_AT)):
+        return _streamed(path)
     try:
         with opened(path) as file:
             content = json.loads(file.read())
@@ -34,6 +41,39 @@ def open_table(path: Path, _reading: Reading) -> Table:
         )
         raise InputError(f"{path.name} {why}") from error
     return table_of(path, content)
+
+
+def _is_plain(first: list[Any]) -> bool:
+    """Whether these are objects of no program that shoal knows."""
+    kind = next((take for holds, take in _KINDS if holds(first)), None)
+    return kind is _objects
+
+
+def _streamed(path: Path) -> Table:
+    """A list of objects: once through for the names, and once for the rows."""
+    names: dict[str, None] = {}
+    for one in json_arrays.objects(path):
+        if not isinstance(one, dict):
+            raise InputError(f"{path.name} is a list of objects that holds something else, too; leave it out")
+        names.update(dict.fromkeys(flat(one)))
+    own = (stem_of(path.name), path.resolve().parent.name)
+    added = _added(names)
+    columns = (*added, *(name for name in names if name not in added))
+
+    def batches(wanted: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        members = json_arrays.objects(path)
+        while some := [flat(one) for one in islice(members, OBJECTS)]:
+            rows = [(*own[: len(added)], *(text_of(one.get(name)) for name in names)) for one in some]
+            yield 0.0, text_batch(rows, (*added, *names), wanted)
+
+    return Table(name=path.name, columns=columns, batches=batches, owners=of_file(path) if added else ())
+
+
+def _added(names: Collection[str]) -> tuple[str, ...]:
+    """Columns that name the file's person, where none of these does."""
+    from shoal.io.columns import NAMES
+
+    return () if any(name.strip().lower() in NAMES["id"] for name in names) else ("uid", "folder")
 
 
 def table_of(path: Path, content: Any) -> Table:
@@ -54,10 +94,7 @@ def _own_table(
     path: Path, own: tuple[str, str], names: Sequence[str], rows: Rows, notes: Sequence[str]
 ) -> Table:
     """Rows as a table; where no column names a person, the file is the person."""
-    from shoal.io.columns import NAMES
-
-    named = any(name.strip().lower() in NAMES["id"] for name in names)
-    added = () if named else ("uid", "folder")
+    added = _added(names)
     columns = (*added, *(name for name in names if name not in added))
 
     def batches(wanted: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -68,7 +105,7 @@ def _own_table(
             ),
         )
 
-    owners = () if named else of_file(path)
+    owners = of_file(path) if added else ()
     return Table(name=path.name, columns=columns, batches=batches, owners=owners, notes=list(notes))
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from shoal.errors import InputError
+from shoal.errors import InputError, OutputError
 from shoal.io.parquet_files import open_source
 from shoal.io.tables import Table
 
@@ -74,3 +74,31 @@ def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> 
         raise InputError(f"{name} cannot be copied from the object store") from error
     weakref.finalize(table.batches, shutil.rmtree, folder, ignore_errors=True)
     return table
+
+
+def store(folder: Path, address: str, *, last: str) -> None:
+    """Copy a folder into a new one of a store, one file last: without it nothing is complete.
+
+    Raises OutputError when something is there already, or the store cannot be written; what was copied then
+    stays, without the last file.
+    """
+    try:
+        system, root = pafs.FileSystem.from_uri(address)
+        there = system.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))
+        if any(each.type == pafs.FileType.File for each in there):
+            raise OutputError(
+                "there are files at that address already; choose another --to or remove them first"
+            )
+        files = sorted(
+            (path for path in folder.rglob("*") if path.is_file()), key=lambda path: (path.name == last, path)
+        )
+        for path in files:
+            target = f"{root}/{path.relative_to(folder).as_posix()}"
+            with path.open("rb") as local, system.open_output_stream(target, compression=None) as remote:
+                shutil.copyfileobj(local, remote, 1 << 20)
+    except (pa.ArrowException, OSError) as error:
+        raise OutputError(
+            "the object store cannot be written; check the address and the credentials, and remove what "
+            "was copied: "
+            f"without {last} it is no release"
+        ) from error

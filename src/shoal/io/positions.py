@@ -9,6 +9,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
 from shoal.io.columns import NAMES, SCALED, Columns
 from shoal.io.land import on_land
+from shoal.io.national_planes import likely_planes
 from shoal.io.values import DecimalCommas, numbers, points
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
@@ -81,6 +82,9 @@ class Positions:
         self.scaled = 0  # rows whose coordinates would be degrees if they were divided by 1e7
         self._named = named
         self._looked_at = self._swapped = 0
+        self._bounds = np.full(
+            4, -np.inf
+        )  # of local meters: west and south with the sign turned, east, north
 
     def read(self, batch: pa.RecordBatch, columns: Columns, sieve: Sieve) -> tuple[Floats, Floats]:
         """float64 [n] twice, with unusable rows dropped from the sieve (they may hold anything)."""
@@ -133,6 +137,9 @@ class Positions:
             elsewhere = (np.abs(lon) <= 90) & (lon > _SOUTHERNMOST_DEG)
             self._looked_at += len(lon)
             self._swapped += int(np.count_nonzero(elsewhere & ~on_land(lon, lat) & on_land(lat, lon)))
+        if self.crs is None and first.size:
+            corners = np.array([-first.min(), -second.min(), first.max(), second.max()])
+            self._bounds = np.maximum(self._bounds, corners)
         if self._may_be_degrees and first.size:
             self._may_be_degrees = bool(np.abs(first).max() <= 180 and np.abs(second).max() <= 90)
 
@@ -157,6 +164,7 @@ class Positions:
                     "meters around the data, or read longitude and latitude"
                 )
         self._tell_swapped()
+        self._tell_national()
         if self.crs is None or self._working_crs is not None or not self._rows:
             return self._working_crs
         return own
@@ -167,6 +175,17 @@ class Positions:
         middle_lon = np.degrees(np.arctan2(sine, cosine))
         self.middle_lon_deg = float(middle_lon)
         return equal_area_plane(np.array([middle_lon]), np.array([90 * latitude / FINE / self._rows]))
+
+    def _tell_national(self) -> None:
+        """A note where local meters look like the coordinates of a country."""
+        if not np.isfinite(self._bounds).all():
+            return
+        planes = likely_planes(-self._bounds[0], -self._bounds[1], self._bounds[2], self._bounds[3])
+        if planes:
+            told = " or ".join(f"{plane.country}, --crs {plane.crs}" for plane in planes)
+            self.notes.append(
+                f"x and y of {self._name} were taken as local meters, and look like those of {told}"
+            )
 
     def _tell_swapped(self) -> None:
         """Raises InputError when latitude and longitude look swapped; a note where the caller named them."""

@@ -17,7 +17,7 @@ from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
 from shoal.io.sources import openers
 from shoal.io.tables import Table
 from shoal.io.taken import Taken, no_rows, take_batch
-from shoal.io.times import Times
+from shoal.io.times import Times, clock_jumps
 from shoal.io.whose import Owners
 from shoal.model.intake import BESIDE_DEGREES, Reading
 from shoal.model.trajectories import Grid, Trajectories
@@ -187,6 +187,7 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     run.progress("sorting", 0, 1)
     arranged = arrange(parts, taken.units.texts)
     run.progress("sorting", 1, 1)
+    taken.notes += clock_jumps(arranged.t * (grid.slot_s if grid else 1.0))
     return screened(
         Trajectories(
             ids=arranged.ids,

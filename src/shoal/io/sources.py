@@ -23,6 +23,7 @@ from shoal.io import (
     json_lines_files,
     kml_files,
     lake_folders,
+    nmea_files,
     object_stores,
     owntracks_files,
     parquet_files,
@@ -65,6 +66,7 @@ FORMATS: Final[Mapping[str, Callable[[Path, Reading], Table]]] = {
     ".ndjson": json_lines_files.open_table,
     ".geojsonl": json_lines_files.open_table,
     ".rec": owntracks_files.open_table,
+    ".nmea": nmea_files.open_table,
     ".arrow": arrow_files.open_table,
     ".feather": arrow_files.open_table,
     ".xlsx": excel_files.open_table,
@@ -98,6 +100,9 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
         return _of_files(source, reading)
     if isinstance(source, frames.ArrowStream):
         return frames.NAME, [partial(frames.open_table, source)]
+    parts = frames.parts_of(source)
+    if parts is not None:
+        return frames.NAME, [partial(frames.open_part, part) for part in parts]
     raise MisuseError(
         f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or "
         "a data frame"
@@ -118,8 +123,8 @@ def files(source: str | Path) -> Iterator[Path]:
         raise InputError("standard input can be read only once; save it to a file first")
     if "://" in source:  # it may hold a password, which no message repeats
         raise InputError(
-            "addresses are not read here; give s3://... or postgresql://... with a query, or save the "
-            "rows to a file"
+            "addresses are not read here; give postgresql://... with a query, s3://... or gs://..., or save "
+            "the rows to a file"
         )
     path = Path(source)
     if path.is_dir():

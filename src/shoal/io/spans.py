@@ -155,12 +155,15 @@ def _coarse_date(text: str) -> Written | None:
 
 
 def _of_singles(values: Floats, known: Flags, column: pa.Array) -> Spans:
-    """Single values; an empty one may be anything."""
+    """Single values; an empty one may be anything, and one of 32 bits anything that is rounded to it."""
     empty = ~filled(column)
     values = values.astype(np.float64)
+    around = np.zeros(len(values))
+    if pa.types.is_float32(column.type):  # as many digits as raw data may have do not fit
+        around = np.spacing(values.astype(np.float32)).astype(np.float64)
     return Spans(
-        low=np.where(empty, -np.inf, values),
-        high=np.where(empty, np.inf, values),
+        low=np.where(empty, -np.inf, values - around),
+        high=np.where(empty, np.inf, values + around),
         readable=empty | (known & np.isfinite(values)),
     )
 

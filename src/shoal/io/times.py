@@ -24,6 +24,7 @@ UNIT_WORDS: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds",
 SERIAL_DAYS: Final = "serial-days"
 SERIAL_DAY_OF_1970: Final = 25_569  # the spreadsheets' number of 1970-01-01
 _SERIAL_FROM, _SERIAL_TO = 29_221, 73_051  # 1980 to 2100
+_ERA_S: Final = 1024 * 7 * 86_400
 _FIRST_DATE, _LAST_DATE = 1970_01_01, 2099_12_31
 
 
@@ -223,6 +224,25 @@ class Times:
         if unread.any() and not self.unread:
             self.unread = shape_of(_first(text, unread))
         return ticks, readable
+
+
+def clock_jumps(t_s: Numbers) -> list[str]:
+    """A note on times that lie half a GPS era or more from the middle of all: clocks that jump.
+
+    The count of weeks of older receivers begins anew after 1,024, so they tell a time 19.6 years too early.
+    """
+    if not len(t_s):
+        return []
+    apart = np.abs(t_s - np.median(t_s)) >= _ERA_S / 2
+    if not apart.any():
+        return []
+    weeks = np.abs(np.abs(t_s[apart] - np.median(t_s)) - _ERA_S) < _ERA_S / 20
+    cause = "; they look like weeks of GPS counted anew (1,024 weeks)" if weeks.mean() > 0.5 else ""
+    return [
+        f"{int(apart.sum()):,} samples lie ten years or more from the middle of the data{cause}; if a "
+        "clock jumped, "
+        "correct or remove them"
+    ]
 
 
 def with_date(date: pa.Array, clock: pa.Array) -> pa.Array:

@@ -3,6 +3,7 @@
 Sums run in the order of the rows, whatever the number of threads. So results do not depend on it.
 """
 
+import math
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -14,6 +15,9 @@ from shoal.units import DAY_S, HOUR_S
 
 _ROUNDING: Final = 1e-9
 _HOURS: Final = 24
+_WEEK: Final = 7
+_WORKING_DAYS: Final = 5
+_MONDAY_1970: Final = 4  # 1 January 1970 was a Thursday; days are counted from there
 
 
 class Spans(NamedTuple):
@@ -269,3 +273,20 @@ def hours_of_day(t_start: Integers, t_end: Integers, slot_s: float, counts: Floa
             first, last = 0, _HOURS
         for hour in range(first, min(last, _HOURS)):
             counts[1, hour] += (seconds_until(end, hour) - seconds_until(start, hour)) / (end - start)
+
+
+@compiled
+def share_in_hours(
+    start: Floats, end: Floats, first: float, last: float, working_days: bool, inside: Floats
+) -> None:
+    """Add to inside [b] the share of each interval that lies between two times of day, in seconds UTC.
+
+    first, last: of the day on which these hours begin. working_days: only Monday to Friday.
+    """
+    for b in range(len(start)):
+        total = 0.0
+        for day in range(math.floor((start[b] - last) / DAY_S), math.floor(end[b] / DAY_S) + 1):
+            if working_days and (day - _MONDAY_1970) % _WEEK >= _WORKING_DAYS:
+                continue
+            total += max(min(end[b], day * DAY_S + last) - max(start[b], day * DAY_S + first), 0.0)
+        inside[b] += total / (end[b] - start[b])

@@ -4,8 +4,8 @@ from typing import Final, Literal
 
 import numpy as np
 
+from shoal.kernels.presence import share_in_hours
 from shoal.runtime.arrays import Floats, Integers
-from shoal.units import DAY_S
 
 Place = Literal["home", "work"]
 
@@ -13,7 +13,6 @@ HOURS: Final[dict[str, tuple[float, float]]] = {
     "home": (20.0, 30.0),
     "work": (9.0, 17.0),
 }  # 30 = 6 on the next morning
-_MONDAY_1970: Final = 4  # 1 January 1970 was a Thursday; days are counted from there
 
 
 def share_of_hours(boxes: Integers, slot_s: float, place: Place, utc_offset_s: float = 0.0) -> Floats:
@@ -21,18 +20,13 @@ def share_of_hours(boxes: Integers, slot_s: float, place: Place, utc_offset_s: f
 
     These are 20 to 6 for home, and 9 to 17 on Monday to Friday for work.
     """
-    start, end = boxes[:, 0] * slot_s + utc_offset_s, boxes[:, 1] * slot_s + utc_offset_s
+    start, end = (np.asarray(boxes[:, side] * slot_s + utc_offset_s, dtype=np.float64) for side in (0, 1))
     first, last = (hour * 3600.0 for hour in HOURS[place])
     inside = np.zeros(len(boxes))
     if not len(boxes):
         return inside
-    for day in range(int(start.min() // DAY_S) - 1, int(end.max() // DAY_S) + 1):
-        if place == "work" and (day - _MONDAY_1970) % 7 > 4:
-            continue
-        inside += np.clip(
-            np.minimum(end, day * DAY_S + last) - np.maximum(start, day * DAY_S + first), 0.0, None
-        )
-    return np.asarray(inside / (end - start))
+    share_in_hours(start, end, first, last, place == "work", inside)
+    return inside
 
 
 def likeliest_area(boxes: Integers, weights: Floats) -> Integers:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError, MisuseError
+from shoal.io.object_stores import store
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.model.verdicts import Finding
 from shoal.release_folder.exports import EXPORTS, GEOMETRY, Export
@@ -100,6 +101,17 @@ def export(release_folder: Path, target: Path, form: str) -> Exported:
         text = json.dumps(package, indent=2, ensure_ascii=False) + "\n"
         (staging / PACKAGE_FILE).write_text(text, encoding="utf-8")  # last: without it there is no release
     return Exported(folder=target, form=form, rows=len(table), files=files)
+
+
+def export_to_store(release_folder: Path, address: str, form: str) -> Exported:
+    """The same into a new folder of an object store, with the list of files last.
+
+    Raises OutputError, too, when something is there already, or the store cannot be written.
+    """
+    with TemporaryDirectory(prefix="shoal-export-") as scratch:
+        done = export(release_folder, Path(scratch) / "out", form)
+        store(Path(scratch) / "out", address, last=PACKAGE_FILE)
+    return done
 
 
 def is_export(folder: Path) -> bool:

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import InputError
+from shoal.io.cell_codes import h3_numbers
 from shoal.io.columns import find_columns
 from shoal.io.foreign import Axis, Foreign
 from shoal.io.presets import prepared
@@ -15,7 +16,9 @@ from shoal.io.sources import openers
 from shoal.io.values import Names
 from shoal.kernels.record_hits import most_hits
 from shoal.model.intake import Reading
+from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes
+from shoal.model.trajectories import Trajectories
 from shoal.publishing.coarseness import Known, closed
 from shoal.runtime.arrays import Floats, Integers
 from shoal.verification.foreign import Samples
@@ -37,6 +40,33 @@ class Linked:
     person_of: Integers
     true: bool
     words: str
+
+
+def in_units_of(published: Foreign, original: Trajectories) -> Known:
+    """The raw samples in what the file counts: degrees, meters of its plane, or numbers of H3 cells."""
+    lon, lat = original.lon, original.lat
+    if published.places == "meters":
+        if published.crs is None and original.crs is not None:
+            raise InputError(
+                f"{published.name} gives x and y, and the raw data degrees; say with --file-crs which "
+                "plane they are of"
+            )
+        if published.crs is not None and original.crs is None:
+            raise InputError("the raw data is in meters of no known plane; give its --crs")
+        x, y = original.x, original.y
+        if published.crs is not None and original.crs is not None and published.crs != original.crs:
+            x, y = transform(original.crs, published.crs, original.x, original.y)
+        return Known(offsets=original.offsets, t=original.t, first=x, second=y)
+    if lon is None or lat is None:
+        if original.crs is None:
+            raise InputError(
+                f"{published.name} gives degrees, and the raw data meters of no known plane; give its --crs"
+            )
+        lon, lat = transform(original.crs, WGS84, original.x, original.y)
+    if published.places == "h3":
+        numbers = h3_numbers(lat, lon, published.finest)
+        return Known(offsets=original.offsets, t=original.t, first=numbers, second=np.zeros(len(numbers)))
+    return Known(offsets=original.offsets, t=original.t, first=lon, second=lat)
 
 
 def between_ends(published: Foreign, known: Known) -> tuple[Boxes, Samples]:

@@ -5,7 +5,7 @@ the release.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -19,9 +19,9 @@ from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Release
 from shoal.model.trajectories import Grid
+from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
 from shoal.runtime.arrays import Floats, Integers
 
-_ROWS_PER_GROUP: Final = 1 << 20
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # cells or slots that float64 still tells apart
 _POLYGON: Final = np.dtype(
     [("order", "u1"), ("type", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("corners", "<f8", (5, 2))]
@@ -38,13 +38,11 @@ def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
     corners: list[list[float]] = []
     with ExitStack() as open_files:
         writer: pq.ParquetWriter | None = None
-        for release in parts:
-            table, bounds = _table_of(release)
+        for release, rows in _groups_in(parts):
+            table, bounds = _table_of(release, rows)
             if writer is None:
-                writer = open_files.enter_context(
-                    pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False)
-                )
-            writer.write_table(table, row_group_size=_ROWS_PER_GROUP)
+                writer = open_files.enter_context(parquet_writer(path, table.schema))
+            writer.write_table(table, row_group_size=ROWS_PER_GROUP)
             corners += bounds
         if corners and writer is not None:
             low, high = np.min(corners, axis=0)[:2], np.max(corners, axis=0)[2:]
@@ -57,20 +55,28 @@ def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
             writer.add_key_value_metadata({"geo": json.dumps(geo)})
 
 
-def _table_of(release: Release) -> tuple[pa.Table, list[list[float]]]:
-    """The boxes in the columns of the file, and the bounds of their rectangles where there is a plane."""
-    record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
+def _groups_in(parts: Iterable[Release]) -> Iterator[tuple[Release, slice]]:
+    """Rows that stand in one group of the file, so that no more of them are made ready at once."""
+    for release in parts:
+        for first in range(0, max(release.n_samples, 1), _ROWS_PER_GROUP):
+            yield release, slice(first, min(first + _ROWS_PER_GROUP, release.n_samples))
+
+
+def _table_of(release: Release, rows: slice) -> tuple[pa.Table, list[list[float]]]:
+    """Some boxes in the columns of the file, and the bounds of their rectangles where there is a plane."""
+    record = np.searchsorted(release.offsets, np.arange(rows.start, rows.stop), side="right") - 1
     columns: dict[str, pa.Array] = {
         "trajectory_id": pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
     }
-    for name, values in zip(BOX_COLUMNS, release.boxes.columns(), strict=True):
+    boxes = release.boxes.take(rows)
+    for name, values in zip(BOX_COLUMNS, boxes.columns(), strict=True):
         step = release.snapped_grid().slot_s if name.startswith("t_") else release.snapped_grid().cell_m
         in_units = values * step
         whole = name.startswith("t_") and float(step).is_integer()
         columns[name] = pa.array(in_units.astype(np.int64) if whole else in_units.astype(np.float64))
     if release.crs is None:
         return pa.table(columns), []
-    columns["geometry"], bounds = _rectangles(release.boxes, release.snapped_grid().cell_m, release.crs)
+    columns["geometry"], bounds = _rectangles(boxes, release.snapped_grid().cell_m, release.crs)
     return pa.table(columns), [bounds]
 
 

@@ -43,6 +43,7 @@ FORMAT_VERSION: Final = 2
 _LARGEST: Final = 1 << 24  # bytes of a manifest that is read
 _MOST_COUNTED: Final = 1 << 53
 _MOST_ENTRIES: Final = 64
+_LONGEST_SETTING: Final = 4000
 
 Count = Annotated[int, Field(ge=0, le=_MOST_COUNTED)]
 Reason = Annotated[str, StringConstraints(max_length=200)]
@@ -102,6 +103,13 @@ class Manifest(BaseModel):
                 if not (type(one) in _SETTING or (isinstance(one, str) and _WORD.fullmatch(one))):
                     raise ValueError("a value is no number, no switch and no plain word")
         return parameters
+
+    @field_validator("reading")
+    @classmethod
+    def _are_short(cls, reading: dict[str, Any]) -> dict[str, Any]:
+        if any(isinstance(value, str) and len(value) > _LONGEST_SETTING for value in reading.values()):
+            raise ValueError(f"a setting has more than {_LONGEST_SETTING} characters")
+        return reading
 
     @field_validator("verdict")
     @classmethod
@@ -177,7 +185,12 @@ def manifest_of(
 
 def write_manifest(manifest: Manifest, path: Path) -> None:
     """Write the manifest as indented JSON."""
-    path.write_text(json.dumps(manifest.model_dump(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(manifest_text(manifest), encoding="utf-8")
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """The manifest as indented JSON, its entries in the order of the format."""
+    return json.dumps(manifest.model_dump(), indent=2, ensure_ascii=False) + "\n"
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -10,14 +10,13 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import DEGREE_COLUMNS, POINT_COLUMNS, Points, Release
+from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
 from shoal.runtime.arrays import Floats
 
-_ROWS_PER_GROUP: Final = 1 << 20
 _POINT: Final = np.dtype(
     [("order", "u1"), ("type", "<u4"), ("place", "<f8", 2)]
 )  # well-known binary of a point: 21 bytes
@@ -46,8 +45,8 @@ def write_points(release: Release, path: Path) -> None:
             {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": about}}
         )
     table = pa.table(columns)
-    with pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False) as writer:
-        writer.write_table(table, row_group_size=_ROWS_PER_GROUP)
+    with parquet_writer(path, table.schema) as writer:
+        writer.write_table(table, row_group_size=ROWS_PER_GROUP)
         writer.add_key_value_metadata(metadata)
 
 

@@ -41,8 +41,12 @@ def paper_words(paper: float | tuple[float, float] | None) -> str:
 
 def cell_words(cell: Cell) -> str:
     """Ours with its interval, and the paper's in brackets."""
-    ours = digits(cell.mean) + ("" if math.isnan(cell.margin) else f" ± {digits(cell.margin)}")
-    return ours + (f" ({paper_words(cell.paper)})" if cell.paper is not None else "")
+    return ours_words(cell) + (f" ({paper_words(cell.paper)})" if cell.paper is not None else "")
+
+
+def ours_words(cell: Cell) -> str:
+    """The mean of the seeds and half its interval."""
+    return digits(cell.mean) + ("" if math.isnan(cell.margin) else f" ± {digits(cell.margin)}")
 
 
 def table_rows(outcome: Outcome) -> list[list[str]]:
@@ -50,15 +54,7 @@ def table_rows(outcome: Outcome) -> list[list[str]]:
     found = {(cell.row, cell.column): cell for cell in outcome.cells}
     if len(outcome.columns) > _MANY:
         head = ["", "", "ours", "paper"]
-        lines = [
-            [
-                cell.row,
-                cell.column,
-                cell_words(Cell(row="", column="", paper=None, values=cell.values)),
-                paper_words(cell.paper),
-            ]
-            for cell in outcome.cells
-        ]
+        lines = [[cell.row, cell.column, ours_words(cell), paper_words(cell.paper)] for cell in outcome.cells]
         return [head, *lines]
     return [
         ["", *outcome.columns],

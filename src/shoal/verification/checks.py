@@ -1,6 +1,6 @@
 """A release in memory against its claim: one row for each type of claim, and the leaks that need no file."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from shoal.model.claims import (
     TrajectoryPrivacy,
 )
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Population, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import Records
@@ -29,7 +29,8 @@ from shoal.verification.composition.candidates import (
     Candidates,
 )
 from shoal.verification.examination import Examination
-from shoal.verification.leaks.digests import hashes_among
+from shoal.verification.leaks.digests import search_hashes
+from shoal.verification.leaks.glued import glued
 from shoal.verification.leaks.identifiers import Names, raw_identifiers
 from shoal.verification.leaks.order import order_findings
 from shoal.verification.linking import Links, links_of
@@ -165,7 +166,10 @@ def find_telling_names(case: Examination[Any]) -> None:
     The boxes or points of the release are not looked at.
     """
     original, release = case.original, case.release
-    told = _telling_pseudonyms(original, release)
+    ids = raw_identifiers(original)
+    hashes = search_hashes(ids, release.trajectory_ids)
+    case.notes.extend(hashes.notes())
+    told = _telling_pseudonyms(ids, release, hashes.names)
     case.findings[:] = [
         replace(each, trajectory_id=None) if each.trajectory_id in told else each for each in case.findings
     ]
@@ -192,13 +196,12 @@ def seeds_in(settings: Mapping[str, Any]) -> Iterator[str]:
                 yield from seeds_in(inner)
 
 
-def _telling_pseudonyms(original: Population, release: Release) -> frozenset[str]:
+def _telling_pseudonyms(ids: Sequence[str], release: Release, hashed: frozenset[str]) -> frozenset[str]:
     """The pseudonyms that give away an identifier. They must not be shown."""
-    ids = raw_identifiers(original)
     names = Names.of(ids)
-    hashed = hashes_among(ids, release.trajectory_ids)
+    inside = glued(ids, release.trajectory_ids)
     return frozenset(
         name
-        for name in release.trajectory_ids
-        if name in names.whole or name in hashed or names.in_text(name)
+        for name, n_inside in zip(release.trajectory_ids, inside, strict=True)
+        if name in names.whole or name in hashed or names.in_text(name) or n_inside
     )

@@ -49,7 +49,7 @@ KINDS: Final[dict[str, str]] = {
     "and could each be the person's own.",
     "class-without-subjects": "Checked without linkage: fewer subjects than members have a raw sample in "
     "every box of a class.",
-    "record-without-subject": "The linkage gives a record no subject.",
+    "record-without-subject": "The linkage gives a record no subject, or records are far more than people.",
     "record-with-two-subjects": "The linkage gives a record more than one subject.",
     "subject-in-two-classes": "The linkage gives a subject more than one record.",
     "unknown-record": "The linkage names a record that the release does not hold.",
@@ -74,7 +74,9 @@ KINDS: Final[dict[str, str]] = {
     "weaker-claim": "The release claims less than was expected, or less than the releases of its method do.",
     # the folder
     "false-statement": "The manifest states something that the check derives otherwise: its verdict, the "
-    "rows repaired, a parameter that the claim has too, or its losses.",
+    "rows repaired, a parameter that the claim has too or that the table shows, or its losses.",
+    "respelled": "The manifest says what it says in other letters than shoal writes: blanks, escapes, the "
+    "order of its entries.",
     "hidden-bytes": "The table's file holds bytes that are no row: an unused value of a dictionary, a false "
     "statistic, an index, metadata, or what stands between pages and footer.",
     "plane-not-in-meters": "Distances in the manifest's plane are not those on the earth, so that no length "

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -9,6 +10,19 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Integers
+
+_FEW: Final = 1000
+
+
+def far_too_many_records(original: Population, n_records: int) -> list[Finding]:
+    """A finding when records are far more than people, so that nothing needs to be asked of each of them.
+
+    A small file can hold a million; with this, no folder costs much more than a sound one of the same people.
+    """
+    if n_records <= 2 * len(original.ids) + _FEW:
+        return []
+    message = f"the release holds {n_records:,} records, and the raw data {len(original.ids):,} subjects"
+    return [Finding("record-without-subject", message)]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

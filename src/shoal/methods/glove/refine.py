@@ -27,6 +27,7 @@ from shoal.runtime.run import Run
 
 _TOGETHER: Final = 16  # classes in a neighborhood
 _TURN: Final = 0.618 * np.pi / 2  # of the axes along which neighborhoods are cut, from round to round
+_ACTIVITY: Final = 0.5  # of that axis beside those of place, all of one length
 _COSTS_A_PERSON: Final = 10  # that may be computed in a round
 _PLACE: Final = 4.0  # what a box as wide as the mean costs, when one as long as the mean costs 1
 _FINEST: Final = 100_000  # of costs, in whole numbers
@@ -111,10 +112,9 @@ def _traits(original: Trajectories, members: Sequence[Integers], turn: int) -> F
     people = np.stack([*middles, np.log2(original.lengths)], axis=1)
     of_class = np.array([people[own].mean(axis=0) for own in members])
     of_class /= np.maximum(np.ptp(of_class, axis=0), 1e-9)
-    turned = np.array(
-        [[np.cos(turn * _TURN), np.sin(turn * _TURN)], [-np.sin(turn * _TURN), np.cos(turn * _TURN)]]
-    )
-    return np.column_stack([of_class[:, :2] @ turned, of_class[:, 2] * 0.5])
+    east, north, active = of_class.T
+    cos, sin = np.cos(turn * _TURN), np.sin(turn * _TURN)
+    return np.column_stack([east * cos - north * sin, east * sin + north * cos, active * _ACTIVITY])
 
 
 def _part(

@@ -24,10 +24,8 @@ def off_grid(original: Population, release: Release) -> list[Finding]:
     grid = original.snapped_grid()
     if (release.grid, release.crs) == (grid, original.crs):
         return []
-    message = (
-        f"expected {grid} and the plane '{original.crs}', the release has {release.grid} and the plane "
-        f"'{release.crs}'"
-    )
+    plane = "this plane" if release.crs == original.crs else "another plane"  # its text may name a person
+    message = f"expected {grid} and the plane '{original.crs}', the release has {release.grid} and {plane}"
     return [Finding("grid-mismatch", message)]
 
 

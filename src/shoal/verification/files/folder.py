@@ -16,12 +16,14 @@ from shoal.runtime.arrays import Numbers
 from shoal.runtime.run import Run
 from shoal.verification.checks import verify
 from shoal.verification.files.plane import PlaneCheck
-from shoal.verification.files.precision import boxes_as_written, point_findings, precision_findings
+from shoal.verification.files.precision import PrecisionCheck, boxes_as_written, point_findings
 from shoal.verification.files.stated import PAGE_NOT_HELD, against_manifest, false_statements
 from shoal.verification.files.stored import records_stored_differently, wrong_types
+from shoal.verification.files.visible import beyond_parameters, parameter_findings
 from shoal.verification.files.written import WrittenTable, read_written, row_order
 from shoal.verification.leaks.lint import leak_findings
 from shoal.verification.leaks.look_alikes import look_alikes
+from shoal.verification.linking import far_too_many_records
 
 
 def verify_folder(
@@ -64,11 +66,15 @@ def verify_folder(
     """
     manifest = read_manifest(folder)
     written = read_written(folder / RELEASE_FILE)
+    if too_many := far_too_many_records(original, len(written.trajectory_ids)):
+        return Verdict.of(too_many, checked=0)
     plane = PlaneCheck(manifest.crs)
     if manifest.grid is None:
         payload, about_rows = _points(written, manifest, plane)
+        precision = None
     else:
-        payload, about_rows = _boxes(written, manifest, manifest.grid, plane)
+        precision = PrecisionCheck(manifest.grid, manifest.crs)
+        payload, about_rows = _boxes(written, manifest.grid, plane, precision)
     release = release_with(
         folder, manifest, trajectory_ids=written.trajectory_ids, offsets=written.offsets, payload=payload
     )
@@ -86,14 +92,19 @@ def verify_folder(
     else:
         on_claim = verify(original, release, linkage, run=run)
     findings += false_statements(manifest, on_claim, original, linked=linkage is not None)
-    return with_notes(on_claim.and_also(findings), notes_on(folder, original, plane))
+    findings += parameter_findings(beyond_parameters(release), release.kind)
+    notes = [*notes_on(folder, original, plane, precision), *written.packing]
+    return with_notes(on_claim.and_also(findings), notes)
 
 
-def notes_on(folder: Path, original: Population, plane: PlaneCheck) -> Iterator[str]:
-    """What is to be said of a folder beside the verdict on its claim."""
+def notes_on(
+    folder: Path, original: Population, plane: PlaneCheck, precision: PrecisionCheck | None
+) -> Iterator[str]:
+    """What is to be said of a folder beside the verdict on its claim; precision: of boxes."""
     if (folder / REPORT_FILE).exists():
         yield PAGE_NOT_HELD
     yield from plane.notes(original)
+    yield from precision.notes() if precision is not None else ()
     yield from look_alikes(original)
 
 
@@ -123,11 +134,12 @@ def _alike(one: Numbers | None, other: Numbers | None) -> bool:
 
 
 def _boxes(
-    written: WrittenTable, manifest: Manifest, grid: Grid, plane: PlaneCheck
+    written: WrittenTable, grid: Grid, plane: PlaneCheck, precision: PrecisionCheck
 ) -> tuple[Payload, list[Finding]]:
     """The boxes of a table by record and in canonical order, and findings about its rows."""
     decoded = boxes_as_written(written.table, grid)
     plane.look_at_boxes(decoded.boxes, grid)
+    precision.look(written.table, decoded)
     columns = decoded.boxes.columns()
     rows = np.stack(columns, axis=1)
     out_of_order = list(row_order(written, rows, BOX_COLUMNS))
@@ -136,7 +148,7 @@ def _boxes(
         *wrong_types(written.table.schema),
         *records_stored_differently(written.table, rows, written.offsets, order),
         *out_of_order,
-        *precision_findings([(written.table, decoded)], grid, manifest.crs),
+        *precision.findings(),
     ]
     return decoded.boxes if order is None else decoded.boxes.take(order), findings
 

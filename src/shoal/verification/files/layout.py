@@ -15,6 +15,7 @@ from shoal.errors import InputError
 from shoal.model.verdicts import Finding
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.runtime.json_values import once
+from shoal.verification.files.accounts import column_faults, page_faults, schema_faults
 from shoal.verification.files.pages import PHYSICAL, Chunk, broken, unpacked
 from shoal.verification.files.parquet_shapes import FOOTER, PAGE
 from shoal.verification.files.thrift import Source, read_struct
@@ -27,9 +28,8 @@ _FREE_ROWS: Final = 1 << 20
 _ROWS_PER_BYTE: Final = 8  # a row of a sound release takes two bytes at least
 _FREE_BYTES: Final = 1 << 28
 _BYTES_PER_BYTE: Final = 256  # how far sound pages are compressed, and then some
-_GEO_KEYS: Final = ({"version", "primary_column", "columns"}, {"encoding", "geometry_types", "bbox"})
+_GEO_KEYS: Final = (["version", "primary_column", "columns"], ["encoding", "geometry_types", "bbox"])
 _WRITER: Final = re.compile(rb"[A-Za-z0-9 .()_+-]{0,100}")
-_NEEDLESS: Final = frozenset({"type_length", "scale", "precision", "field_id"})
 # parts of a column's account that readers find elsewhere in the file, and that shoal does not write
 _ELSEWHERE: Final = (
     "file_path",
@@ -56,10 +56,10 @@ def layout_findings(content: Any) -> list[Finding]:
     columns = _columns(footer)
     if not _WRITER.fullmatch(footer.get("created_by", b"")):
         walk.find("more under the name of its writer than a name")
-    if any(_NEEDLESS & column.keys() for column in footer["schema"]):
-        walk.find("numbers in its schema that nobody needs")
+    for what in schema_faults(footer, len(columns)):
+        walk.find(what)
     _require_honest_size(len(content), footer)
-    walk.about_metadata(footer)
+    walk.about_metadata(footer, drawn="geometry" in columns)
     for number, group in enumerate(footer.get("row_groups", [])):
         if len(group.get("chunks", [])) != len(columns):
             raise broken()
@@ -146,13 +146,16 @@ class _Walk:
             self.find(f"{length - source.at} bytes behind its footer")
         return found
 
-    def about_metadata(self, footer: dict[str, Any]) -> None:
-        """Only the description of the geometries, word for word as GeoParquet fixes it, belongs there."""
+    def about_metadata(self, footer: dict[str, Any], *, drawn: bool) -> None:
+        """Only the description of the geometries, word for word as GeoParquet fixes it, belongs there.
+
+        drawn: whether there are any.
+        """
         keys = [pair.get("key") for pair in footer.get("pairs", [])]
         if [key for key in keys if key != b"geo"] or len(set(keys)) < len(keys):
             self.find("metadata other than that of the geometries")
         for pair in footer.get("pairs", []):
-            if pair.get("key") == b"geo" and not _is_geo(pair.get("value", b"")):
+            if pair.get("key") == b"geo" and not (drawn and _is_geo(pair.get("value", b""))):
                 self.find("more in the description of its geometries than GeoParquet asks for")
 
     def about_group(self, number: int, group: dict[str, Any], first: int) -> None:
@@ -179,7 +182,7 @@ class _Walk:
                 "again"
             )
         first = data.get("dictionary_page_offset", data.get("data_page_offset"))
-        if chunk.get("file_offset", 0) not in {0, first} or "distinct" in data.get("statistics", {}):
+        if chunk.get("file_offset", 0) not in {0, first}:
             self.find("sizes that are not those of its pages")
         if first != self.at:
             raise InputError(f"the pages of {RELEASE_FILE} do not follow each other; write the release again")
@@ -188,6 +191,8 @@ class _Walk:
             raise broken()
         pages = Chunk(physical, optional=optional, stated=_stated(data), tell=self.find)
         self._pages(end, pages, _CODECS[codec], data, rows)
+        for what in column_faults(data, pages):
+            self.find(what)
 
     def _pages(self, end: int, chunk: Chunk, codec: str | None, data: dict[str, Any], rows: int) -> None:
         """All pages of a chunk, which must end where it says, with as many rows as its group has."""
@@ -210,7 +215,9 @@ class _Walk:
             if head.get("type") == _DICTIONARY_PAGE and chunk.used is None and not chunk.n_values:
                 chunk.take_dictionary(body, head.get("dictionary", {}))
             elif head.get("type") == _DATA_PAGE and chunk.n_values < rows:
-                chunk.take_page(body, about, rows - chunk.n_values)
+                n_gaps = chunk.take_page(body, about, rows - chunk.n_values)
+                for what in page_faults(about, n_gaps):
+                    self.find(what)
             else:
                 self.find("pages that hold no rows")
         if chunk.n_values != rows or data.get("values") != rows or size != data.get("uncompressed"):
@@ -225,17 +232,22 @@ def _stated(account: dict[str, Any]) -> set[bytes]:
 
 
 def _is_geo(text: bytes) -> bool:
-    """Whether a description of geometries has the keys that shoal writes, and no others."""
+    """Whether a description of geometries is what shoal writes, to the letter; the bounds are any numbers.
+
+    A number has one spelling there: behind the digits that count, any others could stand.
+    """
     try:
         about = json.loads(text, object_pairs_hook=once)
         column = about["columns"]["geometry"]
         return (
-            about.keys() == _GEO_KEYS[0]
-            and about["columns"].keys() == {"geometry"}
-            and column.keys() == _GEO_KEYS[1]
+            text == json.dumps(about).encode()
+            and list(about) == _GEO_KEYS[0]
+            and list(about["columns"]) == ["geometry"]
+            and list(column) == _GEO_KEYS[1]
             and (about["version"], about["primary_column"]) == ("1.1.0", "geometry")
             and column["encoding"] == "WKB"
             and column["geometry_types"] in (["Polygon"], ["Point"])
+            and [type(bound) for bound in column["bbox"]] == [float] * 4
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False

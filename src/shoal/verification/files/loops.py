@@ -32,7 +32,18 @@ def whole_number(body: Bytes, at: int) -> tuple[int, int]:
 
 
 @compiled
-def count_packed(body: Bytes, at: int, many: int, left: int, width: int, counts: Integers) -> int:
+def keep_order(number: int, order: Integers) -> None:
+    """Go on with order [2]: the highest number so far, and 1 when one was more than the next higher."""
+    if number > order[0]:
+        if number > order[0] + 1:
+            order[1] = 1
+        order[0] = number
+
+
+@compiled
+def count_packed(
+    body: Bytes, at: int, many: int, left: int, width: int, counts: Integers, order: Integers
+) -> int:
     """Count ``many`` packed numbers, of which the first ``left`` are of the page; returns as below."""
     waiting, n_waiting, behind = 0, 0, False
     for place in range(many):
@@ -47,17 +58,18 @@ def count_packed(body: Bytes, at: int, many: int, left: int, width: int, counts:
             behind |= number > 0
         elif number < len(counts):
             counts[number] += 1
+            keep_order(number, order)
         else:
             return BROKEN
     return BITS_BEHIND if behind else 0
 
 
 @compiled
-def count_numbers(body: Bytes, n: int, width: int, counts: Integers) -> int:
+def count_numbers(body: Bytes, n: int, width: int, counts: Integers, order: Integers) -> int:
     """Add to counts [size] how often each number stands among n, in runs and packed bits of so many bits.
 
-    Returns BROKEN when the bytes hold other numbers, or end early; else what else they hold: BITS_BEHIND,
-    BYTES_BEHIND, the sum of both, or 0.
+    order [2]: as ``keep_order`` goes on with it. Returns BROKEN when the bytes hold other numbers, or end
+    early; else what else they hold: BITS_BEHIND, BYTES_BEHIND, the sum of both, or 0.
     """
     at, left, found = 0, n, 0
     while left > 0:
@@ -68,7 +80,7 @@ def count_numbers(body: Bytes, n: int, width: int, counts: Integers) -> int:
         if many <= 0 or many > ((left + 7) // 8 if packed else left) or at + n_bytes > len(body):
             return BROKEN
         if packed:
-            told = count_packed(body, at, 8 * many, left, width, counts)
+            told = count_packed(body, at, 8 * many, left, width, counts, order)
             if told == BROKEN:
                 return BROKEN
             found |= told
@@ -80,6 +92,7 @@ def count_numbers(body: Bytes, n: int, width: int, counts: Integers) -> int:
             if value >= len(counts):
                 return BROKEN
             counts[value] += many
+            keep_order(value, order)
             left -= many
         at += n_bytes
     return found | (BYTES_BEHIND if at < len(body) else 0)

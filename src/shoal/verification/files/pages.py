@@ -4,8 +4,9 @@ A page is unpacked and walked to its end. Values are PLAIN, or numbers of entrie
 hybrid of runs and packed bits; other encodings are not written by shoal.
 """
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +22,7 @@ from shoal.verification.files.thrift import not_readable
 TEXT: Final = "text"
 PHYSICAL: Final = {1: "<i4", 2: "<i8", 4: "<f4", 5: "<f8", 6: TEXT}
 _PLAIN, _BY_DICTIONARY = 0, frozenset({2, 8})
+_DATA_PAGE, _DICTIONARY_PAGE = 0, 2
 _LENGTH: Final = 4
 _WIDEST: Final = 32
 _ZSTD_MAGIC: Final = bytes.fromhex("28b52ffd")
@@ -29,10 +31,14 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class Values:
-    """Values of one column as the file holds them: all numbers of one type, or texts."""
+    """Values of one column as the file holds them: all numbers of one type, or texts.
+
+    lengths: int64 [n], the bytes of each text.
+    """
 
     def __init__(self, body: bytes, n: int, physical: str, tell: Tell) -> None:
         self._texts: frozenset[bytes] = frozenset()
+        self.lengths: Integers = np.zeros(n, dtype=np.int64)
         self._rows: Bytes = np.empty((0, 0), dtype=np.uint8)  # texts that are of one length
         self._numbers: npt.NDArray[Any] = np.empty(0)
         self.n = n
@@ -44,9 +50,10 @@ class Values:
         else:
             self._rows = _texts_of_one_length(body, n)
             if len(self._rows):
-                at = n * (_LENGTH + self._rows.shape[1])
+                self.lengths[:] = self._rows.shape[1]
             else:
-                self._texts, at = _texts(body, n)
+                self._texts, self.lengths = _texts(body, n)
+            at = n * _LENGTH + int(self.lengths.sum())
         if at != len(body):
             tell("bytes behind the values of a page")
         self._physical = physical
@@ -68,7 +75,9 @@ class Chunk:
     """What the pages of one column and group hold so far.
 
     stated: values that statistics give and that no page has shown yet. used: which entries of the dictionary
-    some row has.
+    some row has; order: the last of them, which stand there in the order in which rows first have them, and
+    whether one did not. pages: how many of each type and encoding. n_values, n_gaps, n_bytes: rows, those
+    without a value, and the bytes of all texts.
     """
 
     physical: str
@@ -77,19 +86,25 @@ class Chunk:
     tell: Tell
     dictionary: Values | None = None
     used: Flags | None = None
+    order: Integers = field(default_factory=lambda: np.array([-1, 0]))
+    pages: Counter[tuple[int, int]] = field(default_factory=Counter)
     n_values: int = 0
+    n_gaps: int = 0
+    n_bytes: int = 0
 
     def take_dictionary(self, body: bytes, head: dict[str, Any]) -> None:
         """The first page: entries that rows refer to."""
         n = head.get("values", -1)
         if not 0 <= n <= len(body) or head.get("encoding") not in {_PLAIN, 2}:
             raise broken()
+        self.order[1] |= bool(head.get("sorted"))
+        self.pages[_DICTIONARY_PAGE, head["encoding"]] += 1
         self.dictionary = Values(body, n, self.physical, self.tell)
         self.used = np.zeros(n, dtype=np.bool_)
 
-    def take_page(self, body: bytes, head: dict[str, Any], most: int) -> None:
-        """A page of at most so many rows."""
-        n = head.get("values", -1)
+    def take_page(self, body: bytes, head: dict[str, Any], most: int) -> int:
+        """A page of at most so many rows; returns how many of them have no value."""
+        n = int(head.get("values", -1))
         if not 0 <= n <= most:
             raise broken()
         at, filled = 0, n
@@ -100,25 +115,33 @@ class Chunk:
                 raise broken()
             filled = int(hybrid(body[_LENGTH:at], n, 1, 2, self.tell)[1])
         if head.get("encoding") == _PLAIN:
-            self._seen(Values(body[at:], filled, self.physical, self.tell))
+            values = Values(body[at:], filled, self.physical, self.tell)
+            self._seen(values)
+            self.n_bytes += int(values.lengths.sum())
         elif head.get("encoding") in _BY_DICTIONARY and self.dictionary is not None and self.used is not None:
             if filled or at < len(body):
                 width = body[at] if at < len(body) else -1
                 if not 0 <= width <= _WIDEST:
                     raise broken()
-                counts = hybrid(body[at + 1 :], filled, width, self.dictionary.n, self.tell)
+                counts = hybrid(body[at + 1 :], filled, width, self.dictionary.n, self.tell, self.order)
                 self.used |= counts > 0
+                self.n_bytes += int(counts @ self.dictionary.lengths)
         else:
             raise InputError(
                 f"{RELEASE_FILE} has pages in an encoding that shoal does not write; write the release again"
             )
+        self.pages[_DATA_PAGE, head["encoding"]] += 1
         self.n_values += n
+        self.n_gaps += n - filled
+        return n - filled
 
     def finish(self) -> None:
         """Tell what the dictionary and the statistics hold beside the values of rows."""
         if self.dictionary is not None and self.used is not None:
             if not self.used.all():
                 self.tell("values in a dictionary that no row has")
+            if self.order[1]:
+                self.tell("a dictionary in another order than that of its rows")
             self._seen(self.dictionary)
         if self.stated:
             self.tell("statistics that are values of no row")
@@ -144,13 +167,15 @@ def unpacked(body: bytes, size: int, codec: str | None, tell: Tell) -> bytes:
     return found
 
 
-def hybrid(body: bytes, n: int, width: int, size: int, tell: Tell) -> Integers:
+def hybrid(body: bytes, n: int, width: int, size: int, tell: Tell, order: Integers | None = None) -> Integers:
     """int64 [size]: how often each number stands among n, in runs and packed bits that fill the bytes.
 
-    Raises InputError when the bytes hold other numbers, or end early.
+    order: as ``count_numbers`` goes on with it. Raises InputError when the bytes hold other numbers, or end
+    early.
     """
     counts = np.zeros(size, dtype=np.int64)
-    found = count_numbers(np.frombuffer(body, dtype=np.uint8), n, width, counts)
+    order = np.array([size, 0]) if order is None else order
+    found = count_numbers(np.frombuffer(body, dtype=np.uint8), n, width, counts, order)
     if found == BROKEN:
         raise broken()
     if found & BITS_BEHIND:
@@ -178,9 +203,9 @@ def _texts_of_one_length(body: bytes, n: int) -> Bytes:
     return np.empty((0, 0), dtype=np.uint8)
 
 
-def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], int]:
-    """(the different texts among n that stand after their lengths, the place behind the last)."""
-    at, found = 0, set()
+def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], Integers]:
+    """(the different texts among n that stand after their lengths, the length of each)."""
+    at, found, lengths = 0, set(), []
     for _ in range(n):
         if at + _LENGTH > len(body):
             raise broken()
@@ -188,8 +213,9 @@ def _texts(body: bytes, n: int) -> tuple[frozenset[bytes], int]:
         if end > len(body):
             raise broken()
         found.add(bytes(body[at + _LENGTH : end]))
+        lengths.append(end - at - _LENGTH)
         at = end
-    return frozenset(found), at
+    return frozenset(found), np.array(lengths, dtype=np.int64)
 
 
 def _frame_end(body: bytes) -> int:

@@ -1,6 +1,7 @@
 """Whether the plane of a written release counts in meters, and what is said of one that is on no earth."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -13,17 +14,19 @@ from shoal.model.trajectories import Grid, Population
 from shoal.model.true_lengths import MOST_WRONG, PlaneLengths, error_in_words
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Floats, Integers
-from shoal.verification.files.precision import WrittenBoxes
 
 LOCAL_METERS: Final = (
     "the coordinates are local meters: nothing ties them to the earth, so nothing shows that they are meters"
 )
+_CODE: Final = re.compile(r"[A-Za-z]{2,20}:[0-9]{1,10}")
+_PARAMETER: Final = re.compile(r"\+[a-z][a-z0-9_]{0,15}(=[A-Za-z0-9_.,:@+-]{1,30})?")
 
 
 class PlaneCheck:
     """Gathers the places of a release, and tells what is wrong with its plane; None = local meters."""
 
     def __init__(self, crs: str | None) -> None:
+        self._text = crs or ""
         self._lengths = None if crs is None else PlaneLengths(crs)
 
     def look_at_points(self, points: Points) -> None:
@@ -36,14 +39,6 @@ class PlaneCheck:
             x, y = np.concatenate([boxes.x_min, boxes.x_max]), np.concatenate([boxes.y_min, boxes.y_max])
             x, y = _different(x, y)
             self._look(*((column * grid.cell_m).astype(np.float64) for column in (x, y)))
-
-    def passing(
-        self, batches: Iterable[tuple[pa.Table, WrittenBoxes]], grid: Grid
-    ) -> Iterator[tuple[pa.Table, WrittenBoxes]]:
-        """Hand on batches of a file, having looked at them."""
-        for table, written in batches:
-            self.look_at_boxes(written.boxes, grid)
-            yield table, written
 
     def findings(self) -> Iterator[Finding]:
         """A finding when distances in the plane are wrong though a plane around the data has them right."""
@@ -62,6 +57,11 @@ class PlaneCheck:
             yield LOCAL_METERS
             yield from (note for note in original.intake.notes if note.startswith(BESIDE_DEGREES))
         else:
+            if not (_CODE.fullmatch(self._text) or all(map(_PARAMETER.fullmatch, self._text.split(" ")))):
+                yield (
+                    f"the manifest describes the plane in {len(self._text):,} characters that are neither a "
+                    "code nor parameters of PROJ alone: what else they say was not looked at"
+                )
             places, _, _, far = self._lengths.faults()
             if far:
                 yield (

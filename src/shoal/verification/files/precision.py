@@ -5,7 +5,7 @@ into cells.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,9 +22,9 @@ from shoal.model.verdicts import Finding
 from shoal.release_folder.box_table import outline_corners
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.point_table import lon_lat, places_in
-from shoal.runtime.arrays import Flags, Floats
+from shoal.runtime.arrays import Flags, Floats, Integers
 
-_ULPS: Final = 4  # a whole number times a cell, rounded once when written and once when read back
+_ULPS: Final = 2  # of seconds: half a microsecond
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or meters that float64 still tells apart
 _SAME_PLACE_M: Final = 0.001
 _SAME_PLACE_DEG: Final = 1e-9  # a tenth of a millimeter; projections differ less between machines
@@ -67,44 +67,70 @@ def boxes_as_written(table: pa.Table, grid: Grid) -> WrittenBoxes:
     return WrittenBoxes(exact=exact, boxes=Boxes(**rounded))
 
 
-def precision_findings(
-    batches: Iterable[tuple[pa.Table, WrittenBoxes]], grid: Grid, crs: str | None
-) -> Iterator[Finding]:
-    """Findings about one file of boxes, in batches: a table with all its columns, and its decoded boxes."""
-    off, first_off = dict.fromkeys(BOX_COLUMNS, 0), dict.fromkeys(BOX_COLUMNS, 0)
-    rows = wrong = 0
-    bounds, stated = _NO_BOUNDS, None
-    for table, written in batches:
-        boxes = written.boxes
+class PrecisionCheck:
+    """Gathers what the rows of one file of boxes say, and tells what is finer than boxes on the grid."""
+
+    def __init__(self, grid: Grid, crs: str | None) -> None:
+        self._grid, self._crs = grid, crs
+        self._off, self._first_off = dict.fromkeys(BOX_COLUMNS, 0), dict.fromkeys(BOX_COLUMNS, 0)
+        self._rows = self._wrong = self._other_digits = 0
+        self._bounds = _NO_BOUNDS
+        self._stated: Floats | None = None
+
+    def look(self, table: pa.Table, written: WrittenBoxes) -> None:
+        """Take in some rows: a table with all its columns, and its decoded boxes."""
+        boxes, grid = written.boxes, self._grid
         for column, rounded in zip(BOX_COLUMNS, boxes.columns(), strict=True):
-            values = written.exact[column]
-            finer = np.abs(values - rounded * _step(column, grid)) > _ULPS * np.spacing(np.abs(values))
-            if finer.any() and not off[column]:
-                first_off[column] = rows + int(finer.argmax()) + 1
-            off[column] += int(finer.sum())
-        if "geometry" in table.column_names and crs is not None:
-            stated = _stated_bounds(table)
-            more, here = _wrong_rectangles(table, boxes, grid.cell_m, crs)
-            wrong, bounds = wrong + more, _around(bounds, here)
-        rows += len(boxes)
-    for column, count in off.items():
-        if count:
-            unit = f"{_step(column, grid):g} {'s' if column.startswith('t_') else 'm'}"
-            message = (
-                f"{count} values of {column} are not multiples of {unit}; the first stands in row "
-                f"{first_off[column]}"
+            finer = _is_finer(
+                table[column].type, written.exact[column], rounded * np.float64(_step(column, grid))
             )
-            yield Finding("finer-than-claim", message)
-    if wrong:
-        yield Finding(
-            "finer-than-claim", f"{wrong} of {rows} geometries are not the rectangle of their own box"
-        )
-    with np.errstate(invalid="ignore"):
-        agree = stated is None or (
-            stated.shape == (4,) and bool((np.abs(stated - bounds) <= _SAME_PLACE_DEG).all())
-        )
-    if rows and not agree:
-        yield Finding("finer-than-claim", "the bounds in the file's metadata are not those of the rectangles")
+            if finer.any() and not self._off[column]:
+                self._first_off[column] = self._rows + int(finer.argmax()) + 1
+            self._off[column] += int(finer.sum())
+        if "geometry" in table.column_names and self._crs is not None:
+            self._stated = _stated_bounds(table)
+            for start in range(0, len(boxes), _BOXES_AT_ONCE):
+                here = boxes.take(slice(start, start + _BOXES_AT_ONCE))
+                self._look_at_outlines(table["geometry"].slice(start, len(here)), here, self._crs)
+        self._rows += len(boxes)
+
+    def _look_at_outlines(self, geometry: pa.ChunkedArray, boxes: Boxes, crs: str) -> None:
+        expected = outline_corners(boxes, self._grid.cell_m, crs)
+        right, drawn = _rectangles_in(geometry, expected)
+        self._wrong += int((~right).sum())
+        self._other_digits += int((_bits(drawn) != _bits(expected[right])).any(axis=(1, 2)).sum())
+        if len(drawn):
+            flat = drawn.reshape(-1, 2)
+            self._bounds = _around(self._bounds, np.concatenate([flat.min(axis=0), flat.max(axis=0)]))
+
+    def findings(self) -> Iterator[Finding]:
+        """Values off the grid, outlines that are not those of their boxes, bounds that are not theirs."""
+        for column, count in self._off.items():
+            if count:
+                unit = f"{_step(column, self._grid):g} {'s' if column.startswith('t_') else 'm'}"
+                message = (
+                    f"{count} values of {column} are not multiples of {unit}; the first stands in row "
+                    f"{self._first_off[column]}"
+                )
+                yield Finding("finer-than-claim", message)
+        if self._wrong:
+            yield Finding(
+                "finer-than-claim",
+                f"{self._wrong} of {self._rows} geometries are not the rectangle of their own box",
+            )
+        if self._rows and not self._wrong and not _are_bounds(self._stated, self._bounds):
+            yield Finding(
+                "finer-than-claim", "the bounds in the file's metadata are not those of the rectangles"
+            )
+
+    def notes(self) -> Iterator[str]:
+        """Last digits that another version of the projection explains, or a message."""
+        if self._other_digits:
+            yield (
+                f"{self._other_digits:,} of {self._rows:,} outlines have other last digits than this machine "
+                "computes: another version of PROJ gives such to most of its outlines; where few have them, "
+                "they may carry a message"
+            )
 
 
 def point_findings(table: pa.Table, points: Points, crs: str | None) -> Iterator[Finding]:
@@ -125,14 +151,28 @@ def point_findings(table: pa.Table, points: Points, crs: str | None) -> Iterator
             )
     if "geometry" in table.column_names and len(points):
         drawn = places_in(table["geometry"])
-        if drawn is None or not (np.abs(drawn - places) <= _SAME_PLACE_DEG).all():
+        if drawn is None or not _are_places(drawn, places, to_the_last_digit=points.lat is not None):
             yield Finding("finer-than-claim", "not every geometry is the place of its own point")
-        stated = _stated_bounds(table)
-        bounds = np.concatenate([places.min(axis=0), places.max(axis=0)])
-        if stated is not None and not (
-            stated.shape == (4,) and (np.abs(stated - bounds) <= _SAME_PLACE_DEG).all()
-        ):
+        elif not _are_bounds(_stated_bounds(table), np.concatenate([drawn.min(axis=0), drawn.max(axis=0)])):
             yield Finding("finer-than-claim", "the bounds in the file's metadata are not those of the points")
+
+
+def _are_places(drawn: Floats, places: Floats, *, to_the_last_digit: bool) -> bool:
+    """Whether drawn places are these: degrees as given, exactly; from a plane, to 1e-9 degrees."""
+    if to_the_last_digit:
+        return bool((_bits(drawn) == _bits(places)).all())
+    return bool((np.abs(drawn - places) <= _SAME_PLACE_DEG).all())
+
+
+def _is_finer(kind: pa.DataType, values: Floats, on_grid: Floats) -> Flags:
+    """Boolean [m]: which values differ from those on the grid in any bit, also that of a zero's sign.
+
+    Instants count whole microseconds, and seconds made of these are rounded once more.
+    """
+    if pa.types.is_timestamp(kind):
+        finer: Flags = np.abs(values - on_grid) > _ULPS * np.spacing(np.abs(values))
+        return finer
+    return np.asarray(_bits(values) != _bits(on_grid))
 
 
 def _step(column: str, grid: Grid) -> float:
@@ -162,38 +202,43 @@ def _values(table: pa.Table, column: str) -> Floats:
     return numbers
 
 
-def _wrong_rectangles(table: pa.Table, boxes: Boxes, cell_m: float, crs: str) -> tuple[int, Floats]:
-    """How many geometries are not the rectangles of their boxes, and the bounds that all should have."""
-    bounds, wrong = _NO_BOUNDS, 0
-    for start in range(0, len(boxes), _BOXES_AT_ONCE):
-        rows = slice(start, start + _BOXES_AT_ONCE)
-        expected = outline_corners(boxes.take(rows), cell_m, crs)
-        flat = expected.reshape(-1, 2)
-        bounds = _around(bounds, np.concatenate([flat.min(axis=0), flat.max(axis=0)]))
-        wrong += int((~_is_rectangle(table["geometry"].slice(start, len(expected)), expected)).sum())
-    return wrong, bounds
-
-
 def _around(one: Floats, other: Floats) -> Floats:
     """The bounds of two bounds."""
     return np.concatenate([np.minimum(one[:2], other[:2]), np.maximum(one[2:], other[2:])])
 
 
-def _is_rectangle(column: pa.ChunkedArray, expected: Floats) -> Flags:
-    """Boolean [m]: whether each value is a polygon with the five expected corners, to 1e-9 degrees."""
+def _rectangles_in(column: pa.ChunkedArray, expected: Floats) -> tuple[Flags, Floats]:
+    """(which values are the expected rectangles, the corners of those [n, 5, 2]).
+
+    A rectangle is a polygon with five corners that are the expected ones to 1e-9 degrees, and of which the
+    last is the first.
+    """
+    right = np.zeros(len(expected), dtype=np.bool_)
     try:
         texts = column.cast(pa.large_binary()).combine_chunks()
     except pa.ArrowException:
-        return np.zeros(len(expected), dtype=np.bool_)
+        return right, np.empty((0, 5, 2))
     sized = np.asarray(
         pc.fill_null(pc.equal(pc.binary_length(texts), _POLYGON.itemsize), False), dtype=np.bool_
     )
     polygons = _end_to_end(texts.filter(pa.array(sized)))
-    good = sized.copy()
+    corners = np.ascontiguousarray(polygons["corners"])
+    closed = (_bits(corners[:, 0]) == _bits(corners[:, 4])).all(axis=1)
     with np.errstate(invalid="ignore"):  # a box off the plane has no corners: inf - inf is no agreement
-        near = (np.abs(polygons["corners"] - expected[sized]) <= _SAME_PLACE_DEG).all(axis=(1, 2))
-    good[sized] = (polygons["head"] == _HEAD).all(axis=1) & near
-    return good
+        near = (np.abs(corners - expected[sized]) <= _SAME_PLACE_DEG).all(axis=(1, 2))
+    good = (polygons["head"] == _HEAD).all(axis=1) & near & closed
+    right[sized] = good
+    return right, corners[good]
+
+
+def _bits(numbers: Floats) -> Integers:
+    """The numbers as they are stored, so that the sign of a zero counts, too."""
+    return np.ascontiguousarray(numbers, dtype=np.float64).view(np.int64)
+
+
+def _are_bounds(stated: Floats | None, bounds: Floats) -> bool:
+    """Whether a file states no bounds, or exactly these."""
+    return stated is None or (stated.shape == (4,) and bool((_bits(stated) == _bits(bounds)).all()))
 
 
 def _end_to_end(texts: pa.LargeBinaryArray) -> npt.NDArray[np.void]:

@@ -1,16 +1,24 @@
 """What a manifest states, held against what the table, the page and the raw data show."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from shoal.model.claims import claim_from_json
-from shoal.model.intake import OUT_OF_ORDER
+from shoal.model.claims import claim_from_json, claim_to_json
+from shoal.model.intake import OUT_OF_ORDER, Reading
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest
+from shoal.release_folder.manifest import (
+    MANIFEST_FILE,
+    RELEASE_FILE,
+    REPORT_FILE,
+    Manifest,
+    manifest_text,
+)
 from shoal.release_folder.plain_files import require_plain_file
+from shoal.release_folder.statement import Statement
 from shoal.runtime.hashing import sha256_of
 
 PAGE_NOT_HELD: Final = (
@@ -18,6 +26,8 @@ PAGE_NOT_HELD: Final = (
     "are the publisher's word"
 )
 _LARGEST_PAGE: Final = 1 << 28
+_MOST_REASONS: Final = 8
+_REASON: Final = re.compile(r"[a-z][a-z ,'()-]{1,79}")  # in words, such as "fewer than two different times"
 
 
 def against_manifest(
@@ -45,6 +55,33 @@ def against_manifest(
     ):
         if told != found:
             yield Finding("wrong-count", f"{RELEASE_FILE} holds {found} {what}; the manifest says {told}")
+    yield from _respelled(folder / MANIFEST_FILE, manifest)
+
+
+def _respelled(path: Path, manifest: Manifest) -> Iterator[Finding]:
+    """A manifest that says what it says in other letters than shoal writes.
+
+    Blanks, escapes, the order of entries and the spelling of numbers mean nothing to a reader, so that they
+    could carry anything.
+    """
+    orders: Mapping[str, Iterable[str]] = {
+        "claim": claim_to_json(claim_from_json(manifest.claim)),
+        "verdict": Verdict.of((), checked=1).to_json(),
+        "reading": Reading.__dataclass_fields__,
+        "record": Statement.model_fields,
+    }
+    ordered = {name: _in_order(getattr(manifest, name), order) for name, order in orders.items()}
+    text = manifest_text(manifest.model_copy(update=ordered))
+    if path.read_bytes() != text.encode("utf-8", "surrogatepass"):
+        yield Finding(
+            "respelled",
+            f"{path.name} is not written as shoal writes it: blanks, escapes, the order of its entries",
+        )
+
+
+def _in_order(entries: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The entries in the order of their names, those that are there."""
+    return {name: entries[name] for name in names if name in entries}
 
 
 def false_statements(
@@ -70,9 +107,26 @@ def false_statements(
     losses = manifest.losses
     if manifest.kind == "boxes" and losses.samples_created:
         yield _false("it counts created samples, and areas with intervals have none")
+    yield from _empty_reasons(manifest, original)
     by_reason = sum(losses.subjects_by_reason.values())
     if losses.subjects_by_reason and by_reason != losses.subjects_suppressed:
         yield _false("the subjects suppressed by reason are not as many as those suppressed")
+
+
+def _empty_reasons(manifest: Manifest, original: Population) -> Iterator[Finding]:
+    """Reasons that count nothing or are no words, so that they could say anything else."""
+    intake, losses = original.intake, manifest.losses
+    known: Mapping[str, tuple[Mapping[str, int], Iterable[str]]] = {
+        "losses.rows": (losses.rows, intake.dropped),
+        "rows_repaired": (manifest.rows_repaired, (*intake.repaired, OUT_OF_ORDER)),
+        "losses.subjects_by_reason": (losses.subjects_by_reason, ()),
+    }
+    for name, (told, own) in known.items():
+        if any(not rows and reason not in own for reason, rows in told.items()):
+            yield _false(f"{name} gives a reason that counts nothing")
+    reasons = losses.subjects_by_reason
+    if len(reasons) > _MOST_REASONS or not all(_REASON.fullmatch(reason) for reason in reasons):
+        yield _false("losses.subjects_by_reason gives reasons that no method has")
 
 
 def _repaired(counts: Mapping[str, int]) -> dict[str, int]:

@@ -6,6 +6,7 @@ release in memory, and what is counted over everything is added up. Memory: name
 and the boxes of one bucket.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -37,12 +38,13 @@ from shoal.verification.examination import Examination, pseudonyms_used_twice
 from shoal.verification.files.folder import notes_on, with_notes
 from shoal.verification.files.layout import layout_findings
 from shoal.verification.files.plane import PlaneCheck
-from shoal.verification.files.precision import WrittenBoxes, boxes_as_written, precision_findings
+from shoal.verification.files.precision import PrecisionCheck, WrittenBoxes, boxes_as_written
 from shoal.verification.files.stated import against_manifest, false_statements
 from shoal.verification.files.stored import EqualRecords, stored_bytes, wrong_types
+from shoal.verification.files.visible import beyond_parameters, parameter_findings
 from shoal.verification.files.written import pseudonyms
 from shoal.verification.leaks.lint import columns_of, leak_findings
-from shoal.verification.linking import Links, links_of
+from shoal.verification.linking import Links, far_too_many_records, links_of
 
 _ROWS_AT_ONCE: Final = 1 << 20
 _BUCKET_ROWS: Final = 1 << 22  # boxes, or raw samples, that one bucket holds on average
@@ -64,8 +66,13 @@ def verify_streamed_folder(
     n_buckets = max(file.metadata.num_rows, people.n_samples) // _BUCKET_ROWS + 1
     with _Spread(scratch, n_buckets) as spread:
         plane = PlaneCheck(header.crs)
-        batches = plane.passing(spread.batches(file, header.snapped_grid(), run), header.snapped_grid())
-        findings = list(precision_findings(batches, header.snapped_grid(), header.crs))
+        precision = PrecisionCheck(header.snapped_grid(), header.crs)
+        for table, rows in spread.batches(file, header.snapped_grid(), run):
+            plane.look_at_boxes(rows.boxes, header.snapped_grid())
+            precision.look(table, rows)
+    if too_many := far_too_many_records(people, len(spread.names)):
+        return Verdict.of(too_many, checked=0)
+    findings = list(precision.findings())
     own = columns_of(manifest, in_degrees=False)
     extra = pq.read_table(
         folder / RELEASE_FILE, columns=[name for name in file.schema_arrow.names if name not in own]
@@ -79,11 +86,13 @@ def verify_streamed_folder(
         header, trajectory_ids=tuple(spread.names), offsets=np.zeros(len(spread.names) + 1, dtype=np.int64)
     )
     case = Examination(people, release, linkage, check.parts)
-    _examine(streamed, case, links_of(people, release, linkage), spread, run)
+    beyond: Counter[str] = Counter()
+    _examine(streamed, case, links_of(people, release, linkage), spread, beyond, run)
     find_telling_names(case)
     on_claim = case.verdict()
     findings += false_statements(manifest, on_claim, people, linked=True)
-    return with_notes(on_claim.and_also(findings), notes_on(folder, people, plane))
+    findings += parameter_findings(beyond, header.kind)
+    return with_notes(on_claim.and_also(findings), notes_on(folder, people, plane, precision))
 
 
 def _streamed_check(check: Check, claim: Claim) -> StreamedCheck:
@@ -94,9 +103,17 @@ def _streamed_check(check: Check, claim: Claim) -> StreamedCheck:
 
 
 def _examine(
-    streamed: StreamedCheck, case: Examination[StoredPeople], links: Links, spread: "_Spread", run: Run
+    streamed: StreamedCheck,
+    case: Examination[StoredPeople],
+    links: Links,
+    spread: "_Spread",
+    beyond: Counter[str],
+    run: Run,
 ) -> None:
-    """Hold the claim against the raw data. case.release: all records without their boxes."""
+    """Hold the claim against the raw data. case.release: all records without their boxes.
+
+    beyond: grows by what cannot come of the parameters.
+    """
     people, release = case.original, case.release
     case.find(pseudonyms_used_twice(release))
     on_other_grid = off_grid(people, release)
@@ -108,6 +125,7 @@ def _examine(
     for bucket in range(spread.n_buckets):
         part, records = spread.release_of(bucket, release)
         if part.n_records:
+            beyond.update(beyond_parameters(part))
             classified = records_of(part)
             case.find(streamed.of_records(release.claim, classified, part))
             if not on_other_grid:

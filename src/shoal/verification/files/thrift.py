@@ -13,6 +13,7 @@ from shoal.errors import InputError
 _MOST_DIGITS: Final = 10  # bytes of a whole number of 64 bits
 _TRUE, _FALSE = 1, 2
 _LONG_LIST: Final = 15
+_FARTHEST_STEP: Final = 15  # from the number of one field to that of the next, in one byte with its type
 CODES: Final[Mapping[str, frozenset[int]]] = {
     "bool": frozenset({_TRUE, _FALSE}),
     "i8": frozenset({3}),
@@ -109,7 +110,10 @@ def read_struct(source: Source, shape: Shape) -> dict[str, Any]:
     found: dict[str, Any] = {}
     number = 0
     while (head := source.byte()) != 0:
-        number = number + (head >> 4) if head >> 4 else source.signed()
+        before = number
+        number = before + (head >> 4) if head >> 4 else source.signed()
+        if (not head >> 4 and 0 < number - before <= _FARTHEST_STEP) or number <= before:
+            raise source.broken()  # written longer than it must be, or out of order
         known = shape.fields.get(number)
         if known is None:
             raise InputError(
@@ -142,6 +146,8 @@ def _value(source: Source, known: Field, code: int) -> Any:
 def _items(source: Source, known: Field) -> list[Any]:
     head = source.byte()
     size = head >> 4 if head >> 4 != _LONG_LIST else source.whole()
+    if head >> 4 == _LONG_LIST and size < _LONG_LIST:
+        raise source.broken()
     if size > len(source.content) - source.at or head & 0x0F not in CODES[known.items]:
         raise source.broken()  # every item takes a byte at least
     if known.of is not None:

@@ -16,19 +16,22 @@ from shoal.release_folder.plain_files import require_plain_file
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.verification.boxes.loops import is_canonical
 from shoal.verification.files.layout import layout_findings
+from shoal.verification.files.packed import packing_notes
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class WrittenTable:
     """What one reading of the file shows.
 
-    sha256: of its bytes, in hexadecimal. hidden: what its bytes hold beside its rows. footer: what the file
+    sha256: of its bytes, in hexadecimal. hidden: what its bytes hold beside its rows. packing: notes on how
+    they are packed. footer: what the file
     says beside its columns. trajectory_ids: the pseudonyms in the order in which they first appear. record:
     int64 [rows], the place of each row's pseudonym among them.
     """
 
     sha256: str
     hidden: Sequence[Finding]
+    packing: Sequence[str]
     footer: pq.FileMetaData
     table: pa.Table
     trajectory_ids: tuple[str, ...]
@@ -52,6 +55,7 @@ def read_written(path: Path) -> WrittenTable:
         hidden = layout_findings(content)
         table = pq.read_table(pa.BufferReader(content))
         footer = pq.read_metadata(pa.BufferReader(content))
+        packing = () if hidden else tuple(packing_notes(content))
     except (pa.ArrowException, OSError) as error:
         raise InputError(
             f"{path} is not a readable Parquet file (truncated or another format); fetch or write it again"
@@ -60,6 +64,7 @@ def read_written(path: Path) -> WrittenTable:
     return WrittenTable(
         sha256=hashlib.sha256(content).hexdigest(),
         hidden=hidden,
+        packing=packing,
         footer=footer,
         table=table,
         trajectory_ids=tuple(names.dictionary.to_pylist()),

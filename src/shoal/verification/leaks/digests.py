@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from math import lgamma, log
+from math import exp, lgamma, log
 from typing import Any, Final
 
 import numpy as np
@@ -110,8 +110,35 @@ def hash_like(text: str) -> Iterator[str]:
         yield match[0]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Hashes:
+    """What a search for hashes found.
+
+    names: those that are, or hold a piece of, one. n_by_chance: how many more have a piece in common with
+    one, as chance explains; chance: of a release whose names are random, to have as many or more.
+    """
+
+    names: frozenset[str]
+    n_by_chance: int = 0
+    chance: float = 1.0
+
+    def notes(self) -> Iterator[str]:
+        """What was seen and is no finding."""
+        if self.n_by_chance:
+            yield (
+                f"{self.n_by_chance} pseudonyms have {SHORTEST_RUN} characters or more in common with a "
+                f"plain hash of an identifier; among so many people, {self.chance:.2g} of all releases with "
+                "random pseudonyms have as many by chance, so it is no finding"
+            )
+
+
 def hashes_among(ids: Iterable[str], names: Iterable[str]) -> frozenset[str]:
-    """The names that are, or hold a piece of, a plain hash of an identifier.
+    """The names that are, or hold a piece of, a plain hash of an identifier, beyond what chance explains."""
+    return search_hashes(ids, names).names
+
+
+def search_hashes(ids: Iterable[str], names: Iterable[str]) -> Hashes:
+    """Look for plain hashes of identifiers in names, whole and in pieces.
 
     A name counts that is the first 8 hexadecimal digits of a hash or more, or that has 12 characters in a row
     from anywhere in one, in hexadecimal, base32 or base64. Hashes are made, compared and forgotten; only the
@@ -119,13 +146,13 @@ def hashes_among(ids: Iterable[str], names: Iterable[str]) -> frozenset[str]:
     """
     known = sorted(set(names))
     if not known:
-        return frozenset()
+        return Hashes(names=frozenset())
     prefixes = _Prefixes(known)
     searches = [
         search for search in (_Search(spelling, known) for spelling in SPELLINGS) if len(search.windows)
     ]
     if not (prefixes.by_prefix or searches):
-        return frozenset()
+        return Hashes(names=frozenset())
     waiting = (uid.encode("utf-8", "surrogatepass") for uid in ids)
     while some := list(islice(waiting, _IDS_AT_ONCE)):
         texts = [[make(uid).digest() for make in _HASHES] for uid in some]
@@ -134,8 +161,10 @@ def hashes_among(ids: Iterable[str], names: Iterable[str]) -> frozenset[str]:
         digests = np.frombuffer(side_by_side, dtype=np.uint8).reshape(len(some), -1)
         for search in searches:
             search.look(digests)
-    found = [known[place] for search in searches for place in search.found()]
-    return frozenset([*found, *prefixes.found])
+    found = frozenset([known[place] for search in searches for place in search.found()]) | prefixes.found
+    rest = {place for search in searches for place in search.hit() if known[place] not in found}
+    expected = sum(search.expected for search in searches)
+    return Hashes(names=found, n_by_chance=len(rest), chance=at_least(len(rest), expected))
 
 
 class _Prefixes:
@@ -198,9 +227,24 @@ class _Search:
                 digests, start, bits, SHORTEST_RUN, self.windows, self._filter, self._met
             )
 
+    @property
+    def expected(self) -> float:
+        """How many runs of 12 characters chance lets names and hashes have in common."""
+        possible = 2.0 ** min(64, self.spelling.bits * SHORTEST_RUN)
+        return len(np.unique(self.windows)) * self._compared / possible
+
+    def _are_seen(self) -> Flags:
+        """Boolean [w]: which runs a hash has, too."""
+        return np.isin(self.windows, self.windows[self._met])
+
+    def hit(self) -> list[int]:
+        """The places of all names with such a run."""
+        places: list[int] = np.unique(self._owner[self._are_seen()]).tolist()
+        return places
+
     def found(self) -> Integers:
         """The places of the names whose runs are longer, or more, than chance explains."""
-        hit: Flags = np.isin(self.windows, self.windows[self._met])
+        hit = self._are_seen()
         order = np.lexsort((self._at[hit], self._owner[hit]))
         owner, at = self._owner[hit][order], self._at[hit][order]
         if not len(owner):
@@ -208,11 +252,17 @@ class _Search:
         breaks = np.flatnonzero((np.diff(owner) != 0) | (np.diff(at) != 1)) + 1
         starts = np.r_[0, breaks]
         length = np.diff(np.r_[starts, len(owner)]) + SHORTEST_RUN - 1
-        expected = (
-            len(np.unique(self.windows)) * self._compared / 2.0 ** min(64, self.spelling.bits * SHORTEST_RUN)
-        )
-        least = _longer_than_chance(length, expected, self.spelling.bits)
+        least = _longer_than_chance(length, self.expected, self.spelling.bits)
         return np.unique(owner[starts][length >= least])
+
+
+def at_least(n: int, expected: float) -> float:
+    """The chance of n or more where so many are expected (Poisson)."""
+    fewer, term = 0.0, exp(-expected)
+    for number in range(n):
+        fewer += term
+        term *= expected / (number + 1)
+    return max(0.0, 1.0 - fewer)
 
 
 def _longer_than_chance(lengths: Integers, expected: float, bits: int) -> int:

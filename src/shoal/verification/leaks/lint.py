@@ -23,6 +23,7 @@ from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FI
 from shoal.release_folder.page_mark import is_public
 from shoal.release_folder.statement import EarlierRelease, Statement
 from shoal.verification.leaks.digests import hash_like, hashes_among
+from shoal.verification.leaks.glued import glued
 from shoal.verification.leaks.identifiers import Names, plain, raw_identifiers
 
 _FILES: Final = (RELEASE_FILE, MANIFEST_FILE, REPORT_FILE)
@@ -118,12 +119,15 @@ def leak_findings(
     # a user may be called as a typeface is
     machine = replace(Names.of(_machine_names()), enclosed=frozenset())
     private_path = _private_paths(folder)
-    for place in places:
+    inside = glued(ids, ("\n".join([place.text, *place.alone]) for place in places))
+    for place, n_inside in zip(places, inside, strict=True):
         n_raw = len(place.alone & names.whole) + names.in_text(place.text)
         n_hashed = len(hashed & (place.strings | frozenset(hash_like(place.text))))
         if n_raw or n_hashed:
             message = f"{place.where}: {n_raw} raw identifiers and {n_hashed} plain hashes of raw identifiers"
             yield Finding("raw-identifier", message)
+        elif n_inside:
+            yield Finding("raw-identifier", f"{place.where}: {n_inside} raw identifiers inside longer words")
         if place.alone & machine.whole or machine.in_text(place.text) or private_path.search(place.text):
             yield Finding("metadata", f"{place.where}: names this machine, its user, or a path on it")
         if place.seeds:

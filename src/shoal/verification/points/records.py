@@ -19,8 +19,9 @@ def off_plane(original: Trajectories, release: Release, *, moved: bool = False) 
     degrees = original.lat is not None and not moved
     if release.crs == original.crs and (release.points.lat is not None) == degrees:
         return []
+    plane = "this plane" if release.crs == original.crs else "another plane"  # its text may name a person
     message = f"expected points in the plane '{original.crs}'{' with degrees' * degrees}, "
-    message += f"the release has '{release.crs}'{' with degrees' * (release.points.lat is not None)}"
+    message += f"the release has {plane}{' with degrees' * (release.points.lat is not None)}"
     return [Finding("grid-mismatch", message)]
 
 

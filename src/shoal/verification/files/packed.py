@@ -1,0 +1,32 @@
+"""Whether a table's file is, byte for byte, what its rows are packed into here.
+
+A writer chooses how rows are packed: encodings, pages, runs, how hard they are compressed. Readers see
+nothing of it, so that it could carry anything. Packing the rows again and comparing shows all of it at once.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal.release_folder.manifest import RELEASE_FILE
+from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
+
+OTHERWISE: Final = (
+    f"{RELEASE_FILE} is packed otherwise than this machine packs its rows: another version of pyarrow or of "
+    "zstd does so, and so does somebody who hides a message there"
+)
+
+
+def packing_notes(content: bytes) -> Iterator[str]:
+    """A note when the rows of a readable table, group by group, would be packed into other bytes here."""
+    file = pq.ParquetFile(pa.BufferReader(content))
+    again = pa.BufferOutputStream()
+    with parquet_writer(again, file.schema_arrow.remove_metadata()) as writer:
+        for group in range(file.num_row_groups):
+            writer.write_table(file.read_row_group(group), row_group_size=ROWS_PER_GROUP)
+        if file.metadata.metadata is not None:
+            writer.add_key_value_metadata(file.metadata.metadata)
+    if again.getvalue() != pa.py_buffer(content):
+        yield OTHERWISE

@@ -1,0 +1,105 @@
+"""VISIBLE, the one table of parameters that a release shows again: what each must be true of.
+
+Most parameters of a method leave no trace that could be held against them, and those that are part of the
+claim are compared with it. A row here is a bound on what the table holds, and so can be checked.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.model.claims import PayloadKind
+from shoal.model.claims.hull import TIGHT
+from shoal.model.release import Release
+from shoal.model.verdicts import Finding
+from shoal.release_folder.manifest import MANIFEST_FILE
+from shoal.runtime.arrays import Flags, Integers
+
+_ROUNDING: Final = 1e-9  # of a quotient of two lengths
+_LONGEST: Final = 1e15  # seconds or meters; beyond it a parameter bounds nothing
+
+
+def _wider(release: Release, most_m: float) -> Flags:
+    boxes, grid = release.boxes, release.snapped_grid()
+    sides = (boxes.x_max - boxes.x_min) + (boxes.y_max - boxes.y_min)
+    return np.asarray(sides * grid.cell_m > most_m * (1 + _ROUNDING))
+
+
+def _longer(release: Release, most_s: float) -> Flags:
+    boxes, grid = release.boxes, release.snapped_grid()
+    return np.asarray((boxes.t_end - boxes.t_start) * grid.slot_s > most_s * (1 + _ROUNDING))
+
+
+def _across_cells(release: Release, grid_m: float) -> Flags:
+    boxes, own = release.boxes, release.snapped_grid().cell_m
+    across_x = _crosses(boxes.x_min, boxes.x_max, grid_m / own)
+    return np.asarray(across_x | _crosses(boxes.y_min, boxes.y_max, grid_m / own))
+
+
+def _across_slots(release: Release, slot_s: float) -> Flags:
+    return _crosses(release.boxes.t_start, release.boxes.t_end, slot_s / release.snapped_grid().slot_s)
+
+
+def _crosses(low: Integers, high: Integers, step: float) -> Flags:
+    """Which ranges of cells [low, high) lie in more than one coarse cell of so many."""
+    coarse = max(1, round(step))
+    return np.asarray(low // coarse != (high - 1) // coarse)
+
+
+def _off_the_clock(release: Release, step_s: float) -> Flags:
+    turns = release.points.t / step_s
+    return np.asarray(np.abs(turns - np.rint(turns)) > _ROUNDING * np.maximum(1.0, np.abs(turns)))
+
+
+def _ends_off_the_clock(release: Release, pi_s: float) -> Flags:
+    off = _off_the_clock(release, pi_s)
+    return np.asarray(off[np.concatenate([release.offsets[:-1], release.offsets[1:] - 1])])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visible:
+    """What a release shows of a parameter. beyond: which of its boxes or points cannot come of a value."""
+
+    payload: PayloadKind
+    beyond: Callable[[Release, float], Flags]
+
+
+# by method and parameter
+VISIBLE: Final[Mapping[tuple[str, str], Visible]] = {
+    ("glove", "suppress_space_m"): Visible(payload="boxes", beyond=_wider),
+    ("glove", "suppress_time_s"): Visible(payload="boxes", beyond=_longer),
+    ("static", "grid_m"): Visible(payload="boxes", beyond=_across_cells),
+    ("static", "slot_s"): Visible(payload="boxes", beyond=_across_slots),
+    ("nwa", "step_s"): Visible(payload="points", beyond=_off_the_clock),
+    ("nwa", "pi_s"): Visible(payload="points", beyond=_ends_off_the_clock),
+}
+
+
+def beyond_parameters(release: Release) -> Counter[str]:
+    """How much of what a release publishes cannot come of its parameters, by their names.
+
+    Boxes are looked at where they are tight hulls: others were rounded outward afterwards.
+    """
+    beyond: Counter[str] = Counter()
+    if release.n_samples and getattr(release.claim, "hull", TIGHT) == TIGHT:
+        for (method, name), row in VISIBLE.items():
+            bound = _length(release.parameters.get(name))
+            if bound is not None and (release.method, release.kind) == (method, row.payload):
+                beyond[name] += int(np.count_nonzero(row.beyond(release, bound)))
+    return beyond
+
+
+def parameter_findings(beyond: Counter[str], payload: PayloadKind) -> Iterator[Finding]:
+    """One finding for each parameter that the table shows to be false."""
+    for name, n in beyond.items():
+        if n:
+            message = f"{MANIFEST_FILE}: {n:,} {payload} of the table cannot come of its {name}"
+            yield Finding("false-statement", message)
+
+
+def _length(value: Any) -> float | None:
+    """A parameter in seconds or meters; None for one that is not set or bounds nothing."""
+    return float(value) if type(value) in {int, float} and 0 < value < _LONGEST else None

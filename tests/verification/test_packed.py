@@ -1,0 +1,78 @@
+"""How a table is packed: shoal's own tables say nothing by it, and others are noted."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from folder_damages import edit_manifest
+from naive_release import small_city
+from shoal.release_folder.box_table import write_boxes_in_parts
+from shoal.release_folder.manifest import RELEASE_FILE
+from shoal.release_folder.packing import parquet_writer
+from shoal.release_folder.tables import write_table
+from shoal.runtime.hashing import sha256_of
+from shoal.verification.files.packed import OTHERWISE, packing_notes
+from small_points import crowd
+from test_verify_leaks import written
+
+PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
+
+
+@pytest.mark.parametrize("crs", [None, PLANE])
+def test_tables_of_boxes_and_points_are_packed_as_they_would_be_again(
+    crs: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.parquet"
+    boxes, _ = shoal.Glove(k=2).anonymize(small_city(crs=crs), shoal.Randomness.for_research(1))
+    points, _ = shoal.SwapLocations(k=2).anonymize(crowd(), shoal.Randomness.for_research(1))
+    for release in (boxes, points):
+        write_table(release, path)
+        assert list(packing_notes(path.read_bytes())) == []
+    write_boxes_in_parts([boxes, boxes, boxes], path)
+    assert pq.read_metadata(path).num_row_groups == 3
+    assert list(packing_notes(path.read_bytes())) == []
+
+
+OTHER: dict[str, dict[str, Any]] = {
+    "harder": {"compression_level": 9},
+    "another codec": {"compression": "snappy"},
+    "no dictionary": {"use_dictionary": False},
+    "pages": {"data_page_size": 16, "write_batch_size": 4},
+    "no statistics": {"write_statistics": False},
+}
+
+
+@pytest.mark.parametrize("how", OTHER)
+def test_other_packing_is_noted(how: str, tmp_path: Path) -> None:
+    original = small_city(crs=PLANE)
+    folder, linkage = written(original, tmp_path / "release")
+    assert OTHERWISE not in shoal.verify_folder(original, folder, linkage).notes
+    path = folder / RELEASE_FILE
+    table = pq.read_table(path)
+    settings = {"compression": "zstd", "store_schema": False, **OTHER[how]}
+    with pq.ParquetWriter(path, table.schema, **settings) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata(table.schema.metadata)
+    edit_manifest(folder, lambda m: m.update(release_sha256=sha256_of(path)))
+    verdict = shoal.verify_folder(original, folder, linkage)
+    assert not verdict.findings
+    assert verdict.notes.count(OTHERWISE) == 1
+
+
+@pytest.mark.parametrize(
+    "parts", [lambda n: [n // 2, n - n // 2], lambda n: [n]], ids=["two groups", "one group"]
+)
+def test_groups_are_packed_one_by_one(parts: Callable[[int], list[int]], tmp_path: Path) -> None:
+    table = pa.table({"trajectory_id": [f"{k // 3}" for k in range(100)], "t": list(range(100))})
+    at = 0
+    with parquet_writer(tmp_path / "t", table.schema) as writer:
+        for n in parts(len(table)):
+            writer.write_table(table.slice(at, n))
+            at += n
+        writer.add_key_value_metadata({})
+    assert list(packing_notes((tmp_path / "t").read_bytes())) == []

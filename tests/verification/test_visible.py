@@ -1,0 +1,93 @@
+"""Parameters beyond the claim that the table shows again: a false one is found, and a true one holds."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shoal
+from folder_damages import edit_manifest
+from naive_release import small_city
+from shoal.methods import METHODS
+from shoal.methods.parameters import declared
+from shoal.model.release import Linkage
+from shoal.model.trajectories import Trajectories
+from shoal.verification.files.visible import VISIBLE, beyond_parameters
+from small_points import crowd
+from test_verify_streamed import streamed_verdict
+
+Case = tuple[Trajectories, Path, Linkage]
+MADE: dict[str, Callable[[], tuple[Trajectories, Any]]] = {
+    "glove": lambda: (
+        small_city(24, 12),
+        shoal.Glove(k=2, suppress_space_m=9_000.0, suppress_time_s=4 * 3600.0),
+    ),
+    "static": lambda: (small_city(), shoal.StaticGeneralization(k=2, grid_m=20_000.0, slot_s=6e8)),
+    "nwa": lambda: (crowd(), shoal.Nwa(k=2, delta_m=400.0, pi_s=60.0, step_s=20.0)),
+}
+# parameters that the release cannot have been made with
+FALSE: dict[tuple[str, str], float] = {
+    ("glove", "suppress_space_m"): 300.0,
+    ("glove", "suppress_time_s"): 120.0,
+    ("static", "grid_m"): 200.0,
+    ("static", "slot_s"): 120.0,
+    ("nwa", "step_s"): 45.0,
+    ("nwa", "pi_s"): 7_000.0,
+}
+
+
+@pytest.fixture(scope="module", params=MADE)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Case]:
+    original, method = MADE[request.param]()
+    folder = tmp_path_factory.mktemp(request.param) / "release"
+    published = shoal.publish(original, method, folder, rng=shoal.Randomness.for_research(4), tries=0)
+    return request.param, (original, folder, published.linkage)
+
+
+def told(folder: Path, case: Case) -> list[str]:
+    verdict = shoal.verify_folder(case[0], folder, case[2])
+    return [finding.message for finding in verdict.findings if finding.kind == "false-statement"]
+
+
+def test_every_row_names_a_parameter_and_has_a_false_value() -> None:
+    assert VISIBLE.keys() == FALSE.keys()
+    for (method, name), row in VISIBLE.items():
+        assert name in declared(METHODS[method])
+        assert METHODS[method].about.publishes == row.payload
+
+
+def test_true_parameters_hold(made: tuple[str, Case]) -> None:
+    assert told(made[1][1], made[1]) == []
+
+
+def test_false_parameters_are_found(made: tuple[str, Case], tmp_path: Path) -> None:
+    method, case = made
+    rows = {name: value for (own, name), value in FALSE.items() if own == method}
+    assert rows
+    for name, value in rows.items():
+        folder = tmp_path / name
+        shutil.copytree(case[1], folder)
+        edit_manifest(folder, lambda m, name=name, value=value: m["parameters"].update({name: value}))  # type: ignore[misc]
+        assert any(f"of the table cannot come of its {name}" in message for message in told(folder, case))
+        if case[0].grid is not None:
+            streamed = streamed_verdict(case[0], folder, case[2])
+            assert any(f"cannot come of its {name}" in finding.message for finding in streamed.findings)
+
+
+@pytest.mark.parametrize("value", [None, "wide", True, -5.0, 1e300, 0])
+def test_what_is_no_length_bounds_nothing(value: Any, tmp_path: Path) -> None:
+    original, method = MADE["glove"]()
+    release, _ = method.anonymize(original, shoal.Randomness.for_research(4))
+    changed = type(release)(
+        **{**vars(release), "parameters": {**release.parameters, "suppress_space_m": value}}
+    )
+    assert beyond_parameters(changed)["suppress_space_m"] == 0
+
+
+def test_points_under_the_name_of_a_method_of_boxes_are_not_looked_at() -> None:
+    original, method = MADE["nwa"]()
+    release, _ = method.anonymize(original, shoal.Randomness.for_research(4))
+    changed = type(release)(**{**vars(release), "method": "glove", "parameters": {"suppress_space_m": 1.0}})
+    assert not beyond_parameters(changed)
