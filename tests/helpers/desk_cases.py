@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ def released(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Visito
     folder = tmp_path_factory.mktemp("desk-released") / "case"
     shutil.copytree(prepared, folder)
     visitor = Visitor(folder)
-    places = {name: str(folder / name) for name in ("output", "linkage", "private_report")}
+    places: dict[str, Any] = {name: str(folder / name) for name in ("output", "linkage", "private_report")}
     page = visitor.post("release", "start:release", private="yes", **places)
     assert page.sentence == ""
     visitor.post("record", "start:record", data_set="Calls <of> Northport", version="2027-1")

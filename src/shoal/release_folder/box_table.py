@@ -58,8 +58,8 @@ def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
 def _groups_in(parts: Iterable[Release]) -> Iterator[tuple[Release, slice]]:
     """Rows that stand in one group of the file, so that no more of them are made ready at once."""
     for release in parts:
-        for first in range(0, max(release.n_samples, 1), _ROWS_PER_GROUP):
-            yield release, slice(first, min(first + _ROWS_PER_GROUP, release.n_samples))
+        for first in range(0, max(release.n_samples, 1), ROWS_PER_GROUP):
+            yield release, slice(first, min(first + ROWS_PER_GROUP, release.n_samples))
 
 
 def _table_of(release: Release, rows: slice) -> tuple[pa.Table, list[list[float]]]:
