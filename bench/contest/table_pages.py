@@ -53,7 +53,7 @@ def tables(rows: Iterable[Row]) -> str:
         if own:
             lines = [_line(key, cells[key], cells.get((*key[:3], ""), [])) for key in own]
             parts.append(
-                f"### {data.title}\n\n{data.words}\n\n"
+                f"## {data.title}\n\n{data.words}\n\n"
                 "| release | a record may be named in | is named in | strongest of all | wins | by guessing "
                 "| what was strongest before wins | attribution |\n|---|---|---|---|---|---|---|---|\n"
                 + "\n".join(lines)

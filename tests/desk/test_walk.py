@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -99,7 +100,8 @@ def test_from_a_file_to_a_signed_record(desk_city: Path, tmp_path: Path, browser
         walker.press("start:shown_class", "#beliefs")
         row = pq.read_table(folder / "release" / "release.parquet").to_pylist()[0]
         lon, lat = inside(row)
-        walker.fill(when__0=f"{row['t_start']:%Y-%m-%dT%H:%M}", lat__0=str(lat), lon__0=str(lon))
+        begins = datetime.fromtimestamp(row["t_start"], UTC)
+        walker.fill(when__0=f"{begins:%Y-%m-%dT%H:%M}", lat__0=str(lat), lon__0=str(lon))
         walker.press("find", "#fit")
         assert page.inner_text("#fit strong").split()[0] >= "3"
         page.click("#risk a.button")

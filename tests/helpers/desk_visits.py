@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from html import unescape
@@ -91,7 +92,8 @@ def call(
     async def called() -> None:
         await app(scope, receive, send)
 
-    asyncio.run(called())
+    with ThreadPoolExecutor(1) as aside:  # a browser of the same test has its loop in this thread
+        aside.submit(asyncio.run, called()).result()
     return Page(
         status=sent[0]["status"],
         headers={name.decode(): value.decode() for name, value in sent[0]["headers"]},

@@ -20,6 +20,17 @@ def times_defined(facts: Facts) -> Value:
     return Value(value=defined / facts.original.n_samples, count=defined)
 
 
+def same_time_distortion(facts: Facts) -> Value:
+    """The sum of the distances at equal time stamps, meters."""
+    return Value(value=facts.distortion.total_at_same_times_m)
+
+
+def same_times(facts: Facts) -> Value:
+    """Share of the raw samples at whose very time their person's record has a point."""
+    stamped = facts.distortion.at_same_times
+    return Value(value=stamped / facts.original.n_samples, count=stamped)
+
+
 def removed_trajectories(facts: Facts) -> Value:
     """Share of the people who have no record."""
     return Value(value=facts.distortion.removed_trajectories)
