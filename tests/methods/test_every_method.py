@@ -134,6 +134,7 @@ def test_folder_round_trips(name: str, tmp_path: Path) -> None:
     assert verdict.holds, verdict.findings
 
 
+@pytest.mark.jit_only
 @variants
 def test_no_identifier_in_any_file(name: str, tmp_path: Path) -> None:
     original = small_city(crs=PLANE)

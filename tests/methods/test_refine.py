@@ -179,6 +179,7 @@ def city() -> Trajectories:
     return shoal.read(shoal.synthesize(24, 2, 3, layout="city"))
 
 
+@pytest.mark.jit_only
 def test_a_refined_release_keeps_its_claim_and_has_smaller_extents(city: Trajectories) -> None:
     release, linkage = Glove(k=3, refine=True).anonymize(city, Randomness.for_research(1))
     assert verify(city, release, linkage).holds
@@ -200,6 +201,7 @@ def test_no_round_and_no_refinement_are_glove(city: Trajectories) -> None:
     assert released(city) != greedy
 
 
+@pytest.mark.jit_only
 def test_the_same_classes_whoever_works_and_however_rows_stand(city: Trajectories) -> None:
     expected = released(city, Run(threads=1))
     assert released(city, Run(threads=3)) == expected
@@ -211,6 +213,7 @@ def test_the_same_classes_whoever_works_and_however_rows_stand(city: Trajectorie
     assert released(shuffled) == expected
 
 
+@pytest.mark.jit_only
 def test_an_interrupted_search_continues_where_it_was(city: Trajectories, tmp_path: Path) -> None:
     expected = released(city)
     rounds: list[int] = []

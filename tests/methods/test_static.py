@@ -97,6 +97,7 @@ def test_what_cannot_work_is_said() -> None:
         StaticGeneralization(grid_m=0)
 
 
+@pytest.mark.jit_only
 def test_on_the_command_line_slot_is_the_coarse_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -154,6 +154,7 @@ def test_exact_triples_link_one_in_k_and_exact_times_link_where_times_stay() -> 
     assert known["times-disclosure", "release"].low < 1 / 4
 
 
+@pytest.mark.jit_only
 def test_origins_survive_the_file_and_verify(tmp_path: Path) -> None:
     original = crowd()
     link = tmp_path / "secret" / "linkage.parquet"
