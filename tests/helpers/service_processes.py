@@ -182,6 +182,6 @@ def finish(processes: list[subprocess.Popen[str]], limit_s: float = 500) -> list
     said = []
     for process in processes:
         out, err = process.communicate(timeout=max(1.0, until - time.monotonic()))
-        assert process.returncode == 0, err
+        assert process.returncode == 0, out + err
         said.append(out)
     return said
