@@ -133,7 +133,7 @@ def test_every_refusal_has_a_name(site: Site) -> None:
 
 def test_a_status_comes_from_the_name_of_a_fault_and_not_from_its_words() -> None:
     assert set(STATUS) == set(get_args(FaultKind))
-    app = new_application("faults", Watch(dict, quiet=True))
+    app = new_application("faults", Watch(dict, quiet=True), KEY)
     faults: dict[str, PeerError] = {
         "words": PeerError("bad-length", "a list of more than 5 entries"),
         "body": PeerError("body-too-long", "a body beyond its limit"),

@@ -153,6 +153,25 @@ def test_somebody_vanishes(database: Database, when: str) -> None:
         )
 
 
+def test_nobody_is_late_while_the_collector_is_away(database: Database) -> None:
+    """An hour without the collector, or a clock that jumps by one, in each of these moments."""
+    town = Town(database, 3)
+    moments = ["before committing", "in the first mix", "before asking", "in the second mix"]
+
+    def away(number: int, call: Call) -> Call | None:
+        if number or not moments or not VANISH[moments[0]](call):
+            return call
+        del moments[0]
+        town.now_s += 3600
+        town.rounds.resume(town.now_s)  # as a collector does that starts
+        return None
+
+    town.tamper = away
+    endings = town.run(most_s=20_000)
+    assert not moments, endings
+    assert kinds(endings) == {"shared"}, endings
+
+
 def chances(thing: object, seen: set[int]) -> Iterator[Chance]:
     """All randomness that can be reached from a state."""
     if id(thing) in seen:

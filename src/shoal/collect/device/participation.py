@@ -61,6 +61,8 @@ def connect(
     ca: Path | None,
     user: str,
     draw_bytes: Callable[[int], bytes],
+    patience_s: float = 0.0,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Connection:
     """Ask both servers who they are; their keys are kept on first contact.
 
@@ -76,6 +78,10 @@ def connect(
         Her name at the authority.
     draw_bytes
         Draws the secrets of a new device.
+    patience_s
+        How long a server may be away, in seconds.
+    say
+        Told in words when one is.
 
     Raises
     ------
@@ -85,7 +91,7 @@ def connect(
         If the folder belongs to another user name.
     """
     servers = {"collector": RemoteServer(server_url, ca), "authority": RemoteServer(authority_url, ca)}
-    said, lawful = servers["collector"].about(), servers["authority"].about()
+    said, lawful = (server.about(patience_s, say) for server in servers.values())
     try:
         key, now_s = bytes.fromhex(said["server_key"]), time.time()
         ahead_s = now_s - float(said["time_s"])

@@ -76,7 +76,7 @@ def witness_application(
     """
     server, witness = Server(signing_seed, clock), Witness(database, signing_seed)
     watch = Watch(dict, quiet=quiet)
-    app = new_application("shoal witness", watch)
+    app = new_application("shoal witness", watch, signing_seed)
     Large = Annotated[tuple[bytes, bytes], Depends(server.large)]  # noqa: N806  (a type)
 
     @app.get("/health")

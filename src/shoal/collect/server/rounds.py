@@ -70,6 +70,15 @@ class Rounds:
             )
             return self._view(name)
 
+    def resume(self, now_s: float) -> None:
+        """Give the lotteries under way their time anew: nobody was silent while the collector was away."""
+        with self._db.transaction():
+            for name, terms in self._db.rows(
+                "SELECT name, terms FROM round WHERE phase IN ('committing', 'revealing')"
+            ):
+                limit_s = Terms.model_validate_json(terms).phase_limit_s
+                self._db.change("UPDATE round SET deadline_s = ? WHERE name = ?", (now_s + limit_s, name))
+
     def terms_at(self, now_s: float) -> Terms:
         """Return the terms of a round that opens now."""
         until = self._terms.bootstrap_until
