@@ -420,7 +420,7 @@ def test_letters_go_only_between_members_and_only_once(database: Database) -> No
 def test_releases_need_more_than_half_of_the_group(database: Database) -> None:
     town, session, order = grouped(database)
     who = [town.own_rounds[number].device.identity for number in order]
-    releases = [Release(seed(x)[:16], bytes(16), bytes(32), (Cylinder(5, 5, 0, 0, 9),)) for x in "ab"]
+    releases = [Release(seed(x)[:16], bytes(16), bytes(32), (Cylinder(5, 6, 0, 0, 75),)) for x in "ab"]
     good, bad = (b"".join(encode_release(one, 1, Chance(seed(0)))) for one in releases)
     assert town.mailbox.deliver(who[0], session, bad, town.now_s)["stored"] is False
     assert town.mailbox.deliver(who[1], session, good, town.now_s)["stored"] is False

@@ -273,6 +273,10 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
         raise InputError(
             "after blurring, this trip is a single circle; choose another with --trip, or less blur"
         )
+    try:
+        there.terms.require_bounds(cylinders)
+    except PeerError as error:
+        raise InputError(f"this collector does not take {error}; change [blur] in the profile") from error
     asked = [*there.servers.values(), *(RemoteServer(one.url) for one in there.terms.witnesses)]
     readable = tuple(server.url for server in asked if server.readable)
     return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms, readable)
