@@ -119,7 +119,11 @@ class AskedQuestions:
             )
             if int(spent[0][0]) + n > self._quota:
                 raise PeerError("too-many", f"more than {self._quota} questions in a day; try again tomorrow")
-            self._db.change("INSERT INTO quota VALUES (?, ?, ?, ?)", (identity, today, batch, n))
+            self._db.change(
+                "INSERT INTO quota VALUES (?, ?, ?, ?) ON CONFLICT (identity, day, batch) DO UPDATE SET "
+                "n = quota.n + excluded.n",
+                (identity, today, batch, n),
+            )
             self._db.change("INSERT INTO asked VALUES (?, ?, ?, ?, NULL)", (session, batch, identity, day))
         return day
 
