@@ -136,7 +136,7 @@ def test_a_key_under_which_blinding_hides_nothing_is_refused() -> None:
 
 
 def test_few_numbers_have_a_root_under_a_key_that_leaks() -> None:
-    """Exhaustive, with a small exponent in the place of 65,537: 7 divides 43 - 1, so 1 number in 7 has one."""
+    """Exhaustive, with 7 in the place of 65,537: it divides 43 - 1, so one number in 7 has a root."""
     n = 43 * 47
     units = [x for x in range(1, n) if x % 43 and x % 47]
     powers = {pow(x, 7, n) for x in units}

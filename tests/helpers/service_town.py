@@ -115,7 +115,14 @@ class Town:
         self._open()
 
     def _open(self) -> None:
-        self.rounds = Rounds(self.database, self.terms, self._names.take, round_size=self.n, join_s=300)
+        self.rounds = Rounds(
+            self.database,
+            self.terms,
+            self._names.take,
+            round_size=self.n,
+            join_s=300,
+            collector_key=identity_of(self.server_seed),
+        )
         self.mailbox = Mailbox(self.database, self.server_seed, quota=self.quota)
 
     @property
@@ -150,7 +157,7 @@ class Town:
             return self.mailbox.fetch(identity, int(call.target.split("=")[1]))
         name = bytes.fromhex(parts[1])
         if len(parts) == 2:
-            return self.rounds.view(name, self.now_s)
+            return self.rounds.view(name, identity, self.now_s)
         if parts[0] == "rounds":
             take = {"roster": self.rounds.join, "commits": self.rounds.commit, "reveals": self.rounds.reveal}[
                 parts[2]
@@ -166,7 +173,7 @@ class Town:
         call = self.tamper(number, own_round.next_call())
         if call is None:
             return False
-        reply = self.answer(own_round.device.identity, call)
+        reply = self.answer(own_round.identity, call)
         self.calls.append((number, call, reply))
         return own_round.replied(call, reply, self.now_s)
 

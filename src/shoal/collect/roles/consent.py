@@ -5,6 +5,8 @@ from typing import Final
 import numpy as np
 
 from shoal.collect.matching.trimming import Trimming
+from shoal.collect.roles.lottery import OwnGroup
+from shoal.collect.roles.terms import RegistrarTerms
 
 OPEN: Final = (
     "Your questions show your blurred points to the other members of your group and to the collector before "
@@ -19,7 +21,6 @@ OPEN: Final = (
     "A place that you leave out leaves a hole. Whoever sees enough of your releases can tell that the hole "
     "hides "
     "something.",
-    "Somebody who joins under many names can fill a group, or count as a crowd. Nothing here prevents that.",
     "The authority and the collector together can find out which releases are yours: that is what the "
     "authority is for.",
     "Nothing in this protocol can take back what has been released.",
@@ -82,3 +83,26 @@ def bootstrapping(until_day: int, k: int) -> str:
         "is deleted "
         f"on {date_of(until_day)}.{crowd}"
     )
+
+
+def who_takes_part(registrar: RegistrarTerms | None) -> str:
+    """Say who can be in a group with her, by the terms of a round."""
+    if registrar is None:
+        return (
+            "Anybody can join this collector, under as many names as she likes. Somebody who does can be "
+            "everybody else in your group, and all of your crowd. Nothing here prevents that."
+        )
+    each = "a day" if registrar.days == 1 else f"in {registrar.days} days"
+    return (
+        f"Only people whom the registrar at {registrar.url}, key {registrar.key}, has admitted take part: one "
+        f"token a person {each}. The registrar knows that you ask for a token, and not what you do with it. "
+        "You rely on it to admit nobody twice."
+    )
+
+
+def roster_in_words(group: OwnGroup) -> str:
+    """Say what stands behind the roster that a group was drawn from."""
+    drawn = f"your group of {len(group.identities)} was drawn from a roster of {group.n_roster}"
+    if group.terms.registrar is None:
+        return f"{drawn} names; nobody knows how many people they are"
+    return f"{drawn} people, with {group.n_tokens} different tokens of the registrar"

@@ -16,6 +16,7 @@ from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import encode_release
 from shoal.collect.matching.subtrajectories import Places, Prior
 from shoal.collect.matching.trimming import needed, trim
+from shoal.collect.roles.admission import Entry
 from shoal.collect.roles.authority import Receipt, claim
 from shoal.collect.roles.collector import read_answer
 from shoal.collect.roles.consent import date_of
@@ -134,6 +135,8 @@ class ParticipantRound:
         What fakes are drawn from.
     chance
         Where the round's randomness comes from.
+    entry
+        What she enters this round with; by default the device's own key, and no token.
     """
 
     def __init__(
@@ -144,15 +147,17 @@ class ParticipantRound:
         terms: Terms,
         prior: Prior,
         chance: Chance,
+        entry: Entry | None = None,
     ) -> None:
         self.device, self.member, self.points, self.terms = device, member, points, terms
+        self.entry = entry or Entry(device.signing_seed)
         self._prior, self._chance = prior, chance
         self.ending: Ending | None = None
         self.requests = self.messages = self.bytes_out = 0
         self._state = TABLE.start
         self._now_s = 0.0
         self._outbox: list[Call] = []
-        self._lottery = LotteryPart(device.signing_seed, terms, Chance(chance.seed()))
+        self._lottery = LotteryPart(self.entry, device.server_key, terms, Chance(chance.seed()))
         self._session: GroupSession | None = None
         self._questions: Questions | None = None
         self._phi: dict[Places, int] = {}
@@ -167,6 +172,16 @@ class ParticipantRound:
     def phase(self) -> str:
         """Where she is: lottery, questions, asking, releases, storing, claiming, or over."""
         return "over" if self._state in TABLE.final else str(self._state)
+
+    @property
+    def identity(self) -> bytes:
+        """The key that everybody in this round knows her by."""
+        return verify_key(self.entry.signing_seed)
+
+    @property
+    def group(self) -> OwnGroup | None:
+        """Her group, once it is drawn."""
+        return self._lottery.group
 
     @property
     def waiting_calls(self) -> list[Call]:
@@ -348,7 +363,7 @@ class ParticipantRound:
         self._questions = ask_for(self.member, self.points, self._prior, group.terms.rules, self._chance)
         return GroupSession(
             group,
-            self.device.signing_seed,
+            self.entry.signing_seed,
             self.device.server_key,
             list(self._questions.records),
             Chance(self._chance.seed()),

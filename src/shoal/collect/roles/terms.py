@@ -29,6 +29,27 @@ class OtherCollector(BaseModel):
     key: str = Field(pattern="^[0-9a-f]{64}$")
 
 
+class RegistrarTerms(BaseModel):
+    """Who admits people to rounds: one token for each person and period.
+
+    Parameters
+    ----------
+    url, key
+        Its address, and the key that its statements are checked with.
+    days
+        The length of a period.
+    period
+        The number of the period since 1970 in which the round opened; the collector fills it in.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str = Field(min_length=1, max_length=200)
+    key: str = Field(pattern="^[0-9a-f]{64}$")
+    days: int = Field(default=1, ge=1, le=366)
+    period: int = Field(default=0, ge=0, le=LAST_DAY)
+
+
 class Terms(BaseModel):
     """What all members of a round do alike, and how long a phase may take.
 
@@ -47,6 +68,8 @@ class Terms(BaseModel):
         bootstrapping phase.
     witnesses
         Further collectors whose answers have to be the same.
+    registrar
+        Who admits people. None where anybody can join, under as many names as she likes.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,6 +86,7 @@ class Terms(BaseModel):
     proven_shuffle: bool = False
     bootstrap_until: int | None = Field(default=None, ge=0, le=LAST_DAY)
     witnesses: tuple[OtherCollector, ...] = Field(default=(), max_length=4)
+    registrar: RegistrarTerms | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> "Terms":
