@@ -20,6 +20,7 @@ from shoal.collect.device.disk import Kept, _OwnTypes
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Blur, Cylinder, Point
 from shoal.collect.matching.records import Release
+from shoal.collect.roles.admission import Entry
 from shoal.collect.roles.participant import Participant, blur
 from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
 from shoal.collect.roles.requests import Call, Reply
@@ -61,7 +62,12 @@ def device_for(number: int, server_seed: bytes, book: ClaimBook) -> Device:
 
 
 def own_round_for(
-    device: Device, k: int, points: list[Point] = WAY, name: object = 0, terms: Terms = TERMS
+    device: Device,
+    k: int,
+    points: list[Point] = WAY,
+    name: object = 0,
+    terms: Terms = TERMS,
+    entry: Entry | None = None,
 ) -> ParticipantRound:
     member = Participant(
         user=device.user,
@@ -73,7 +79,13 @@ def own_round_for(
         sent=device.sent,
     )
     return ParticipantRound(
-        device, member, blur(member, 0), terms, PLACES.prior, Chance(seed("journey", device.user, name))
+        device,
+        member,
+        blur(member, 0),
+        terms,
+        PLACES.prior,
+        Chance(seed("journey", device.user, name)),
+        entry,
     )
 
 
@@ -98,14 +110,16 @@ class Town:
         restart: bool = False,
         k: int = 0,
         quota: int = 1000,
+        entry_of: Callable[[Device], Entry | None] = lambda _: None,
     ) -> None:
         self.database, self.n, self.terms, self.restart, self.quota = database, n, terms, restart, quota
         self.server_seed, self.now_s = seed("server"), START_S
         self.book = ClaimBook(
             Database(None, AUTHORITY), seed("authority"), frozenset({identity_of(self.server_seed)})
         )
+        devices = [device_for(i, self.server_seed, self.book) for i in range(n)]
         self.own_rounds = {
-            i: own_round_for(device_for(i, self.server_seed, self.book), k, terms=terms) for i in range(n)
+            i: own_round_for(one, k, terms=terms, entry=entry_of(one)) for i, one in enumerate(devices)
         }
         self.witnesses = [Witness(database, seed("witness", i)) for i in range(len(terms.witnesses))]
         self.gone: set[int] = set()

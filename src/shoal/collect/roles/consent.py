@@ -94,9 +94,9 @@ def who_takes_part(registrar: RegistrarTerms | None) -> str:
         )
     each = "a day" if registrar.days == 1 else f"in {registrar.days} days"
     return (
-        f"Only people whom the registrar at {registrar.url}, key {registrar.key}, has admitted take part: one "
-        f"token a person {each}. The registrar knows that you ask for a token, and not what you do with it. "
-        "You rely on it to admit nobody twice."
+        f"Only people whom the registrar at {registrar.url}, key {registrar.key}, has admitted take part: "
+        f"one token a person {each}. The registrar knows that you ask for a token, not what you do with "
+        "it. You rely on it to admit nobody twice."
     )
 
 

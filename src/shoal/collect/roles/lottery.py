@@ -185,8 +185,8 @@ class LotteryPart:
             if view.token_key != self._entry.statement:
                 raise PeerError(
                     "bad-answer",
-                    "the registrar stated another key to you than to others, which could tell people apart, or "
-                    "the collector says so; send it nothing",
+                    "the registrar stated another key to you than to others, which could tell people apart, "
+                    "or the collector says so; send it nothing",
                 )
             purpose = purpose_of(self._collector_key, registrar)
             key = stated_key(bytes.fromhex(registrar.key), purpose, view.token_key)

@@ -63,6 +63,8 @@ class Device:
         The servers' keys as the device first saw them.
     witnesses
         The witnesses that the collector has named.
+    registrar_key
+        The key of the registrar that the collector has named; None for none.
     sent
         What she released before, and on which day since 1970.
     """
@@ -75,6 +77,7 @@ class Device:
     authority_signing_key: bytes
     witnesses: tuple[OtherCollector, ...] = ()
     sent: list[tuple[tuple[Cylinder, ...], int]] = field(default_factory=list)
+    registrar_key: bytes | None = None
 
     @property
     def identity(self) -> bytes:
