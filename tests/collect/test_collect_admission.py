@@ -18,6 +18,7 @@ from shoal.collect.crypto.signatures import signature, verify_key
 from shoal.collect.device.admission import admitted
 from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.faults import PeerError
+from shoal.collect.matching.contributors import tag_in
 from shoal.collect.mix.grouping import commitment, sign_lot
 from shoal.collect.roles.admission import (
     KEY_STATEMENT_BYTES,
@@ -106,6 +107,9 @@ def test_people_with_tokens_share_under_keys_that_live_one_round(office: Office,
     tomorrow = {office.entry(seed("device", i), now_s=START_S + 86_400).signing_seed for i in range(3)}
     assert not known & {verify_key(one) for one in tomorrow}, "and the next round's is another"
     assert [len(rows) for rows in (known, database.rows("SELECT * FROM spent"))] == [3, 3]
+    (scope,) = (bytes(row[0]) for row in database.rows("SELECT name FROM scope"))
+    tags = {bytes(row[0]) for row in database.rows("SELECT tag FROM contributor")}
+    assert tags == {tag_in(scope, seed("device", number)) for number in range(3)}, "not one that lasts"
     for own_round in town.own_rounds.values():
         assert own_round.group is not None
         assert (own_round.group.n_roster, own_round.group.n_tokens) == (3, 3)

@@ -18,6 +18,7 @@ from nacl.bindings import crypto_sign_seed_keypair
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.device.disk import Kept, _OwnTypes
 from shoal.collect.faults import PeerError
+from shoal.collect.matching.contributors import Scoping
 from shoal.collect.matching.cylinders import Blur, Cylinder, Point
 from shoal.collect.matching.records import Release
 from shoal.collect.roles.admission import Entry
@@ -42,6 +43,7 @@ PLACES = PublicPlaces(
     lat_deg=(39.9, 39.95), lon_deg=(116.3, 116.4), weights=(2, 1), first_min=29_000_000, last_min=29_001_440
 )
 TERMS = Terms(group_size=3, n_real=2, n_fake=1, longest=2, n_pieces=1, phase_limit_s=100)
+SCOPING = Scoping(TERMS.area_km, TERMS.period_days)
 
 
 def seed(*parts: object) -> bytes:
@@ -240,7 +242,8 @@ def volunteers(store: PhiStore, n: int, day: int, points: list[Point] = WAY) -> 
         way: tuple[Cylinder, ...] = tuple(
             Cylinder(round(p.t_min), 10, round(p.lat_deg * 1e6), round(p.lon_deg * 1e6), 200) for p in points
         )
-        store.add(Release(seed("release", number, day)[:16], tag, bytes(32), way), day)
+        scope = SCOPING.scope_of(way[0])
+        store.add(Release(seed("release", number, day)[:16], tag, bytes(32), way), day, scope)
 
 
 @contextmanager

@@ -398,7 +398,9 @@ class ParticipantRound:
         least = needed(member.k, member.reading)
         self._kept = trim(len(self.points), self._phi, least, member.trimming)
         of_nobody = self.terms.bootstrap_until is not None
-        self._draft = draft(member, self.points, self._kept, self._chance, of_nobody=of_nobody)
+        self._draft = draft(
+            member, self.points, self._kept, self._chance, of_nobody=of_nobody, scoping=rules.scoping
+        )
         release = None if self._draft is None else self._draft.release
         if release is not None and not of_nobody:
             # others may have it stored from now on, whatever she hears: her own count must not exceed the

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from shoal.collect.crypto.group import FFDHE3072
 from shoal.collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
 from shoal.collect.faults import PeerError
+from shoal.collect.matching.contributors import Scoping
 from shoal.collect.matching.records import RECORD_BYTES
 from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.matching.subtrajectories import Prior
@@ -61,6 +62,8 @@ class Terms(BaseModel):
         As in ``Rules``.
     theta_m, theta_min
         How far apart, in meters and minutes, two uncertain points may be and still be similar.
+    area_km
+        The size of an area, in kilometers: a person has one contributor tag in each area and period.
     phase_limit_s
         How long a phase may take, in seconds.
     bootstrap_until
@@ -82,6 +85,7 @@ class Terms(BaseModel):
     theta_m: float = Field(default=1_000.0, ge=0, lt=1e7, allow_inf_nan=False)
     theta_min: float = Field(default=60.0, ge=0, lt=1e7, allow_inf_nan=False)
     period_days: int = Field(default=365, ge=365, le=36_500)  # fresh circles more often would average out
+    area_km: int = Field(default=50, ge=20, le=5_000)
     phase_limit_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
     proven_shuffle: bool = False
     bootstrap_until: int | None = Field(default=None, ge=0, le=LAST_DAY)
@@ -133,7 +137,7 @@ class Terms(BaseModel):
         sizes = self.model_dump(
             include={"group_size", "n_real", "n_fake", "longest", "n_pieces", "period_days", "proven_shuffle"}
         )
-        return Rules(**sizes, thresholds=thresholds)
+        return Rules(**sizes, thresholds=thresholds, scoping=Scoping(self.area_km, self.period_days))
 
 
 def read_terms(entries: Any) -> Terms:

@@ -205,7 +205,8 @@ class Mailbox:
             )
 
     def _collector(self, session: bytes) -> Collector:
-        return Collector(self._store, self._signing_seed, self._groups.terms_of(session).rules.thresholds)
+        rules = self._groups.terms_of(session).rules
+        return Collector(self._store, self._signing_seed, rules.thresholds, scoping=rules.scoping)
 
     def expire(self, now_s: float) -> None:
         """Delete the records of nobody whose time is over."""

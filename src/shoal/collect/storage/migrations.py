@@ -121,6 +121,8 @@ CREATE TABLE token_key (period {NUMBER} PRIMARY KEY, statement {BYTES} NOT NULL)
 """
 )
 
+_SCOPES: Final = Step("CREATE TABLE scope (id {ID}, name {BYTES} NOT NULL UNIQUE);")
+
 _CLAIMS: Final = Step(
     both="""
 CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL);
@@ -139,4 +141,4 @@ CREATE TABLE issued (
 )
 
 AUTHORITY: Final = (_CLAIMS, _REGISTER)  # a registrar may run inside the authority
-MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY, _COLLECTOR_KEY, _TOKENS)
+MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY, _COLLECTOR_KEY, _TOKENS, _SCOPES)
