@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+import measure_linking
 from service_town import TERMS, own_round_for, seed
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.matching.contributors import Scoping, lasting_tag, people_among, tag_in
-from shoal.collect.matching.cylinders import Cylinder
+from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import Release, encode_release
 from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.roles.collector import Collector
@@ -119,3 +120,23 @@ def test_terms_that_would_link_or_split_too_much_are_refused() -> None:
     for wrong in (19, 5_001, 0):
         with pytest.raises(ValidationError):
             TERMS.model_validate({**TERMS.model_dump(), "area_km": wrong})
+
+
+def test_a_short_run_of_the_simulated_intersection_and_of_the_cost_in_phi() -> None:
+    """The same code as in the bench, whose long run stands in the docs."""
+    lasting, fresh, seen = (measure_linking.pin(kind, 60, 6, 4, seed=1) for kind in measure_linking.KINDS)
+    assert lasting.pinned[-1] == lasting.guessed == seen.guessed == 1.0
+    assert lasting.releases < 3
+    assert max(fresh.pinned) == 0.0
+    assert fresh.guessed < 0.5, "a quarter, but for chance in 60 tries"
+    people = [
+        [
+            [Point(39.9 + 0.3 * (trip % 2) + 0.01 * i, 116.3, 29_000_000 + 60 * i) for i in range(3)]
+            for trip in range(2 + person % 2)
+        ]
+        for person in range(5)
+    ]
+    before, after = measure_linking.compare(people, [SCOPING], 20, seed=1)
+    assert before.linked == 1.0 > after.linked
+    assert after.larger == 0.0
+    assert before.phi >= after.phi > 0
