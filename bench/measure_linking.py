@@ -163,8 +163,8 @@ def main() -> None:
     for scoping, one in zip((None, *SCOPINGS), compare(people, SCOPINGS, options.asked, seed=1), strict=True):
         print(
             f"{scoping or 'lasting'}: mean phi {one.phi:.3f}; smaller for {one.smaller:.2%} of the pairs "
-            f"that anybody shares, larger for {one.larger:.2%}; a tag links {one.linked:.1%} of the pairs of a "
-            "person's releases",
+            f"that anybody shares, larger for {one.larger:.2%}; a tag links {one.linked:.1%} of the pairs of "
+            "a person's releases",
             flush=True,
         )
 

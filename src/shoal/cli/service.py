@@ -11,6 +11,7 @@ from shoal.cli.collect import needs_extra
 from shoal.cli.join import join
 from shoal.cli.listening import listening, require_listening, secret_of, serve_app
 from shoal.cli.options import DURATION, LENGTH, PATH
+from shoal.cli.plan import plan
 from shoal.cli.registrar import registrar
 from shoal.errors import InputError, MisuseError
 
@@ -41,7 +42,7 @@ from shoal.errors import InputError, MisuseError
 @click.option(
     "--join-for", "join_s", type=DURATION, default="10min", help="or after this time with enough for a group."
 )
-@click.option("--group-size", type=click.IntRange(3, 15), default=4, help="Members of a group.")
+@click.option("--group-size", type=click.IntRange(3, 24), default=4, help="Members of a group.")
 @click.option(
     "--real", "n_real", type=click.IntRange(1, 1023), default=40, help="Real sub-trajectories asked by each."
 )
@@ -260,7 +261,7 @@ def authority(**options: Any) -> int:
     return 0
 
 
-COMMANDS: Final = (server, witness, authority, registrar, join)
+COMMANDS: Final = (server, witness, authority, registrar, join, plan)
 
 
 def _public_places(file: Path, days: int) -> Any:

@@ -16,7 +16,7 @@ from shoal.collect.crypto.signatures import SIGNATURE_BYTES, require_signature, 
 from shoal.collect.faults import PeerError
 from shoal.errors import MisuseError
 
-SMALLEST, LARGEST = 3, 16
+SMALLEST, LARGEST = 3, 25
 MOST_RESTARTS: Final = 2
 LOT_BYTES: Final = 32
 SIGNED_LOT_BYTES: Final = LOT_BYTES + SIGNATURE_BYTES

@@ -77,7 +77,7 @@ class Terms(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    group_size: int = Field(default=4, ge=3, le=15)
+    group_size: int = Field(default=4, ge=3, le=24)
     n_real: int = Field(default=40, ge=1)
     n_fake: int = Field(default=10, ge=1)
     longest: int = Field(default=4, ge=2, le=8)
