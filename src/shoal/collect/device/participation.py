@@ -17,7 +17,7 @@ from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import SLOTS
 from shoal.collect.roles.admission import Entry
-from shoal.collect.roles.consent import OPEN, bootstrapping, promise, sharing, who_takes_part
+from shoal.collect.roles.consent import OPEN, bootstrapping, linking, promise, sharing, who_takes_part
 from shoal.collect.roles.participant import Participant, blur
 from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
 from shoal.collect.roles.requests import SKEW_S
@@ -214,6 +214,7 @@ class Plan:
         return [
             sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
             who_takes_part(self.terms.registrar),
+            linking(self.terms.area_km, self.terms.period_days),
             *(
                 f"The connection to {url} is not encrypted: whoever carries it can read everything that "
                 f"{url} reads."

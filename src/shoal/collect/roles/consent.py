@@ -12,12 +12,9 @@ OPEN: Final = (
     "Your questions show your blurred points to the other members of your group and to the collector before "
     "anything is"
     " trimmed. They hide which honest member was there, not that somebody was.",
-    "Your questions repeat exactly the same circles and intervals. They can be linked with each other, and "
-    "with what "
-    "you release.",
-    "Everything you release bears the same tag, because people are counted and not records. The collector, "
-    "and whoever "
-    "is in a group with you more than once, can link your releases with each other.",
+    "Your questions repeat exactly the same circles and intervals, for at least a year. They can be linked with "
+    "each other, with those of your other rounds, and with what you release.",
+    "Whoever sees your network address can follow you from round to round.",
     "A place that you leave out leaves a hole. Whoever sees enough of your releases can tell that the hole "
     "hides "
     "something.",
@@ -64,6 +61,15 @@ def sharing(theta_m: float, theta_min: float, group_size: int) -> str:
     )
 
 
+def linking(area_km: int, period_days: int) -> str:
+    """Say which of her releases the collector can tell to be one person's."""
+    return (
+        f"What you release of trips that begin in one area (of {area_km} km) within one period of {period_days} "
+        "days bears one tag, because people are counted and not records. The collector, and whoever is in a "
+        "group with you more than once, can link these releases with each other."
+    )
+
+
 def date_of(day: int) -> str:
     """Write a day since 1970 (UTC) as people do."""
     return str(np.datetime64(day, "D"))
@@ -96,7 +102,7 @@ def who_takes_part(registrar: RegistrarTerms | None) -> str:
     return (
         f"Only people whom the registrar at {registrar.url}, key {registrar.key}, has admitted take part: "
         f"one token a person {each}. The registrar knows that you ask for a token, not what you do with "
-        "it. You rely on it to admit nobody twice."
+        "it, unless it and the collector compare times or addresses. You rely on it to admit nobody twice."
     )
 
 
