@@ -12,8 +12,8 @@ OPEN: Final = (
     "Your questions show your blurred points to the other members of your group and to the collector before "
     "anything is"
     " trimmed. They hide which honest member was there, not that somebody was.",
-    "Your questions repeat exactly the same circles and intervals, for at least a year. They can be linked with "
-    "each other, with those of your other rounds, and with what you release.",
+    "Your questions repeat exactly the same circles and intervals, for at least a year. They can be linked "
+    "with each other, with those of your other rounds, and with what you release.",
     "Whoever sees your network address can follow you from round to round.",
     "A place that you leave out leaves a hole. Whoever sees enough of your releases can tell that the hole "
     "hides "
@@ -64,8 +64,8 @@ def sharing(theta_m: float, theta_min: float, group_size: int) -> str:
 def linking(area_km: int, period_days: int) -> str:
     """Say which of her releases the collector can tell to be one person's."""
     return (
-        f"What you release of trips that begin in one area (of {area_km} km) within one period of {period_days} "
-        "days bears one tag, because people are counted and not records. The collector, and whoever is in a "
+        f"What you release of trips that begin in one area (of {area_km} km) within one period of "
+        f"{period_days} days bears one tag, because people are counted and not records. The collector, and whoever is in a "
         "group with you more than once, can link these releases with each other."
     )
 
