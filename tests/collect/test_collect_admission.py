@@ -9,23 +9,32 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gmpy2 import mpz
+from hypothesis import given
+from hypothesis import strategies as st
 
 from command_line import Shoal
 from service_town import START_S, TERMS, Town, identity_of, kinds, running, seed
-from shoal.collect.crypto.blind_signatures import PREFIX_BYTES
+from shoal.collect.crypto.blind_signatures import PREFIX_BYTES, VerifyKey
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.signatures import signature, verify_key
 from shoal.collect.device.admission import admitted
+from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer
+from shoal.collect.device.participation import _keep_registrar
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.contributors import tag_in
-from shoal.collect.mix.grouping import commitment, sign_lot
+from shoal.collect.mix.grouping import commitment, read_lot, sign_lot
 from shoal.collect.roles.admission import (
     KEY_STATEMENT_BYTES,
     TOKEN_BYTES,
     Entry,
     TokenRequest,
     period_at,
+    require_token,
+    split_entry,
+    split_roster,
+    stated_key,
 )
 from shoal.collect.roles.consent import roster_in_words, who_takes_part
 from shoal.collect.roles.lottery import LotteryPart
@@ -500,3 +509,44 @@ def test_rounds_without_a_registrar_take_no_token(office: Office, database: Data
     with pytest.raises(PeerError, match="bad-signature"):
         rounds.join(name, who, signed + entry.token + entry.statement, START_S)
     assert rounds.join(name, who, signed, START_S)["members"] == 1
+
+
+def test_a_device_keeps_to_the_registrar_that_it_was_shown(office: Office, tmp_path: Path) -> None:
+    """A collector that wants to be everybody else would leave the registrar out, or name one of its own."""
+    folder = StateFolder(tmp_path)
+    kept = Kept(Device("u", seed("sign", 0), seed("device", 0), COLLECTOR, bytes(32), bytes(32)))
+    _keep_registrar(folder, kept, TERMS)
+    assert kept.device.registrar_key is None, "one that comes later is welcome"
+    _keep_registrar(folder, kept, terms_of(office))
+    later = folder.load()
+    assert later is not None
+    assert later.device.registrar_key == office.registrar.public_key
+    _keep_registrar(folder, later, terms_of(office))
+    for terms in (TERMS, terms_of(another_office())):
+        with pytest.raises(InputError, match="no longer names the registrar"):
+            _keep_registrar(folder, later, terms)
+
+
+@given(body=st.binary(max_size=1000), length=st.sampled_from([0, 64, 96, 416, 448, 928, 3520]))
+def test_random_bytes_are_refused_by_name(body: bytes, length: int) -> None:
+    """In the place of an entry, a token, a statement, a lot, an answer of the registrar, an invitation."""
+    said = (body * 4000)[:length] if body else bytes(length)
+    terms = RegistrarTerms(url="http://a", key=identity_of(seed("registrar's")).hex(), period=PERIOD)
+    request = TokenRequest(seed("device", 0), COLLECTOR, terms)
+    key = VerifyKey(mpz(1) << 3071 | 1)
+    for parse in (
+        lambda: split_roster(said + b"\0", admitted=True),
+        lambda: require_token(key, COLLECTOR, said),
+        lambda: stated_key(COLLECTOR, request.purpose, said),
+        lambda: read_lot(COLLECTOR, b"commit", bytes(32), said),
+        lambda: request.ask_for_token(said),
+        lambda: request.entry(said, said),
+        lambda: code_digest(said.decode("latin-1") + "x"),
+    ):
+        with pytest.raises(PeerError):
+            parse()
+    try:
+        parts = split_entry(said, admitted=True)
+    except PeerError:
+        return
+    assert [len(one) for one in parts] == [64, TOKEN_BYTES, KEY_STATEMENT_BYTES]

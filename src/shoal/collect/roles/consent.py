@@ -65,8 +65,8 @@ def linking(area_km: int, period_days: int) -> str:
     """Say which of her releases the collector can tell to be one person's."""
     return (
         f"What you release of trips that begin in one area (of {area_km} km) within one period of "
-        f"{period_days} days bears one tag, because people are counted and not records. The collector, and whoever is in a "
-        "group with you more than once, can link these releases with each other."
+        f"{period_days} days bears one tag, because people are counted and not records. The collector, and "
+        "whoever is in a group with you more than once, can link these releases with each other."
     )
 
 
