@@ -57,9 +57,9 @@ CODES = [write_code(seed("code", i)[:16]) for i in range(9)]
 class Office:
     """A registrar with its book in memory."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, signing_seed: bytes | None = None) -> None:
         self.book = RegisterBook(Database(None, AUTHORITY))
-        self.registrar = Registrar(self.book, seed(name), frozenset({COLLECTOR}), 1)
+        self.registrar = Registrar(self.book, seed(name), frozenset({COLLECTOR}), 1, signing_seed)
         self.terms = RegistrarTerms(
             url="http://127.0.0.1:1", key=self.registrar.public_key.hex(), period=PERIOD
         )
@@ -434,7 +434,7 @@ def test_a_person_gets_one_token_in_a_period(office: Office) -> None:
 def test_a_device_is_admitted_over_the_network(tmp_path: Path) -> None:
     """By the authority that is also the registrar; by the clock of the system."""
     book = ClaimBook(Database(None, AUTHORITY), seed("authority"), frozenset({COLLECTOR}))
-    office = Office("registrar over http")
+    office = Office("registrar over http", book.signing_seed)
     app = authority_application(book, quiet=True, registrar=office.registrar, clock=lambda: START_S)
     device = Device("u", seed("sign", 0), seed("device", 7), COLLECTOR, bytes(32), bytes(32))
     with running(app) as url, pytest.MonkeyPatch.context() as patch:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from shoal.collect.roles.registrar import Registrar, code_digest, write_code
+from shoal.collect.roles.registrar import code_digest, write_code
+from shoal.collect.server.http_authority import ClaimBook
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.migrations import AUTHORITY
 from shoal.collect.storage.register import RegisterBook
@@ -92,7 +93,7 @@ class Site:
             with Database(url, AUTHORITY) as database:
                 book = RegisterBook(database)
                 book.invite(code_digest(invitation(number)) for number in range(len(self.ks)))
-                key = Registrar(book, seed, frozenset(), 1).public_key.hex()
+                key = ClaimBook(database, seed, frozenset()).facts["signing_key"]
             self.more = (*self.more, "--registrar", f"http://127.0.0.1:{self.ports[1]}", key)
         self.server = self.start_server()
         key = self.collector.rsplit(" ", 1)[1]

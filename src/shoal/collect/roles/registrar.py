@@ -44,11 +44,22 @@ class Registrar:
         The collectors that tokens are issued for.
     days
         The length of a period: a person gets one token in each.
+    signing_seed
+        32 secret bytes that sign for it, where it runs inside another server; by default from ``seed``.
     """
 
-    def __init__(self, register: Register, seed: bytes, collector_keys: frozenset[bytes], days: int) -> None:
+    def __init__(
+        self,
+        register: Register,
+        seed: bytes,
+        collector_keys: frozenset[bytes],
+        days: int,
+        signing_seed: bytes | None = None,
+    ) -> None:
         self._register, self._seed, self.collector_keys, self.days = register, seed, collector_keys, days
-        self.signing_seed = hashlib.blake2b(seed, digest_size=32, person=b"shoal registrar").digest()
+        self.signing_seed = (
+            signing_seed or hashlib.blake2b(seed, digest_size=32, person=b"shoal registrar").digest()
+        )
         self._keys: dict[bytes, tuple[SignKey, bytes]] = {}
 
     @property

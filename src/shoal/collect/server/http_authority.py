@@ -98,7 +98,7 @@ def authority_application(
         A registrar that runs here, too.
     """
     watch = Watch(lambda: {"claims": book.n_claims}, quiet=quiet)
-    app = new_application("shoal authority", watch)
+    app = new_application("shoal authority", watch, book.signing_seed)
 
     @app.get("/health")
     def health() -> dict[str, str]:

@@ -75,6 +75,7 @@ def collector_application(
 
     _require_owner(database, server.key)
     server.mailbox.expire(clock())
+    rounds.resume(clock())
 
     def gauges() -> dict[str, float]:
         return {
@@ -83,7 +84,7 @@ def collector_application(
         }
 
     watch = Watch(gauges, quiet=quiet)
-    app = new_application("shoal collector", watch)
+    app = new_application("shoal collector", watch, signing_seed)
 
     @app.get("/health")
     def health() -> Response:

@@ -29,7 +29,7 @@ def registrar_application(
     clock
         Tells the time, in seconds since 1970.
     """
-    app = new_application("shoal registrar", Watch(book.counts, quiet=quiet))
+    app = new_application("shoal registrar", Watch(book.counts, quiet=quiet), registrar.signing_seed)
 
     @app.get("/health")
     def health() -> Response:
