@@ -13,6 +13,7 @@ from gmpy2 import mpz
 from hypothesis import given
 from hypothesis import strategies as st
 
+import red_team_sybils
 from command_line import Shoal
 from service_town import START_S, TERMS, Town, identity_of, kinds, running, seed
 from shoal.collect.crypto.blind_signatures import PREFIX_BYTES, VerifyKey
@@ -462,11 +463,12 @@ def test_a_device_is_admitted_over_the_network(tmp_path: Path) -> None:
 
 
 def test_consent_says_who_can_be_in_a_group(office: Office) -> None:
-    assert "under as many names as she likes" in who_takes_part(None)
-    said = who_takes_part(office.terms)
+    assert "under as many names as she likes" in who_takes_part(None, 4)
+    said = who_takes_part(office.terms, 12)
     assert "one token a person a day" in said
+    assert "at least 12 people" in said
     assert office.registrar.public_key.hex() in said
-    assert "in 7 days" in who_takes_part(office.terms.model_copy(update={"days": 7}))
+    assert "in 7 days" in who_takes_part(office.terms.model_copy(update={"days": 7}), 4)
 
 
 def test_invitations_and_allowed_accounts_at_the_command_line(
@@ -550,3 +552,28 @@ def test_random_bytes_are_refused_by_name(body: bytes, length: int) -> None:
     except PeerError:
         return
     assert [len(one) for one in parts] == [64, TOKEN_BYTES, KEY_STATEMENT_BYTES]
+
+
+def test_a_short_run_of_the_attacks_of_a_collector_that_plays_everybody_else() -> None:
+    """The same code as in the bench, whose long run stands in the docs."""
+    found = red_team_sybils.attacks(3)
+    refused = {name for name, one in found.items() if one.refused == 1.0}
+    assert len(refused) == 5
+    assert all("invented" in name or "nobody else" in name or name == "two rosters" for name in refused)
+    won = {name for name, one in found.items() if one.isolated == 1.0}
+    assert {"no registrar, 15 invented", "registrar, 3 accomplices and nobody else"} <= won
+
+
+def test_groups_are_drawn_from_as_many_people_as_the_terms_say(database: Database) -> None:
+    """The server waits for them, and gives a round up when too few are left."""
+    terms = TERMS.model_copy(update={"least_roster": 5})
+    rounds = Rounds(database, terms, Chance(seed("n")).take, round_size=3, join_s=100)
+    name = bytes.fromhex(rounds.open_round(START_S)["round"])
+    phases = []
+    for number in range(5):
+        member = seed("sign", number)
+        text = terms.joined_by(name)
+        rounds.join(name, identity_of(member), signature(member, b"join", text), START_S)
+        phases.append(rounds.view(name, None, START_S + 150)["phase"])
+    assert phases == [*["joining"] * 4, "committing"]
+    assert rounds.view(name, None, START_S + 500)["phase"] == "failed", "nobody committed"

@@ -82,6 +82,12 @@ from shoal.errors import InputError, MisuseError
     help="Only people with this registrar's token take part; without it anybody can, under many names.",
 )
 @click.option(
+    "--least-roster",
+    type=click.IntRange(0, 10_000),
+    default=0,
+    help="Draw groups from at least so many people; by default from one group.",
+)
+@click.option(
     "--token-days",
     type=click.IntRange(1, 366),
     default=1,
@@ -143,6 +149,7 @@ def server(**options: Any) -> int:
         "resolution_m",
         "least_count",
         "area_questions",
+        "least_roster",
     )
     try:
         until = options["bootstrap_until"] and int(

@@ -219,7 +219,7 @@ class Plan:
         """What differs between collectors: thresholds, groups, who joins, encryption, bootstrapping."""
         return [
             sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
-            who_takes_part(self.terms.registrar),
+            who_takes_part(self.terms.registrar, self.terms.enough),
             linking(self.terms.area_km, self.terms.period_days),
             *(
                 f"The connection to {url} is not encrypted: whoever carries it can read everything that "

@@ -91,8 +91,8 @@ def bootstrapping(until_day: int, k: int) -> str:
     )
 
 
-def who_takes_part(registrar: RegistrarTerms | None) -> str:
-    """Say who can be in a group with her, by the terms of a round."""
+def who_takes_part(registrar: RegistrarTerms | None, least: int) -> str:
+    """Say who can be in a group with her, by the terms of a round: groups are drawn from ``least`` people."""
     if registrar is None:
         return (
             "Anybody can join this collector, under as many names as she likes. Somebody who does can be "
@@ -102,7 +102,8 @@ def who_takes_part(registrar: RegistrarTerms | None) -> str:
     return (
         f"Only people whom the registrar at {registrar.url}, key {registrar.key}, has admitted take part: "
         f"one token a person {each}. The registrar knows that you ask for a token, not what you do with "
-        "it, unless it and the collector compare times or addresses. You rely on it to admit nobody twice."
+        "it, unless it and the collector compare times or addresses. Groups are drawn from at "
+        f"least {least} people. You rely on it to admit nobody twice."
     )
 
 

@@ -199,6 +199,12 @@ class LotteryPart:
 
     def _require_frozen_roster(self, restarts: int, roster: frozenset[bytes]) -> None:
         """A frozen roster only loses members, by a restart, and seldom: the collector hears secrets first."""
+        if len(roster) < self._terms.enough:
+            raise PeerError(
+                "bad-answer",
+                f"the collector draws groups from {len(roster)} people, the terms say at least "
+                f"{self._terms.enough}; send it nothing",
+            )
         before, there = self._frozen or (0, roster)
         stays = roster == there if restarts == before else roster < there
         if not (before <= restarts <= MOST_RESTARTS and (stays or self._frozen is None)):

@@ -74,6 +74,8 @@ class Terms(BaseModel):
         bootstrapping phase.
     witnesses
         Further collectors whose answers have to be the same.
+    least_roster
+        Groups are drawn from that many people at least; never from fewer than a group has.
     registrar
         Who admits people. None where anybody can join, under as many names as she likes.
     least_radius_m, most_radius_m, least_gap_min, most_gap_min
@@ -101,6 +103,7 @@ class Terms(BaseModel):
     proven_shuffle: bool = False
     bootstrap_until: int | None = Field(default=None, ge=0, le=LAST_DAY)
     witnesses: tuple[OtherCollector, ...] = Field(default=(), max_length=4)
+    least_roster: int = Field(default=0, ge=0, le=10_000)
     registrar: RegistrarTerms | None = None
     least_radius_m: int = Field(default=75, ge=1, le=MAX_RADIUS_M)
     most_radius_m: int = Field(default=2_000, ge=1, le=MAX_RADIUS_M)
@@ -133,6 +136,11 @@ class Terms(BaseModel):
                 "fewer sub-trajectories"
             )
         return self
+
+    @property
+    def enough(self) -> int:
+        """How many people a roster needs."""
+        return max(self.group_size, self.least_roster)
 
     @property
     def _largest(self) -> Session:

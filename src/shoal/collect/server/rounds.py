@@ -62,7 +62,7 @@ class Rounds:
     ) -> None:
         self._db, self._terms, self._draw_bytes = database, terms, draw_bytes
         self._key, self._tokens = collector_key, Tokens(database)
-        self._round_size, self._join_s = max(round_size, terms.group_size), join_s
+        self._round_size, self._join_s = max(round_size, terms.enough), join_s
 
     def open_round(self, now_s: float) -> dict[str, Any]:
         """Return the round that takes members now, without their keys; a new one when there is none."""
@@ -224,7 +224,7 @@ class Rounds:
             return Event.EXPIRED if late else None
         if phase is Phase.JOINING:
             joined = self._joined(name)
-            enough = late and joined >= self._terms_of_round(name).group_size
+            enough = late and joined >= self._terms_of_round(name).enough
             return Event.FULL if joined >= self._round_size else Event.ENOUGH if enough else None
         lottery = self._lottery(name)
         if phase is Phase.COMMITTING and len(lottery.commits) == len(lottery.identities):
@@ -238,7 +238,7 @@ class Rounds:
         if lottery.restarts >= MOST_RESTARTS:
             return Event.GIVEN_UP
         left = len(lottery.without_silent().identities)
-        return Event.SILENT if left >= self._terms_of_round(name).group_size else Event.TOO_FEW
+        return Event.SILENT if left >= self._terms_of_round(name).enough else Event.TOO_FEW
 
     def _add(self, name: bytes, identity: bytes, said: bytes) -> None:
         if self._joined(name) >= MOST_MEMBERS:
