@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 
 from shoal.cli.collect import needs_extra
+from shoal.cli.collected import export
 from shoal.cli.join import join
 from shoal.cli.listening import listening, require_listening, secret_of, serve_app
 from shoal.cli.options import DURATION, LENGTH, PATH
@@ -223,7 +224,7 @@ def authority(**options: Any) -> int:
     return 0
 
 
-COMMANDS: Final = (server, witness, authority, join)
+COMMANDS: Final = (server, witness, authority, join, export)
 
 
 def _public_places(file: Path, days: int) -> Any:

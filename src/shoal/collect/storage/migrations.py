@@ -112,6 +112,15 @@ CREATE INDEX record_expires ON record (expires) WHERE expires IS NOT NULL;
 
 _COLLECTOR_KEY: Final = Step("CREATE TABLE collector_key (key {BYTES} PRIMARY KEY);")
 
+# which releases their owners have taken back, and from which day on nothing of them is stored
+_WITHDRAWALS: Final = Step(
+    both="""
+CREATE TABLE withdrawal (
+    identifier TEXT PRIMARY KEY, claim_key {BYTES} NOT NULL, day {NUMBER} NOT NULL, due {NUMBER} NOT NULL);
+CREATE INDEX withdrawal_due ON withdrawal (due);
+""",
+)
+
 AUTHORITY: Final = (
     Step(
         both="""
@@ -120,4 +129,4 @@ CREATE INDEX claim_owner ON claim (owner);
 """,
     ),
 )
-MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY, _COLLECTOR_KEY)
+MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY, _COLLECTOR_KEY, _WITHDRAWALS)

@@ -1,0 +1,137 @@
+"""The commands on what a collection holds: export, and a person's own releases; they import what is heavy."""
+
+import secrets
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.collect import needs_extra
+from shoal.cli.options import DURATION, LENGTH, PATH, input_options, output_options, take_reading
+from shoal.cli.sections import Command
+from shoal.cli.terminal import print_result
+from shoal.errors import InputError
+
+
+@click.command(
+    cls=Command,
+    epilog="The folder holds circles, points, density and flow as GeoParquet, boxes with a manifest for "
+    "attack and measure, and the terms. Tags, keys and identifiers stay in the database.",
+)
+@click.option(
+    "--database", required=True, metavar="URL", help="The collector's: sqlite:///FILE or postgresql://..."
+)
+@click.option("--output", required=True, type=PATH, metavar="DIR", help="A new folder.")
+@click.option(
+    "--day",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="Only what was stored on this day (UTC). [default: everything]",
+)
+@click.option(
+    "--identifiers",
+    type=PATH,
+    metavar="FILE",
+    help="Only the releases whose identifiers stand in FILE, one a line, as the authority prints them.",
+)
+@click.option("--zone", "zone_m", type=LENGTH, default="2km", help="The side of a zone of density and flow.")
+@click.option("--per", "zone_s", type=DURATION, default="1h", help="The length of a slot of the density.")
+@click.option(
+    "--raw",
+    metavar="INPUT",
+    help="A laboratory's raw data of the participants; then attack, measure and verify can judge the boxes.",
+)
+@click.option(
+    "--owners",
+    type=PATH,
+    metavar="CSV",
+    help="With --raw: columns uid and identifier, who in INPUT owns which release. Secret.",
+)
+@click.option(
+    "--linkage",
+    type=PATH,
+    metavar="FILE",
+    help="With --raw: where to write who became which record. Secret.",
+)
+@input_options
+@output_options
+def export(**options: Any) -> int:
+    """Export what a collector has stored: tables for analysts and maps, boxes for attacks and metrics."""
+    as_json, _ = options.pop("as_json"), options.pop("quiet")
+    with needs_extra("collect"):
+        from shoal.collect.collected.folder import export as write
+        from shoal.collect.collected.zones import Grid
+        from shoal.collect.roles.wire import DAY_S
+        from shoal.collect.storage.database import Database
+        from shoal.collect.storage.stored import StoredReleases
+
+    _require_there(options["database"])
+    among = None if options["identifiers"] is None else _lines(options["identifiers"])
+    day = options["day"] and int(options["day"].replace(tzinfo=UTC).timestamp() // DAY_S)
+    grid = Grid(zone_m=options["zone_m"], slot_min=max(1, round(options["zone_s"] / 60)))
+    owners = _owners(options)
+    with Database(options["database"]) as database:
+        held = StoredReleases(database)
+        stored, terms = held.all(day=day, among=among), held.terms()
+    found = write(stored, terms, options["output"], grid, lambda: secrets.token_hex(8), owners)
+    missing = [] if among is None else [f"{len(among) - len(stored)} identifiers are not stored"]
+    lines = [
+        f"{found.releases:,} releases with {found.circles:,} circles, stored {found.days[0]} to "
+        f"{found.days[1]}, {found.of_nobody:,} of them records of nobody, under {len(terms)} sets of terms",
+        *(missing if among and len(among) > len(stored) else []),
+        f"boxes: {found.verdict}",
+        f"in {options['output']}",
+    ]
+    print_result(as_json, {"output": str(options["output"]), **found.to_json()}, lines)
+    return 0
+
+
+def _require_there(url: str) -> None:
+    """Raise InputError for a SQLite file that does not exist; opening it would make an empty one."""
+    file = Path(url.removeprefix("sqlite:///"))
+    if "://" not in str(url).replace("sqlite:///", "") and not file.is_file():
+        raise InputError(f"{file} does not exist; name the collector's database with --database")
+
+
+def _lines(file: Path) -> frozenset[str]:
+    try:
+        return frozenset(file.read_text().split())
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read; give a text file with one identifier a line") from error
+
+
+def _owners(options: dict[str, Any]) -> Any:
+    """What a laboratory knows; None without --raw."""
+    given = [name for name in ("raw", "owners", "linkage") if options[name] is not None]
+    if not given:
+        return None
+    if len(given) < 3:
+        raise click.UsageError("--raw, --owners and --linkage go together: they are a laboratory's")
+    import csv
+
+    from shoal.collect.collected.folder import CELLS, Owners
+    from shoal.io import read
+    from shoal.model.trajectories import Trajectories
+
+    try:
+        with options["owners"].open(newline="") as stream:
+            of = {row["identifier"]: row["uid"] for row in csv.DictReader(stream)}
+    except (OSError, KeyError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{options['owners']} does not say who owns what; give a CSV with the columns uid and identifier"
+        ) from error
+    reading = take_reading(dict(options))
+    if any(name in reading for name in ("cell_m", "slot_s", "snap")):
+        raise click.UsageError(
+            "boxes stand on cells of 100 m and slots of 1 min; leave out --cell and --slot"
+        )
+
+    def read_in(plane: str) -> Trajectories:
+        found = read(options["raw"], working_crs=plane, cell_m=CELLS.cell_m, slot_s=CELLS.slot_s, **reading)
+        unknown = len(set(of.values()) - set(map(str, found.ids)))
+        if unknown:
+            raise InputError(f"{unknown} people in {options['owners']} are not in the raw data")
+        return found
+
+    return Owners(of, read_in, options["linkage"])
