@@ -25,7 +25,7 @@ from service_town import (
 )
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.sealing import address
-from shoal.collect.crypto.signatures import signature
+from shoal.collect.crypto.signatures import signature, verify_key
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
@@ -34,6 +34,7 @@ from shoal.collect.roles.requests import Call, Reply
 from shoal.collect.roles.wire import BODY_BYTES, DAY_S, bundles, unbundle
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore
+from shoal.collect.storage.stored import StoredReleases
 
 
 @pytest.fixture
@@ -53,8 +54,12 @@ def test_everybody_shares_though_servers_and_devices_start_anew_before_every_req
     endings = town.run(after_step=anew)
     assert kinds(endings) == {"shared"}, endings
     assert town.n_records == 3
+    held = StoredReleases(database)
     for number, one in endings.items():
         assert town.book.identifiers_of(f"user {number}") == [one.identifier]
+        (own,) = town.own_rounds[number].device.owned
+        assert own.identifier == one.identifier
+        assert held.owned(own.identifier, verify_key(own.claim_seed)).points == one.released
 
 
 def test_every_request_may_be_lost_after_it_was_carried_out(database: Database) -> None:

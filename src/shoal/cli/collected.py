@@ -87,6 +87,81 @@ def export(**options: Any) -> int:
     return 0
 
 
+@click.command(
+    cls=Command,
+    epilog="What others have copied stays with them. A deleted release counts until the day ends.",
+)
+@click.option("--state", required=True, type=PATH, metavar="DIR", help="Your state, as for join.")
+@click.option("--server", "server_url", metavar="URL", help="The collector; for --fetch and --delete.")
+@click.option("--fetch", metavar="IDENTIFIER", help="Show what the collector stores of this release.")
+@click.option("--delete", metavar="IDENTIFIER", help="Have this release deleted; the receipt is kept in DIR.")
+@click.option("--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust instead of the system's.")
+@output_options
+def mine(**options: Any) -> int:
+    """List your own releases, fetch one, or have one deleted. Each is asked for with a key of its own."""
+    as_json, _ = options.pop("as_json"), options.pop("quiet")
+    with needs_extra("collect"):
+        from shoal.collect.device import own_releases
+        from shoal.collect.device.disk import StateFolder
+        from shoal.collect.device.http_client import RemoteServer
+        from shoal.collect.roles.consent import date_of
+
+    if options["fetch"] and options["delete"]:
+        raise click.UsageError("choose --fetch or --delete")
+    identifier = options["fetch"] or options["delete"]
+    if (identifier is None) != (options["server_url"] is None):
+        raise click.UsageError("--server goes with --fetch or --delete, and they with it")
+    if not options["state"].is_dir():
+        raise InputError(f"{options['state']} does not exist; name the folder that join uses with --state")
+    folder = StateFolder(options["state"])
+    with folder.alone():
+        kept = folder.load()
+        if kept is None:
+            raise InputError(f"{options['state']} holds no state of a device")
+        if identifier is None:
+            rows = [
+                {
+                    "identifier": one.identifier,
+                    "day": date_of(one.day),
+                    "deleted": one.withdrawn is not None,
+                }
+                for one in kept.device.owned
+            ]
+            lines = [
+                f"{row['identifier']}  {row['day']}{'  deleted' if row['deleted'] else ''}" for row in rows
+            ]
+            print_result(as_json, {"releases": rows}, lines or ["no release yet"])
+            return 0
+        server = RemoteServer(options["server_url"], options["ca"])
+        own = own_releases.find(kept.device, identifier)
+        if options["fetch"]:
+            day, points = own_releases.fetch(server, kept.device, own)
+            columns = ["start_min", "gap_min", "lat_udeg", "lon_udeg", "radius_m"]
+            told = {
+                "identifier": identifier,
+                "day": date_of(day),
+                "columns": columns,
+                "points": [[getattr(point, name) for name in columns] for point in points],
+            }
+            lines = [f"stored on {told['day']}: {len(points)} circles", *map(str, points)]
+        else:
+            back = own_releases.take_back(server, kept.device, own)
+            kept.device.owned[kept.device.owned.index(own)] = back.own
+            folder.keep(kept)
+            told = {
+                "identifier": identifier,
+                "deleted_on": date_of(back.day),
+                "counts_until": date_of(back.due),
+                "proof": (back.own.withdrawn or b"").hex(),
+            }
+            lines = [
+                f"deleted on {told['deleted_on']}: no longer exported or handed out, and in nobody's crowd "
+                f"from {told['counts_until']} on; the collector's signed receipt is kept"
+            ]
+    print_result(as_json, told, lines)
+    return 0
+
+
 def _require_there(url: str) -> None:
     """Raise InputError for a SQLite file that does not exist; opening it would make an empty one."""
     file = Path(url.removeprefix("sqlite:///"))

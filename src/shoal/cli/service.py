@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from shoal.cli.collect import needs_extra
-from shoal.cli.collected import export
+from shoal.cli.collected import export, mine
 from shoal.cli.join import join
 from shoal.cli.listening import listening, require_listening, secret_of, serve_app
 from shoal.cli.options import DURATION, LENGTH, PATH
@@ -74,6 +74,12 @@ from shoal.errors import InputError, MisuseError
     help="A witness that must give the same answers; can be repeated.",
 )
 @click.option(
+    "--keep-days",
+    "kept_days",
+    type=click.IntRange(1, 36_500),
+    help="Delete a release after so many days. [default: when its owner takes it back]",
+)
+@click.option(
     "--quota", type=click.IntRange(min=1), default=4096, help="Questions that one member may ask in a day."
 )
 @listening(8440)
@@ -101,6 +107,7 @@ def server(**options: Any) -> int:
         "theta_m",
         "phase_limit_s",
         "proven_shuffle",
+        "kept_days",
     )
     try:
         until = options["bootstrap_until"] and int(
@@ -224,7 +231,7 @@ def authority(**options: Any) -> int:
     return 0
 
 
-COMMANDS: Final = (server, witness, authority, join, export)
+COMMANDS: Final = (server, witness, authority, join, export, mine)
 
 
 def _public_places(file: Path, days: int) -> Any:

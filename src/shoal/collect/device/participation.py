@@ -15,7 +15,7 @@ from shoal.collect.device.profile import Applied, Profile, apply, read_profile
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import SLOTS
-from shoal.collect.roles.consent import OPEN, bootstrapping, promise, sharing
+from shoal.collect.roles.consent import OPEN, bootstrapping, keeping, promise, sharing
 from shoal.collect.roles.participant import Participant, blur
 from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
 from shoal.collect.roles.requests import SKEW_S
@@ -197,6 +197,7 @@ class Plan:
         """What differs between collectors: thresholds, groups, encryption, bootstrapping, witnesses."""
         return [
             sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
+            *([] if self.terms.bootstrap_until is not None else [keeping(self.terms.kept_days)]),
             *(
                 f"The connection to {url} is not encrypted: whoever carries it can read everything that "
                 f"{url} reads."

@@ -22,7 +22,8 @@ OPEN: Final = (
     "Somebody who joins under many names can fill a group, or count as a crowd. Nothing here prevents that.",
     "The authority and the collector together can find out which releases are yours: that is what the "
     "authority is for.",
-    "Nothing in this protocol can take back what has been released.",
+    "You can have a release deleted at the collector (shoal collect mine). What others have read or copied of it by "
+    "then stays with them.",
 )
 
 _PROMISES: Final[dict[Trimming, str]] = {
@@ -60,6 +61,14 @@ def sharing(theta_m: float, theta_min: float, group_size: int) -> str:
         f"{theta_m / 1000:g} km from yours, and each of her intervals at most {theta_min:g} min. "
         "The larger these are, the less a crowd hides you. "
         f"You will be one of a group of {group_size} or {group_size + 1}."
+    )
+
+
+def keeping(kept_days: int | None) -> str:
+    """Say how long a collector keeps a release; None for as long as its owner does not delete it."""
+    how_long = "for as long as you do not delete it" if kept_days is None else f"for {kept_days} days"
+    return (
+        f"The collector keeps your release {how_long}, and may hand it to others, or publish it, at any time."
     )
 
 

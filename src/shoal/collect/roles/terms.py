@@ -47,6 +47,8 @@ class Terms(BaseModel):
         bootstrapping phase.
     witnesses
         Further collectors whose answers have to be the same.
+    kept_days
+        After how many days a release is deleted; None for as long as its owner does not take it back.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,6 +65,7 @@ class Terms(BaseModel):
     proven_shuffle: bool = False
     bootstrap_until: int | None = Field(default=None, ge=0, le=LAST_DAY)
     witnesses: tuple[OtherCollector, ...] = Field(default=(), max_length=4)
+    kept_days: int | None = Field(default=None, ge=1, le=36_500)
 
     @model_validator(mode="after")
     def _fits(self) -> "Terms":

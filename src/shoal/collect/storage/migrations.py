@@ -112,11 +112,13 @@ CREATE INDEX record_expires ON record (expires) WHERE expires IS NOT NULL;
 
 _COLLECTOR_KEY: Final = Step("CREATE TABLE collector_key (key {BYTES} PRIMARY KEY);")
 
-# which releases their owners have taken back, and from which day on nothing of them is stored
+# which releases were taken back or outlived, and from which day on they no longer count; record: while it is
+# stored
 _WITHDRAWALS: Final = Step(
     both="""
 CREATE TABLE withdrawal (
-    identifier TEXT PRIMARY KEY, claim_key {BYTES} NOT NULL, day {NUMBER} NOT NULL, due {NUMBER} NOT NULL);
+    identifier TEXT PRIMARY KEY, claim_key {BYTES} NOT NULL, record {NUMBER}, day {NUMBER} NOT NULL,
+    due {NUMBER} NOT NULL);
 CREATE INDEX withdrawal_due ON withdrawal (due);
 """,
 )

@@ -2,7 +2,7 @@
 
 A count over the state before a day must not change while that day's rounds ask for it, or an honest collector
 and its witness would contradict each other. So a release that is taken back leaves exports and retrieval at
-once, and the database (and with it every count) two days later.
+once, counts from the next day on, and the database when no round can still ask for a day before that.
 """
 
 import json
@@ -15,7 +15,7 @@ from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import decode_points
 from shoal.collect.storage.database import Database
 
-SETTLES_DAYS: Final = 2  # a session may begin on one day, and ask a witness on the next
+SETTLES_DAYS: Final = 2  # a session may begin on the last day that counts it, and ask a witness on the next
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class StoredReleases:
         Returns
         -------
         tuple of int
-            The day since 1970 on which it was taken back, and the day from which nothing of it is stored.
+            The day since 1970 on which it was taken back, and the first day on which it no longer counts.
 
         Raises
         ------
@@ -107,12 +107,15 @@ class StoredReleases:
             if told is not None:
                 return int(told[0]), int(told[1])
             self.owned(identifier, claim_key)
-            due = today + SETTLES_DAYS
-            self._db.change("INSERT INTO withdrawal VALUES (?, ?, ?, ?)", (identifier, claim_key, today, due))
-            return today, due
+            self._db.change(
+                "INSERT INTO withdrawal SELECT identifier, claim_key, id, ?, ? FROM record "
+                "WHERE identifier = ?",
+                (today, today + 1, identifier),
+            )
+            return today, today + 1
 
-    def clear(self, today: int, kept_days: int | None) -> int:
-        """Delete what is due: releases that were taken back, and those whose time is over.
+    def tidy(self, today: int, kept_days: int | None) -> int:
+        """Take back what has been kept long enough, and delete what no round can still count.
 
         Parameters
         ----------
@@ -126,19 +129,25 @@ class StoredReleases:
         int
             How many releases were deleted.
         """
-        which = (
-            "record.identifier IS NOT NULL AND (record.day <= ? OR record.identifier IN "
-            "(SELECT identifier FROM withdrawal WHERE due <= ?))"
-        )
-        until = -1 if kept_days is None else today - kept_days
+        outlived = "identifier IS NOT NULL AND day <= ?", (-1 if kept_days is None else today - kept_days,)
+        over = "SELECT record FROM withdrawal WHERE record IS NOT NULL AND due <= ?", (today - SETTLES_DAYS,)
+        if not (self._any(f"SELECT 1 FROM record WHERE {outlived[0]}", outlived[1]) or self._any(*over)):  # noqa: S608
+            return 0
         with self._db.transaction():
-            if self._db.row(f"SELECT 1 FROM record WHERE {which} LIMIT 1", (until, today)) is None:  # noqa: S608
-                return 0
             self._db.change(
-                f"DELETE FROM place WHERE record IN (SELECT id FROM record WHERE {which})",  # noqa: S608
-                (until, today),
+                "INSERT INTO withdrawal SELECT identifier, claim_key, id, ?, ? FROM record "  # noqa: S608
+                f"WHERE {outlived[0]} ON CONFLICT DO NOTHING",
+                (today, today + 1, *outlived[1]),
             )
-            return self._db.change(f"DELETE FROM record WHERE {which}", (until, today))  # noqa: S608
+            self._db.change(f"DELETE FROM place WHERE record IN ({over[0]})", over[1])  # noqa: S608
+            n_deleted = self._db.change(f"DELETE FROM record WHERE id IN ({over[0]})", over[1])  # noqa: S608
+            self._db.change(
+                "UPDATE withdrawal SET record = NULL WHERE record IS NOT NULL AND due <= ?", over[1]
+            )
+        return n_deleted
+
+    def _any(self, statement: str, values: tuple[int, ...]) -> bool:
+        return self._db.row(f"{statement} LIMIT 1", values) is not None
 
 
 def _not_there() -> PeerError:

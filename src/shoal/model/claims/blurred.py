@@ -77,7 +77,7 @@ class Blurred:
         """What the claim does not promise, a paragraph each."""
         return (
             "A crowd. Whether others share a record cannot be seen in it: each person's device asked and "
-            "decided, and what it was told stays there. Whoever knows some points of a person often finds the "
-            "one record that fits them, and reads the rest of it.",
+            "decided, and what it was told stays there. Whoever knows some points of a person often finds "
+            "the one record that fits them, and reads the rest of it.",
             "That a device kept to the rules. A device can send any boxes that it likes.",
         )
