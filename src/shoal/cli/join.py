@@ -1,6 +1,7 @@
 """The command that takes part in a round, on a person's own device; it imports what is heavy."""
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def join(**options: Any) -> int:
         return bool(options["yes"] or click.confirm("Take part on these terms?", err=True))
 
     folder = StateFolder(options["state"])
-    with folder.alone():
+    with folder.alone(), ExitStack() as connections:
         there = participation.connect(
             folder,
             options["server_url"],
@@ -83,6 +84,8 @@ def join(**options: Any) -> int:
             options["user"],
             os.urandom,
         )
+        for server in there.servers.values():
+            connections.callback(server.close)
         if there.kept.own_round is None:
             from shoal.io import read
             from shoal.report.pages.preview import preview_page

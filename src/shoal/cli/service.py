@@ -74,6 +74,12 @@ from shoal.errors import InputError, MisuseError
     help="A witness that must give the same answers; can be repeated.",
 )
 @click.option(
+    "--least-k",
+    type=click.IntRange(0, 15),
+    default=0,
+    help="The least k with which devices take part; with 1 or more nobody can be the first.",
+)
+@click.option(
     "--keep-days",
     "kept_days",
     type=click.IntRange(1, 36_500),
@@ -108,6 +114,7 @@ def server(**options: Any) -> int:
         "phase_limit_s",
         "proven_shuffle",
         "kept_days",
+        "least_k",
     )
     try:
         until = options["bootstrap_until"] and int(

@@ -9,12 +9,14 @@ from typing import Final
 import numpy as np
 
 from shoal.collect.crypto.chance import Chance
+from shoal.collect.device.bounds import require_within_bounds
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.device.profile import Applied, Profile, apply, read_profile
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import SLOTS
+from shoal.collect.matching.subtrajectories import most_points_in_pairs
 from shoal.collect.roles.consent import OPEN, bootstrapping, keeping, promise, sharing
 from shoal.collect.roles.participant import Participant, blur
 from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
@@ -236,7 +238,8 @@ class Plan:
 
 def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     """Apply the profile and blur; raise InputError when nothing is left to ask about."""
-    profile, most = read_profile(profile_file), SLOTS * there.terms.n_pieces - _PREAMBLE_SLOTS
+    profile = read_profile(profile_file)
+    most = most_points(profile, there.terms)
     everything = apply(profile, movement.points)
     rows = _thinned([row for row in movement.trip if everything.fates[row].blur is not None], most)
     used = [row for row in movement.trip if row in set(rows) or everything.fates[row].blur is None]
@@ -268,13 +271,26 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
         raise InputError(
             "after blurring, this trip is a single circle; choose another with --trip, or less blur"
         )
+    require_within_bounds(profile, there.terms, cylinders, [points for points, _ in device.sent])
     asked = [*there.servers.values(), *(RemoteServer(one.url) for one in there.terms.witnesses)]
     readable = tuple(server.url for server in asked if server.readable)
     return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms, readable)
 
 
+def most_points(profile: Profile, terms: Terms) -> int:
+    """How many points may take part: those that a release holds, and all of whose pairs can be asked about.
+
+    Without a crowd (k = 0) nothing needs to be asked, and ``hitting-set`` and ``strict`` ask about a
+    part of it all.
+    """
+    held = SLOTS * terms.n_pieces - _PREAMBLE_SLOTS
+    if profile.k == 0 or profile.trimming not in ("verified-pairs", "verified-only"):
+        return held
+    return min(held, most_points_in_pairs(terms.n_real))
+
+
 def _thinned(rows: Sequence[int], most: int) -> list[int]:
-    """Rows evenly spread over the trip, as many as a release may hold."""
+    """Rows evenly spread over the trip, at most so many."""
     if len(rows) <= most:
         return list(rows)
     return [rows[place] for place in np.unique(np.linspace(0, len(rows) - 1, most).round().astype(np.int64))]

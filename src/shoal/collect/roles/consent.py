@@ -22,17 +22,19 @@ OPEN: Final = (
     "Somebody who joins under many names can fill a group, or count as a crowd. Nothing here prevents that.",
     "The authority and the collector together can find out which releases are yours: that is what the "
     "authority is for.",
-    "You can have a release deleted at the collector (shoal collect mine). What others have read or copied of it by "
-    "then stays with them.",
+    "You can have a release deleted at the collector (shoal collect mine). What others have read or "
+    "copied of it by then stays with them.",
 )
 
 _PROMISES: Final[dict[Trimming, str]] = {
-    "hitting-set": "At least {k} other people shared, the day before, every part of your release that was "
-    "asked about. "
-    "Nothing is promised about parts that were not asked about.",
+    "verified-pairs": "At least {k} other people shared, the day before, every two points of your release, "
+    "and every part of it that was asked about. Nobody needs to share the whole of it.",
+    "hitting-set": "Warning: not everything that you release was checked. At least {k} other people shared, "
+    "the day before, every part that was asked about. Of all other parts nothing is known, and nobody else "
+    "may share them.",
     "strict": "Every point of every part that was asked about and that fewer than {k} other people shared "
-    "is taken out. "
-    "Nothing is promised about parts that were not asked about.",
+    "is taken out. Warning: of parts that were not asked about nothing is known, and nobody else may share "
+    "them.",
     "verified-only": "You release one part that was asked about: the longest that at least {k} other people "
     "shared the "
     "day before.",

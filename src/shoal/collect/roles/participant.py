@@ -17,8 +17,9 @@ from shoal.collect.matching.subtrajectories import (
     Prior,
     extract,
     fake_trajectory,
+    questions_about,
 )
-from shoal.collect.matching.trimming import Reading, Trimming
+from shoal.collect.matching.trimming import DEFAULT, Reading, Trimming
 from shoal.collect.roles.collector import Answer
 from shoal.collect.roles.rules import Rules
 from shoal.errors import MisuseError
@@ -61,7 +62,7 @@ class Participant:
     points: Sequence[Point]
     blur: Blur
     k: int
-    trimming: Trimming = "hitting-set"
+    trimming: Trimming = DEFAULT
     reading: Reading = "others"
     sent: list[tuple[tuple[Cylinder, ...], int]] = field(default_factory=list)
     blurs: Sequence[Blur] = ()
@@ -144,7 +145,7 @@ def ask_for(
     places: dict[bytes, Places] = {}
     canaries: set[bytes] = set()
     records: list[bytes] = []
-    for chosen in extract(len(points), rules.n_real, rules.longest, chance):
+    for chosen in questions_about(len(points), rules.n_real, rules.longest, chance):
         name = chance.take(16)
         places[name] = chosen
         records.append(encode_query(Query(name, tuple(points[place] for place in chosen))))

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from shoal.collect.crypto.group import FFDHE3072
 from shoal.collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
 from shoal.collect.faults import PeerError
+from shoal.collect.matching.counting import CAP
 from shoal.collect.matching.records import RECORD_BYTES
 from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.matching.subtrajectories import Prior
@@ -49,6 +50,8 @@ class Terms(BaseModel):
         Further collectors whose answers have to be the same.
     kept_days
         After how many days a release is deleted; None for as long as its owner does not take it back.
+    least_k
+        The least k with which devices take part; only they can keep to it, since k stays with them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -66,6 +69,7 @@ class Terms(BaseModel):
     bootstrap_until: int | None = Field(default=None, ge=0, le=LAST_DAY)
     witnesses: tuple[OtherCollector, ...] = Field(default=(), max_length=4)
     kept_days: int | None = Field(default=None, ge=1, le=36_500)
+    least_k: int = Field(default=0, ge=0, lt=CAP)
 
     @model_validator(mode="after")
     def _fits(self) -> "Terms":
