@@ -162,6 +162,54 @@ def mine(**options: Any) -> int:
     return 0
 
 
+@click.group(name="state")
+def state() -> None:
+    """Move a device's state: keys, history and the round under way in one file. Keep it secret."""
+
+
+@state.command(
+    name="export",
+    cls=Command,
+    epilog="The folder is locked from then on: two copies in use would count each other as a crowd.",
+)
+@click.argument("folder", type=PATH, metavar="DIR")
+@click.argument("file", type=PATH, metavar="FILE.json")
+@click.option("--without-round", is_flag=True, help="Give up the round under way.")
+@output_options
+def export_state(folder: Path, file: Path, without_round: bool, as_json: bool, quiet: bool) -> int:
+    """Move the state in DIR into FILE.json, for another folder or device."""
+    del quiet
+    with needs_extra("collect"):
+        from shoal.collect.device.disk import StateFolder
+
+    if not folder.is_dir():
+        raise InputError(f"{folder} does not exist; name the folder that join uses")
+    held = StateFolder(folder)
+    with held.alone():
+        held.export(file, without_round=without_round)
+    print_result(as_json, {"file": str(file)}, [f"moved to {file}; {folder} is locked until it comes back"])
+    return 0
+
+
+@state.command(name="import", cls=Command)
+@click.argument("file", type=PATH, metavar="FILE.json")
+@click.argument("folder", type=PATH, metavar="DIR")
+@output_options
+def import_state(file: Path, folder: Path, as_json: bool, quiet: bool) -> int:
+    """Go on in DIR with the state in FILE.json; delete the file afterward, it holds your keys."""
+    del quiet
+    with needs_extra("collect"):
+        from shoal.collect.device.disk import StateFolder
+
+    held = StateFolder(folder)
+    with held.alone():
+        held.take_in(file)
+    print_result(
+        as_json, {"folder": str(folder)}, [f"{folder} holds the state; delete {file}, it holds your keys"]
+    )
+    return 0
+
+
 def _require_there(url: str) -> None:
     """Raise InputError for a SQLite file that does not exist; opening it would make an empty one."""
     file = Path(url.removeprefix("sqlite:///"))

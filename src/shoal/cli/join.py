@@ -60,6 +60,7 @@ def join(**options: Any) -> int:
     with needs_extra("collect"):
         from shoal.collect.device import participation
         from shoal.collect.device.disk import StateFolder
+        from shoal.collect.device.past import Past, folder_of_account
 
     reading = take_reading(options)
     if any(name in reading for name in ("cell_m", "slot_s", "snap")):
@@ -74,7 +75,7 @@ def join(**options: Any) -> int:
         click.echo(text, err=True)
         return bool(options["yes"] or click.confirm("Take part on these terms?", err=True))
 
-    folder = StateFolder(options["state"])
+    folder = StateFolder(options["state"], Past(folder_of_account()))
     with folder.alone(), ExitStack() as connections:
         there = participation.connect(
             folder,

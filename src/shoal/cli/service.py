@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from shoal.cli.collect import needs_extra
-from shoal.cli.collected import export, mine
+from shoal.cli.collected import export, mine, state
 from shoal.cli.join import join
 from shoal.cli.listening import listening, require_listening, secret_of, serve_app
 from shoal.cli.options import DURATION, LENGTH, PATH
@@ -238,7 +238,7 @@ def authority(**options: Any) -> int:
     return 0
 
 
-COMMANDS: Final = (server, witness, authority, join, export, mine)
+COMMANDS: Final = (server, witness, authority, join, export, mine, state)
 
 
 def _public_places(file: Path, days: int) -> Any:

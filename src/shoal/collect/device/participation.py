@@ -12,6 +12,7 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.device.bounds import require_within_bounds
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer, run_round
+from shoal.collect.device.past import Sent
 from shoal.collect.device.profile import Applied, Profile, apply, read_profile
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
@@ -46,6 +47,8 @@ class Connection:
         The day since 1970 by the device's own clock; the collector's would choose her circles.
     ca
         Certificates (PEM) to trust instead of the system's.
+    elsewhere
+        What she released from other states.
     """
 
     kept: Kept
@@ -54,6 +57,7 @@ class Connection:
     places: PublicPlaces
     day: int
     ca: Path | None
+    elsewhere: Sent = ()
 
 
 def connect(
@@ -106,26 +110,27 @@ def connect(
         kept = Kept(Device(user, draw_bytes(32), draw_bytes(32), key, *keys))
         folder.keep(kept)
     if (kept.device.server_key, kept.device.authority_key, kept.device.authority_signing_key) != (key, *keys):
-        raise InputError(
-            "a server shows another key than when you first took part; ask its operator, or use another "
-            "--state"
-        )
+        raise InputError("a server shows another key than when you first took part; ask its operator")
     if kept.device.user != user:
-        raise MisuseError(
-            "this folder belongs to another user name; give the same --user, or another --state"
-        )
+        raise MisuseError("this folder belongs to another user name; give the same --user")
     if kept.own_round is None:
         _keep_witnesses(folder, kept, terms)
-    return Connection(kept, servers, terms, places, int(now_s // DAY_S), ca)
+    return Connection(kept, servers, terms, places, int(now_s // DAY_S), ca, _past_of(folder, kept.device))
+
+
+def _past_of(folder: StateFolder, device: Device) -> Sent:
+    """Add what a copy of this state has released meanwhile; what other states have released."""
+    if folder.past is None:
+        return ()
+    own, others = folder.past.of(device)
+    device.sent.extend(one for one in own if one not in device.sent)
+    return others
 
 
 def _keep_witnesses(folder: StateFolder, kept: Kept, terms: Terms) -> None:
     """Raises InputError when a witness is gone: a collector that wants to lie would leave it out."""
     if {one.key for one in kept.device.witnesses} - {one.key for one in terms.witnesses}:
-        raise InputError(
-            "the collector no longer names a witness that it named before; ask its operator, or use another "
-            "--state"
-        )
+        raise InputError("the collector no longer names a witness that it named before; ask its operator")
     if kept.device.witnesses != terms.witnesses:
         kept.device.witnesses = terms.witnesses
         folder.keep(kept)
@@ -265,13 +270,16 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
         k=profile.k,
         trimming=profile.trimming,
         sent=device.sent,
+        elsewhere=there.elsewhere,
     )
     cylinders = blur(member, there.day // there.terms.period_days)
     if len(cylinders) < 2:
         raise InputError(
             "after blurring, this trip is a single circle; choose another with --trip, or less blur"
         )
-    require_within_bounds(profile, there.terms, cylinders, [points for points, _ in device.sent])
+    require_within_bounds(
+        profile, there.terms, cylinders, [points for points, _ in (*device.sent, *there.elsewhere)]
+    )
     asked = [*there.servers.values(), *(RemoteServer(one.url) for one in there.terms.witnesses)]
     readable = tuple(server.url for server in asked if server.readable)
     return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms, readable)

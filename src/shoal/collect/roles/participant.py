@@ -49,6 +49,8 @@ class Participant:
         What she released before, and on which day since 1970. It is taken off her own counts.
     blurs
         One blur for each point, where her profile says more than one blur for all.
+    elsewhere
+        What she released under other keys, as ``sent``; each counts as another of those people.
 
     Raises
     ------
@@ -66,6 +68,7 @@ class Participant:
     reading: Reading = "others"
     sent: list[tuple[tuple[Cylinder, ...], int]] = field(default_factory=list)
     blurs: Sequence[Blur] = ()
+    elsewhere: Sequence[tuple[tuple[Cylinder, ...], int]] = ()
 
     def __post_init__(self) -> None:
         if len(self.blurs) not in (0, len(self.points)):
@@ -209,7 +212,12 @@ def phi_of(
             own = any(
                 day < answer.snapshot and _holds(points, query, thresholds) for points, day in member.sent
             )
-            phi[asked.places[name]] = max(0, answer.people - own)
+            # under other keys each of them may have been counted as a person
+            also = sum(
+                day < answer.snapshot and _holds(points, query, thresholds)
+                for points, day in member.elsewhere
+            )
+            phi[asked.places[name]] = max(0, answer.people - own - also)
     return phi
 
 
