@@ -1,6 +1,7 @@
 """What a person's device does for her in a round: blur, ask, correct the counts, draft a release."""
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,13 +10,13 @@ from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.counting import CAP
 from shoal.collect.matching.cylinders import Blur, Cylinder, Point, cylinder_for
-from shoal.collect.matching.records import Query, Release, encode_query
+from shoal.collect.matching.decoys import decoys
+from shoal.collect.matching.records import Query, Release, encode_points, encode_query
 from shoal.collect.matching.similarity import Thresholds, occurs, similar
 from shoal.collect.matching.subtrajectories import (
     NOBODY_SOUTH_OF_UDEG,
     Places,
     Prior,
-    extract,
     fake_trajectory,
     questions_about,
 )
@@ -130,7 +131,7 @@ class Questions:
 def ask_for(
     member: Participant, points: tuple[Cylinder, ...], prior: Prior, rules: Rules, chance: Chance
 ) -> Questions:
-    """Draw her real sub-trajectories, and whole fake trajectories to fill up; the first of these is a canary.
+    """Choose her real sub-trajectories, the same ones of as many decoys as fit, and canaries in what is left.
 
     Parameters
     ----------
@@ -148,23 +149,51 @@ def ask_for(
     places: dict[bytes, Places] = {}
     canaries: set[bytes] = set()
     records: list[bytes] = []
-    for chosen in questions_about(len(points), rules.n_real, rules.longest, chance):
+    size = rules.n_real + rules.n_fake
+    chosen = _to_ask(member, len(points), rules, chance)
+    for own in chosen:
         name = chance.take(16)
-        places[name] = chosen
-        records.append(encode_query(Query(name, tuple(points[place] for place in chosen))))
-    canary, size = True, rules.n_real + rules.n_fake
+        places[name] = own
+        records.append(encode_query(Query(name, tuple(points[place] for place in own))))
+    real, blurs = _different(member, len(points))
+    # the same decoys whenever the same trip is asked about: otherwise the real one would be what comes back
+    told = hashlib.blake2b(
+        encode_points(points), digest_size=32, key=member.device_key, person=b"shoal decoys"
+    )
+    for fake in decoys(real, blurs, prior, size // max(1, len(chosen)) - 1, Chance(told.digest())):
+        for own in chosen:
+            if own[-1] < len(fake):
+                asked = tuple(fake[place] for place in own)
+                records.append(encode_query(Query(chance.take(16), asked)))
+    # what is left over holds no whole decoy, and would be told from it: it is for canaries alone
     while len(records) < size:
-        blurs = member.blurs or [member.blur]
-        fake = fake_trajectory(prior, max(3, len(points)), blurs, chance, canary=canary)
-        for chosen in extract(len(fake), size - len(records), rules.longest, chance):
+        canary = fake_trajectory(prior, max(3, len(points)), blurs, chance, canary=True)
+        nowhere = next(one for one in canary if one.lat_udeg < NOBODY_SOUTH_OF_UDEG)
+        for other in [one for one in canary if one != nowhere][: size - len(records)]:
             name = chance.take(16)
-            asked = tuple(fake[place] for place in chosen)
-            if any(point.lat_udeg < NOBODY_SOUTH_OF_UDEG for point in asked):
-                canaries.add(name)
-            records.append(encode_query(Query(name, asked)))
-        canary = False
+            canaries.add(name)
+            records.append(encode_query(Query(name, tuple(sorted((other, nowhere))))))
     shuffled = tuple(records[place] for place in chance.permutation(len(records)))
     return Questions(places, frozenset(canaries), points, shuffled)
+
+
+def _to_ask(member: Participant, n_points: int, rules: Rules, chance: Chance) -> list[Places]:
+    """All pairs and nothing else where that is what is released; else as many parts as the rules allow."""
+    if member.trimming == "verified-pairs" and math.comb(n_points, 2) <= rules.n_real:
+        return questions_about(n_points, math.comb(n_points, 2), rules.longest, chance)
+    return questions_about(n_points, rules.n_real, rules.longest, chance)
+
+
+def _different(member: Participant, most: int) -> tuple[list[Point], list[Blur]]:
+    """Her true points with their blurs, one for each cell and slot; at most so many."""
+    blurs = member.blurs or [member.blur] * len(member.points)
+    found: dict[tuple[Cylinder, ...], tuple[Point, Blur]] = {}
+    for point, one in zip(member.points, blurs, strict=True):
+        # one draw may be the same for two slots, three hardly
+        drawn = tuple(cylinder_for(point, one, bytes((number,)) * 32, 0) for number in range(3))
+        found.setdefault(drawn, (point, one))
+    kept = list(found.values())[:most]
+    return [point for point, _ in kept], [one for _, one in kept]
 
 
 def phi_of(

@@ -37,8 +37,8 @@ class Rules:
     """
 
     group_size: int = 4
-    n_real: int = 40
-    n_fake: int = 10
+    n_real: int = 15
+    n_fake: int = 46
     longest: int = 4
     n_pieces: int = 4
     group: Group = FFDHE3072

@@ -57,8 +57,8 @@ class Terms(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     group_size: int = Field(default=4, ge=3, le=15)
-    n_real: int = Field(default=40, ge=1)
-    n_fake: int = Field(default=10, ge=1)
+    n_real: int = Field(default=15, ge=1)
+    n_fake: int = Field(default=46, ge=1)
     longest: int = Field(default=4, ge=2, le=8)
     n_pieces: int = Field(default=4, ge=1, le=33)
     theta_m: float = Field(default=1_000.0, ge=0, lt=1e7, allow_inf_nan=False)
