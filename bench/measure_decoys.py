@@ -132,7 +132,7 @@ def seen_in(points: Sequence[Cylinder], n_questions: int, prior: Prior) -> list[
 def ranks(columns: np.ndarray) -> np.ndarray:
     """The rank of each row in each column, from -0.5 to 0.5; equal ones share theirs."""
     below = (columns[None] < columns[:, None]).mean(axis=1)
-    return below + (columns[None] == columns[:, None]).mean(axis=1) / 2 - 0.5
+    return np.asarray(below + (columns[None] == columns[:, None]).mean(axis=1) / 2 - 0.5)
 
 
 def features_of(questions: Sequence[Question], prior: Prior) -> tuple[np.ndarray, np.ndarray]:

@@ -84,6 +84,8 @@ def join(**options: Any) -> int:
             options["ca"],
             options["user"],
             os.urandom,
+            options["patience_s"],
+            say,
         )
         for server in there.servers.values():
             connections.callback(server.close)

@@ -67,6 +67,8 @@ def connect(
     ca: Path | None,
     user: str,
     draw_bytes: Callable[[int], bytes],
+    patience_s: float = 0.0,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Connection:
     """Ask both servers who they are; their keys are kept on first contact.
 
@@ -82,6 +84,10 @@ def connect(
         Her name at the authority.
     draw_bytes
         Draws the secrets of a new device.
+    patience_s
+        How long a server may be away, in seconds.
+    say
+        Told in words when one is.
 
     Raises
     ------
@@ -91,7 +97,7 @@ def connect(
         If the folder belongs to another user name.
     """
     servers = {"collector": RemoteServer(server_url, ca), "authority": RemoteServer(authority_url, ca)}
-    said, lawful = servers["collector"].about(), servers["authority"].about()
+    said, lawful = (server.about(patience_s, say) for server in servers.values())
     try:
         key, now_s = bytes.fromhex(said["server_key"]), time.time()
         ahead_s = now_s - float(said["time_s"])
@@ -280,6 +286,10 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     require_within_bounds(
         profile, there.terms, cylinders, [points for points, _ in (*device.sent, *there.elsewhere)]
     )
+    try:
+        there.terms.require_bounds(cylinders)
+    except PeerError as error:
+        raise InputError(f"this collector does not take {error}; change [blur] in the profile") from error
     asked = [*there.servers.values(), *(RemoteServer(one.url) for one in there.terms.witnesses)]
     readable = tuple(server.url for server in asked if server.readable)
     return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms, readable)

@@ -78,6 +78,7 @@ def collector_application(
     held = StoredReleases(database)
     tidying = Tidying(held, terms)
     tidying.at(clock())
+    rounds.resume(clock())
 
     def gauges() -> dict[str, float]:
         return {
@@ -86,7 +87,7 @@ def collector_application(
         }
 
     watch = Watch(gauges, quiet=quiet)
-    app = new_application("shoal collector", watch)
+    app = new_application("shoal collector", watch, signing_seed)
 
     @app.get("/health")
     def health() -> Response:
