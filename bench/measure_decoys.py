@@ -178,13 +178,16 @@ def measure(people: int, source: str | None, radius_m: int, seed: int, rules: Ru
                 user="", signing_seed=chance.seed(), device_key=chance.seed(), points=trip,
                 blur=Blur(radius_m=radius_m, gap_min=30), k=2,
             )  # fmt: skip
+            if len(blur(member, 0)) < 2:
+                continue  # one circle is no trip: a device refuses it
             questions = ask(member, prior, its_rules, chance)
             cases.append(features_of(questions, prior))
             shares.append(float(np.mean([real for _, real in questions])))
         rate, error = wins(cases, np.random.default_rng(seed))
         guessing = float(np.mean(shares))
         found[name] = {
-            "wins": round(rate, 3), "standard_error": round(error, 3), "guessing": round(guessing, 3),
+            "people": len(cases), "wins": round(rate, 3),
+            "standard_error": round(error, 3), "guessing": round(guessing, 3),
             "times_guessing": round(rate / guessing, 3),
         }  # fmt: skip
     return found

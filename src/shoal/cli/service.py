@@ -44,9 +44,19 @@ from shoal.errors import InputError, MisuseError
 )
 @click.option("--group-size", type=click.IntRange(3, 15), default=4, help="Members of a group.")
 @click.option(
-    "--real", "n_real", type=click.IntRange(1, 1023), default=15, help="Real sub-trajectories asked by each."
+    "--real",
+    "n_real",
+    type=click.IntRange(1, 1023),
+    default=15,
+    help="Real questions of each at most: all pairs of 6 points are 15.",
 )
-@click.option("--fake", "n_fake", type=click.IntRange(1, 1023), default=46, help="Fake ones among them.")
+@click.option(
+    "--fake",
+    "n_fake",
+    type=click.IntRange(1, 1023),
+    default=46,
+    help="Questions about decoys; so many more than real ones that several decoys fit.",
+)
 @click.option("--longest", type=click.IntRange(2, 8), default=4, help="Most points of a sub-trajectory.")
 @click.option(
     "--pieces", "n_pieces", type=click.IntRange(1, 33), default=4, help="Records of a release, 8 points each."
