@@ -26,6 +26,9 @@ for _name, _examples in (("gate", 40), ("plain", 8), ("long", 400)):
     )
 settings.load_profile("plain" if os.environ.get("NUMBA_DISABLE_JIT") == "1" else "gate")
 
+# what a device keeps for its whole account belongs to nobody here
+os.environ["XDG_STATE_HOME"] = f"{tempfile.gettempdir()}/shoal-account-{os.getpid()}"
+
 _NUMBERS = itertools.count()
 SHARED_DATA = Path(__file__).parents[1].parent / "shared" / "data"
 

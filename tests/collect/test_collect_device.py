@@ -1,11 +1,8 @@
 """What a device keeps, what it tells its owner, and the words for addresses and files that cannot be used."""
 
 import http.client
-import os
-import pickle
 import socket
 import time
-from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 
@@ -23,7 +20,7 @@ from service_town import (
     running,
     seed,
 )
-from shoal.collect.device.disk import Kept, OldStateError, StateFolder
+from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.device.participation import Plan, connect
 from shoal.collect.device.profile import Profile, apply
@@ -118,7 +115,7 @@ def test_whoever_describes_herself_as_no_server_is_told_so(
 
 def test_what_cannot_be_read_or_kept_is_told_in_words(tmp_path: Path) -> None:
     kept = Kept(device_for(0, seed("server"), Town(Database(), 3).book))
-    for name, kind in (("lock", OutputError), ("state.bin", InputError)):
+    for name, kind in (("lock", OutputError), ("state.json", InputError)):
         folder = StateFolder(tmp_path / name)
         (folder.folder / name).mkdir()
         with pytest.raises(kind, match="cannot be"), folder.alone():
@@ -126,10 +123,10 @@ def test_what_cannot_be_read_or_kept_is_told_in_words(tmp_path: Path) -> None:
     full = StateFolder(tmp_path / "full")
     full.keep(kept)
     (full.folder / "state.new").mkdir()
-    before = (full.folder / "state.bin").read_bytes()
+    before = (full.folder / "state.json").read_bytes()
     with pytest.raises(OutputError, match="make room"):
         full.keep(kept)
-    assert (full.folder / "state.bin").read_bytes() == before, "what was kept before is whole"
+    assert (full.folder / "state.json").read_bytes() == before, "what was kept before is whole"
     with Database(tmp_path / "authority.sqlite", AUTHORITY):
         pass
     with pytest.raises(InputError, match="another server's"):
@@ -141,34 +138,6 @@ def test_what_cannot_be_read_or_kept_is_told_in_words(tmp_path: Path) -> None:
         (tmp_path / name).write_text("no PEM")
     with pytest.raises(InputError, match="not a certificate and its key"):
         bound(FastAPI(), "127.0.0.1", 0, tmp_path / "cert", tmp_path / "key")
-
-
-def test_a_state_of_an_earlier_version_is_not_opened_and_says_what_to_do(tmp_path: Path) -> None:
-    """The state names modules that have moved; a bare pickle is what earlier versions wrote."""
-    folder = StateFolder(tmp_path)
-    kept = Kept(device_for(0, seed("server"), Town(Database(), 3).book))
-    (tmp_path / "state.bin").write_bytes(pickle.dumps(kept))
-    with pytest.raises(OldStateError, match=r"earlier version of shoal wrote .*another --state"):
-        folder.load()
-    folder.keep(kept)
-    assert folder.load() == kept
-
-
-class Hostile:
-    """Runs a command when it is unpickled."""
-
-    def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
-        return os.system, ("exit 1",)
-
-
-def test_a_state_that_somebody_has_changed_runs_nothing(tmp_path: Path) -> None:
-    folder = StateFolder(tmp_path)
-    folder.keep(Kept(device_for(0, seed("server"), Town(Database(), 3).book)))
-    header, state = (tmp_path / "state.bin").read_bytes().split(b"\n", 1)
-    for content in (pickle.dumps(Hostile()), state[:-9], b"", pickle.dumps(7)):
-        (tmp_path / "state.bin").write_bytes(header + b"\n" + content)
-        with pytest.raises(InputError, match="another --state"):
-            folder.load()
 
 
 CUT_OFF = b"HTTP/1.1 200 OK\r\nContent-Length: 40\r\nShoal-Signature: 00\r\n\r\n{"

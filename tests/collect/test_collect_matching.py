@@ -31,7 +31,14 @@ from shoal.collect.matching.records import (
     encode_release,
 )
 from shoal.collect.matching.similarity import Thresholds, occurrences, occurs, similar
-from shoal.collect.matching.subtrajectories import Prior, count, extract, fake_trajectory
+from shoal.collect.matching.subtrajectories import (
+    Prior,
+    count,
+    extract,
+    fake_trajectory,
+    most_points_in_pairs,
+    questions_about,
+)
 from shoal.collect.matching.trimming import Trimming, needed, smallest_hitting_set, trim
 from shoal.collect.matching.utility import utility, utility_of
 from shoal.errors import MisuseError
@@ -215,6 +222,7 @@ def test_the_examples_of_trimming() -> None:
     assert trim(3, phi, 3, "hitting-set") == (0, 2)
     assert trim(3, phi, 3, "strict") == ()  # A1 alone holds nothing that was checked
     assert trim(3, phi, 3, "verified-only") == (0, 1)
+    assert trim(3, phi, 3) == trim(3, phi, 3, "verified-pairs") == (0, 1)
     assert trim(3, phi, 0) == (0, 1, 2)
     assert (needed(2), needed(2, "self-included")) == (2, 1)
 
@@ -247,6 +255,43 @@ def test_no_rare_checked_one_is_left(phi: dict[tuple[int, ...], int], least: int
     for how in get_args(Trimming):
         kept = set(trim(6, phi, least, how))
         assert not [places for places, people in phi.items() if people < least and set(places) <= kept]
+
+
+@given(
+    st.dictionaries(
+        st.frozensets(st.integers(0, 5), min_size=2).map(lambda s: tuple(sorted(s))), st.integers(0, 4)
+    ),
+    st.integers(1, 4),
+)
+def test_every_two_points_of_a_default_release_were_verified(
+    phi: dict[tuple[int, ...], int], least: int
+) -> None:
+    """By brute force over all sets: it is as large as can be, and the first of these in order."""
+    rare = [set(places) for places, people in phi.items() if people < least]
+    common = [set(places) for places, people in phi.items() if people >= least]
+    trusted = [one for one in common if not any(other <= one for other in rare)]
+
+    def verified(places: tuple[int, ...]) -> bool:
+        pairs = itertools.combinations(places, 2)
+        return all(any({a, b} <= one for one in trusted) for a, b in pairs) and not any(
+            other <= set(places) for other in rare
+        )
+
+    every = (c for size in (6, 5, 4, 3, 2) for c in itertools.combinations(range(6), size))
+    assert trim(6, phi, least) == next((c for c in every if verified(c)), ())
+
+
+def test_all_pairs_are_asked_once_where_they_fit() -> None:
+    for n_points in (2, 5, 9):
+        asked = questions_about(n_points, 40, 4, Chance(bytes(32)))
+        assert len(asked) == len(set(asked)) == min(40, count(n_points, 4))
+        assert set(itertools.combinations(range(n_points), 2)) <= set(asked)
+        assert all(len(one) <= 4 for one in asked)
+    assert most_points_in_pairs(40) == 9
+    for how_many in range(1, 400):
+        most = most_points_in_pairs(how_many)
+        assert math.comb(most, 2) <= how_many < math.comb(most + 1, 2)
+    assert len(questions_about(10, 40, 4, Chance(bytes(32)))) == 40  # 45 pairs do not fit
 
 
 def test_the_two_utilities_of_the_paper() -> None:

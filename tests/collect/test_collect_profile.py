@@ -98,7 +98,7 @@ def test_a_profile_is_read_in_units(tmp_path: Path) -> None:
         (("k = 3", "k = 3\nkk = 4"), "kk: is not a setting of a profile"),
         (
             ('"verified-only"', '"gentle"'),
-            "trimming: input should be 'strict', 'hitting-set' or 'verified-only'",
+            "trimming: input should be 'verified-pairs', 'verified-only', 'hitting-set' or 'strict'",
         ),
         (
             ('radius = "500m"', "radius = 500"),

@@ -186,13 +186,18 @@ def class_of_k_minus_1(original: Trajectories, release: Release, linkage: Linkag
     return without_records(original, release, linkage, members[release.claim.k - 1 :])
 
 
+def with_k(release: Release, k: int) -> Any:
+    """The same claim with another k, which all claims of crowds have."""
+    claim: Any = release.claim
+    return replace(claim, k=k)
+
+
 def larger_k(original: Trajectories, release: Release, linkage: Linkage) -> Case:
-    claim = replace(release.claim, k=len(first_class(release)) + 1)
-    return original, replace(release, claim=claim), linkage
+    return original, replace(release, claim=with_k(release, len(first_class(release)) + 1)), linkage
 
 
 def more_than_all(original: Trajectories, release: Release, linkage: Linkage) -> Case:
-    return original, replace(release, claim=replace(release.claim, k=release.n_records + 1)), linkage
+    return original, replace(release, claim=with_k(release, release.n_records + 1)), linkage
 
 
 def one_left(original: Trajectories, release: Release, linkage: Linkage) -> Case:

@@ -4,9 +4,7 @@ Every device goes through its bytes on disk.
 """
 
 import hashlib
-import io
 import json
-import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Thread
@@ -16,7 +14,7 @@ from fastapi import FastAPI
 from nacl.bindings import crypto_sign_seed_keypair
 
 from shoal.collect.crypto.chance import Chance
-from shoal.collect.device.disk import Kept, _OwnTypes
+from shoal.collect.device.disk import Kept, read_state, state_text
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.contributors import Scoping
 from shoal.collect.matching.cylinders import Blur, Cylinder, Point
@@ -93,8 +91,7 @@ def own_round_for(
 
 def through_disk(own_round: ParticipantRound) -> ParticipantRound:
     """What a device that was killed now would go on with."""
-    kept = _OwnTypes(io.BytesIO(pickle.dumps(Kept(own_round.device, own_round)))).load()
-    assert isinstance(kept, Kept)
+    kept = read_state(state_text(Kept(own_round.device, own_round)), "the state")
     assert kept.own_round is not None
     assert kept.own_round.device is kept.device
     return kept.own_round

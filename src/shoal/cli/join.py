@@ -1,6 +1,7 @@
 """The command that takes part in a round, on a person's own device; it imports what is heavy."""
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,7 @@ def join(**options: Any) -> int:
     with needs_extra("collect"):
         from shoal.collect.device import participation
         from shoal.collect.device.disk import StateFolder
+        from shoal.collect.device.past import Past, folder_of_account
 
     reading = take_reading(options)
     if any(name in reading for name in ("cell_m", "slot_s", "snap")):
@@ -76,8 +78,8 @@ def join(**options: Any) -> int:
         click.echo(text, err=True)
         return bool(options["yes"] or click.confirm("Take part on these terms?", err=True))
 
-    folder = StateFolder(options["state"])
-    with folder.alone():
+    folder = StateFolder(options["state"], Past(folder_of_account()))
+    with folder.alone(), ExitStack() as connections:
         there = participation.connect(
             folder,
             options["server_url"],
@@ -88,6 +90,8 @@ def join(**options: Any) -> int:
             options["patience_s"],
             say,
         )
+        for server in there.servers.values():
+            connections.callback(server.close)
         if there.kept.own_round is None:
             from shoal.io import read
             from shoal.report.pages.preview import preview_page

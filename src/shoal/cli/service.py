@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from shoal.cli.collect import needs_extra
+from shoal.cli.collected import export, mine, state
 from shoal.cli.join import join
 from shoal.cli.listening import listening, require_listening, secret_of, serve_app
 from shoal.cli.options import DURATION, LENGTH, PATH
@@ -45,9 +46,19 @@ from shoal.errors import InputError, MisuseError
 )
 @click.option("--group-size", type=click.IntRange(3, 24), default=4, help="Members of a group.")
 @click.option(
-    "--real", "n_real", type=click.IntRange(1, 1023), default=40, help="Real sub-trajectories asked by each."
+    "--real",
+    "n_real",
+    type=click.IntRange(1, 1023),
+    default=15,
+    help="Real questions of each at most: all pairs of 6 points are 15.",
 )
-@click.option("--fake", "n_fake", type=click.IntRange(1, 1023), default=10, help="Fake ones among them.")
+@click.option(
+    "--fake",
+    "n_fake",
+    type=click.IntRange(1, 1023),
+    default=46,
+    help="Questions about decoys; so many more than real ones that several decoys fit.",
+)
 @click.option("--longest", type=click.IntRange(2, 8), default=4, help="Most points of a sub-trajectory.")
 @click.option(
     "--pieces", "n_pieces", type=click.IntRange(1, 33), default=4, help="Records of a release, 8 points each."
@@ -92,6 +103,18 @@ from shoal.errors import InputError, MisuseError
     type=click.IntRange(1, 366),
     default=1,
     help="A person gets one token, for one round, in so many days; as the registrar has it.",
+)
+@click.option(
+    "--least-k",
+    type=click.IntRange(0, 15),
+    default=0,
+    help="The least k with which devices take part; with 1 or more nobody can be the first.",
+)
+@click.option(
+    "--keep-days",
+    "kept_days",
+    type=click.IntRange(1, 36_500),
+    help="Delete a release after so many days. [default: when its owner takes it back]",
 )
 @click.option(
     "--quota", type=click.IntRange(min=1), default=4096, help="Questions that one member may ask in a day."
@@ -146,6 +169,8 @@ def server(**options: Any) -> int:
         "theta_m",
         "phase_limit_s",
         "proven_shuffle",
+        "kept_days",
+        "least_k",
         "resolution_m",
         "least_count",
         "area_questions",
@@ -302,7 +327,7 @@ def authority(**options: Any) -> int:
     return 0
 
 
-COMMANDS: Final = (server, witness, authority, registrar, join, plan)
+COMMANDS: Final = (server, witness, authority, registrar, join, export, mine, state, plan)
 
 
 def _public_places(file: Path, days: int) -> Any:

@@ -87,7 +87,7 @@ class Facts:
         Of many people, those of ``drawn_people`` stand for all unless exact figures are asked for.
         """
         raw = self.on_grid.original
-        ks = [k for k in sorted({*KS, self.release.claim.k}) if k <= raw.n_subjects]
+        ks = [k for k in sorted({*KS, self.release.claim.k}) if 2 <= k <= raw.n_subjects]
         people = None if self._exact else drawn_people(raw.n_subjects)
         with self.run.stage("k-gaps"):
             return tuple(k_gaps(raw, ks, run=self.run, subjects=people))

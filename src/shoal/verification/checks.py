@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from shoal.errors import MisuseError
 from shoal.model.claims import (
+    Blurred,
     Claim,
     KAnonymity,
     KDeltaAnonymity,
@@ -17,10 +18,12 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.run import Run
+from shoal.verification.boxes.blurred import examine_blurred
 from shoal.verification.boxes.classes import Records
 from shoal.verification.boxes.k_anonymity import examine_k_anonymity, faults_of_records, members_against_boxes
 from shoal.verification.boxes.kte import examine_kte_anonymity
 from shoal.verification.composition.candidates import (
+    NONE_OF_BLUR,
     NONE_OF_PLACES,
     OF_CLASSES,
     OF_CO_LOCATION,
@@ -94,6 +97,12 @@ CHECKS: Final[dict[type[Claim], Check]] = {
         parts=("account", "subjects", "order", "true-points", "own-times", "swap-sets", "shuffle", "paths"),
         examine=examine_location_privacy,
         candidates=NONE_OF_PLACES,
+        streamed=None,
+    ),
+    Blurred: Check(
+        parts=("account", "subjects", "order", "sizes", "own-samples", "lost-samples"),
+        examine=examine_blurred,
+        candidates=NONE_OF_BLUR,
         streamed=None,
     ),
 }

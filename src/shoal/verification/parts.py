@@ -34,6 +34,7 @@ PARTS: Final[dict[str, Part]] = {
     "classes": Part(what="that each record is identical to k - 1 others", needs="the records"),
     "own-samples": Part(what="that each box holds samples of its own people, and no more", needs=LINKAGE),
     "lost-samples": Part(what="how many samples were suppressed", needs=LINKAGE),
+    "sizes": Part(what="that no box is smaller than claimed", needs="the records"),
     "candidates": Part(what="how many records fit in each interval of length tau", needs=LINKAGE),
     # of points
     "near": Part(what="that k - 1 others stay within delta of each record", needs="the records"),

@@ -1,27 +1,29 @@
 """A device's state on disk: written whole or not at all, before anything is sent, for its owner alone."""
 
 import fcntl
-import io
 import json
 import os
-import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from shoal.collect.device.json_state import NotAStateError, decode, encode
+from shoal.collect.device.past import Past
 from shoal.collect.roles.consent import date_of
 from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
 from shoal.errors import InputError, OutputError
+from shoal.runtime.staging import staged_file
+from shoal.version import __version__
 
-# before the state itself; the number grows whenever the classes in it move or change
-_HEADER: Final = b"shoal device state 3\n"
-_FIRST_HEADER: Final = b"\x80"  # a bare pickle, as earlier versions wrote it
+STATE_FILE: Final = "state.json"
+_FORMAT: Final = "shoal device state"
+_VERSION: Final = 3  # grows when what lasts between rounds changes so that an older shoal would misread it
 
 
 class OldStateError(InputError):
-    """The state of a device was written by an earlier version of shoal, and this one cannot open it."""
+    """The state of a device, or its round under way, is of another version of shoal."""
 
 
 @dataclass
@@ -33,32 +35,82 @@ class Kept:
     rounds: int = 0
 
 
-class _OwnTypes(pickle.Unpickler):
-    """Reads only what this package wrote: its own classes, and integers of gmpy2."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        """Find one of these; raise UnpicklingError for anything else."""
-        if module == "gmpy2" or module.startswith("gmpy2."):
-            return super().find_class("gmpy2", name) if name in ("from_binary", "mpz") else _refuse(module)
-        if not module.startswith("shoal.collect.") or "." in name:
-            _refuse(module)
-        found = super().find_class(module, name)
-        if not isinstance(found, type) or found.__module__ != module:
-            _refuse(module)
-        return found
+class MovedError(InputError):
+    """The state of a device lives on elsewhere."""
 
 
-def _refuse(module: str) -> Any:
-    raise pickle.UnpicklingError(f"a class of {module}")
+def state_text(kept: Kept) -> bytes:
+    """Write everything that a device keeps as JSON; what lasts between rounds stands apart from the round."""
+    lasting = encode({"device": vars(kept.device), "rounds": kept.rounds})
+    # the round shares objects with the device, so that both are written together
+    under_way = None if kept.own_round is None else encode([kept.device, kept.own_round])
+    document = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "shoal_version": __version__,
+        "lasting": lasting,
+        "round": under_way,
+    }
+    return json.dumps(document, indent=1).encode()
+
+
+def read_state(content: bytes, where: str) -> Kept:
+    """Read what ``state_text`` has written.
+
+    Raises
+    ------
+    OldStateError
+        If another version of shoal wrote it, or began the round under way.
+    MovedError
+        If the state was exported from there.
+    InputError
+        If it is damaged, or no state.
+    """
+    damaged = InputError(f"{where} is damaged or no state of a device; restore it from an export")
+    if content.startswith((b"\x80", b"shoal device state")):
+        raise OldStateError(
+            f"an earlier version of shoal wrote {where}, and this one cannot open it; finish the round under "
+            "way with that version, which also keeps what you released from counting as your crowd"
+        )
+    try:
+        document = json.loads(content)
+        known = document["format"] == _FORMAT
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise damaged from error
+    if not known:
+        raise damaged
+    if document.get("moved"):
+        raise MovedError(f"{where} was exported; import that file, and go on with it")
+    if document.get("version") != _VERSION:
+        raise OldStateError(f"{where} was written by another version of shoal; use that one")
+    try:
+        lasting = decode(document["lasting"])
+        kept = Kept(Device(**lasting["device"]), None, lasting["rounds"])
+    except (NotAStateError, KeyError, TypeError) as error:
+        raise damaged from error
+    if document["round"] is not None:
+        try:
+            kept.device, kept.own_round = decode(document["round"])
+        except (NotAStateError, TypeError, ValueError) as error:
+            raise OldStateError(
+                f"the round under way in {where} was begun by shoal {document.get('shoal_version')}, and "
+                "this one cannot go on with it; finish it with that version, or give it up: export the state "
+                "--without-round, and import it"
+            ) from error
+        if not isinstance(kept.device, Device) or not isinstance(kept.own_round, ParticipantRound):
+            raise damaged
+    return kept
 
 
 class StateFolder:
-    """``state.bin``, and what became of each round.
+    """``state.json``, and what became of each round.
 
     Parameters
     ----------
     folder
         Where they lie; made when absent, for its owner alone.
+    past
+        What all states of the account have released; None where nothing is kept beside them.
 
     Raises
     ------
@@ -66,8 +118,9 @@ class StateFolder:
         If the folder cannot be made.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self._file = folder, folder / "state.bin"
+    def __init__(self, folder: Path, past: Past | None = None) -> None:
+        self.past = past
+        self.folder, self._file = folder, folder / STATE_FILE
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -81,18 +134,12 @@ class StateFolder:
         try:
             stream = (self.folder / "lock").open("w")
         except OSError as error:
-            raise OutputError(
-                f"{self.folder} cannot be used ({error.strerror}); mend it, or name another folder with "
-                "--state"
-            ) from error
+            raise OutputError(f"{self.folder} cannot be used ({error.strerror}); mend it") from error
         with stream as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                raise InputError(
-                    f"another process works with {self.folder}; let it end, or name another folder with "
-                    "--state"
-                ) from error
+                raise InputError(f"another process works with {self.folder}; let it end") from error
             yield
 
     def load(self) -> Kept | None:
@@ -106,44 +153,79 @@ class StateFolder:
         Raises
         ------
         OldStateError
-            If an earlier version of shoal wrote it.
+            If another version of shoal wrote it.
+        MovedError
+            If it was exported, and lives on elsewhere.
         InputError
             If it cannot be read.
         """
         try:
             content = self._file.read_bytes()
         except FileNotFoundError:
+            self._require_no_older()
             return None
         except OSError as error:
-            raise InputError(
-                f"{self._file} cannot be read ({error.strerror}); restore it, or start anew with another "
-                "--state"
-            ) from error
-        if content.startswith(_FIRST_HEADER):
-            raise OldStateError(
-                f"an earlier version of shoal wrote {self._file}, and this one cannot open it; finish the "
-                "round under "
-                "way with that version, or take part as a new person with another --state"
-            )
-        if not content.startswith(_HEADER):
-            raise InputError(
-                f"{self._file} is damaged or from another version; restore it, or start anew with another "
-                "--state"
-            )
-        try:
-            kept = _OwnTypes(io.BytesIO(content.removeprefix(_HEADER))).load()
-        except Exception as error:  # damaged bytes make a pickle fail in any way there is
-            raise InputError(
-                f"{self._file} is damaged or from another version; restore it, or start anew with another "
-                "--state"
-            ) from error
-        if not isinstance(kept, Kept):
-            raise InputError(f"{self._file} holds no state of a device; start anew with another --state")
-        return kept
+            raise InputError(f"{self._file} cannot be read ({error.strerror}); restore it") from error
+        return read_state(content, str(self._file))
+
+    def _require_no_older(self) -> None:
+        """Raises OldStateError where only an earlier version has left a state."""
+        older = self.folder / "state.bin"
+        if older.exists():
+            read_state(b"\x80", str(older))
 
     def keep(self, kept: Kept) -> None:
         """Replace what was kept; raises OutputError."""
-        self._write(self._file, _HEADER + pickle.dumps(kept))
+        if self.past is not None:
+            self.past.keep(kept.device)
+        self._write(self._file, state_text(kept))
+
+    def export(self, file: Path, *, without_round: bool = False) -> None:
+        """Move the state into one file, for another folder or device; this folder is locked from then on.
+
+        Parameters
+        ----------
+        file
+            The new file, for its owner alone.
+        without_round
+            Give up the round under way, which may be of another version of shoal.
+
+        Raises
+        ------
+        InputError
+            If there is no state to move.
+        OutputError
+            If the file exists or cannot be written.
+        """
+        try:
+            content = self._file.read_bytes()
+        except OSError as error:
+            raise InputError(f"{self.folder} holds no state of a device") from error
+        document = json.loads(content) if content.startswith(b"{") else None
+        if without_round and isinstance(document, dict):
+            content = json.dumps({**document, "round": None}, indent=1).encode()
+        read_state(content, str(self._file))
+        if file.exists():
+            raise OutputError(f"{file} exists; name another file")
+        with staged_file(file, lambda stream: stream.write(content)):
+            pass
+        self._write(self._file, json.dumps({"format": _FORMAT, "version": _VERSION, "moved": True}).encode())
+
+    def take_in(self, file: Path) -> None:
+        """Take over an exported state; raise InputError when this folder holds one, or the file none."""
+        try:
+            self.load()
+        except MovedError:
+            pass  # it comes back
+        else:
+            if self._file.exists():
+                raise InputError(f"{self.folder} holds a state; import into another folder")
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise InputError(f"{file} cannot be read ({error.strerror})") from error
+        read_state(content, str(file))
+        self._write(self._file, content)
 
     def note(self, kept: Kept, ending: Ending) -> Path:
         """Write down for its owner what became of a round, with the count of each checked part.

@@ -10,14 +10,25 @@ import numpy as np
 
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.device.admission import admitted
+from shoal.collect.device.bounds import require_within_bounds
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer, run_round
+from shoal.collect.device.past import Sent
 from shoal.collect.device.profile import Applied, Profile, apply, read_profile
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import SLOTS
+from shoal.collect.matching.subtrajectories import most_points_in_pairs
 from shoal.collect.roles.admission import Entry
-from shoal.collect.roles.consent import OPEN, bootstrapping, linking, promise, sharing, who_takes_part
+from shoal.collect.roles.consent import (
+    OPEN,
+    bootstrapping,
+    keeping,
+    linking,
+    promise,
+    sharing,
+    who_takes_part,
+)
 from shoal.collect.roles.participant import Participant, blur
 from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
 from shoal.collect.roles.requests import SKEW_S
@@ -46,6 +57,8 @@ class Connection:
         The day since 1970 by the device's own clock; the collector's would choose her circles.
     ca
         Certificates (PEM) to trust instead of the system's.
+    elsewhere
+        What she released from other states.
     """
 
     kept: Kept
@@ -54,6 +67,7 @@ class Connection:
     places: PublicPlaces
     day: int
     ca: Path | None
+    elsewhere: Sent = ()
 
 
 def connect(
@@ -112,27 +126,28 @@ def connect(
         kept = Kept(Device(user, draw_bytes(32), draw_bytes(32), key, *keys))
         folder.keep(kept)
     if (kept.device.server_key, kept.device.authority_key, kept.device.authority_signing_key) != (key, *keys):
-        raise InputError(
-            "a server shows another key than when you first took part; ask its operator, or use another "
-            "--state"
-        )
+        raise InputError("a server shows another key than when you first took part; ask its operator")
     if kept.device.user != user:
-        raise MisuseError(
-            "this folder belongs to another user name; give the same --user, or another --state"
-        )
+        raise MisuseError("this folder belongs to another user name; give the same --user")
     if kept.own_round is None:
         _keep_witnesses(folder, kept, terms)
         _keep_registrar(folder, kept, terms)
-    return Connection(kept, servers, terms, places, int(now_s // DAY_S), ca)
+    return Connection(kept, servers, terms, places, int(now_s // DAY_S), ca, _past_of(folder, kept.device))
+
+
+def _past_of(folder: StateFolder, device: Device) -> Sent:
+    """Add what a copy of this state has released meanwhile; what other states have released."""
+    if folder.past is None:
+        return ()
+    own, others = folder.past.of(device)
+    device.sent.extend(one for one in own if one not in device.sent)
+    return others
 
 
 def _keep_witnesses(folder: StateFolder, kept: Kept, terms: Terms) -> None:
     """Raises InputError when a witness is gone: a collector that wants to lie would leave it out."""
     if {one.key for one in kept.device.witnesses} - {one.key for one in terms.witnesses}:
-        raise InputError(
-            "the collector no longer names a witness that it named before; ask its operator, or use another "
-            "--state"
-        )
+        raise InputError("the collector no longer names a witness that it named before; ask its operator")
     if kept.device.witnesses != terms.witnesses:
         kept.device.witnesses = terms.witnesses
         folder.keep(kept)
@@ -142,10 +157,7 @@ def _keep_registrar(folder: StateFolder, kept: Kept, terms: Terms) -> None:
     """Raises InputError when the registrar is another one, or gone: then anybody could be everybody else."""
     named = None if terms.registrar is None else bytes.fromhex(terms.registrar.key)
     if kept.device.registrar_key not in (None, named):
-        raise InputError(
-            "the collector no longer names the registrar that it named before; ask its operator, or use "
-            "another --state"
-        )
+        raise InputError("the collector no longer names the registrar that it named before; ask its operator")
     if kept.device.registrar_key != named:
         kept.device.registrar_key = named
         folder.keep(kept)
@@ -221,6 +233,7 @@ class Plan:
             sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
             who_takes_part(self.terms.registrar, self.terms.enough),
             linking(self.terms.area_km, self.terms.period_days),
+            *([] if self.terms.bootstrap_until is not None else [keeping(self.terms.kept_days)]),
             *(
                 f"The connection to {url} is not encrypted: whoever carries it can read everything that "
                 f"{url} reads."
@@ -259,7 +272,8 @@ class Plan:
 
 def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     """Apply the profile and blur; raise InputError when nothing is left to ask about."""
-    profile, most = read_profile(profile_file), SLOTS * there.terms.n_pieces - _PREAMBLE_SLOTS
+    profile = read_profile(profile_file)
+    most = most_points(profile, there.terms)
     everything = apply(profile, movement.points)
     rows = _thinned([row for row in movement.trip if everything.fates[row].blur is not None], most)
     used = [row for row in movement.trip if row in set(rows) or everything.fates[row].blur is None]
@@ -285,12 +299,16 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
         k=profile.k,
         trimming=profile.trimming,
         sent=device.sent,
+        elsewhere=there.elsewhere,
     )
     cylinders = blur(member, there.day // there.terms.period_days)
     if len(cylinders) < 2:
         raise InputError(
             "after blurring, this trip is a single circle; choose another with --trip, or less blur"
         )
+    require_within_bounds(
+        profile, there.terms, cylinders, [points for points, _ in (*device.sent, *there.elsewhere)]
+    )
     try:
         there.terms.require_bounds(cylinders)
     except PeerError as error:
@@ -302,8 +320,20 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
     return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms, readable)
 
 
+def most_points(profile: Profile, terms: Terms) -> int:
+    """How many points may take part: those that a release holds, and all of whose pairs can be asked about.
+
+    Without a crowd (k = 0) nothing needs to be asked, and ``hitting-set`` and ``strict`` ask about a
+    part of it all.
+    """
+    held = SLOTS * terms.n_pieces - _PREAMBLE_SLOTS
+    if profile.k == 0 or profile.trimming not in ("verified-pairs", "verified-only"):
+        return held
+    return min(held, most_points_in_pairs(terms.n_real))
+
+
 def _thinned(rows: Sequence[int], most: int) -> list[int]:
-    """Rows evenly spread over the trip, as many as a release may hold."""
+    """Rows evenly spread over the trip, at most so many."""
     if len(rows) <= most:
         return list(rows)
     return [rows[place] for place in np.unique(np.linspace(0, len(rows) - 1, most).round().astype(np.int64))]

@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from shoal.collect.matching.counting import CAP
 from shoal.collect.matching.cylinders import EARTH_M, MAX_GAP_MIN, MAX_RADIUS_M, Blur, Point, distance_m
-from shoal.collect.matching.trimming import Trimming
+from shoal.collect.matching.trimming import DEFAULT, Trimming
 from shoal.errors import InputError, MisuseError
 from shoal.measures.presence import Place as Found
 from shoal.measures.presence import share_of_hours
@@ -91,6 +91,28 @@ class Handling(_Part):
         return self
 
 
+class Bounds(_Part):
+    """Beyond which terms she takes no part, whatever she is asked.
+
+    Parameters
+    ----------
+    theta_space, theta_time
+        The farthest, in meters and minutes, that two points may lie apart and still count as shared.
+    group
+        The least members of a group.
+    k
+        The least k; a safeguard where a profile is made from another one.
+    repeated
+        The greatest share of a trip's circles that stood in her releases before.
+    """
+
+    theta_space: _Within = 5_000
+    theta_time: _Gap = 180
+    group: int = Field(default=3, ge=3, le=24)
+    k: int = Field(default=0, ge=0, lt=CAP, strict=True)
+    repeated: float = Field(default=0.5, ge=0, le=1)
+
+
 class Place(Handling):
     """A circle on the map with a name; its own rule, or that of its kind."""
 
@@ -111,6 +133,8 @@ class Profile(_Part):
         Which points go when a sub-trajectory is rare.
     blur
         How much is blurred where no rule says otherwise.
+    bounds
+        Beyond which terms she takes no part.
     kinds
         Rules for all places of a kind.
     places
@@ -120,8 +144,9 @@ class Profile(_Part):
     """
 
     k: int = Field(ge=0, lt=CAP, strict=True)
-    trimming: Trimming = "hitting-set"
+    trimming: Trimming = DEFAULT
     blur: Blurring
+    bounds: Bounds = Field(default_factory=Bounds)
     kinds: Mapping[str, Handling] = Field(default_factory=dict)
     places: tuple[Place, ...] = ()
     utc_offset_h: float | None = Field(default=None, ge=-12, le=14)

@@ -167,7 +167,7 @@ def cylinder_for(point: Point, blur: Blur, device_key: bytes, period: int) -> Cy
     moment = Chance(_key(device_key, "time", period, blur.slot_min, blur.gap_min, slot))
     away_m, bearing = room_m * math.sqrt(place.unit()), 2 * math.pi * place.unit()
     before_min = moment.below(blur.gap_min - blur.slot_min + 1)
-    lat_udeg, lon_udeg = _udeg(*_destination(lat, lon, away_m, bearing))
+    lat_udeg, lon_udeg = _udeg(*destination(lat, lon, away_m, bearing))
     start_min = max(0, slot * blur.slot_min - before_min)
     return Cylinder(start_min, blur.gap_min, lat_udeg, lon_udeg, blur.radius_m)
 
@@ -178,7 +178,7 @@ def cylinder_as_printed(point: Point, radius_m: int, gap_min: int, chance: Chanc
     For replication only.
     """
     bearing, away_m = 2 * math.pi * chance.unit(), max(0.0, radius_m - _ROUNDING_M) * math.sqrt(chance.unit())
-    lat_udeg, lon_udeg = _udeg(*_destination(point.lat_deg, point.lon_deg, away_m, bearing))
+    lat_udeg, lon_udeg = _udeg(*destination(point.lat_deg, point.lon_deg, away_m, bearing))
     start_min = max(0, math.floor(point.t_min) - chance.below(gap_min + 1))
     return Cylinder(start_min, gap_min + 1, lat_udeg, lon_udeg, radius_m)
 
@@ -200,8 +200,8 @@ def _cell(point: Point, cell_m: int) -> tuple[float, float, float]:
     return middle, lon, along_m if width > 90 else corners_m
 
 
-def _destination(lat_deg: float, lon_deg: float, away_m: float, bearing: float) -> tuple[float, float]:
-    """The place ``away_m`` from here along a great circle, in degrees."""
+def destination(lat_deg: float, lon_deg: float, away_m: float, bearing: float) -> tuple[float, float]:
+    """Return the place ``away_m`` from here along a great circle, in degrees, perhaps beyond 180."""
     lat, angle = math.radians(lat_deg), away_m / EARTH_M
     north = math.sin(lat) * math.cos(angle) + math.cos(lat) * math.sin(angle) * math.cos(bearing)
     new_lat = math.asin(max(-1.0, min(1.0, north)))
@@ -209,6 +209,15 @@ def _destination(lat_deg: float, lon_deg: float, away_m: float, bearing: float) 
         math.sin(bearing) * math.sin(angle) * math.cos(lat), math.cos(angle) - math.sin(lat) * north
     )
     return math.degrees(new_lat), lon_deg + math.degrees(turn)
+
+
+def bearing_between(lat1_deg: float, lon1_deg: float, lat2_deg: float, lon2_deg: float) -> float:
+    """Return in which direction, in radians from north, the second place lies from the first."""
+    lat1, lat2, east = math.radians(lat1_deg), math.radians(lat2_deg), math.radians(lon2_deg - lon1_deg)
+    return math.atan2(
+        math.sin(east) * math.cos(lat2),
+        math.cos(lat1) * math.sin(lat2) - math.sin(lat1) * math.cos(lat2) * math.cos(east),
+    )
 
 
 def _udeg(lat_deg: float, lon_deg: float) -> tuple[int, int]:

@@ -169,6 +169,13 @@ def encode_points(points: Sequence[Cylinder]) -> bytes:
     return b"".join(map(_encode_point, points))
 
 
+def decode_points(stored: bytes) -> tuple[Cylinder, ...]:
+    """Read points alone; raise PeerError for what is not made of whole points."""
+    if len(stored) % SLOT_BYTES:
+        raise PeerError("bad-length", f"{len(stored)} bytes of points instead of {SLOT_BYTES} each")
+    return tuple(map(_decode_point, _slots(stored)))
+
+
 def _assemble(name: bytes, found: dict[int, bytes], totals: set[int]) -> Release | None:
     """The release of these pieces, or None when any is missing, too many, or not canonical."""
     total = min(totals)

@@ -69,6 +69,29 @@ def extract(n_points: int, how_many: int, longest: int, chance: Chance) -> list[
     return sorted(drawn)
 
 
+def questions_about(n_points: int, how_many: int, longest: int, chance: Chance) -> list[Places]:
+    """Choose what to ask about a trajectory: every pair once where all pairs fit, then larger ones.
+
+    Parameters
+    ----------
+    n_points, how_many, longest, chance
+        As for ``extract``, which draws everything where the pairs do not fit.
+    """
+    n_pairs = math.comb(n_points, 2)
+    if n_pairs > how_many:
+        return extract(n_points, how_many, longest, chance)
+    pairs = list(itertools.combinations(range(n_points), 2))
+    # drawn with as many to spare as may turn out to be pairs
+    larger = [one for one in extract(n_points, how_many + n_pairs, longest, chance) if len(one) > 2]
+    kept = sorted(chance.permutation(len(larger))[: how_many - n_pairs])
+    return sorted([*pairs, *(larger[place] for place in kept)])
+
+
+def most_points_in_pairs(how_many: int) -> int:
+    """Count the points of the longest trajectory all of whose pairs fit into so many questions."""
+    return (1 + math.isqrt(1 + 8 * how_many)) // 2
+
+
 def _subset(n: int, size: int, chance: Chance) -> Places:
     """A uniform subset of 0..n-1 (Floyd)."""
     chosen: set[int] = set()

@@ -5,12 +5,13 @@ Source: Romero-Tris and Megías 2018, Sec. 3.3.6.
 
 import heapq
 from collections.abc import Collection, Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from shoal.collect.matching.subtrajectories import Places
 from shoal.errors import MisuseError
 
-Trimming = Literal["strict", "hitting-set", "verified-only"]
+Trimming = Literal["verified-pairs", "verified-only", "hitting-set", "strict"]
+DEFAULT: Final[Trimming] = "verified-pairs"
 Reading = Literal["others", "self-included"]
 
 
@@ -21,7 +22,7 @@ def needed(k: int, reading: Reading = "others") -> int:
     return k if reading == "others" else max(0, k - 1)
 
 
-def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = "hitting-set") -> Places:
+def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = DEFAULT) -> Places:
     """Choose the points that stay; a rest in which nothing was checked is not kept.
 
     Parameters
@@ -33,10 +34,12 @@ def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = "
     least
         A sub-trajectory with a smaller count is rare.
     how
-        "strict": every point of every rare one goes (Algorithm 2). "hitting-set": the least removal that
-        leaves no rare checked one whole (the example of Sec. 3.4); nothing is promised of what was not
-        checked. "verified-only": only the longest checked one that is common stays. Whoever shares it shares
-        all its parts, so that everything in it is promised.
+        "verified-pairs": as many points as can stay when every two of them must stand in a checked one
+        that is common, and no rare checked one may stay whole. "verified-only": only the longest checked
+        one that is common stays. Whoever shares it shares all its parts: all is promised.
+        "hitting-set": the least removal that leaves no rare checked one whole (the example of Sec. 3.4);
+        nothing is promised of what was not checked. "strict": every point of every rare one goes
+        (Algorithm 2); nothing is promised of what was not checked, either.
 
     Returns
     -------
@@ -46,6 +49,8 @@ def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = "
     if least == 0:
         return tuple(range(n_points))
     rare = [frozenset(places) for places, count in phi.items() if count < least]
+    if how == "verified-pairs":
+        return _largest_verified(phi, least, rare)
     if how == "verified-only":
         # a rare part of a common one would be a contradiction; then neither is trusted
         common = [
@@ -57,6 +62,37 @@ def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = "
     gone = frozenset[int]().union(*rare) if how == "strict" else smallest_hitting_set(rare)
     rest = tuple(place for place in range(n_points) if place not in gone)
     return rest if any(set(places) <= set(rest) for places in phi) else ()
+
+
+def _largest_verified(
+    phi: Mapping[Places, int], least: int, rare: Collection[frozenset[int]], budget: int = 20_000
+) -> Places:
+    """The most points of which every two were verified, none of the rare whole; the first in order of these.
+
+    After ``budget`` steps, the best that was found: still verified, perhaps not the most.
+    """
+    near: dict[int, set[int]] = {}
+    for places, count in phi.items():
+        # a rare part of a common one would be a contradiction; then neither is trusted
+        if count >= least and not any(one <= set(places) for one in rare):
+            for place in places:
+                near.setdefault(place, set()).update(set(places) - {place})
+    best: Places = ()
+    waiting: list[tuple[Places, list[int]]] = [((), sorted(near))]
+    for _ in range(budget):
+        if not waiting:
+            break
+        chosen, free = waiting.pop()
+        if len(chosen) > len(best):
+            best = chosen
+        if len(chosen) + len(free) <= len(best):
+            continue
+        first, later = free[0], free[1:]
+        waiting.append((chosen, later))
+        further = (*chosen, first)
+        if not any(one <= set(further) for one in rare):
+            waiting.append((further, [place for place in later if place in near[first]]))
+    return best if len(best) > 1 else ()
 
 
 def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = 20_000) -> frozenset[int]:

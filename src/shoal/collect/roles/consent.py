@@ -20,16 +20,19 @@ OPEN: Final = (
     "something.",
     "The authority and the collector together can find out which releases are yours: that is what the "
     "authority is for.",
-    "Nothing in this protocol can take back what has been released.",
+    "You can have a release deleted at the collector (shoal collect mine). What others have read or "
+    "copied of it by then stays with them.",
 )
 
 _PROMISES: Final[dict[Trimming, str]] = {
-    "hitting-set": "At least {k} other people shared, the day before, every part of your release that was "
-    "asked about. "
-    "Nothing is promised about parts that were not asked about.",
+    "verified-pairs": "At least {k} other people shared, the day before, every two points of your release, "
+    "and every part of it that was asked about. Nobody needs to share the whole of it.",
+    "hitting-set": "Warning: not everything that you release was checked. At least {k} other people shared, "
+    "the day before, every part that was asked about. Of all other parts nothing is known, and nobody else "
+    "may share them.",
     "strict": "Every point of every part that was asked about and that fewer than {k} other people shared "
-    "is taken out. "
-    "Nothing is promised about parts that were not asked about.",
+    "is taken out. Warning: of parts that were not asked about nothing is known, and nobody else may share "
+    "them.",
     "verified-only": "You release one part that was asked about: the longest that at least {k} other people "
     "shared the "
     "day before.",
@@ -67,6 +70,14 @@ def linking(area_km: int, period_days: int) -> str:
         f"What you release of trips that begin in one area (of {area_km} km) within one period of "
         f"{period_days} days bears one tag, because people are counted and not records. The collector, and "
         "whoever is in a group with you more than once, can link these releases with each other."
+    )
+
+
+def keeping(kept_days: int | None) -> str:
+    """Say how long a collector keeps a release; None for as long as its owner does not delete it."""
+    how_long = "for as long as you do not delete it" if kept_days is None else f"for {kept_days} days"
+    return (
+        f"The collector keeps your release {how_long}, and may hand it to others, or publish it, at any time."
     )
 
 

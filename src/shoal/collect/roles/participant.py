@@ -1,5 +1,7 @@
 """What a person's device does for her in a round: blur, ask, correct the counts, draft a release."""
 
+import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,16 +11,17 @@ from shoal.collect.faults import PeerError
 from shoal.collect.matching.contributors import TAG_BYTES, Scoping, lasting_tag, tag_in
 from shoal.collect.matching.counting import CAP
 from shoal.collect.matching.cylinders import Blur, Cylinder, Point, cylinder_for
-from shoal.collect.matching.records import Query, Release, encode_query
+from shoal.collect.matching.decoys import decoys
+from shoal.collect.matching.records import Query, Release, encode_points, encode_query
 from shoal.collect.matching.similarity import Thresholds, occurs, similar
 from shoal.collect.matching.subtrajectories import (
     NOBODY_SOUTH_OF_UDEG,
     Places,
     Prior,
-    extract,
     fake_trajectory,
+    questions_about,
 )
-from shoal.collect.matching.trimming import Reading, Trimming
+from shoal.collect.matching.trimming import DEFAULT, Reading, Trimming
 from shoal.collect.roles.collector import Answer
 from shoal.collect.roles.rules import Rules
 from shoal.errors import MisuseError
@@ -48,6 +51,8 @@ class Participant:
         What she released before, and on which day since 1970. It is taken off her own counts.
     blurs
         One blur for each point, where her profile says more than one blur for all.
+    elsewhere
+        What she released under other keys, as ``sent``; each counts as another of those people.
 
     Raises
     ------
@@ -61,10 +66,11 @@ class Participant:
     points: Sequence[Point]
     blur: Blur
     k: int
-    trimming: Trimming = "hitting-set"
+    trimming: Trimming = DEFAULT
     reading: Reading = "others"
     sent: list[tuple[tuple[Cylinder, ...], int]] = field(default_factory=list)
     blurs: Sequence[Blur] = ()
+    elsewhere: Sequence[tuple[tuple[Cylinder, ...], int]] = ()
 
     def __post_init__(self) -> None:
         if len(self.blurs) not in (0, len(self.points)):
@@ -126,7 +132,7 @@ class Questions:
 def ask_for(
     member: Participant, points: tuple[Cylinder, ...], prior: Prior, rules: Rules, chance: Chance
 ) -> Questions:
-    """Draw her real sub-trajectories, and whole fake trajectories to fill up; the first of these is a canary.
+    """Choose her real sub-trajectories, the same ones of as many decoys as fit, and canaries in what is left.
 
     Parameters
     ----------
@@ -144,23 +150,51 @@ def ask_for(
     places: dict[bytes, Places] = {}
     canaries: set[bytes] = set()
     records: list[bytes] = []
-    for chosen in extract(len(points), rules.n_real, rules.longest, chance):
+    size = rules.n_real + rules.n_fake
+    chosen = _to_ask(member, len(points), rules, chance)
+    for own in chosen:
         name = chance.take(16)
-        places[name] = chosen
-        records.append(encode_query(Query(name, tuple(points[place] for place in chosen))))
-    canary, size = True, rules.n_real + rules.n_fake
+        places[name] = own
+        records.append(encode_query(Query(name, tuple(points[place] for place in own))))
+    real, blurs = _different(member, len(points))
+    # the same decoys whenever the same trip is asked about: otherwise the real one would be what comes back
+    told = hashlib.blake2b(
+        encode_points(points), digest_size=32, key=member.device_key, person=b"shoal decoys"
+    )
+    for fake in decoys(real, blurs, prior, size // max(1, len(chosen)) - 1, Chance(told.digest())):
+        for own in chosen:
+            if own[-1] < len(fake):
+                asked = tuple(fake[place] for place in own)
+                records.append(encode_query(Query(chance.take(16), asked)))
+    # what is left over holds no whole decoy, and would be told from it: it is for canaries alone
     while len(records) < size:
-        blurs = member.blurs or [member.blur]
-        fake = fake_trajectory(prior, max(3, len(points)), blurs, chance, canary=canary)
-        for chosen in extract(len(fake), size - len(records), rules.longest, chance):
+        canary = fake_trajectory(prior, max(3, len(points)), blurs, chance, canary=True)
+        nowhere = next(one for one in canary if one.lat_udeg < NOBODY_SOUTH_OF_UDEG)
+        for other in [one for one in canary if one != nowhere][: size - len(records)]:
             name = chance.take(16)
-            asked = tuple(fake[place] for place in chosen)
-            if any(point.lat_udeg < NOBODY_SOUTH_OF_UDEG for point in asked):
-                canaries.add(name)
-            records.append(encode_query(Query(name, asked)))
-        canary = False
+            canaries.add(name)
+            records.append(encode_query(Query(name, tuple(sorted((other, nowhere))))))
     shuffled = tuple(records[place] for place in chance.permutation(len(records)))
     return Questions(places, frozenset(canaries), points, shuffled)
+
+
+def _to_ask(member: Participant, n_points: int, rules: Rules, chance: Chance) -> list[Places]:
+    """All pairs and nothing else where that is what is released; else as many parts as the rules allow."""
+    if member.trimming == "verified-pairs" and math.comb(n_points, 2) <= rules.n_real:
+        return questions_about(n_points, math.comb(n_points, 2), rules.longest, chance)
+    return questions_about(n_points, rules.n_real, rules.longest, chance)
+
+
+def _different(member: Participant, most: int) -> tuple[list[Point], list[Blur]]:
+    """Her true points with their blurs, one for each cell and slot; at most so many."""
+    blurs = member.blurs or [member.blur] * len(member.points)
+    found: dict[tuple[Cylinder, ...], tuple[Point, Blur]] = {}
+    for point, one in zip(member.points, blurs, strict=True):
+        # one draw may be the same for two slots, three hardly
+        drawn = tuple(cylinder_for(point, one, bytes((number,)) * 32, 0) for number in range(3))
+        found.setdefault(drawn, (point, one))
+    kept = list(found.values())[:most]
+    return [point for point, _ in kept], [one for _, one in kept]
 
 
 def phi_of(
@@ -208,7 +242,12 @@ def phi_of(
             own = any(
                 day < answer.snapshot and _holds(points, query, thresholds) for points, day in member.sent
             )
-            phi[asked.places[name]] = max(0, answer.people - own)
+            # under other keys each of them may have been counted as a person
+            also = sum(
+                day < answer.snapshot and _holds(points, query, thresholds)
+                for points, day in member.elsewhere
+            )
+            phi[asked.places[name]] = max(0, answer.people - own - also)
     return phi
 
 

@@ -23,6 +23,7 @@ from shoal.collect.roles.consent import date_of
 from shoal.collect.roles.group_session import GroupSession
 from shoal.collect.roles.group_session_states import State as SessionState
 from shoal.collect.roles.lottery import LotteryPart, NoGroup, OwnGroup
+from shoal.collect.roles.own_releases import OwnRelease
 from shoal.collect.roles.participant import Draft, Participant, Questions, ask_for, draft, phi_of
 from shoal.collect.roles.participant_round_states import TABLE, Action, Event, State
 from shoal.collect.roles.requests import SKEW_S, Call, Reply, read_json
@@ -70,6 +71,8 @@ class Device:
         The key of the registrar that the collector has named; None for none.
     sent
         What she released before, and on which day since 1970.
+    owned
+        What can fetch each of her releases, and take it back.
     """
 
     user: str
@@ -81,6 +84,7 @@ class Device:
     witnesses: tuple[OtherCollector, ...] = ()
     sent: list[tuple[tuple[Cylinder, ...], int]] = field(default_factory=list)
     registrar_key: bytes | None = None
+    owned: list[OwnRelease] = field(default_factory=list)
 
     @property
     def identity(self) -> bytes:
@@ -430,6 +434,8 @@ class ParticipantRound:
 
     def _claim(self, receipt: Receipt, own: Draft) -> None:
         self._identifier = receipt.identifier
+        day = int(self._now_s // DAY_S)
+        self.device.owned.append(OwnRelease(receipt.identifier, own.claim_seed, day))
         sealed = claim(receipt, self.device.user, own.claim_seed, self.device.authority_key, self._chance)
         self._own_session.outbox.append(Call("POST", "/v1/claims", sealed, to="authority"))
 

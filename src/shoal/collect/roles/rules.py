@@ -18,8 +18,8 @@ class Rules:
     group_size
         How many people meet in a group; one group may have one more.
     n_real, n_fake
-        How many real and fake sub-trajectories each member asks about. Fakes fill up what is missing of the
-        real ones.
+        How many sub-trajectories each member asks about: at most so many real ones, and decoys and canaries
+        to fill up.
     longest
         The most points of a sub-trajectory.
     n_pieces
@@ -41,8 +41,8 @@ class Rules:
     """
 
     group_size: int = 4
-    n_real: int = 40
-    n_fake: int = 10
+    n_real: int = 15
+    n_fake: int = 46
     longest: int = 4
     n_pieces: int = 4
     group: Group = FFDHE3072

@@ -78,6 +78,10 @@ class Terms(BaseModel):
         Groups are drawn from that many people at least; never from fewer than a group has.
     registrar
         Who admits people. None where anybody can join, under as many names as she likes.
+    kept_days
+        After how many days a release is deleted; None for as long as its owner does not take it back.
+    least_k
+        The least k with which devices take part; only they can keep to it, since k stays with them.
     least_radius_m, most_radius_m, least_gap_min, most_gap_min
         Circles and intervals between these bounds, in meters and minutes, may be asked about and released.
     least_count
@@ -91,8 +95,8 @@ class Terms(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     group_size: int = Field(default=4, ge=3, le=24)
-    n_real: int = Field(default=40, ge=1)
-    n_fake: int = Field(default=10, ge=1)
+    n_real: int = Field(default=15, ge=1)
+    n_fake: int = Field(default=46, ge=1)
     longest: int = Field(default=4, ge=2, le=8)
     n_pieces: int = Field(default=4, ge=1, le=33)
     theta_m: float = Field(default=1_000.0, ge=0, lt=1e7, allow_inf_nan=False)
@@ -105,6 +109,8 @@ class Terms(BaseModel):
     witnesses: tuple[OtherCollector, ...] = Field(default=(), max_length=4)
     least_roster: int = Field(default=0, ge=0, le=10_000)
     registrar: RegistrarTerms | None = None
+    kept_days: int | None = Field(default=None, ge=1, le=36_500)
+    least_k: int = Field(default=0, ge=0, lt=CAP)
     least_radius_m: int = Field(default=75, ge=1, le=MAX_RADIUS_M)
     most_radius_m: int = Field(default=2_000, ge=1, le=MAX_RADIUS_M)
     least_gap_min: int = Field(default=6, ge=1, le=MAX_GAP_MIN)

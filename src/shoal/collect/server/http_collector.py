@@ -13,10 +13,12 @@ from shoal.collect.matching.records import RECORD_BYTES
 from shoal.collect.roles.terms import PublicPlaces, Terms
 from shoal.collect.roles.wire import DAY_S
 from shoal.collect.server.http import Server, named, new_application
+from shoal.collect.server.http_releases import Tidying, add_releases
 from shoal.collect.server.mailbox import Mailbox
 from shoal.collect.server.rounds import Rounds
 from shoal.collect.server.watch import Watch
 from shoal.collect.storage.database import Database
+from shoal.collect.storage.stored import StoredReleases
 from shoal.errors import InputError
 
 
@@ -75,6 +77,9 @@ def collector_application(
 
     _require_owner(database, server.key)
     server.mailbox.expire(clock())
+    held = StoredReleases(database)
+    tidying = Tidying(held, terms)
+    tidying.at(clock())
     rounds.resume(clock())
 
     def gauges() -> dict[str, float]:
@@ -94,6 +99,7 @@ def collector_application(
     @app.get("/v1/about")
     def about(request: Request) -> Response:
         now_s = clock()
+        tidying.at(now_s)
         facts = {"server_key": server.key.hex(), "time_s": now_s, "day": int(now_s // DAY_S)}
         facts |= {
             "terms": rounds.terms_at(now_s).model_dump(),
@@ -104,6 +110,7 @@ def collector_application(
 
     _add_rounds(app, server)
     _add_groups(app, server, watch)
+    add_releases(app, server, held)
     return app
 
 

@@ -135,6 +135,17 @@ CREATE TABLE token_key (period {NUMBER} PRIMARY KEY, statement {BYTES} NOT NULL)
 
 _SCOPES: Final = Step("CREATE TABLE scope (id {ID}, name {BYTES} NOT NULL UNIQUE);")
 
+# which releases were taken back or outlived, and from which day on they no longer count; record: while it is
+# stored
+_WITHDRAWALS: Final = Step(
+    both="""
+CREATE TABLE withdrawal (
+    identifier TEXT PRIMARY KEY, claim_key {BYTES} NOT NULL, record {NUMBER}, day {NUMBER} NOT NULL,
+    due {NUMBER} NOT NULL);
+CREATE INDEX withdrawal_due ON withdrawal (due);
+""",
+)
+
 _CLAIMS: Final = Step(
     both="""
 CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL);
@@ -162,4 +173,5 @@ MIGRATIONS: Final = (
     _ASKED,
     _TOKENS,
     _SCOPES,
+    _WITHDRAWALS,
 )

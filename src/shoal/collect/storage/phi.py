@@ -178,20 +178,27 @@ class PhiStore:
         enough
             A count of that many people or more need not be complete.
         """
-        left_out = self.number_of(without)
+        left_out, gone = self.number_of(without), self._gone(before_day)
         if self.database.postgres:
             if enough is not None:  # in a crowd a few of its records show that it is one
                 some = combine(
-                    self._similar_to_all(points, thresholds, before_day, left_out, f"LIMIT {4 * enough}")
+                    self._similar_to_all(
+                        points, thresholds, before_day, left_out, gone, f"LIMIT {4 * enough}"
+                    )
                 )
                 if some.people >= enough:
                     return some
-            return combine(self._similar_to_all(points, thresholds, before_day, left_out))
+            return combine(self._similar_to_all(points, thresholds, before_day, left_out, gone))
         found: list[Places] = []
         for point in points:
             found.append(
                 self.similar_to(
-                    point, thresholds, before_day, without=left_out, among=found[-1] if found else None
+                    point,
+                    thresholds,
+                    before_day,
+                    without=left_out,
+                    among=found[-1] if found else None,
+                    gone=gone,
                 )
             )
             if not found[-1]:
@@ -204,6 +211,7 @@ class PhiStore:
         thresholds: Thresholds,
         before_day: int,
         left_out: int | None,
+        gone: frozenset[int],
         limit: str = "",
     ) -> list[Places]:
         """What is similar to each point, in one statement; only records near all of them leave the database.
@@ -231,7 +239,7 @@ class PhiStore:
             statement, [value for box in boxes for value in (*box, before_day)]
         ):
             at = bit.bit_length() - 1
-            if who & _CONTRIBUTOR != left_out and is_similar[at](*stored):
+            if who & _CONTRIBUTOR != left_out and record not in gone and is_similar[at](*stored):
                 found[at].setdefault((record, who), []).append(position)
         return found
 
@@ -248,15 +256,28 @@ class PhiStore:
         *,
         without: int | None = None,
         among: Places | None = None,
+        gone: frozenset[int] = frozenset(),
     ) -> Places:
-        """Find all stored points that are similar to one, or only those in the records of ``among``."""
+        """Find all stored points that are similar to one, or only those in the records of ``among``.
+
+        gone: records that no longer count.
+        """
         places, is_similar = Places(), alike(point, thresholds)
         for record, position, who, *stored in self._near(point, thresholds, before_day):
-            if who & _CONTRIBUTOR == without or (among is not None and (record, who) not in among):
+            if who & _CONTRIBUTOR == without or record in gone:
+                continue
+            if among is not None and (record, who) not in among:
                 continue
             if is_similar(*stored):
                 places.setdefault((record, who), []).append(position)
         return places
+
+    def _gone(self, before_day: int) -> frozenset[int]:
+        """The records that were taken back, or kept long enough, before a day."""
+        rows = self.database.rows(
+            "SELECT record FROM withdrawal WHERE record IS NOT NULL AND due <= ?", (before_day,)
+        )
+        return frozenset(row[0] for row in rows)
 
     def _near(self, point: Cylinder, thresholds: Thresholds, before_day: int) -> list[tuple[int, ...]]:
         """Everything that can be similar to a point, by the index."""

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any, Final, get_args
 
 from shoal.errors import InputError, MisuseError
+from shoal.model.claims.blurred import Blurred
 from shoal.model.claims.common import PayloadKind
 from shoal.model.claims.k_anonymity import KAnonymity
 from shoal.model.claims.k_delta_anonymity import KDeltaAnonymity
@@ -22,6 +23,7 @@ from shoal.model.intake import require_types
 
 __all__ = [
     "CLAIMS",
+    "Blurred",
     "Claim",
     "KAnonymity",
     "KDeltaAnonymity",
@@ -33,7 +35,7 @@ __all__ = [
     "claim_to_json",
 ]
 
-Claim = KAnonymity | KteAnonymity | KDeltaAnonymity | TrajectoryPrivacy | LocationPrivacy
+Claim = KAnonymity | KteAnonymity | KDeltaAnonymity | TrajectoryPrivacy | LocationPrivacy | Blurred
 
 CLAIMS: Final[dict[str, type[Claim]]] = {claim.type: claim for claim in get_args(Claim)}
 

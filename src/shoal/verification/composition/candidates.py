@@ -191,6 +191,10 @@ NONE_OF_PLACES: Final = Candidates(
     fitting=None,
     why_none="its records keep the times of their people, by which a record may be found for certain",
 )
+NONE_OF_BLUR: Final = Candidates(
+    fitting=None,
+    why_none="its records were blurred by each person alone, and no others need to be like them",
+)
 
 
 @compiled

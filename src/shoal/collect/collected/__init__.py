@@ -1,0 +1,1 @@
+"""What a collection holds, as tables that analysts, maps and attacks read."""

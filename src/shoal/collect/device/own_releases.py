@@ -1,0 +1,73 @@
+"""A person's releases at the collector, from her device: fetched, and taken back against a receipt."""
+
+import http.client
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shoal.collect.device.http_client import RemoteServer
+from shoal.collect.faults import PeerError
+from shoal.collect.matching.cylinders import Cylinder
+from shoal.collect.roles.own_releases import OwnRelease, read_release, read_withdrawal
+from shoal.collect.roles.participant_round import Device
+from shoal.collect.roles.requests import Call, read_json
+from shoal.errors import InputError
+
+
+@dataclass(frozen=True)
+class TakenBack:
+    """A release that was taken back.
+
+    Attributes
+    ----------
+    own
+        The release, with the collector's signed word.
+    day, due
+        The day since 1970 on which it was taken back, and the first day on which it no longer counts.
+    """
+
+    own: OwnRelease
+    day: int
+    due: int
+
+
+def find(device: Device, identifier: str) -> OwnRelease:
+    """Return one of her releases; raise InputError when the device knows none of this identifier."""
+    found = [one for one in device.owned if one.identifier == identifier]
+    if not found:
+        raise InputError("this device has no release of that identifier; without one, all are listed")
+    return found[0]
+
+
+def fetch(server: RemoteServer, device: Device, own: OwnRelease) -> tuple[int, tuple[Cylinder, ...]]:
+    """Fetch one of her releases: the day on which it was stored, and its cylinders; raises InputError."""
+    said = _asked(server, device, own, Call("GET", f"/v1/releases/{own.identifier}"))
+    try:
+        return read_release(said)
+    except PeerError as error:
+        raise InputError(f"{server.url}: {error}") from error
+
+
+def take_back(server: RemoteServer, device: Device, own: OwnRelease) -> TakenBack:
+    """Have one of her releases deleted, and check the receipt; raises InputError."""
+    said = _asked(server, device, own, Call("POST", f"/v1/releases/{own.identifier}/withdrawal"))
+    try:
+        day, due, proof = read_withdrawal(device.server_key, own.identifier, said)
+    except PeerError as error:
+        raise InputError(f"{server.url}: {error}") from error
+    return TakenBack(replace(own, withdrawn=proof), day, due)
+
+
+def _asked(server: RemoteServer, device: Device, own: OwnRelease, call: Call) -> Any:
+    """The collector's words to the key of this release, which says nothing of her other ones."""
+    try:
+        reply = server.send(call, replace(device, signing_seed=own.claim_seed), time.time())
+        if reply.refusal is not None:
+            raise InputError(f"{server.url} refused: {reply.refusal[1]}")
+        return read_json(reply.body)
+    except (OSError, http.client.HTTPException) as error:
+        raise InputError(f"{server.url} does not answer ({type(error).__name__}); try again") from error
+    except PeerError as error:
+        raise InputError(f"somebody else answers in the place of {server.url} ({error})") from error
+    finally:
+        server.close()

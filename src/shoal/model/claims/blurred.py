@@ -1,0 +1,83 @@
+"""Blurred at the source: each person's own device published areas and intervals, none of them small."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from shoal.model.claims.common import MORE, VANISHED_FROM_BOXES, PayloadKind, require_positive
+from shoal.units import show_m, show_s
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blurred:
+    """Every box holds a true sample of its own person, and none is smaller than these numbers.
+
+    Parameters
+    ----------
+    width_m
+        The least side of a box, in meters.
+    duration_s
+        The least duration of a box, in seconds.
+
+    Raises
+    ------
+    MisuseError
+        When a number is not finite and positive.
+
+    References
+    ----------
+    Romero-Tris and Megías 2018, Def. 2.2.
+
+    Examples
+    --------
+    >>> from shoal.model.claims import Blurred
+    >>> Blurred(width_m=1000, duration_s=1800).name
+    'blurred at the source, boxes of at least 1 km and 30 min'
+    """
+
+    type: ClassVar[str] = "blurred-at-source"
+    payload: ClassVar[PayloadKind] = "boxes"
+    in_classes: ClassVar[bool] = False
+    privacy_model: ClassVar[str] = (
+        "none of the standard's; generalization by each person's own device, with no bound on who is "
+        "told from whom"
+    )
+    vanished: ClassVar[str] = VANISHED_FROM_BOXES
+    truthful: ClassVar[bool] = True
+    disjoint_in_time: ClassVar[bool] = False
+    k: ClassVar[int] = 1  # a record may be the only one of its kind
+    width_m: float = field(metadata=MORE)
+    duration_s: float = field(metadata=MORE)
+
+    def __post_init__(self) -> None:
+        require_positive("the width", self.width_m, "m", "1000")
+        require_positive("the duration", self.duration_s, "s", "1800")
+
+    @property
+    def name(self) -> str:
+        """The property and its numbers."""
+        return (
+            f"blurred at the source, boxes of at least {show_m(self.width_m)} and {show_s(self.duration_s)}"
+        )
+
+    @property
+    def promise(self) -> str:
+        """What is promised, in a sentence."""
+        return (
+            "Every published box holds a true sample of its own person, and is at least "
+            f"{show_m(self.width_m)} wide and high and {show_s(self.duration_s)} long."
+        )
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What somebody who chooses these numbers is told at once: nothing that the limits do not say."""
+        return ()
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the claim does not promise, a paragraph each."""
+        return (
+            "A crowd. Whether others share a record cannot be seen in it: each person's device asked and "
+            "decided, and what it was told stays there. Whoever knows some points of a person often finds "
+            "the one record that fits them, and reads the rest of it.",
+            "That a device kept to the rules. A device can send any boxes that it likes.",
+        )
