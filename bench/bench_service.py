@@ -27,7 +27,7 @@ from service_town import PLACES, device_for, identity_of, own_round_for, seed
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.matching.records import Query, encode_query
-from shoal.collect.roles.requests import authorization
+from shoal.collect.roles.requests import authorization, body_digest
 from shoal.collect.roles.terms import Terms
 from shoal.collect.server.http_authority import ClaimBook, authority_application
 from shoal.collect.server.http_collector import collector_application
@@ -89,7 +89,8 @@ def ask(address: str, batches: list[bytes], target: str) -> None:
     connection, who = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60), seed("sign", 0)
     for body in batches:
         header = authorization(who, identity_of(who), identity_of(KEY), "POST", target, body, time.time())
-        connection.request("POST", target, body, {"Authorization": header})
+        digest = body_digest(body).hex()
+        connection.request("POST", target, body, {"Authorization": header, "Shoal-Digest": digest})
         response = connection.getresponse()
         if response.status != 200 or not response.read():
             raise AssertionError(response.status)

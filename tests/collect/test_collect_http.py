@@ -25,9 +25,10 @@ from shoal.collect.faults import Kind as FaultKind
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import Query, encode_query
 from shoal.collect.roles.participant_round import Device
-from shoal.collect.roles.requests import Call, authorization, require_reply_signature
+from shoal.collect.roles.requests import Call, authorization, body_digest, require_reply_signature
 from shoal.collect.roles.terms import read_terms
 from shoal.collect.roles.wire import BODY_BYTES, unpack
+from shoal.collect.server.bodies import BodyBudget
 from shoal.collect.server.http import new_application
 from shoal.collect.server.http_authority import ClaimBook, authority_application
 from shoal.collect.server.http_collector import collector_application
@@ -68,7 +69,7 @@ class Site:
         self, method: str, target: str, body: bytes = b"", headers: dict[str, str] | None = None
     ) -> tuple[int, bytes, dict[str, str]]:
         connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=30)
-        connection.request(method, target, body, headers or {})
+        connection.request(method, target, body, {"Shoal-Digest": body_digest(body).hex()} | (headers or {}))
         response = connection.getresponse()
         content = response.read()
         connection.close()
@@ -210,6 +211,42 @@ def test_a_body_beyond_the_limit_is_not_read_to_its_end(site: Site) -> None:
         connection.shutdown(socket.SHUT_RDWR)
         thread.join()
     assert BODY_BYTES < 20_000_000
+
+
+def test_who_may_send_nothing_is_refused_by_the_head_alone(site: Site) -> None:
+    """None of these bodies is ever sent; a server that waited for one would answer 408 after a minute."""
+    target, body = f"/v1/groups/{site.group.hex()}/questions", batch()
+    stranger, parts = seed("stranger"), urlsplit(site.url)
+    for who, at, length, digest, status in (
+        (stranger, target, 444, body_digest(body), 403),
+        (stranger, "/v1/letters", 600_000, body_digest(body), 403),
+        (MEMBER, target, 445, body_digest(body), 413),
+        (MEMBER, "/v1/letters", BODY_BYTES, body_digest(body), 413),
+        (MEMBER, target, 444, bytes(32), 401),
+        (MEMBER, target, 444, b"", 401),
+    ):
+        signed = authorization(who, identity_of(who), identity_of(KEY), "POST", at, body, time.time())
+        head = f"POST {at} HTTP/1.1\r\nHost: x\r\nAuthorization: {signed}\r\nContent-Length: {length}\r\n"
+        with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10) as connection:
+            connection.sendall(f"{head}Shoal-Digest: {digest.hex()}\r\n\r\n".encode())
+            assert connection.recv(12) == f"HTTP/1.1 {status}".encode()
+    other = batch(1)
+    header = authorization(MEMBER, identity_of(MEMBER), identity_of(KEY), "POST", target, body, time.time())
+    said = {"Authorization": header, "Shoal-Digest": body_digest(body).hex()}
+    assert site.raw("POST", target, other, said)[0] == 401, "another body than the signed one"
+    assert site.raw("POST", target, body, said)[0] == 200
+
+
+def test_no_more_is_read_at_once_than_the_budget_holds() -> None:
+    budget = BodyBudget(100)
+    with budget.of(b"a", 60):
+        for who, size in ((b"b", 41), (b"a", 1)):
+            with pytest.raises(PeerError, match="busy"), budget.of(who, size):
+                raise AssertionError("no room")
+        with budget.of(b"b", 40):
+            pass
+    with budget.of(b"a", 100):
+        pass
 
 
 def test_logs_and_metrics_hold_no_content(site: Site, capfd: pytest.CaptureFixture[str]) -> None:

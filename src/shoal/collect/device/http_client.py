@@ -10,7 +10,14 @@ from urllib.parse import urlsplit
 
 from shoal.collect.faults import PeerError
 from shoal.collect.roles.participant_round import Device, ParticipantRound
-from shoal.collect.roles.requests import Call, Reply, authorization, read_json, require_reply_signature
+from shoal.collect.roles.requests import (
+    Call,
+    Reply,
+    authorization,
+    body_digest,
+    read_json,
+    require_reply_signature,
+)
 from shoal.collect.roles.wire import BATCH_BYTES
 from shoal.errors import InputError, MisuseError
 
@@ -129,6 +136,8 @@ class RemoteServer:
                 device.signing_seed, device.identity, key, call.method, call.target, call.body, now_s
             )
             headers["Authorization"] = text
+            if call.body:
+                headers["Shoal-Digest"] = body_digest(call.body).hex()
         reply, signed = self._exchange(call.method, call.target, call.body, headers)
         try:
             require_reply_signature(key, call.target, reply.body, signed)

@@ -1,7 +1,7 @@
 """What the members of a group bring to the server: sealed letters for each other, questions, releases."""
 
 import hashlib
-from typing import Any
+from typing import Any, Final
 
 from shoal.collect.crypto.sealing import address
 from shoal.collect.faults import PeerError
@@ -20,6 +20,8 @@ from shoal.collect.storage.database import Database
 from shoal.collect.storage.groups import Groups
 from shoal.collect.storage.phi import PhiStore
 from shoal.collect.storage.questions import AskedQuestions
+
+_WAITING: Final = 3  # of the longest letters: an input, a hop, and all that is short
 
 
 class Mailbox:
@@ -78,6 +80,15 @@ class Mailbox:
             "SELECT digest FROM letter WHERE session = ? AND sender = ? AND receiver = ? AND number = ?", key
         )
         if row is None:
+            waiting = self._db.rows(
+                "SELECT COALESCE(SUM(LENGTH(body)), 0) FROM letter WHERE session = ? AND sender = ? AND "
+                "receiver = ?",
+                key[:3],
+            )
+            if int(waiting[0][0]) + len(letter) > _WAITING * self._groups.terms_of(key[0]).letter_bytes:
+                raise PeerError(
+                    "too-many", "more letters wait for one member than a round has; try again later"
+                )
             self._db.change(
                 "INSERT INTO letter (session, sender, receiver, number, owner, body, digest, at_s) VALUES "
                 "(?, ?, ?, ?, ?, ?, ?, ?)",
@@ -111,6 +122,14 @@ class Mailbox:
             letter = bytes(self._db.rows("SELECT body FROM letter WHERE id = ?", (number,))[0][0])
             parts += [number.to_bytes(8), len(letter).to_bytes(4), letter]
         return b"".join(parts)
+
+    def longest_letters(self, identity: bytes) -> int:
+        """Return how many bytes of letters somebody may send at once; raise PeerError without a group."""
+        return self._groups.longest_letters(identity)
+
+    def longest_batch(self, identity: bytes, session: bytes) -> int:
+        """Return how many bytes of records a member may bring; raise PeerError for anybody else."""
+        return self._groups.longest_batch(identity, session)
 
     def ask(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> bytes:
         """Answer a batch of questions, in order and signed; the same batch again is answered the same.

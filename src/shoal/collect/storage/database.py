@@ -5,9 +5,11 @@ writers take turns, so that nothing changes under a transaction, and a commit is
 acknowledged (WAL with synchronous = FULL; PostgreSQL's default).
 """
 
+import math
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +21,7 @@ from shoal.errors import InputError, MissingExtraError, MisuseError, ShoalError
 
 _WRITER: Final = 0x73686F61  # the advisory lock that writers take turns with
 _PATIENCE_MS: Final = 30_000
+_LOOK_EVERY_S: Final = 3600.0
 
 
 class _Connection(Protocol):
@@ -62,6 +65,7 @@ class Database:
         self._all: list[_Connection] = []
         self._lock = threading.Lock()
         self._memory: _Connection | None = None
+        self._damage, self._look_again_s = "ok", -math.inf
         try:
             self._migrate()
         except BaseException as error:
@@ -101,6 +105,24 @@ class Database:
     def change(self, statement: str, values: Sequence[Any] = ()) -> int:
         """Change rows; return how many."""
         return int(self._run(statement, values).rowcount)
+
+    def trouble(self, *, write: bool) -> str:
+        """Say what keeps the database from being read, or written; nothing when all is well.
+
+        A SQLite file is also looked through for damage when that was last done an hour ago or more.
+        """
+        try:
+            self.row("SELECT 1")
+            if write:
+                with self.transaction():
+                    self.change("UPDATE heartbeat SET n = n + 1")
+            if not self.postgres and time.monotonic() >= self._look_again_s:
+                self._damage = str(self.rows("PRAGMA quick_check(1)")[0][0])
+                self._look_again_s = time.monotonic() + _LOOK_EVERY_S
+        except Exception as error:
+            # each driver has errors of its own, and some quote the address
+            return f"unusable ({type(error).__name__})"
+        return "" if self._damage == "ok" else "damaged"
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

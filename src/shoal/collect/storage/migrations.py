@@ -121,6 +121,8 @@ CREATE TABLE asked (
     withheld {BYTES}, PRIMARY KEY (session, batch));
 CREATE TABLE area (
     name TEXT NOT NULL, period {NUMBER} NOT NULL, n {NUMBER} NOT NULL, PRIMARY KEY (name, period));
+CREATE TABLE heartbeat (n {NUMBER} NOT NULL);
+INSERT INTO heartbeat VALUES (0);
 """,
 )
 
