@@ -19,7 +19,7 @@ from shoal.collect.server.watch import Watch
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.groups import Groups
 from shoal.collect.storage.phi import PhiStore
-from shoal.collect.storage.questions import AskedQuestions, kept
+from shoal.collect.storage.questions import AskedQuestions, answers_again
 
 
 class Witness:
@@ -57,7 +57,7 @@ class Witness:
                 "questions that the collector has not answered from this day's state; ask it first",
             )
         collector = collector_for(self._store, self._signing_seed, self._groups.terms_of(session))
-        people = kept([collector.people(record, snapshot) for record in records], noted[1])
+        people = answers_again(records, noted[1], lambda record: collector.people(record, snapshot))
         return b"".join(collector.signed(one, n, snapshot) for one, n in zip(records, people, strict=True))
 
 

@@ -19,7 +19,7 @@ from shoal.collect.roles.wire import (
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.groups import Groups
 from shoal.collect.storage.phi import PhiStore
-from shoal.collect.storage.questions import AskedQuestions
+from shoal.collect.storage.questions import MOST_ROWS, AskedQuestions
 
 _WAITING: Final = 3  # of the longest letters: an input, a hop, and all that is short
 
@@ -39,7 +39,7 @@ class Mailbox:
 
     def __init__(self, database: Database, signing_seed: bytes, *, quota: int) -> None:
         self._db, self._groups, self._asked = database, Groups(database), AskedQuestions(database, quota)
-        self._store, self._signing_seed = PhiStore(database), signing_seed
+        self._store, self._signing_seed = PhiStore(database, most_rows=MOST_ROWS), signing_seed
 
     def send(self, identity: bytes, body: bytes, now_s: float) -> int:
         """Keep letters for their receivers, all or none.

@@ -1,5 +1,8 @@
 """Threads for what a server does at once, apart by what it costs: counting never holds up anything else."""
 
+import asyncio
+import math
+import time
 from collections.abc import Callable
 from typing import Final, ParamSpec, TypeVar
 
@@ -12,7 +15,7 @@ _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 _COUNTING, _MOST_WAITING = 2, 32
 _QUICK: Final = 4
-HEALTH_S: Final = 0.05  # the rest of 100 ms is for the way
+_LOOK_EVERY_S, _STALE_S, _FIRST_LOOK_S = 1.0, 10.0, 0.05
 
 
 class Pools:
@@ -22,6 +25,8 @@ class Pools:
         self._counting = anyio.CapacityLimiter(_COUNTING)
         self._quick = anyio.CapacityLimiter(_QUICK)
         self._health = anyio.CapacityLimiter(1)
+        self._looking: asyncio.Task[None] | None = None
+        self._found, self._looked_s = "", -math.inf
 
     async def quick(
         self, work: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs
@@ -38,9 +43,20 @@ class Pools:
         return await anyio.to_thread.run_sync(lambda: work(*given, **named), limiter=self._counting)
 
     async def health(self, look: Callable[[], str]) -> str:
-        """Look whether all is well; "busy" when that takes too long."""
-        found = "busy"
-        if self._health.available_tokens > 0:
-            with anyio.move_on_after(HEALTH_S):
-                found = await anyio.to_thread.run_sync(look, limiter=self._health, abandon_on_cancel=True)
-        return found
+        """Say what a look found at most a second ago; "busy" when none has come back for ten.
+
+        Nobody waits for a look but the first who asks, and she not for long.
+        """
+        now_s = time.monotonic()
+        if self._looking is None and now_s - self._looked_s > _LOOK_EVERY_S:
+            self._looking = asyncio.create_task(self._look(look))
+        if self._looked_s == -math.inf and self._looking is not None:
+            await asyncio.wait({self._looking}, timeout=_FIRST_LOOK_S)
+        return self._found if now_s - self._looked_s < _STALE_S or self._looking is None else "busy"
+
+    async def _look(self, look: Callable[[], str]) -> None:
+        try:
+            self._found = await anyio.to_thread.run_sync(look, limiter=self._health)
+            self._looked_s = time.monotonic()
+        finally:
+            self._looking = None
