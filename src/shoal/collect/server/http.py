@@ -28,6 +28,7 @@ from shoal.collect.storage.database import Database, UnavailableError
 
 _SMALL_BYTES: Final = 1024
 _THREADS: Final = 8
+_NOT_READ: Final = ("body-too-long", "not-entitled", "bad-signature")
 _SWITCH_S: Final = 0.0005
 
 
@@ -45,7 +46,7 @@ def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
         yield
         sys.setswitchinterval(before_s)
 
-    app = FastAPI(title=title, docs_url=None, redoc_url=None, lifespan=few_threads)
+    app = FastAPI(title=title, openapi_url=None, docs_url=None, redoc_url=None, lifespan=few_threads)
 
     def refused(request: Request, status: int, name: str, message: str) -> Response:
         return signed_reply(request, {"error": name, "message": message}, signing_seed, status)
@@ -53,6 +54,8 @@ def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
     @app.exception_handler(PeerError)
     async def peer_fault(request: Request, error: PeerError) -> Response:
         response = refused(request, error.status, error.wire_name, str(error))
+        if error.kind in _NOT_READ:
+            response.headers["Connection"] = "close"  # else the rest of the body would be taken and dropped
         if error.kind == "too-many":
             response.headers["Retry-After"] = str(int(DAY_S - (time.time() - SETTLE_S) % DAY_S) + 1)
         return response
