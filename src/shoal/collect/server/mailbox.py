@@ -16,6 +16,7 @@ from shoal.collect.roles.wire import (
     split_records,
     unbundle,
 )
+from shoal.collect.server.rounds import expire
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.groups import Groups
 from shoal.collect.storage.phi import PhiStore
@@ -74,7 +75,8 @@ class Mailbox:
         return session, sender, receiver, number, members[receiver]
 
     def _keep(self, addressed: tuple[bytes, int, int, int, bytes], letter: bytes, now_s: float) -> bool:
-        *key, owner = addressed
+        session, sender, receiver, number, owner = addressed
+        key = (session, sender, receiver, number)
         digest = hashlib.blake2b(letter, digest_size=32).digest()
         row = self._db.row(
             "SELECT digest FROM letter WHERE session = ? AND sender = ? AND receiver = ? AND number = ?", key
@@ -85,7 +87,7 @@ class Mailbox:
                 "receiver = ?",
                 key[:3],
             )
-            if int(waiting[0][0]) + len(letter) > _WAITING * self._groups.terms_of(key[0]).letter_bytes:
+            if int(waiting[0][0]) + len(letter) > _WAITING * self._groups.terms_of(session).letter_bytes:
                 raise PeerError(
                     "too-many", "more letters wait for one member than a round has; try again later"
                 )
@@ -95,7 +97,7 @@ class Mailbox:
                 (*key, owner, letter, digest, now_s),
             )
         elif bytes(row[0]) != digest:
-            raise PeerError("duplicate", f"another letter number {key[-1]} between these two")
+            raise PeerError("duplicate", f"another letter number {number} between these two")
         return row is None
 
     def fetch(self, identity: bytes, after: int) -> bytes:
@@ -224,7 +226,7 @@ class Mailbox:
 
     def expire(self, now_s: float) -> None:
         """Delete the records of nobody whose time is over."""
-        self._store.expire(int(now_s // DAY_S))
+        expire(self._db, now_s)
 
     def gauges(self, now_s: float) -> dict[str, float]:
         """Count what is stored now."""

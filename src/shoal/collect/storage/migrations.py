@@ -121,6 +121,13 @@ CREATE TABLE asked (
     withheld {BYTES}, PRIMARY KEY (session, batch));
 CREATE TABLE area (
     name TEXT NOT NULL, period {NUMBER} NOT NULL, n {NUMBER} NOT NULL, PRIMARY KEY (name, period));
+""",
+)
+
+# when the clock was last looked at, and since when it has gone evenly; and what /health writes to
+_CLOCK: Final = Step(
+    both="""
+CREATE TABLE clock (seen_s DOUBLE PRECISION NOT NULL, even_since_s DOUBLE PRECISION NOT NULL);
 CREATE TABLE heartbeat (n {NUMBER} NOT NULL);
 INSERT INTO heartbeat VALUES (0);
 """,
@@ -134,4 +141,4 @@ CREATE INDEX claim_owner ON claim (owner);
 """,
     ),
 )
-MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY, _COLLECTOR_KEY, _ASKED)
+MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY, _COLLECTOR_KEY, _ASKED, _CLOCK)
