@@ -27,7 +27,7 @@ from service_town import PLACES, device_for, identity_of, own_round_for, seed
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.matching.records import Query, encode_query
-from shoal.collect.roles.requests import authorization
+from shoal.collect.roles.requests import authorization, body_digest
 from shoal.collect.roles.terms import Terms
 from shoal.collect.server.http_authority import ClaimBook, authority_application
 from shoal.collect.server.http_collector import collector_application
@@ -84,12 +84,13 @@ def cpu_of(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def ask(address: str, batches: list[bytes], target: str) -> None:
+def ask(address: str, batches: list[tuple[str, bytes]], member: int) -> None:
     """One member's questions, one batch after the other."""
-    connection, who = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60), seed("sign", 0)
-    for body in batches:
+    connection, who = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60), seed("sign", member)
+    for target, body in batches:
         header = authorization(who, identity_of(who), identity_of(KEY), "POST", target, body, time.time())
-        connection.request("POST", target, body, {"Authorization": header})
+        digest = body_digest(body).hex()
+        connection.request("POST", target, body, {"Authorization": header, "Shoal-Digest": digest})
         response = connection.getresponse()
         if response.status != 200 or not response.read():
             raise AssertionError(response.status)
@@ -98,19 +99,28 @@ def ask(address: str, batches: list[bytes], target: str) -> None:
 def queries(url: str, pairs: int, batches: int, batch: int) -> dict[str, object]:
     """Sustained phi queries, signed answers and quota included, from two connections at once."""
     releases = city(Chance(bytes(32)), pairs, CONTRIBUTORS, 5.0 * pairs / 242_582)
-    terms, session = Terms(group_size=3), seed("session")
+    terms = Terms(group_size=3, n_real=batch - 1, n_fake=1, least_radius_m=1, least_gap_min=1)
     with PhiStore(Database(url)) as store:
         fill(store, releases)
         db = store.database
-        row = (bytes(32), terms.model_dump_json(), time.time() + 1e6)
-        db.change(
-            "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'grouped', 0, ?)", row
-        )
-        ticket = (1, identity_of(seed("sign", 0)), bytes(64), session, 0)
-        db.change(
-            "INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, 0, ?, ?)",
-            ticket,
-        )
+        for number in range(batches):  # a session is answered once for each member
+            row = (seed("round", number), terms.model_dump_json(), time.time() + 1e6)
+            db.change(
+                "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'grouped', 0, ?)",
+                row,
+            )
+            ticket = (
+                number + 1,
+                identity_of(seed("sign", number % 2)),
+                bytes(64),
+                seed("session", number),
+                0,
+            )
+            db.change(
+                "INSERT INTO ticket (round, identity, signed, dropped, session, place) "
+                "VALUES (?, ?, ?, 0, ?, ?)",
+                ticket,
+            )
     children, address, _ = start(url, terms, 3)
     chance = Chance(seed("questions"))
     bodies = [
@@ -120,8 +130,8 @@ def queries(url: str, pairs: int, batches: int, batch: int) -> dict[str, object]
         )
         for _ in range(batches)
     ]
-    target = f"/v1/groups/{session.hex()}/questions"
-    threads = [threading.Thread(target=ask, args=(address, bodies[i::2], target)) for i in range(2)]
+    asked = [(f"/v1/groups/{seed('session', i).hex()}/questions", body) for i, body in enumerate(bodies)]
+    threads = [threading.Thread(target=ask, args=(address, asked[i::2], i)) for i in range(2)]
     before, began = cpu_of(children[0]), time.perf_counter()
     for thread in threads:
         thread.start()

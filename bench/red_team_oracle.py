@@ -14,7 +14,6 @@ import statistics
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.faults import PeerError
@@ -27,9 +26,12 @@ from shoal.collect.server.mailbox import Mailbox
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore
 
-SIZES: dict[str, Any] = {"group_size": 3, "n_real": 19, "n_fake": 1, "longest": 2}
+DEFAULTS = Terms(group_size=3, n_real=19, n_fake=1, longest=2)
 NO_LIMITS = Terms(
-    **SIZES,
+    group_size=3,
+    n_real=19,
+    n_fake=1,
+    longest=2,
     least_radius_m=1,
     most_radius_m=MAX_RADIUS_M,
     least_gap_min=1,
@@ -43,8 +45,8 @@ SETTINGS = {
     "no limits": (NO_LIMITS, 0),
     "threshold": (NO_LIMITS.model_copy(update={"least_count": 2}), 0),
     "threshold, decoys": (NO_LIMITS.model_copy(update={"least_count": 2}), 2),
-    "defaults": (Terms(**SIZES), 0),
-    "defaults, decoys": (Terms(**SIZES), 2),
+    "defaults": (DEFAULTS, 0),
+    "defaults, decoys": (DEFAULTS, 2),
 }
 TODAY = 20_000
 NOON_MIN = (TODAY - 3) * 1440 + 720

@@ -23,7 +23,7 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.sealing import Correspondence
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import Release, encode_release
-from shoal.collect.roles.requests import authorization
+from shoal.collect.roles.requests import authorization, body_digest
 from shoal.collect.roles.wire import bundles
 from shoal.collect.server.http_collector import collector_application
 from shoal.collect.server.serving import bound
@@ -95,7 +95,8 @@ def write(address: str, groups: range, done: list[tuple[str, int]]) -> None:
     def post(group: int, place: int, target: str, body: bytes) -> bytes:
         who = member(group, place)
         header = authorization(who, identity_of(who), identity_of(KEY), "POST", target, body, time.time())
-        connection.request("POST", target, body, {"Authorization": header})
+        digest = body_digest(body).hex()
+        connection.request("POST", target, body, {"Authorization": header, "Shoal-Digest": digest})
         response = connection.getresponse()
         content = response.read()
         if response.status != 200:

@@ -3,6 +3,7 @@
 Counts as brute force gives them, old files brought up to date, transactions whole or not at all.
 """
 
+import resource
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -163,3 +164,52 @@ def test_a_lost_connection_to_postgres_is_named_and_mended(postgres_url: str, po
             store.add(release(2, 1, [Cylinder(10, 5, 0, 0, 10)]), 0)
         store.add(release(2, 1, [Cylinder(10, 5, 0, 0, 10)]), 0)
         assert store.n_records == 2
+        database = store.database
+        lost = database._connection()
+        database._forget(lost)
+        lost.close()
+        database._url = "postgresql://nobody@127.0.0.1:1/nowhere"  # the server is away
+        with pytest.raises(UnavailableError, match="away") as away:
+            database.rows("SELECT 1")
+        assert "nobody" not in str(away.value)
+
+
+def test_what_is_deleted_is_overwritten(tmp_path: Path) -> None:
+    file, secret = tmp_path / "c.sqlite", b"nobody may read this again" * 40
+    with Database(file) as database:
+        row = "INSERT INTO letter (session, sender, receiver, number, owner, body, digest, at_s) VALUES "
+        database.change(row + "(?, 0, 1, 0, ?, ?, ?, 0)", (bytes(32), bytes(32), secret, bytes(32)))
+        database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        assert secret[:26] in file.read_bytes()
+        database.change("DELETE FROM letter")
+        database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        assert secret[:26] not in file.read_bytes()
+
+
+def test_threads_that_have_ended_leave_no_connections(tmp_path: Path) -> None:
+    with Database(tmp_path / "c.sqlite") as database:
+        for _ in range(20):
+            thread = threading.Thread(target=database.rows, args=("SELECT 1",))
+            thread.start()
+            thread.join()
+        assert len(database._all) <= 2
+
+
+def test_health_sees_a_full_disk_and_a_damaged_file(tmp_path: Path) -> None:
+    file = tmp_path / "c.sqlite"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Database(file) as database:
+        assert not database.trouble(write=True)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
+        try:
+            full = database.trouble(write=True)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert full.startswith("unusable")
+        assert not database.trouble(write=True), "there is room again"
+        with PhiStore(database) as store:
+            store.add_all([release(n, n, [Cylinder(10, 5, 0, 0, 10)]) for n in range(1, 60)], 0)
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) * 2 // 3] + bytes(4096) + content[len(content) * 2 // 3 + 4096 :])
+    with Database(file) as database:
+        assert database.trouble(write=True)

@@ -5,17 +5,17 @@ import random
 
 import pytest
 
-import red_team_oracle
-from red_team_oracle import NOON_MIN, SETTINGS, TODAY, Strangers, attack, question
+from red_team_oracle import DEFAULTS, NOON_MIN, SETTINGS, TODAY, Strangers, attack, question
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import MICRO, Cylinder, distance_m
 from shoal.collect.matching.records import Query, Release, encode_query
 from shoal.collect.matching.similarity import Thresholds, _middle_of_cell, similar
 from shoal.collect.roles.terms import Terms
+from shoal.collect.server.mailbox import collector_for
 from shoal.collect.storage.database import Database
-from shoal.collect.storage.phi import PhiStore
-from shoal.collect.storage.questions import areas_of
+from shoal.collect.storage.phi import PhiStore, TooManyRowsError
+from shoal.collect.storage.questions import AskedQuestions, areas_of
 
 EXACT = Thresholds(theta_m=1000, theta_min=60)
 COARSE = Thresholds(theta_m=1000, theta_min=60, resolution_m=250, resolution_min=15)
@@ -91,7 +91,7 @@ def test_of_one_area_only_so_much_is_answered_in_a_period() -> None:
             for person in range(3):
                 name = bytes((round(lat), person)) * 8
                 store.add(Release(name, name, bytes(32), points), TODAY - 2)
-        strangers = Strangers(database, Terms(**red_team_oracle.SIZES, area_questions=50), Chance(bytes(32)))
+        strangers = Strangers(database, DEFAULTS.model_copy(update={"area_questions": 50}), Chance(bytes(32)))
         said = strangers.counts([question(39.9, 116.3, 0, 0)] * 80)
         assert said == [3] * 50 + [0] * 30, "all groups together"
         assert strangers.counts([question(45.0, 116.3, 0, 0)] * 20) == [3] * 20, "elsewhere as before"
@@ -153,3 +153,30 @@ def test_a_session_asks_once_exactly_the_agreed_number_within_bounds() -> None:
         for identity in (first, second):
             with pytest.raises(PeerError, match="has asked its questions"):
                 ask(identity, session, b"".join(good[6:9]), now_s)
+
+
+def test_a_batch_has_a_budget_of_rows_and_time_and_keeps_to_what_it_answered(database_url: str) -> None:
+    """What is not counted is answered as nobody, and again when the batch comes again."""
+    clock = iter([0.0, 1.0, 9.0, 11.0, *[11.0] * 9])
+    point = Cylinder(NOON_MIN, 30, 0, 0, 500), Cylinder(NOON_MIN + 120, 30, 0, 0, 500)
+    terms = Terms(group_size=3, n_real=2, n_fake=1, longest=2)
+    records = [encode_query(Query(bytes((n,)) * 16, point)) for n in range(3)]
+    with Database(database_url) as database:
+        store = PhiStore(database, most_rows=6)
+        for person in range(6):
+            store.add(Release(bytes((person,)) * 16, bytes((person,)) * 16, bytes(32), point), TODAY - 2)
+        asked = AskedQuestions(database, 100, lambda: next(clock))
+        collector = collector_for(store, bytes(32), terms)
+
+        def ask(session: bytes) -> list[int]:
+            now_s = TODAY * 86_400 + 1000.0
+            return asked.answer(bytes(32), session, records, terms, 3, now_s, collector.people)[1]
+
+        assert ask(b"slow".ljust(32)) == [6, 6, 0], "the third came after ten seconds"
+        assert ask(b"slow".ljust(32)) == [6, 6, 0], "and is answered the same again"
+        assert next(clock) == 11.0
+        far = Cylinder(NOON_MIN, 30, 0, 5_000, 500), Cylinder(NOON_MIN + 120, 30, 0, 5_000, 500)
+        store.add(Release(bytes(15) + b"!", bytes(15) + b"!", bytes(32), far), TODAY - 2)
+        with pytest.raises(TooManyRowsError):
+            store.count(point, terms.rules.thresholds, TODAY)
+        assert ask(b"crowded".ljust(32)) == [0, 0, 0]

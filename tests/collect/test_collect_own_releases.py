@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Shoal
-from service_town import PLACES, TERMS, WAY, identity_of, running, seed, volunteers
+from service_town import PLACES, SCOPING, TERMS, WAY, identity_of, running, seed, volunteers
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.faults import PeerError
@@ -34,7 +34,8 @@ def count(store: PhiStore, before_day: int) -> int:
 
 
 def stored(store: PhiStore, day: int) -> str:
-    return store.add(Release(seed("mine")[:16], seed("tag")[:16], verify_key(CLAIM), POINTS), day)
+    release = Release(seed("mine")[:16], seed("tag")[:16], verify_key(CLAIM), POINTS)
+    return store.add(release, day, SCOPING.scope_of(POINTS[0]))
 
 
 @pytest.fixture
@@ -83,11 +84,17 @@ def test_what_is_outlived_is_deleted_and_the_shortest_promise_holds(store: PhiSt
         "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'over', 0, 0)",
         (bytes(32), promised),
     )
-    tidying = Tidying(held, TERMS.model_copy(update={"kept_days": 90}))
+    tidying = Tidying(store.database, held, TERMS.model_copy(update={"kept_days": 90}))
     tidying.at(DAY * DAY_S)
+    assert len(held.all()) == 2, "a clock that is looked at for the first time may have leapt"
+    for hours in range(-48, 1, 8):  # from an earlier day on it goes evenly
+        tidying.at(DAY * DAY_S + 3600 * hours)
     assert (count(store, DAY), count(store, DAY + 1)) == (2, 1)
     assert len(held.all()) == 1
     tidying.at((DAY + 1 + SETTLES_DAYS) * DAY_S)
+    assert store.n_records == 2, "days were leapt over"
+    for hours in range(0, 25, 8):
+        tidying.at((DAY + 1 + SETTLES_DAYS) * DAY_S + 3600 * hours)
     assert store.n_records == 1
 
 

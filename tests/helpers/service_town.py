@@ -30,6 +30,7 @@ from shoal.collect.server.http_witness import Witness
 from shoal.collect.server.mailbox import Mailbox
 from shoal.collect.server.rounds import Rounds
 from shoal.collect.server.serving import bound
+from shoal.collect.storage.clock import may_delete
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.migrations import AUTHORITY
 from shoal.collect.storage.phi import PhiStore
@@ -126,6 +127,14 @@ class Town:
         self.tamper: Callable[[int, Call], Call | None] = lambda _, call: call
         self._names = Chance(seed("names"))
         self._open()
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass while the collector looks at its clock now and then."""
+        until_s = self.now_s + seconds
+        while self.now_s < until_s:
+            self.now_s = min(until_s, self.now_s + 6 * 3600)
+            with self.database.transaction():
+                may_delete(self.database, self.now_s)
 
     def _open(self) -> None:
         self.rounds = Rounds(

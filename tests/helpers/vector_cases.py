@@ -23,7 +23,7 @@ from shoal.collect.mix.session import Session, open_frame
 from shoal.collect.mix.transcript import read_hop, read_input, read_key
 from shoal.collect.roles.authority import Authority
 from shoal.collect.roles.collector import Collector, agreed, read_answer
-from shoal.collect.roles.requests import read_authorization
+from shoal.collect.roles.requests import body_digest, read_authorization
 from shoal.collect.storage.phi import PhiStore
 
 FOLDER: Final = Path(__file__).parents[1] / "collect" / "vectors"
@@ -117,7 +117,12 @@ def _answers(vector: Vector) -> None:
 def _request(vector: Vector) -> None:
     (body,) = raw(vector["bytes"])
     read_authorization(
-        vector["header"], bytes.fromhex(vector["audience"]), "POST", vector["target"], body, vector["now_s"]
+        vector["header"],
+        bytes.fromhex(vector["audience"]),
+        "POST",
+        vector["target"],
+        body_digest(body),
+        vector["now_s"],
     )
 
 

@@ -107,6 +107,14 @@ REFUSED: Final[Mapping[str, tuple[Writer, str]]] = {
     "GPX, empty": (packed("a.gpx", b""), "a.gpx is empty"),
     "GPX that is KML": (text("a.gpx", KML), "is XML, but no GPX: it begins with <kml>"),
     "GPX with entities": (text("a.gpx", '<!DOCTYPE gpx [<!ENTITY a "b">]>' + GPX), "declares XML entities"),
+    "GPX with entities, in UTF-16": (
+        packed("a.gpx", ('<!DOCTYPE gpx [<!ENTITY a "b">]>' + GPX).encode("utf-16")),
+        "declares XML entities",
+    ),
+    "GPX with entities between two blocks": (
+        text("a.gpx", "<!--" + "x" * ((1 << 18) - 12) + "-->" + '<!DOCTYPE gpx [<!ENTITY a "b">]>' + GPX),
+        "declares XML entities",
+    ),
     "GPX, cut gzip": (packed("a.gpx.gz", gzip.compress(GPX.encode())[:-9]), "is not a whole GPX file"),
     "GPX, no gzip": (text("a.gpx.gz", GPX), "is not a whole GPX file"),
     "KML, cut": (of("KML"), "is not a whole KML file"),

@@ -25,7 +25,12 @@ from shoal.runtime.staging import explained_write
     metavar="URL",
     help="The authority that knows whose a release is.",
 )
-@click.option("--data", required=True, metavar="FILE", help="Your own movement: CSV or Parquet.")
+@click.option(
+    "--data",
+    required=True,
+    metavar="FILE",
+    help="Your own movement: GPX, CSV, Parquet, GeoLife, Google Timeline, OwnTracks and others.",
+)
 @click.option(
     "--profile",
     "profile_file",

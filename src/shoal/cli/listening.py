@@ -32,6 +32,13 @@ def listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         ),
         click.option("--tls-key", type=PATH, metavar="FILE", help="Its private key (PEM)."),
         click.option(
+            "--connections",
+            "of_an_address",
+            type=click.IntRange(min=0),
+            default=100,
+            help="Connections that one address may have at once; 0 for any number, behind a proxy.",
+        ),
+        click.option(
             "--quiet",
             is_flag=True,
             help="No log; otherwise one JSON line a request on standard error, without content.",
@@ -69,7 +76,8 @@ def serve_app(app: "FastAPI", options: Mapping[str, Any], who: str, key: str) ->
         click.echo(f"{who} at {url}, key {key}")
         sys.stdout.flush()
 
-    serve(app, options["host"], options["port"], options["tls_cert"], options["tls_key"], ready)
+    tls = options["tls_cert"], options["tls_key"]
+    serve(app, options["host"], options["port"], *tls, ready, options["of_an_address"])
 
 
 def secret_of(file: Path) -> bytes:

@@ -31,6 +31,7 @@ Kind = Literal[
     "not-entitled",
     "clock-skew",
     "too-many",
+    "busy",  # the server has too much to do at the moment
 ]
 
 STATUS: Final[Mapping[Kind, int]] = {
@@ -55,6 +56,7 @@ STATUS: Final[Mapping[Kind, int]] = {
     "not-entitled": 403,
     "clock-skew": 401,
     "too-many": 429,
+    "busy": 503,
 }
 _WIRE_NAMES: Final[Mapping[Kind, str]] = {"body-too-long": "bad-length"}  # the others go by their own names
 

@@ -18,6 +18,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError
+from shoal.io.xml_files import Prolog
 from shoal.model.projection import WGS84
 from shoal.model.streets import StreetGraph
 from shoal.runtime.arrays import Floats, Integers
@@ -247,7 +248,7 @@ def _graphml(path: Path, crs: str | None) -> StreetGraph:
     """A GraphML file: x and y of nodes, length and geometry (text) of edges, crs of the graph."""
     try:
         content = path.read_bytes()
-        if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+        if Prolog().declares(content):
             raise InputError(
                 f"{path.name} declares XML entities, which no GraphML file needs; it is not read"
             )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final, cast
 from xml.etree import ElementTree
+from xml.parsers import expat
 
 from shoal.errors import InputError
 
@@ -22,13 +23,14 @@ def ended(path: Path, root_name: str, format_name: str) -> Iterator[tuple[str, E
         raise InputError(f"{path.name} is empty")
     parser: ElementTree.XMLPullParser[Element] = ElementTree.XMLPullParser(["start", "end"])
     root: Element | None = None
+    prolog = Prolog()
     try:
         with opened(path) as file:
             first = True
             while block := file.read(_BLOCK_BYTES):
                 if first:  # some programs write blanks before the declaration
                     block, first = block.lstrip(), False
-                if b"<!DOCTYPE" in block or b"<!ENTITY" in block:
+                if prolog.declares(block):
                     raise InputError(
                         f"{path.name} declares XML entities, which no {format_name} file needs; it is not "
                         "read"
@@ -49,6 +51,38 @@ def ended(path: Path, root_name: str, format_name: str) -> Iterator[tuple[str, E
         raise InputError(
             f"{path.name} is not a whole {format_name} file; it may be cut off: copy it again"
         ) from error
+
+
+class Prolog:
+    """What comes before the first element, in whatever encoding; only there are entities declared."""
+
+    def __init__(self) -> None:
+        self._parser = expat.ParserCreate()
+        self._over = self._found = False
+        self._parser.StartDoctypeDeclHandler = self._declared
+        self._parser.StartElementHandler = self._began
+
+    def declares(self, block: bytes) -> bool:
+        """Read on; whether a document type is declared, which is where entities are."""
+        if not self._over:
+            try:
+                self._parser.Parse(block, False)
+            except _Read:
+                self._over = True
+            except (expat.ExpatError, ValueError, LookupError):
+                self._over = True  # whoever reads the file says what is wrong
+        return self._found
+
+    def _declared(self, *_: object) -> None:
+        self._found = True
+        raise _Read
+
+    def _began(self, *_: object) -> None:
+        raise _Read
+
+
+class _Read(Exception):  # noqa: N818  (no error: enough has been read)
+    """Enough of a prolog has been read."""
 
 
 def opened(path: Path) -> IO[bytes]:

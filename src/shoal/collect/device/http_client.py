@@ -12,7 +12,14 @@ from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.faults import PeerError
 from shoal.collect.roles.consent import roster_in_words
 from shoal.collect.roles.participant_round import Device, ParticipantRound
-from shoal.collect.roles.requests import Call, Reply, authorization, read_json, require_reply_signature
+from shoal.collect.roles.requests import (
+    Call,
+    Reply,
+    authorization,
+    body_digest,
+    read_json,
+    require_reply_signature,
+)
 from shoal.collect.roles.wire import BATCH_BYTES
 from shoal.errors import InputError, MisuseError
 
@@ -146,6 +153,8 @@ class RemoteServer:
             headers["Authorization"] = authorization(
                 seed, verify_key(seed), key, call.method, call.target, call.body, now_s
             )
+            if call.body:
+                headers["Shoal-Digest"] = body_digest(call.body).hex()
         reply, signed = self._exchange(call.method, call.target, call.body, headers)
         try:
             require_reply_signature(key, call.target, reply.body, signed)

@@ -70,14 +70,16 @@ def authorization(
         The time, in seconds since 1970.
     """
     moment = f"{now_s:.3f}"
-    signed = signature(signing_seed, b"request", _request(audience, method, target, moment, body))
+    signed = signature(
+        signing_seed, b"request", _request(audience, method, target, moment, body_digest(body))
+    )
     return f"Shoal {identity.hex()} {moment} {base64.b64encode(signed).decode()}"
 
 
 def read_authorization(
-    header: str | None, audience: bytes, method: str, target: str, body: bytes, now_s: float
+    header: str | None, audience: bytes, method: str, target: str, digest: bytes, now_s: float
 ) -> bytes:
-    """Find out whose request this is.
+    """Find out whose request this is, from its head and the digest of its body.
 
     Returns
     -------
@@ -98,7 +100,7 @@ def read_authorization(
         raise PeerError(
             "bad-signature", "a request without the header 'Authorization: Shoal IDENTITY TIME SIGNATURE'"
         ) from error
-    require_signature(identity, b"request", _request(audience, method, target, moment, body), proof)
+    require_signature(identity, b"request", _request(audience, method, target, moment, digest), proof)
     if not abs(now_s - at_s) <= SKEW_S:
         raise PeerError(
             "clock-skew",
@@ -107,8 +109,13 @@ def read_authorization(
     return identity
 
 
-def _request(audience: bytes, method: str, target: str, moment: str, body: bytes) -> bytes:
-    return audience + hashlib.blake2b(body, digest_size=32).digest() + f"{method} {target} {moment}".encode()
+def body_digest(body: bytes) -> bytes:
+    """Return what a body is signed by; the header Shoal-Digest brings it before the body."""
+    return hashlib.blake2b(body, digest_size=32).digest()
+
+
+def _request(audience: bytes, method: str, target: str, moment: str, digest: bytes) -> bytes:
+    return audience + digest + f"{method} {target} {moment}".encode()
 
 
 def sign_reply(signing_seed: bytes, target: str, body: bytes) -> str:

@@ -3,49 +3,33 @@
 Bodies with limits, requests and replies with signatures, errors by name.
 """
 
-import asyncio
 import json
 import sqlite3
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import anyio.to_thread
 from fastapi import FastAPI, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.faults import PeerError
-from shoal.collect.roles.requests import read_authorization, sign_reply
+from shoal.collect.roles.requests import body_digest, read_authorization, sign_reply
 from shoal.collect.roles.wire import BODY_BYTES, DAY_S, SETTLE_S
+from shoal.collect.server.bodies import BodyBudget, read_body, require_digest, require_length
+from shoal.collect.server.pools import Pools
 from shoal.collect.server.watch import Watch, Watched
-from shoal.collect.storage.database import UnavailableError
+from shoal.collect.storage.database import Database, UnavailableError
 
-_BODY_LIMIT_S: Final = 60.0
 _SMALL_BYTES: Final = 1024
 _THREADS: Final = 8
-
-
-async def read_body(request: Request, limit_bytes: int) -> bytes:
-    """Read the whole body.
-
-    Raises PeerError when it is longer than the limit (it is not read beyond), or does not come in time.
-    """
-    parts, size = [], 0
-    try:
-        async with asyncio.timeout(_BODY_LIMIT_S):
-            async for part in request.stream():
-                size += len(part)
-                if size > limit_bytes:
-                    raise PeerError("body-too-long", f"a body of more than {limit_bytes} bytes")
-                parts.append(part)
-    except TimeoutError as error:
-        raise PeerError("too-slow", f"a body that did not come within {_BODY_LIMIT_S:.0f} s") from error
-    return b"".join(parts)
+_NOT_READ: Final = ("body-too-long", "not-entitled", "bad-signature")
+_SWITCH_S: Final = 0.0005
 
 
 def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
@@ -57,9 +41,12 @@ def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
     @asynccontextmanager
     async def few_threads(_: FastAPI) -> Any:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
+        before_s = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_S)  # whoever counts lets others in sooner
         yield
+        sys.setswitchinterval(before_s)
 
-    app = FastAPI(title=title, docs_url=None, redoc_url=None, lifespan=few_threads)
+    app = FastAPI(title=title, openapi_url=None, docs_url=None, redoc_url=None, lifespan=few_threads)
 
     def refused(request: Request, status: int, name: str, message: str) -> Response:
         return signed_reply(request, {"error": name, "message": message}, signing_seed, status)
@@ -67,6 +54,8 @@ def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
     @app.exception_handler(PeerError)
     async def peer_fault(request: Request, error: PeerError) -> Response:
         response = refused(request, error.status, error.wire_name, str(error))
+        if error.kind in _NOT_READ:
+            response.headers["Connection"] = "close"  # else the rest of the body would be taken and dropped
         if error.kind == "too-many":
             response.headers["Retry-After"] = str(int(DAY_S - (time.time() - SETTLE_S) % DAY_S) + 1)
         return response
@@ -135,6 +124,8 @@ class Server:
 
     signing_seed: bytes
     clock: Callable[[], float]
+    budget: BodyBudget = field(default_factory=BodyBudget)
+    pools: Pools = field(default_factory=Pools)
 
     @property
     def key(self) -> bytes:
@@ -147,16 +138,53 @@ class Server:
 
     async def small(self, request: Request) -> tuple[bytes, bytes]:
         """Return who sent a short body, and the body."""
-        return self.checked(request, await read_body(request, _SMALL_BYTES))
+        body = await read_body(request, require_length(request, _SMALL_BYTES))
+        return self.sender_of(request, body_digest(body)), body
 
-    async def large(self, request: Request) -> tuple[bytes, bytes]:
-        """Return who sent a long body, and the body; checked beside other requests."""
-        return await run_in_threadpool(self.checked, request, await read_body(request, BODY_BYTES))
+    @asynccontextmanager
+    async def large(
+        self, request: Request, limit_bytes: Callable[[bytes], int]
+    ) -> AsyncIterator[tuple[bytes, bytes]]:
+        """Give who sends a long body, and the body; its room is free again at the end.
 
-    def checked(self, request: Request, body: bytes) -> tuple[bytes, bytes]:
-        """Return who signed a request, and its body; raise PeerError when nobody did."""
+        Parameters
+        ----------
+        request
+            The request, of which nothing but the head has been read.
+        limit_bytes
+            How long a body this sender may send; raises PeerError for one who may send none.
+        """
+        size = require_length(request, BODY_BYTES)
+        try:
+            digest = bytes.fromhex(request.headers.get("Shoal-Digest", ""))
+        except ValueError:
+            digest = b""
+        if len(digest) != 32:
+            raise PeerError(
+                "bad-signature", "a body without the header 'Shoal-Digest', 64 hexadecimal digits"
+            )
+        sender = self.sender_of(request, digest)
+        require_length(request, await self.pools.quick(limit_bytes, sender))
+        with self.budget.of(sender, size):
+            body = await read_body(request, size)
+            require_digest(body, digest)
+            yield sender, body
+
+    def sender_of(self, request: Request, digest: bytes) -> bytes:
+        """Return who signed a request whose body has this digest; raise PeerError when nobody did."""
         header, target = request.headers.get("Authorization"), target_of(request)
-        return read_authorization(header, self.key, request.method, target, body, self.clock()), body
+        return read_authorization(header, self.key, request.method, target, digest, self.clock())
+
+
+def add_health(app: FastAPI, pools: Pools, database: Database, *, writes: bool = True) -> None:
+    """Add /health, which answers within 100 ms however much there is to do."""
+
+    @app.get("/health")
+    async def health() -> Response:
+        found = await pools.health(lambda: database.trouble(write=writes))
+        status = 200 if found in ("", "busy") else 503
+        said = {"status": "ok" if status == 200 else found, "database": found or "answers"}
+        return Response(json.dumps(said), status, media_type="application/json")
 
 
 def named(name: str) -> bytes:

@@ -12,7 +12,8 @@ from shoal.collect.crypto.signatures import signature, verify_key
 from shoal.collect.faults import PeerError
 from shoal.collect.roles.authority import Authority
 from shoal.collect.roles.registrar import Registrar
-from shoal.collect.server.http import new_application, read_body, signed_reply
+from shoal.collect.server.bodies import read_body
+from shoal.collect.server.http import new_application, signed_reply
 from shoal.collect.server.http_registrar import add_registrar
 from shoal.collect.server.watch import Watch
 from shoal.collect.storage.database import Database

@@ -10,9 +10,10 @@ from fastapi import Depends, FastAPI, Request, Response
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import RECORD_BYTES
+from shoal.collect.roles.requests import body_digest
 from shoal.collect.roles.terms import PublicPlaces, Terms
 from shoal.collect.roles.wire import DAY_S
-from shoal.collect.server.http import Server, named, new_application
+from shoal.collect.server.http import Server, add_health, named, new_application
 from shoal.collect.server.http_releases import Tidying, add_releases
 from shoal.collect.server.mailbox import Mailbox
 from shoal.collect.server.rounds import Rounds
@@ -22,7 +23,7 @@ from shoal.collect.storage.stored import StoredReleases
 from shoal.errors import InputError
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _CollectorServer(Server):
     """What the routes work with."""
 
@@ -73,12 +74,14 @@ def collector_application(
     """
     key = verify_key(signing_seed)
     rounds = Rounds(database, terms, draw_bytes, round_size=round_size, join_s=join_s, collector_key=key)
-    server = _CollectorServer(signing_seed, clock, rounds, Mailbox(database, signing_seed, quota=quota))
+    server = _CollectorServer(
+        signing_seed, clock, rounds=rounds, mailbox=Mailbox(database, signing_seed, quota=quota)
+    )
 
     _require_owner(database, server.key)
     server.mailbox.expire(clock())
     held = StoredReleases(database)
-    tidying = Tidying(held, terms)
+    tidying = Tidying(database, held, terms)
     tidying.at(clock())
     rounds.resume(clock())
 
@@ -91,10 +94,7 @@ def collector_application(
     watch = Watch(gauges, quiet=quiet)
     app = new_application("shoal collector", watch, signing_seed)
 
-    @app.get("/health")
-    def health() -> Response:
-        database.row("SELECT 1")
-        return Response('{"status": "ok"}', media_type="application/json")
+    add_health(app, server.pools, database)
 
     @app.get("/v1/about")
     def about(request: Request) -> Response:
@@ -143,7 +143,7 @@ def _add_rounds(app: FastAPI, server: _CollectorServer) -> None:
     @app.get("/v1/rounds/{name}")
     def view(request: Request, name: str) -> Response:
         signed = "Authorization" in request.headers  # whoever has joined is shown more
-        identity = server.checked(request, b"")[0] if signed else None
+        identity = server.sender_of(request, body_digest(b"")) if signed else None
         return server.signed(request, rounds.view(named(name), identity, server.clock()))
 
     @app.post("/v1/rounds/{name}/roster")
@@ -162,12 +162,13 @@ def _add_rounds(app: FastAPI, server: _CollectorServer) -> None:
 def _add_groups(app: FastAPI, server: _CollectorServer, watch: Watch) -> None:
     """Add the addresses of letters, questions and releases."""
     Small = Annotated[tuple[bytes, bytes], Depends(server.small)]  # noqa: N806  (a type)
-    Large = Annotated[tuple[bytes, bytes], Depends(server.large)]  # noqa: N806  (a type)
     mailbox = server.mailbox
 
     @app.post("/v1/letters")
-    def send(request: Request, sent: Large) -> Response:
-        return server.signed(request, {"new": mailbox.send(*sent, server.clock())})
+    async def send(request: Request) -> Response:
+        async with server.large(request, mailbox.longest_letters) as (sender, body):
+            new = await server.pools.quick(mailbox.send, sender, body, server.clock())
+        return server.signed(request, {"new": new})
 
     @app.get("/v1/letters")
     def fetch(request: Request, sent: Small, after: int = 0) -> Response:
@@ -176,11 +177,16 @@ def _add_groups(app: FastAPI, server: _CollectorServer, watch: Watch) -> None:
         return server.signed(request, mailbox.fetch(sent[0], after))
 
     @app.post("/v1/groups/{name}/questions")
-    def ask(request: Request, name: str, sent: Large) -> Response:
-        answers = mailbox.ask(sent[0], named(name), sent[1], server.clock())
-        watch.add("phi_queries", len(sent[1]) // RECORD_BYTES)
+    async def ask(request: Request, name: str) -> Response:
+        group = named(name)
+        async with server.large(request, lambda who: mailbox.longest_batch(who, group)) as (sender, body):
+            answers = await server.pools.counting(mailbox.ask, sender, group, body, server.clock())
+        watch.add("phi_queries", len(body) // RECORD_BYTES)
         return server.signed(request, answers)
 
     @app.post("/v1/groups/{name}/releases")
-    def deliver(request: Request, name: str, sent: Large) -> Response:
-        return server.signed(request, mailbox.deliver(sent[0], named(name), sent[1], server.clock()))
+    async def deliver(request: Request, name: str) -> Response:
+        group = named(name)
+        async with server.large(request, lambda who: mailbox.longest_batch(who, group)) as (sender, body):
+            said = await server.pools.quick(mailbox.deliver, sender, group, body, server.clock())
+        return server.signed(request, said)

@@ -11,6 +11,8 @@ from shoal.collect.roles.own_releases import words_of_withdrawal
 from shoal.collect.roles.terms import Terms
 from shoal.collect.roles.wire import DAY_S
 from shoal.collect.server.http import Server
+from shoal.collect.storage.clock import may_delete
+from shoal.collect.storage.database import Database
 from shoal.collect.storage.stored import StoredReleases
 
 
@@ -36,22 +38,28 @@ def add_releases(app: FastAPI, server: Server, held: StoredReleases) -> None:
 class Tidying:
     """Deletes what is due, once a day, by the shortest time that any terms of this collector have promised.
 
+    Nothing is deleted while the clock may have leapt.
+
     Parameters
     ----------
+    database
+        The collector's.
     held
         What is stored.
     terms
         The terms of rounds that open now.
     """
 
-    def __init__(self, held: StoredReleases, terms: Terms) -> None:
-        self._held, self._terms = held, terms
+    def __init__(self, database: Database, held: StoredReleases, terms: Terms) -> None:
+        self._db, self._held, self._terms = database, held, terms
         self._day: int | None = None
 
     def at(self, now_s: float) -> None:
         """Do it if it was not done yet on this day; ``now_s`` is the time in seconds since 1970."""
         today = int(now_s // DAY_S)
-        if today != self._day:
+        with self._db.transaction():
+            even = may_delete(self._db, now_s)
+        if even and today != self._day:
             promised = [one.get("kept_days") for one in self._held.terms()] + [self._terms.kept_days]
             self._held.tidy(today, min((days for days in promised if days is not None), default=None))
             self._day = today

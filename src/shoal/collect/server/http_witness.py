@@ -7,20 +7,19 @@ witness sees what is false in the database itself.
 
 import time
 from collections.abc import Callable
-from typing import Annotated
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import RECORD_BYTES
 from shoal.collect.roles.wire import questions_digest, split_records
-from shoal.collect.server.http import Server, named, new_application
+from shoal.collect.server.http import Server, add_health, named, new_application
 from shoal.collect.server.mailbox import collector_for
 from shoal.collect.server.watch import Watch
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.groups import Groups
 from shoal.collect.storage.phi import PhiStore
-from shoal.collect.storage.questions import AskedQuestions, kept
+from shoal.collect.storage.questions import AskedQuestions, answers_again
 
 
 class Witness:
@@ -40,6 +39,10 @@ class Witness:
         self._db, self._groups, self._store = database, Groups(database), PhiStore(database)
         self._signing_seed = signing_seed
 
+    def longest_batch(self, identity: bytes, session: bytes) -> int:
+        """Return how many bytes a member may bring; raise PeerError for anybody else."""
+        return self._groups.longest_batch(identity, session)
+
     def ask(self, identity: bytes, session: bytes, body: bytes, snapshot: int) -> bytes:
         """Answer from the state before the day ``snapshot``.
 
@@ -54,7 +57,7 @@ class Witness:
                 "questions that the collector has not answered from this day's state; ask it first",
             )
         collector = collector_for(self._store, self._signing_seed, self._groups.terms_of(session))
-        people = kept([collector.people(record, snapshot) for record in records], noted[1])
+        people = answers_again(records, noted[1], lambda record: collector.people(record, snapshot))
         return b"".join(collector.signed(one, n, snapshot) for one, n in zip(records, people, strict=True))
 
 
@@ -77,23 +80,21 @@ def witness_application(
     server, witness = Server(signing_seed, clock), Witness(database, signing_seed)
     watch = Watch(dict, quiet=quiet)
     app = new_application("shoal witness", watch, signing_seed)
-    Large = Annotated[tuple[bytes, bytes], Depends(server.large)]  # noqa: N806  (a type)
 
-    @app.get("/health")
-    def health() -> Response:
-        database.row("SELECT 1")
-        return Response('{"status": "ok"}', media_type="application/json")
+    add_health(app, server.pools, database, writes=False)
 
     @app.get("/v1/about")
     def about(request: Request) -> Response:
         return server.signed(request, {"server_key": server.key.hex(), "time_s": clock()})
 
     @app.post("/v1/groups/{name}/questions")
-    def ask(request: Request, name: str, snapshot: int, sent: Large) -> Response:
+    async def ask(request: Request, name: str, snapshot: int) -> Response:
         if not 0 <= snapshot < 1 << 31:
             raise PeerError("out-of-range", "a day that cannot be")
-        answers = witness.ask(sent[0], named(name), sent[1], snapshot)
-        watch.add("phi_queries", len(sent[1]) // RECORD_BYTES)
+        group = named(name)
+        async with server.large(request, lambda who: witness.longest_batch(who, group)) as (sender, body):
+            answers = await server.pools.counting(witness.ask, sender, group, body, snapshot)
+        watch.add("phi_queries", len(body) // RECORD_BYTES)
         return server.signed(request, answers)
 
     return app

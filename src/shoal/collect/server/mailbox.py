@@ -1,7 +1,7 @@
 """What the members of a group bring to the server: sealed letters for each other, questions, releases."""
 
 import hashlib
-from typing import Any
+from typing import Any, Final
 
 from shoal.collect.crypto.sealing import address
 from shoal.collect.faults import PeerError
@@ -16,10 +16,13 @@ from shoal.collect.roles.wire import (
     split_records,
     unbundle,
 )
+from shoal.collect.server.rounds import expire
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.groups import Groups
 from shoal.collect.storage.phi import PhiStore
-from shoal.collect.storage.questions import AskedQuestions
+from shoal.collect.storage.questions import MOST_ROWS, AskedQuestions
+
+_WAITING: Final = 3  # of the longest letters: an input, a hop, and all that is short
 
 
 class Mailbox:
@@ -37,7 +40,7 @@ class Mailbox:
 
     def __init__(self, database: Database, signing_seed: bytes, *, quota: int) -> None:
         self._db, self._groups, self._asked = database, Groups(database), AskedQuestions(database, quota)
-        self._store, self._signing_seed = PhiStore(database), signing_seed
+        self._store, self._signing_seed = PhiStore(database, most_rows=MOST_ROWS), signing_seed
 
     def send(self, identity: bytes, body: bytes, now_s: float) -> int:
         """Keep letters for their receivers, all or none.
@@ -72,19 +75,29 @@ class Mailbox:
         return session, sender, receiver, number, members[receiver]
 
     def _keep(self, addressed: tuple[bytes, int, int, int, bytes], letter: bytes, now_s: float) -> bool:
-        *key, owner = addressed
+        session, sender, receiver, number, owner = addressed
+        key = (session, sender, receiver, number)
         digest = hashlib.blake2b(letter, digest_size=32).digest()
         row = self._db.row(
             "SELECT digest FROM letter WHERE session = ? AND sender = ? AND receiver = ? AND number = ?", key
         )
         if row is None:
+            waiting = self._db.rows(
+                "SELECT COALESCE(SUM(LENGTH(body)), 0) FROM letter WHERE session = ? AND sender = ? AND "
+                "receiver = ?",
+                key[:3],
+            )
+            if int(waiting[0][0]) + len(letter) > _WAITING * self._groups.terms_of(session).letter_bytes:
+                raise PeerError(
+                    "too-many", "more letters wait for one member than a round has; try again later"
+                )
             self._db.change(
                 "INSERT INTO letter (session, sender, receiver, number, owner, body, digest, at_s) VALUES "
                 "(?, ?, ?, ?, ?, ?, ?, ?)",
                 (*key, owner, letter, digest, now_s),
             )
         elif bytes(row[0]) != digest:
-            raise PeerError("duplicate", f"another letter number {key[-1]} between these two")
+            raise PeerError("duplicate", f"another letter number {number} between these two")
         return row is None
 
     def fetch(self, identity: bytes, after: int) -> bytes:
@@ -111,6 +124,14 @@ class Mailbox:
             letter = bytes(self._db.rows("SELECT body FROM letter WHERE id = ?", (number,))[0][0])
             parts += [number.to_bytes(8), len(letter).to_bytes(4), letter]
         return b"".join(parts)
+
+    def longest_letters(self, identity: bytes) -> int:
+        """Return how many bytes of letters somebody may send at once; raise PeerError without a group."""
+        return self._groups.longest_letters(identity)
+
+    def longest_batch(self, identity: bytes, session: bytes) -> int:
+        """Return how many bytes of records a member may bring; raise PeerError for anybody else."""
+        return self._groups.longest_batch(identity, session)
 
     def ask(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> bytes:
         """Answer a batch of questions, in order and signed; the same batch again is answered the same.
@@ -205,7 +226,7 @@ class Mailbox:
 
     def expire(self, now_s: float) -> None:
         """Delete the records of nobody whose time is over."""
-        self._store.expire(int(now_s // DAY_S))
+        expire(self._db, now_s)
 
     def gauges(self, now_s: float) -> dict[str, float]:
         """Count what is stored now."""

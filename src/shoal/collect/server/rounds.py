@@ -22,6 +22,7 @@ from shoal.collect.roles.admission import (
 from shoal.collect.roles.terms import Terms
 from shoal.collect.roles.wire import DAY_S, LIFETIME_S, channel_name, snapshot_day
 from shoal.collect.server.round_states import TABLE, Action, Event, Phase
+from shoal.collect.storage.clock import may_delete
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore
 from shoal.collect.storage.questions import PERIOD_DAYS
@@ -29,6 +30,14 @@ from shoal.collect.storage.tokens import Tokens
 
 MOST_MEMBERS: Final = 10_000
 _KEPT: Final = (Phase.GROUPED, Phase.FAILED)
+
+
+def expire(database: Database, now_s: float) -> None:
+    """Delete the records of nobody whose time is over, unless the clock may have leapt."""
+    with database.transaction():
+        over = may_delete(database, now_s)
+    if over:
+        PhiStore(database).expire(int(now_s // DAY_S))
 
 
 class Rounds:
@@ -66,7 +75,7 @@ class Rounds:
 
     def open_round(self, now_s: float) -> dict[str, Any]:
         """Return the round that takes members now, without their keys; a new one when there is none."""
-        PhiStore(self._db).expire(int(now_s // DAY_S))
+        expire(self._db, now_s)
         with self._db.transaction():
             self._sweep(now_s)
             terms = self.terms_at(now_s)
@@ -185,7 +194,8 @@ class Rounds:
             if row is None:
                 raise PeerError("wrong-session", "no round of this name")
             phase = Phase(row[0])
-            event = self._due(name, phase, late=now_s > row[1])
+            late = now_s > row[1] and (phase not in _KEPT or may_delete(self._db, now_s))
+            event = self._due(name, phase, late=late)
             if event is None:
                 return phase
             self._step(name, phase, event, now_s)
@@ -296,6 +306,8 @@ class Rounds:
 
     def _sweep(self, now_s: float) -> None:
         """Forget what is too old: rounds that are over, letters that nobody fetched, quotas of other days."""
+        if not may_delete(self._db, now_s):
+            return
         for (name,) in self._db.rows(
             "SELECT name FROM round WHERE phase IN ('grouped', 'failed') AND deadline_s < ?", (now_s,)
         ):

@@ -2,9 +2,10 @@
 
 import asyncio
 import socket
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 import h11
 import uvicorn
@@ -20,11 +21,19 @@ class Punctual(H11Protocol):
     """Closes a connection when the head of a request is late, so that idle ones shut nobody out."""
 
     _late: asyncio.TimerHandle | None = None
+    most_of_an_address: ClassVar[int] = 0  # connections at once; 0 for any number
+    _open: ClassVar[Counter[str]] = Counter()
+    _address = ""
 
     # as uvicorn narrows it
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the clock."""
+        """Start the clock, unless this address has too many connections already."""
         super().connection_made(transport)
+        self._address = str((transport.get_extra_info("peername") or ("",))[0])
+        self._open[self._address] += 1
+        if 0 < self.most_of_an_address < self._open[self._address]:
+            transport.abort()
+            return
         self._watch_head()
 
     def data_received(self, data: bytes) -> None:
@@ -40,6 +49,9 @@ class Punctual(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock for good."""
         super().connection_lost(exc)
+        self._open[self._address] -= 1
+        if not self._open[self._address]:
+            del self._open[self._address]
         if self._late is not None:
             self._late.cancel()
 
@@ -59,6 +71,7 @@ def serve(
     tls_cert: Path | None,
     tls_key: Path | None,
     ready: Callable[[str], None],
+    of_an_address: int = 0,
 ) -> None:
     """Run until interrupted.
 
@@ -72,16 +85,23 @@ def serve(
         Certificate and private key in PEM format; None for plain HTTP.
     ready
         Is told the address once the socket listens.
+    of_an_address
+        How many connections one address may have at once; 0 for any number.
     """
-    server, listening, url = bound(app, host, port, tls_cert, tls_key)
+    server, listening, url = bound(app, host, port, tls_cert, tls_key, of_an_address)
     ready(url)
     server.run(sockets=[listening])
 
 
 def bound(
-    app: FastAPI, host: str, port: int, tls_cert: Path | None = None, tls_key: Path | None = None
+    app: FastAPI,
+    host: str,
+    port: int,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
+    of_an_address: int = 0,
 ) -> tuple[uvicorn.Server, socket.socket, str]:
-    """Open a socket for an application.
+    """Open a socket for an application; one address has at most so many connections, 0 for any number.
 
     Returns
     -------
@@ -110,7 +130,7 @@ def bound(
         h11_max_incomplete_event_size=16_384,
         ssl_certfile=tls_cert,
         ssl_keyfile=tls_key,
-        http=Punctual,
+        http=type("Bounded", (Punctual,), {"most_of_an_address": of_an_address, "_open": Counter()}),
     )
     try:
         config.load()

@@ -5,9 +5,11 @@ writers take turns, so that nothing changes under a transaction, and a commit is
 acknowledged (WAL with synchronous = FULL; PostgreSQL's default).
 """
 
+import math
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +21,7 @@ from shoal.errors import InputError, MissingExtraError, MisuseError, ShoalError
 
 _WRITER: Final = 0x73686F61  # the advisory lock that writers take turns with
 _PATIENCE_MS: Final = 30_000
+_LOOK_EVERY_S: Final = 3600.0
 
 
 class _Connection(Protocol):
@@ -59,11 +62,14 @@ class Database:
             )
         self._url = text if text is None or self.postgres else text.removeprefix("sqlite:///")
         self._here = threading.local()
-        self._all: list[_Connection] = []
+        self._all: list[tuple[threading.Thread, _Connection]] = []
+        self._is_open = False  # whether it has been; then whatever is wrong with it may pass
         self._lock = threading.Lock()
         self._memory: _Connection | None = None
+        self._damage, self._look_again_s = "ok", -math.inf
         try:
             self._migrate()
+            self._is_open = True
         except BaseException as error:
             self.close()
             if isinstance(error, ShoalError) or not isinstance(error, Exception):
@@ -84,7 +90,7 @@ class Database:
     def close(self) -> None:
         """Close the connections of all threads."""
         with self._lock:
-            for one in self._all:
+            for _, one in self._all:
                 one.close()
             self._all.clear()
 
@@ -101,6 +107,24 @@ class Database:
     def change(self, statement: str, values: Sequence[Any] = ()) -> int:
         """Change rows; return how many."""
         return int(self._run(statement, values).rowcount)
+
+    def trouble(self, *, write: bool) -> str:
+        """Say what keeps the database from being read, or written; nothing when all is well.
+
+        A SQLite file is also looked through for damage when that was last done an hour ago or more.
+        """
+        try:
+            self.row("SELECT 1")
+            if write:
+                with self.transaction():
+                    self.change("UPDATE heartbeat SET n = n + 1")
+            if not self.postgres and time.monotonic() >= self._look_again_s:
+                self._damage = str(self.rows("PRAGMA quick_check(1)")[0][0])
+                self._look_again_s = time.monotonic() + _LOOK_EVERY_S
+        except Exception as error:
+            # each driver has errors of its own, and some quote the address
+            return f"unusable ({type(error).__name__})"
+        return "" if self._damage == "ok" else "damaged"
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -137,17 +161,26 @@ class Database:
             if self._url is None:
                 self._memory = found
             with self._lock:
-                self._all.append(found)
+                for thread, one in self._all:
+                    if not thread.is_alive():  # else a server that runs for long opens more and more
+                        one.close()
+                self._all = [(thread, one) for thread, one in self._all if thread.is_alive()]
+                self._all.append((threading.current_thread(), found))
         return found
 
     def _forget(self, connection: _Connection) -> None:
         self._here.connection = None
         with self._lock:
-            self._all = [one for one in self._all if one is not connection]
+            self._all = [(thread, one) for thread, one in self._all if one is not connection]
 
     def _open(self) -> _Connection:
         if self.postgres:
-            return _open_postgres(str(self._url))
+            try:
+                return _open_postgres(str(self._url))
+            except InputError as error:
+                if not self._is_open:
+                    raise
+                raise UnavailableError("the database is away; the request was not carried out") from error
         path = ":memory:" if self._url is None else self._url
         if self._url is not None:
             # a new file is for its owner alone; when it cannot be made, SQLite says so better
@@ -162,6 +195,7 @@ class Database:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
         except sqlite3.DatabaseError as error:
             connection.close()
             raise InputError(f"{path} cannot be used as a database ({error}); name another file") from error

@@ -1,7 +1,9 @@
 """Groups as they stand in the database once they are drawn: who is in one, and on what terms."""
 
 from shoal.collect.faults import PeerError
+from shoal.collect.matching.records import RECORD_BYTES
 from shoal.collect.roles.terms import Terms
+from shoal.collect.roles.wire import BODY_BYTES
 from shoal.collect.storage.database import Database
 
 
@@ -29,3 +31,21 @@ class Groups:
         if row is None:
             raise PeerError("wrong-session", "no group of this name; its round may be over")
         return Terms.model_validate_json(row[0])
+
+    def longest_batch(self, identity: bytes, session: bytes) -> int:
+        """Return how many bytes of records a member may bring; raise PeerError for anybody else."""
+        _, members = self.membership(identity, session)
+        terms = self.terms_of(session)
+        return max(terms.n_questions, len(members) * terms.n_pieces) * RECORD_BYTES
+
+    def longest_letters(self, identity: bytes) -> int:
+        """Return how many bytes of letters somebody may send at once; raise PeerError without a group."""
+        rows = self._db.rows(
+            "SELECT terms FROM round WHERE id IN "
+            "(SELECT round FROM ticket WHERE identity = ? AND session IS NOT NULL)",
+            (identity,),
+        )
+        if not rows:
+            raise PeerError("not-entitled", "someone who is in no group")
+        each = [Terms.model_validate_json(row[0]) for row in rows]
+        return min(BODY_BYTES, max((one.group_size + 1) * (one.letter_bytes + 4) for one in each))

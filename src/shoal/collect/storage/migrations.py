@@ -146,6 +146,15 @@ CREATE INDEX withdrawal_due ON withdrawal (due);
 """,
 )
 
+# when the clock was last looked at, and since when it has gone evenly; and what /health writes to
+_CLOCK: Final = Step(
+    both="""
+CREATE TABLE clock (seen_s DOUBLE PRECISION NOT NULL, even_since_s DOUBLE PRECISION NOT NULL);
+CREATE TABLE heartbeat (n {NUMBER} NOT NULL);
+INSERT INTO heartbeat VALUES (0);
+""",
+)
+
 _CLAIMS: Final = Step(
     both="""
 CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL);
@@ -174,4 +183,5 @@ MIGRATIONS: Final = (
     _TOKENS,
     _SCOPES,
     _WITHDRAWALS,
+    _CLOCK,
 )

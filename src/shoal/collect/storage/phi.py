@@ -19,6 +19,7 @@ from shoal.collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal.collect.matching.records import Release, encode_points
 from shoal.collect.matching.similarity import Thresholds, alike
 from shoal.collect.storage.database import Database
+from shoal.errors import ShoalError
 
 _CONTRIBUTOR: Final = (1 << SCOPE_SHIFT) - 1
 _SLACK_M: Final = 0.01  # doubles on the sphere, far above their error
@@ -41,6 +42,10 @@ WHERE span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?))
 """  # noqa: S608  (columns from the line above)
 
 
+class TooManyRowsError(ShoalError):
+    """A count would have to look at more rows than the store allows."""
+
+
 class PhiStore:
     """The collector's releases in a database; use it as a context manager.
 
@@ -50,12 +55,18 @@ class PhiStore:
         An open database, or a file; None for memory.
     draw_bytes
         Draws identifiers.
+    most_rows
+        How many stored points a count may look at for each point of its query; None for any number.
     """
 
     def __init__(
-        self, where: Path | Database | None = None, draw_bytes: Callable[[int], bytes] = secrets.token_bytes
+        self,
+        where: Path | Database | None = None,
+        draw_bytes: Callable[[int], bytes] = secrets.token_bytes,
+        *,
+        most_rows: int | None = None,
     ) -> None:
-        self._draw_bytes = draw_bytes
+        self._draw_bytes, self._most_rows = draw_bytes, most_rows
         self.database = where if isinstance(where, Database) else Database(where)
 
     def __enter__(self) -> "PhiStore":
@@ -177,6 +188,11 @@ class PhiStore:
             The tag of a contributor who does not count: the asker herself.
         enough
             A count of that many people or more need not be complete.
+
+        Raises
+        ------
+        TooManyRowsError
+            If more is stored near a point than a count may look at.
         """
         left_out, gone = self.number_of(without), self._gone(before_day)
         if self.database.postgres:
@@ -218,9 +234,10 @@ class PhiStore:
 
         limit: how many of these records to look at, any of them.
         """
+        bound = "" if self._most_rows is None else f"LIMIT {self._most_rows + 1}"
         near = " UNION ALL ".join(
-            # a number of ours
-            f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES}) AS near"  # noqa: S608
+            # numbers of ours
+            f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES} {bound}) AS near"  # noqa: S608
             for at in range(len(points))
         )
         statement = (
@@ -229,6 +246,11 @@ class PhiStore:
             f"{(1 << len(points)) - 1} {limit}) "
             f"SELECT point, {_COLUMNS} FROM near JOIN everywhere USING (record)"
         )
+        if self._most_rows is not None:  # a row of no point says so when there are too many of one
+            statement += (
+                f" UNION ALL (SELECT 0, {', '.join('0' * 8)} FROM near GROUP BY point "  # noqa: S608
+                f"HAVING COUNT(*) > {self._most_rows} LIMIT 1)"
+            )
         boxes = [
             _for_postgres(_box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min))
             for point in points
@@ -238,6 +260,8 @@ class PhiStore:
         for bit, record, position, who, *stored in self.database.rows(
             statement, [value for box in boxes for value in (*box, before_day)]
         ):
+            if not bit:
+                raise TooManyRowsError(f"more than {self._most_rows} rows")
             at = bit.bit_length() - 1
             if who & _CONTRIBUTOR != left_out and record not in gone and is_similar[at](*stored):
                 found[at].setdefault((record, who), []).append(position)
@@ -282,10 +306,15 @@ class PhiStore:
     def _near(self, point: Cylinder, thresholds: Thresholds, before_day: int) -> list[tuple[int, ...]]:
         """Everything that can be similar to a point, by the index."""
         box = _box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min)
+        bound = "" if self._most_rows is None else f" LIMIT {self._most_rows + 1}"
         if self.database.postgres:
-            return self.database.rows(_NEAR_POSTGRES, (*_for_postgres(box), before_day))
-        upper_before_lower = [box[at] for pair in range(4) for at in (2 * pair + 1, 2 * pair)]
-        return self.database.rows(_NEAR_SQLITE, (*upper_before_lower, before_day))
+            found = self.database.rows(_NEAR_POSTGRES + bound, (*_for_postgres(box), before_day))
+        else:
+            upper_before_lower = [box[at] for pair in range(4) for at in (2 * pair + 1, 2 * pair)]
+            found = self.database.rows(_NEAR_SQLITE + bound, (*upper_before_lower, before_day))
+        if self._most_rows is not None and len(found) > self._most_rows:
+            raise TooManyRowsError(f"more than {self._most_rows} rows")
+        return found
 
     def expire(self, day: int) -> int:
         """Delete the records of nobody whose time is over; return how many there were."""

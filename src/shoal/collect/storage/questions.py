@@ -6,6 +6,7 @@ period. What is beyond that is answered as nobody, which never makes a crowd loo
 """
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -16,8 +17,11 @@ from shoal.collect.matching.records import decode_query
 from shoal.collect.roles.terms import Terms
 from shoal.collect.roles.wire import questions_digest, snapshot_day
 from shoal.collect.storage.database import Database
+from shoal.collect.storage.phi import TooManyRowsError
 
 PERIOD_DAYS: Final = 30
+MOST_ROWS: Final = 20_000  # stored points near a point of a question; more are not counted
+MOST_S: Final = 10.0  # for a batch; what is not counted by then is answered as nobody
 _DAY_MIN: Final = 1440
 _BATCHES: Final = 2  # of one member: her own, and that of a member for whom she stands in
 
@@ -31,10 +35,14 @@ class AskedQuestions:
         Where they are noted.
     quota
         How many questions one member may ask in a day.
+    elapsed_s
+        A clock that only goes forward, in seconds.
     """
 
-    def __init__(self, database: Database, quota: int) -> None:
-        self._db, self._quota = database, quota
+    def __init__(
+        self, database: Database, quota: int, elapsed_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._db, self._quota, self._elapsed_s = database, quota, elapsed_s
 
     def answer(
         self,
@@ -79,11 +87,17 @@ class AskedQuestions:
             day = self._begin(identity, session, batch, len(records), terms, n_members, now_s)
         else:
             day = noted[0]
-        found = [people(record, day) for record in records]
         withheld = noted[1] if noted is not None else None
-        if withheld is None:
-            withheld = self._charge(session, batch, day, records, found, terms)
-        return day, kept(found, withheld)
+        if withheld is not None:
+            return day, answers_again(records, withheld, lambda record: people(record, day))
+        found, until_s = list[int | None](), self._elapsed_s() + MOST_S
+        for record in records:
+            try:
+                found.append(people(record, day) if self._elapsed_s() < until_s else None)
+            except TooManyRowsError:
+                found.append(None)
+        withheld = self._charge(session, batch, day, records, found, terms)
+        return day, [0 if n is None or mark else n for n, mark in zip(found, withheld, strict=True)]
 
     def noted(self, session: bytes, batch: bytes) -> tuple[int, bytes | None] | None:
         """Return the day that answered a batch, and which answers were withheld; None for a new batch."""
@@ -133,12 +147,12 @@ class AskedQuestions:
         batch: bytes,
         day: int,
         records: Sequence[bytes],
-        found: Sequence[int],
+        found: Sequence[int | None],
         terms: Terms,
     ) -> bytes:
         """Charge the areas, and note which answers are withheld; an answer of CAP says nothing of anybody."""
         areas = [
-            areas_of(decode_query(record).points, terms) if n < CAP else set[str]()
+            areas_of(decode_query(record).points, terms) if n is not None and n < CAP else set[str]()
             for record, n in zip(records, found, strict=True)
         ]
         period, spent, marks = day // PERIOD_DAYS, dict[str, int](), bytearray(len(records))
@@ -151,7 +165,7 @@ class AskedQuestions:
                 spent[area] = 0 if row is None else int(row[0])
             before = dict(spent)
             for place, touched in enumerate(areas):
-                if any(spent[area] >= terms.area_questions for area in touched):
+                if found[place] is None or any(spent[area] >= terms.area_questions for area in touched):
                     marks[place] = 1
                 else:
                     for area in touched:
@@ -169,9 +183,9 @@ class AskedQuestions:
         return bytes(marks)
 
 
-def kept(found: Sequence[int], withheld: bytes) -> list[int]:
-    """Return the answers, with nobody where one is withheld."""
-    return [0 if mark else n for n, mark in zip(found, withheld, strict=True)]
+def answers_again(records: Sequence[bytes], withheld: bytes, people: Callable[[bytes], int]) -> list[int]:
+    """Count a batch again, with nobody where an answer was withheld."""
+    return [0 if mark else people(record) for record, mark in zip(records, withheld, strict=True)]
 
 
 def areas_of(points: Sequence[Cylinder], terms: Terms) -> set[str]:
