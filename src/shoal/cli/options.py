@@ -35,7 +35,7 @@ class Quantity(click.ParamType[float]):
         try:
             return self._parse(str(value))
         except MisuseError as error:
-            self.fail(str(error), param, ctx)
+            self.fail(error.as_written, param, ctx)
 
 
 class ActiveDays(click.ParamType[int]):
@@ -301,7 +301,7 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
     try:
         entries = read_settings(path)
     except InputError as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(error.as_written) from error
     names = {
         option.lstrip("-"): parameter.name
         for parameter in ctx.command.params

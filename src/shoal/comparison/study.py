@@ -85,7 +85,7 @@ class Study:
         require_boxes([*self.knowledge, self.budget.knowledge])
 
 
-def read_study(path: Path) -> Study:
+def read_study(path: Path | str) -> Study:
     """The study in a TOML file; raises InputError when it cannot be read or sets what no study knows."""
     entries = read_settings(path)
     unknown = [name for name in entries if name not in _KNOWN]
@@ -104,7 +104,7 @@ def read_study(path: Path) -> Study:
         settings = tuple(setting for run in entries.get("runs", []) for setting in _swept(dict(run)))
         return Study(settings=settings, budget=budget, knowledge=knowledge, **given)
     except (TypeError, MisuseError) as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {error.as_written}") from error
 
 
 def _require_kinds(entries: Mapping[str, Any], kinds: Mapping[str, Any], where: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from math import isfinite
+from numbers import Integral, Real
 from typing import Final, Literal
 
 from shoal.errors import MisuseError
@@ -36,14 +37,21 @@ def for_pairs(k: int, learned: str) -> tuple[str, ...]:
 
 def require_class(k: int) -> None:
     """Raise MisuseError when a class of k hides nobody."""
+    if not isinstance(k, Integral) or isinstance(k, bool):
+        raise MisuseError(f"k = {k!r} is not a whole number; choose k >= 2, for example 5")
     if k < 2:
         raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
 
 
+def is_number(value: object) -> bool:
+    """Whether a value is a real number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def require_positive(what: str, value: float, unit: str, example: str) -> None:
     """Raise MisuseError unless the value is finite and above 0."""
-    if not (isfinite(value) and value > 0):
-        raise MisuseError(f"{what} {value} {unit} must be finite and greater than 0, for example {example}")
+    if not (is_number(value) and isfinite(value) and value > 0):
+        raise MisuseError(f"{what} {value!r} {unit} must be finite and greater than 0, for example {example}")
 
 
 def require_thresholds(time_threshold_s: float, space_threshold_m: float) -> None:

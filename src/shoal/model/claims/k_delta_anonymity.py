@@ -5,7 +5,7 @@ from math import isfinite
 from typing import ClassVar
 
 from shoal.errors import MisuseError
-from shoal.model.claims.common import LESS, MORE, PayloadKind, for_pairs, require_class
+from shoal.model.claims.common import LESS, MORE, PayloadKind, for_pairs, is_number, require_class
 from shoal.units import show_m
 
 
@@ -58,8 +58,8 @@ class KDeltaAnonymity:
 
     def __post_init__(self) -> None:
         require_class(self.k)
-        if not (isfinite(self.delta_m) and self.delta_m >= 0):
-            raise MisuseError(f"delta = {self.delta_m} m must be finite and at least 0, for example 1000")
+        if not (is_number(self.delta_m) and isfinite(self.delta_m) and self.delta_m >= 0):
+            raise MisuseError(f"delta = {self.delta_m!r} m must be finite and at least 0, for example 1000")
 
     @property
     def name(self) -> str:
