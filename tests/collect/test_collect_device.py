@@ -145,7 +145,7 @@ def test_a_state_of_an_earlier_version_is_not_opened_and_says_what_to_do(tmp_pat
     folder = StateFolder(tmp_path)
     kept = Kept(device_for(0, seed("server"), Town(Database(), 3).book))
     (tmp_path / "state.bin").write_bytes(pickle.dumps(kept))
-    with pytest.raises(OldStateError, match=r"earlier version of shoal wrote .*another --state"):
+    with pytest.raises(OldStateError, match=r"earlier version of shoal wrote .*another state"):
         folder.load()
     folder.keep(kept)
     assert folder.load() == kept
@@ -164,7 +164,7 @@ def test_a_state_that_somebody_has_changed_runs_nothing(tmp_path: Path) -> None:
     header, state = (tmp_path / "state.bin").read_bytes().split(b"\n", 1)
     for content in (pickle.dumps(Hostile()), state[:-9], b"", pickle.dumps(7)):
         (tmp_path / "state.bin").write_bytes(header + b"\n" + content)
-        with pytest.raises(InputError, match="another --state"):
+        with pytest.raises(InputError, match="another state"):
             folder.load()
 
 

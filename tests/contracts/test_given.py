@@ -39,11 +39,14 @@ TAKES_DATA: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "k_gaps": lambda data, _: shoal.k_gaps(data, [2]),
     "describe": lambda data, _: shoal.describe(data),
     "trajectory_distances": lambda data, _: shoal.trajectory_distances(data),
-    **{
-        name: lambda data, has, kind=kind: kind().anonymize(data, has["rng"])
-        for name, kind in shoal.METHODS.items()
-    },  # type: ignore[misc]
 }
+
+
+def _anonymizing(kind: type[shoal.Method]) -> Callable[[Any, dict[str, Any]], Any]:
+    return lambda data, has: kind().anonymize(data, has["rng"])
+
+
+TAKES_DATA |= {name: _anonymizing(kind) for name, kind in shoal.METHODS.items()}
 READS_A_PATH: dict[str, Callable[[Any], Any]] = {
     "read_release": shoal.read_release,
     "read_linkage": shoal.read_linkage,
@@ -82,9 +85,9 @@ def test_a_path_may_be_text_and_what_is_not_there_is_said(name: str, tmp_path: P
     for wrong in ("absent", "note.txt", "empty"):
         with pytest.raises(shoal.InputError, match=wrong):
             READS_A_PATH[name](str(tmp_path / wrong))
-    for wrong in (None, 3, "s3://bucket/release"):
+    for no_path in (None, 3, "s3://bucket/release"):
         with pytest.raises(shoal.MisuseError, match=r"needed as a path|on this machine"):
-            READS_A_PATH[name](wrong)
+            READS_A_PATH[name](no_path)
 
 
 def test_a_release_is_published_and_read_by_paths_of_text(

@@ -371,6 +371,6 @@ def test_a_full_disk_loses_nothing_that_is_finished(
 
 def test_an_output_that_exists_is_refused_before_any_work(city: Path, tmp_path: Path) -> None:
     (tmp_path / "release").mkdir()
-    with pytest.raises(OutputError, match="exists; choose another --output"):
+    with pytest.raises(OutputError, match="exists; choose another output"):
         in_blocks(city, tmp_path / "release", 40)
     assert os.listdir(tmp_path) == ["release"]  # noqa: PTH208  (names are what is asked)

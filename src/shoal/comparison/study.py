@@ -104,7 +104,7 @@ def read_study(path: Path | str) -> Study:
         settings = tuple(setting for run in entries.get("runs", []) for setting in _swept(dict(run)))
         return Study(settings=settings, budget=budget, knowledge=knowledge, **given)
     except (TypeError, MisuseError) as error:
-        raise InputError(f"{path}: {error.as_written}") from error
+        raise InputError(f"{path}: {error}") from error
 
 
 def _require_kinds(entries: Mapping[str, Any], kinds: Mapping[str, Any], where: str) -> None:

@@ -5,7 +5,6 @@ Source: Gramaglia and Fiore 2015, Sec. 4.2 and 5.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Final
 
 import numpy as np
@@ -22,6 +21,7 @@ from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
+from shoal.units import is_number
 
 # First threshold, of the largest effort there is, and growth. A band costs something for every person, so few
 # people are sought in few bands.
@@ -139,7 +139,7 @@ def k_gaps(
     subjects: ascending, whose k-gaps are asked for, each among all people; None = everybody's.
     """
     require_trajectories(original)
-    if isinstance(ks, (str, Integral)):
+    if is_number(ks):
         raise MisuseError(f"k is a list of numbers here; write [{ks}]")
     caps, n = caps or Caps(), original.n_subjects
     for k in ks:

@@ -9,13 +9,12 @@ two methods may use one name for two things.
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from math import isfinite
-from numbers import Integral
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeVar
 
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.model.claims.common import is_number
+from shoal.units import is_number, is_whole
 
 Unit = Literal["m", "s", "m/s", "share", "people", "records", "rounds"]
 Value = TypeVar("Value")
@@ -119,7 +118,7 @@ class Parameter:
         if self.choices and value not in self.choices:
             raise MisuseError(f"{name} = '{value}' is not known; choose one of {', '.join(self.choices)}")
         number = self.unit is not None and not (value is None and self.default is None)
-        if number and not (is_number(value) and (self.unit not in _WHOLE or isinstance(value, Integral))):
+        if number and not (is_number(value) and (self.unit not in _WHOLE or is_whole(value))):
             kind = "a whole number" if self.unit in _WHOLE else "a number"
             example = "" if self.default is None else f", for example {self.default:g}"
             raise MisuseError(f"{name} = {value!r} is not {kind}{example}")

@@ -6,13 +6,13 @@ shuffle. So a seeded stream marks what it touches as not for publication, and ne
 
 import os
 from collections.abc import Callable
-from numbers import Integral
 from typing import Final
 
 import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.runtime.arrays import Integers
+from shoal.units import is_whole
 
 _PSEUDONYM_BYTES: Final = 8
 
@@ -51,7 +51,7 @@ class Randomness:
     @classmethod
     def for_research(cls, seed: int) -> "Randomness":
         """A repeatable stream, which marks what is made with it as not for publication."""
-        if not isinstance(seed, Integral) or seed < 0:
+        if not is_whole(seed) or seed < 0:
             raise MisuseError("a research seed must be a whole number of at least 0, for example 1")
         generator = np.random.Generator(np.random.PCG64(int(seed)))
         stream = cls(generator.bytes, publishable=False)

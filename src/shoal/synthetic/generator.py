@@ -7,7 +7,6 @@ homes independently of each other, so that an id says nothing of a place.
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -21,6 +20,7 @@ from shoal.synthetic.coverage import Coverage
 from shoal.synthetic.habits import HABITS, Habits
 from shoal.synthetic.people import DIRECTIONS, OUTING, live
 from shoal.synthetic.stations import LAYOUTS, Layout, Stations, lay_out_stations
+from shoal.units import is_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,13 +61,13 @@ class World:
         """Raises MisuseError when a number is too small or the layout unknown."""
         for name, value in (("n_subjects", n_subjects), ("days", days)):
             usual = 7 if name == "days" else 1000
-            if not isinstance(value, Integral) or isinstance(value, bool):
+            if not is_whole(value):
                 raise MisuseError(f"{name} = {value!r} is not a whole number; choose for example {usual}")
             if value < 1:
                 raise MisuseError(f"{name} = {value} must be at least 1; choose for example {name} = {usual}")
         if days > _MOST_DAYS:
             raise MisuseError(f"days = {days} is more than ten years; choose at most {_MOST_DAYS}")
-        if not isinstance(seed, Integral):
+        if not is_whole(seed):
             raise MisuseError("the seed is no number; choose a whole number of 0 or more")
         if seed < 0:
             raise MisuseError("the seed is negative; choose a whole number of 0 or more")

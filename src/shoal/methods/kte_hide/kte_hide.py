@@ -182,12 +182,12 @@ class KteHide:
 
     def __post_init__(self) -> None:
         self.claim()
+        require_declared(self)
         if self.neighborhood < 2 * self.k:
             raise MisuseError(
                 f"neighborhood = {self.neighborhood} leaves no choice among {self.k} people; choose at "
                 f"least {2 * self.k}"
             )
-        require_declared(self)
 
     def claim(self) -> KteAnonymity:
         """k^(tau,epsilon)-anonymity; with hiders that stay, k records that are alike to whoever knows all."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from math import isfinite
-from numbers import Integral, Real
 from typing import Final, Literal
 
 from shoal.errors import MisuseError
+from shoal.units import is_number, is_whole
 
 PayloadKind = Literal["boxes", "points"]
 
@@ -37,15 +37,10 @@ def for_pairs(k: int, learned: str) -> tuple[str, ...]:
 
 def require_class(k: int) -> None:
     """Raise MisuseError when a class of k hides nobody."""
-    if not isinstance(k, Integral) or isinstance(k, bool):
+    if not is_whole(k):
         raise MisuseError(f"k = {k!r} is not a whole number; choose k >= 2, for example 5")
     if k < 2:
         raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
-
-
-def is_number(value: object) -> bool:
-    """Whether a value is a real number; True and False are none."""
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def require_positive(what: str, value: float, unit: str, example: str) -> None:

@@ -5,8 +5,8 @@ from math import isfinite
 from typing import ClassVar
 
 from shoal.errors import MisuseError
-from shoal.model.claims.common import LESS, MORE, PayloadKind, for_pairs, is_number, require_class
-from shoal.units import show_m
+from shoal.model.claims.common import LESS, MORE, PayloadKind, for_pairs, require_class
+from shoal.units import is_number, show_m
 
 
 @dataclass(frozen=True, kw_only=True)
