@@ -313,5 +313,5 @@ def test_from_the_command_line(city: Path, finished: Path, capsys: pytest.Captur
     assert {"recommendation", "frontier", "at_equal_risk", "releases", "report"} <= json.loads(
         outcome.out
     ).keys()
-    assert "recommended: " in shoal(*words, "--quiet").out
+    assert "recommended: " in shoal(*words).out
     assert shoal("compare", city, "--config", finished / "none.toml", "--output", finished / "x").code == 2
