@@ -195,7 +195,7 @@ def test_settings_file_stands_in_for_options(city: Path, tmp_path: Path, shoal: 
 def test_what_each_stage_took_is_told_when_asked(
     how: tuple[object, ...], city: Path, tmp_path: Path, shoal: Shoal
 ) -> None:
-    words = ("anonymize", city, "--k", 2, "--quiet", *how)
+    words = ("anonymize", city, "--k", 2, *how)
     asked = shoal(*words, "--output", tmp_path / "json", "--timings", "--json")
     told = json.loads(asked.out)["timings"]
     assert [set(one) for one in told] == [{"stage", "seconds", "cpu_s", "peak_bytes"}] * len(told)

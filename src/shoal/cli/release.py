@@ -25,7 +25,7 @@ from shoal.cli.options import (
 )
 from shoal.cli.outcomes import EXIT_CODES, about, judged, print_publication
 from shoal.cli.sections import Command
-from shoal.cli.terminal import Bars, print_result, read_telling
+from shoal.cli.terminal import Bars, print_result, read_telling, tell_of_reading
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings
 
@@ -162,14 +162,10 @@ def anonymize(
             "--engine works on blocks; say how large with --blocks, for example --blocks 20000"
         )
     if blocks is not None and (
-        not isinstance(parameters, Glove)
-        or private_report is not None
-        or risk_tries is not None
-        or exact_figures
+        not isinstance(parameters, Glove) or private_report is not None or exact_figures
     ):
         raise click.UsageError(
-            "--blocks works with --method glove and without --private-report, --risk-tries and "
-            "--exact-figures"
+            "--blocks works with --method glove and without --private-report and --exact-figures"
         )
     kept = resume or blocks is not None
     with Bars(quiet=quiet) as bars, _told_what_is_left(bars, output, linkage, private_report, resume=kept):
@@ -190,6 +186,8 @@ def anonymize(
                 run=run,
                 linkage_file=linkage,
                 statement=statement,
+                tries=TRIES if risk_tries is None else risk_tries,
+                told=lambda people: tell_of_reading(people, bars),
             )
             bars.say(
                 f"anonymized in {len(in_blocks.blocks)} blocks of {min(in_blocks.blocks):,} to "

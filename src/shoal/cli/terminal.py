@@ -129,6 +129,12 @@ def read_telling(source: str, reading: dict[str, Any], bars: Bars, run: "Run") -
 
     with run.stage("reading"):
         original = read(source, run=run, **reading)
+    tell_of_reading(original, bars)
+    return original
+
+
+def tell_of_reading(original: Any, bars: Bars) -> None:
+    """Say on standard error what was dropped, repaired and assumed."""
     intake = original.intake
     bars.say(
         f"read {original.n_samples:,} samples of {original.n_subjects:,} subjects "
@@ -137,7 +143,6 @@ def read_telling(source: str, reading: dict[str, Any], bars: Bars, run: "Run") -
     )
     for note in intake.notes:
         bars.say(f"note: {note}")
-    return original
 
 
 def print_result(as_json: bool, facts: Mapping[str, Any], lines: Sequence[str], *, well: bool = True) -> None:
