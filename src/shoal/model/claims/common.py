@@ -22,6 +22,9 @@ VANISHED_FROM_BOXES: Final = (
     "A raw sample vanished when no published sample of its own person's record covers it: it was suppressed, "
     "or its person was left out."
 )
+NO_ANONYMITY_OF_PATHS: Final = (
+    "it bounds what the exchange alone gives away, and points that follow each other plausibly give away more"
+)
 UNTANGLING: Final = (
     "Paths. Points of several records that follow each other at a plausible speed and heading can be joined, "
     "and make a true movement again, whatever records they stand in. The exchange does not hinder that; with "

@@ -41,6 +41,10 @@ class KDeltaAnonymity:
 
     type: ClassVar[str] = "k-delta-anonymity"
     payload: ClassVar[PayloadKind] = "points"
+    no_anonymity: ClassVar[str] = (
+        "others are near each record, but whoever knows some true points of a person often names the record "
+        "that was moved from them"
+    )
     in_classes: ClassVar[bool] = False
     privacy_model: ClassVar[str] = (
         "none of the standard's; a form of the K-anonymity model in which records are near each other, not "
@@ -69,10 +73,13 @@ class KDeltaAnonymity:
     @property
     def promise(self) -> str:
         """What is promised, in a sentence."""
-        return (
-            f"Each record has at least {self.k - 1} others that are within {show_m(self.delta_m)} of it and "
-            "of each other at every published time."
+        others = (
+            "at least one other that is within"
+            if self.k == 2
+            else f"at least {self.k - 1} others that are within"
         )
+        each_other = "" if self.k == 2 else "and of each other "
+        return f"Each record has {others} {show_m(self.delta_m)} of it {each_other}at every published time."
 
     @property
     def cautions(self) -> tuple[str, ...]:
