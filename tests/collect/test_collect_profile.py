@@ -16,7 +16,7 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.device.profile import Applied, Profile, apply, likeliest_place, read_profile
 from shoal.collect.matching.cylinders import Blur, Point, cylinder_for, distance_m
 from shoal.collect.matching.subtrajectories import Prior, fake_trajectory
-from shoal.collect.roles.consent import OPEN
+from shoal.collect.roles.consent import OPEN, promise
 from shoal.collect.roles.participant import Participant, blur
 from shoal.errors import InputError, MisuseError
 from shoal.report.pages.preview import preview_page
@@ -306,3 +306,9 @@ def test_the_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path
     assert seen.overflowing == ()
     assert seen.clashes == ()
     assert seen.drawn == seen.plots == (kind != "none")
+
+
+def test_one_other_is_a_person_and_two_are_people() -> None:
+    for trimming in ("hitting-set", "strict", "verified-only"):
+        assert "1 other person shared" in promise(1, trimming)
+        assert "2 other people shared" in promise(2, trimming)

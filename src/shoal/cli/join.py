@@ -110,7 +110,8 @@ def join(**options: Any) -> int:
     if as_json:
         click.echo(file.read_text())
     elif not (quiet and well):
-        click.echo(f"{ending.kind}: {ending.message}; details for you alone in {file}")
+        kind = "" if ending.message.startswith(ending.kind) else f"{ending.kind}: "
+        click.echo(f"{kind}{ending.message}; details for you alone in {file}")
     return 0 if well else 1
 
 

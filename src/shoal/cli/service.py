@@ -275,7 +275,9 @@ def _public_places(file: Path, days: int) -> Any:
             rows = list(csv.DictReader(stream))
         columns = {name: [float(row[name]) for row in rows] for name in ("lat", "lon")}
         weights = [int(row.get("weight") or 1) for row in rows]
-    except (OSError, ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}; check the path") from error
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{file} does not hold places; give a CSV with the columns lat, lon and weight (a whole number)"
         ) from error

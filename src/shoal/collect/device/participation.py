@@ -226,11 +226,11 @@ class Plan:
         not_found = [
             f"No {kind} was found in your data, so its rule does nothing." for kind in self.applied.not_found
         ]
+        used, own = len(self.applied.original), self.thinned_from
         return [
-            f"Of {self.thinned_from} points of this trip {len(self.applied.original)} are used; left out by "
-            "rules: "
-            f"{dropped}; {len(self.cylinders)} circles and intervals would be asked about. See them in "
-            f"{page}",
+            f"{f'All {own}' if used == own else f'{used} of {own}'} points of this trip are looked at. Your rules "
+            f"leave out: {dropped}. {len(self.cylinders)} circles and intervals would be asked about; see them "
+            f"in {page}.",
             *not_found,
             promise(self.profile.k, self.profile.trimming),
             *self.special,

@@ -26,13 +26,13 @@ OPEN: Final = (
 )
 
 _PROMISES: Final[dict[Trimming, str]] = {
-    "hitting-set": "At least {k} other people shared, the day before, every part of your release that was "
+    "hitting-set": "At least {others} shared, the day before, every part of your release that was "
     "asked about. "
     "Nothing is promised about parts that were not asked about.",
-    "strict": "Every point of every part that was asked about and that fewer than {k} other people shared "
+    "strict": "Every point of every part that was asked about and that fewer than {others} shared "
     "is taken out. "
     "Nothing is promised about parts that were not asked about.",
-    "verified-only": "You release one part that was asked about: the longest that at least {k} other people "
+    "verified-only": "You release one part that was asked about: the longest that at least {others} "
     "shared the "
     "day before.",
 }
@@ -42,7 +42,8 @@ def promise(k: int, trimming: Trimming) -> str:
     """Say what holds for everything that is released under these settings."""
     if k == 0:
         return "You share without a crowd (k = 0): everything shown here is released, whoever else was there."
-    return _PROMISES[trimming].format(k=k)
+    others = "1 other person" if k == 1 else f"{k} other people"
+    return _PROMISES[trimming].format(others=others)
 
 
 def sharing(theta_m: float, theta_min: float, group_size: int) -> str:
