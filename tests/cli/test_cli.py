@@ -17,6 +17,7 @@ import pytest
 
 from command_line import Shoal
 from shoal.cli import main as cli
+from shoal.publishing.demo import FILES, ending
 from shoal.runtime.staging import staged_folder
 from shoal.synthetic import write_synthetic
 
@@ -164,6 +165,13 @@ def test_demo_writes_everything(tmp_path: Path, shoal: Shoal) -> None:
     assert time.monotonic() - began < 60
     assert outcome.code == 0
     folder = tmp_path / "demo"
+    written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert written == {name for name, _, _ in FILES}
+    told = ending(folder)
+    listed = [line.split()[:2] for line in told[1 : 1 + len(FILES)]]
+    assert listed == [[name, "secret" if secret else "public"] for name, secret, _ in FILES]
+    assert all(secret != name.startswith("release/") for name, secret, _ in FILES)
+    assert told[-1] == "  shoal inspect YOUR-FILE.csv"
     told = json.loads(outcome.out)
     assert (told["n_records"], told["claim"]["k"]) == (1000, 5)
     five, two = told["at_k"]

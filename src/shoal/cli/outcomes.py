@@ -68,6 +68,7 @@ def print_publication(
     also: Mapping[str, Any] | None = None,
     lines: Sequence[str] = (),
     timings: Timings | None = None,
+    ending: Sequence[str] = (),
 ) -> None:
     """What was published and where, what was lost, what the run says of itself, and what it took."""
     from shoal.release_folder.manifest import REPORT_FILE
@@ -119,7 +120,10 @@ def print_publication(
         *(f"note: {note}" for note in (*manifest.verdict["notes"], *published.release.claim.cautions)),
         *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
         *lines,
-        *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
+        *(
+            ending
+            or (f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None)
+        ),
         *(lines_of(costs) if costs else ()),
     ]
     print_result(as_json, facts, lines)

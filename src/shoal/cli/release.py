@@ -339,7 +339,7 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
 
     Shows what k = 2 would keep and give away beside it, and takes less than a minute.
     """
-    from shoal.publishing.demo import demonstrate
+    from shoal.publishing.demo import demonstrate, ending
     from shoal.report.facts.release import accuracy_rows
     from shoal.runtime.run import Run
 
@@ -363,7 +363,9 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
         for each in shown.at_k
     ]
     lines += [f"with k = {each.k}: {caution}" for each in shown.at_k for caution in each.cautions]
-    print_publication(shown.publication, as_json, beside, also={"at_k": at_k}, lines=lines)
+    print_publication(
+        shown.publication, as_json, beside, also={"at_k": at_k}, lines=lines, ending=ending(output)
+    )
     return 0
 
 

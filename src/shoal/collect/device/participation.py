@@ -228,9 +228,9 @@ class Plan:
         ]
         used, own = len(self.applied.original), self.thinned_from
         return [
-            f"{f'All {own}' if used == own else f'{used} of {own}'} points of this trip are looked at. Your rules "
-            f"leave out: {dropped}. {len(self.cylinders)} circles and intervals would be asked about; see them "
-            f"in {page}.",
+            f"{'All' if used == own else f'{used} of'} {own} points of this trip are looked at. Your rules "
+            f"leave out: {dropped}. {len(self.cylinders)} circles and intervals would be asked about; see "
+            f"them in {page}.",
             *not_found,
             promise(self.profile.k, self.profile.trimming),
             *self.special,
