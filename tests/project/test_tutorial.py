@@ -5,9 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from notebook import NOTEBOOK, PAGE, notebook, steps
-from pictures import FOLDER, PICTURES
+from pictures import FOLDER, PICTURES, RECORD, SHOWS, shown_words
 
 
 def test_every_block_runs_and_prints_what_the_page_shows(
@@ -22,7 +23,12 @@ def test_every_block_runs_and_prints_what_the_page_shows(
         exec(compile(code, f"tutorial.md:{number}", "exec"), names)
         printed.append(capsys.readouterr().out)
     assert printed == [shown for _, shown in blocks]
-    assert (tmp_path / "release" / "report.html").exists()
+    with Image.open(FOLDER / RECORD) as picture:
+        pictured = picture.info[SHOWS]
+    assert "The claim holds" in pictured
+    assert pictured == shown_words(tmp_path / "release" / "report.html"), (
+        "the record has changed; draw its picture again: ./dev python docs/site/pictures.py"
+    )
 
 
 def test_the_notebook_is_the_page() -> None:
