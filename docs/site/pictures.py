@@ -67,6 +67,18 @@ def shown_words(report: Path) -> str:
     return " ".join(re.sub(r"<[^>]+>|[0-9][0-9,.]*", " ", top).split())
 
 
+def words_in(picture: Path) -> str:
+    """The words that were stored with a picture; empty where there are none."""
+    data, position = picture.read_bytes(), 8
+    while position < len(data):
+        length = int.from_bytes(data[position : position + 4])
+        kind, body = data[position + 4 : position + 8], data[position + 8 : position + 8 + length]
+        if kind == b"iTXt" and body.startswith(SHOWS.encode()):
+            return body.split(b"\0", 5)[-1].decode()
+        position += 12 + length
+    return ""
+
+
 def _store(screenshot: bytes, target: Path, words: str) -> None:
     """The picture with few colors, which keeps the repository small, and with the words that it shows."""
     from PIL import Image

@@ -95,10 +95,15 @@ def test_a_release_is_published_and_read_by_paths_of_text(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     method = shoal.Glove(k=2)
-    shoal.publish(case["calls"], method, "out", rng=case["rng"], tries=0, linkage_file="linkage.parquet")
+    published = shoal.publish(
+        case["calls"], method, "out", rng=case["rng"], tries=0, linkage_file="linkage.parquet"
+    )
     verdict = shoal.verify_folder(case["calls"], "out", shoal.read_linkage("linkage.parquet"))
     assert bool(verdict) is verdict.holds is True
     assert shoal.read_release("out").n_records == 12
+    assert "<caption>Published</caption>" in published._repr_html_()
+    measured = shoal.measure(case["calls"], case["release"], case["linkage"], ["samples-covered"])
+    assert "<th>samples-covered</th><td>1 share</td>" in measured._repr_html_()
     with pytest.raises(shoal.OutputError, match="out exists; choose another output"):
         shoal.publish(case["calls"], method, "out", rng=case["rng"])
     for wrong in ("glove", shoal.Glove):

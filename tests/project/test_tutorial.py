@@ -5,10 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from notebook import NOTEBOOK, PAGE, notebook, steps
-from pictures import FOLDER, PICTURES, RECORD, SHOWS, shown_words
+from pictures import FOLDER, PICTURES, RECORD, shown_words, words_in
 
 
 def test_every_block_runs_and_prints_what_the_page_shows(
@@ -23,8 +22,7 @@ def test_every_block_runs_and_prints_what_the_page_shows(
         exec(compile(code, f"tutorial.md:{number}", "exec"), names)
         printed.append(capsys.readouterr().out)
     assert printed == [shown for _, shown in blocks]
-    with Image.open(FOLDER / RECORD) as picture:
-        pictured = picture.info[SHOWS]
+    pictured = words_in(FOLDER / RECORD)
     assert "The claim holds" in pictured
     assert pictured == shown_words(tmp_path / "release" / "report.html"), (
         "the record has changed; draw its picture again: ./dev python docs/site/pictures.py"

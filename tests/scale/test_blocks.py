@@ -169,7 +169,12 @@ def test_the_record_measures_a_stated_sample_of_whole_crowds(
     monkeypatch.setattr(block_sample, "SAMPLE_PEOPLE", 40)
     drawn: list[block_sample.Sample] = []
     draw = block_sample.draw_crowds
-    monkeypatch.setattr(block_sample, "draw_crowds", lambda *given: drawn.append(draw(*given)) or drawn[-1])
+
+    def noted(*given: Any) -> block_sample.Sample:
+        drawn.append(draw(*given))
+        return drawn[-1]
+
+    monkeypatch.setattr(block_sample, "draw_crowds", noted)
     method = Glove(k=3, suppress_space_m=20_000)
     published = in_blocks(city, tmp_path / "release", 25, method=method, tries=20)
     (sample,) = drawn

@@ -19,6 +19,7 @@ from shoal.measures.k_gap import KGap, drawn_people, k_gaps
 from shoal.methods import Method
 from shoal.model.given import require_given, require_trajectories
 from shoal.model.release import Linkage, Release
+from shoal.model.summaries import table
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.writing import (
@@ -67,6 +68,17 @@ class Publication:
     release: Release
     linkage: Linkage
     accuracy: Accuracy | None
+
+    def _repr_html_(self) -> str:
+        claim = self.release.claim
+        rows = [
+            ("folder", self.folder),
+            ("promise", claim.promise),
+            *([("this is no anonymity", claim.no_anonymity)] if claim.no_anonymity else []),
+            ("records", f"{self.manifest.n_records:,}"),
+            ("publishable", "yes" if self.manifest.publishable else "no: made with a research seed"),
+        ]
+        return table("Published", rows, notes=claim.cautions)
 
 
 def publish(
