@@ -12,6 +12,7 @@ from shoal.cli.collect import needs_extra
 from shoal.cli.join import join
 from shoal.cli.listening import listening, require_listening, secret_of, serve_app
 from shoal.cli.options import DURATION, LENGTH, PATH
+from shoal.cli.stating import STATEMENTS, stating
 from shoal.errors import InputError, MisuseError
 
 
@@ -101,6 +102,7 @@ from shoal.errors import InputError, MisuseError
     default=2000,
     help="Questions about one area and day that are answered in 30 days, by all groups together.",
 )
+@stating
 @listening(8440)
 def server(**options: Any) -> int:
     """Run a collector: rosters, lotteries, sealed letters, signed answers, releases.
@@ -129,6 +131,7 @@ def server(**options: Any) -> int:
         "resolution_m",
         "least_count",
         "area_questions",
+        *STATEMENTS,
     )
     try:
         until = options["bootstrap_until"] and int(

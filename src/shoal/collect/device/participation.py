@@ -15,7 +15,7 @@ from shoal.collect.device.profile import Applied, Profile, apply, read_profile
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import SLOTS
-from shoal.collect.roles.consent import OPEN, bootstrapping, promise, sharing
+from shoal.collect.roles.consent import OPEN, bootstrapping, days_and_hours, promise, sharing, stated
 from shoal.collect.roles.participant import Participant, blur
 from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
 from shoal.collect.roles.requests import SKEW_S
@@ -200,8 +200,11 @@ class Plan:
 
     @property
     def special(self) -> list[str]:
-        """What differs between collectors: thresholds, groups, encryption, bootstrapping, witnesses."""
+        """What differs between collectors and trips: who is responsible, days and hours, thresholds."""
+        minutes = [point.t_min for point in self.applied.original]
         return [
+            *stated(self.terms),
+            days_and_hours(min(minutes), max(minutes)),
             sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
             *(
                 f"The connection to {url} is not encrypted: whoever carries it can read everything that "

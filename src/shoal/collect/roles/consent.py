@@ -5,6 +5,7 @@ from typing import Final
 import numpy as np
 
 from shoal.collect.matching.trimming import Trimming
+from shoal.collect.roles.terms import Terms
 
 OPEN: Final = (
     "Your questions show your blurred points to the other members of your group and to the collector before "
@@ -44,6 +45,35 @@ def promise(k: int, trimming: Trimming) -> str:
         return "You share without a crowd (k = 0): everything shown here is released, whoever else was there."
     others = "1 other person" if k == 1 else f"{k} other people"
     return _PROMISES[trimming].format(others=others)
+
+
+_STATED: Final = (
+    ("controller", "Responsible"),
+    ("purpose", "Purpose"),
+    ("recipients", "Who receives what is released"),
+    ("retention", "How long it is kept"),
+    ("contact", "Whom to ask, and to whom to object"),
+)
+
+
+def stated(terms: Terms) -> list[str]:
+    """Say what the collector states of itself, and what it leaves out."""
+    said = [(words, getattr(terms, name)) for name, words in _STATED]
+    missing = [words.lower() for words, text in said if not text]
+    lines = [f"{words}: {text}" for words, text in said if text]
+    if missing:
+        lines.append(f"This collector does not say: {'; '.join(missing)}. Ask before you agree.")
+    if len(missing) < len(said):
+        lines.append("These are the collector's own words; nothing here checks them.")
+    return lines
+
+
+def days_and_hours(first_min: float, last_min: float) -> str:
+    """Say which days and hours a trip covers, in minutes since 1970."""
+    first, last = (np.datetime64(int(minute), "m") for minute in (first_min, last_min))
+    first_text, last_text = (str(moment).replace("T", " ") for moment in (first, last))
+    until = last_text[11:] if first_text[:10] == last_text[:10] else last_text
+    return f"This trip goes from {first_text} to {until} (UTC)."
 
 
 def sharing(theta_m: float, theta_min: float, group_size: int) -> str:
