@@ -422,3 +422,32 @@ def test_the_help_shows_the_parameters_of_the_chosen_method_alone(
     for text in (of_w4m, of_glove):
         assert text.index("Options:") < text.index("Parameters of") < text.index("Reading INPUT:")
         assert text.index("Rounding to") < text.index("Settings and messages:") < text.index("-h, --help")
+
+
+def test_secret_parts_that_lie_here_are_named_with_the_command_that_removes_them(
+    city: Path, tmp_path: Path, shoal: Shoal
+) -> None:
+    (tmp_path / "my release.parts").mkdir()
+    (tmp_path / ".links.parquet.partial-0123").touch()
+    words = ("anonymize", city, "--k", 2, "--output", tmp_path / "my release", "--risk-tries", 0)
+    told = shoal(*words, "--linkage", tmp_path / "links.parquet").err
+    assert f"rm -r {tmp_path}/.links.parquet.partial-0123 '{tmp_path}/my release.parts'" in told
+    assert (tmp_path / "my release" / "manifest.json").exists()
+    (tmp_path / "r.parts").mkdir()
+    (tmp_path / "r.parts" / "job.json").write_text("another job")
+    failed = shoal("anonymize", city, "--output", tmp_path / "r", "--resume", "--quiet")
+    assert (failed.code, "parts of a job with other data" in failed.err) == (2, True)
+    assert f"remove them: rm -r {tmp_path}/r.parts" in failed.err
+
+
+def test_an_address_is_no_output(
+    city: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = shoal("anonymize", city, "--output", "s3://KEY:SECRET@bucket/release")
+    assert (refused.code, "must lie on this machine" in refused.err, "SECRET" in refused.err) == (
+        2,
+        True,
+        False,
+    )
+    assert list(tmp_path.iterdir()) == []

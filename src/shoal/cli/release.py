@@ -1,5 +1,6 @@
 """The commands that make and check a release: anonymize, verify, demo; heavy libraries load when one runs."""
 
+import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -373,12 +374,13 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
 def _told_what_is_left(bars: Bars, output: Path, *secrets: Path | None, resume: bool) -> Iterator[None]:
     """Name secret parts that are left behind, with the command that removes them, and how to continue."""
     from shoal.runtime.checkpoint import parts_folder
-    from shoal.runtime.staging import left_behind
+    from shoal.runtime.staging import explained_write, left_behind
 
     parts, files = parts_folder(output), (output, *(path for path in secrets if path is not None))
     old = [path for file in files for path in left_behind(file)]
-    if parts.exists() and not resume:
-        old.append(parts)
+    with explained_write(output):  # a name may be too long to ask for
+        if parts.exists() and not resume:
+            old.append(parts)
     if old:
         bars.say(
             f"note: parts (secret) lie here of a run that was stopped, or is still running: {_removed(*old)}"
@@ -386,7 +388,7 @@ def _told_what_is_left(bars: Bars, output: Path, *secrets: Path | None, resume: 
     try:
         yield
     except (KeyboardInterrupt, Exception) as stopped:
-        kept = resume and parts.exists()
+        kept = resume and os.path.lexists(parts)  # never raises
         told = f"finished parts are kept in {parts} (secret): run the same command again to continue, or "
         told += f"remove them: {_removed(parts)}"
         if isinstance(stopped, KeyboardInterrupt):
