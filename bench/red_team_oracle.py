@@ -14,6 +14,7 @@ import statistics
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.faults import PeerError
@@ -26,7 +27,7 @@ from shoal.collect.server.mailbox import Mailbox
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore
 
-SIZES = {"group_size": 3, "n_real": 19, "n_fake": 1, "longest": 2}
+SIZES: dict[str, Any] = {"group_size": 3, "n_real": 19, "n_fake": 1, "longest": 2}
 NO_LIMITS = Terms(
     **SIZES,
     least_radius_m=1,

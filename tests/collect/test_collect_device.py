@@ -28,7 +28,6 @@ from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.device.participation import Plan, connect
 from shoal.collect.device.profile import Profile, apply
 from shoal.collect.matching.cylinders import cylinder_for
-from shoal.collect.roles.consent import OPEN
 from shoal.collect.roles.requests import Call, Reply
 from shoal.collect.roles.wire import DAY_S
 from shoal.collect.server.http_authority import ClaimBook, authority_application
@@ -91,7 +90,7 @@ def test_she_is_told_what_the_collector_calls_shared(tmp_path: Path) -> None:
         for part in ("5000 km", "9000 min", "group of 5 or 6", "to http://a.example is not encrypted"):
             assert part in text
         assert text.count("is not encrypted") == 1
-    assert any("whoever is in a group with you more than once" in one for one in OPEN), (
+    assert any("whoever is in a group with you more than once" in one for one in plan.special), (
         "tags are seen by the group, too"
     )
 

@@ -31,6 +31,7 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.signatures import require_signature, signature
 from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.faults import PeerError
+from shoal.collect.roles.admission import Entry
 from shoal.collect.roles.lottery import LotteryPart
 from shoal.collect.roles.requests import Call, Reply, read_json
 from shoal.collect.roles.terms import PublicPlaces, read_terms
@@ -158,13 +159,14 @@ def view_of(
         "roster": {identity_of(one).hex(): signature(one, b"join", text).hex() for one in seeds},
         "commits": commits or {},
         "reveals": {},
+        "token_key": "",
     }
 
 
 def test_a_collector_cannot_draw_the_lots_until_it_likes_them() -> None:
     """It sees every secret first: each further start would be a further try at the groups."""
     people, name = [seed("sign", i) for i in range(5)], bytes(32)
-    lottery = LotteryPart(people[0], TERMS, Chance(seed("x")))
+    lottery = LotteryPart(Entry(people[0]), seed("server"), TERMS, Chance(seed("x")))
     lottery.take_view(view_of(name, "joining", 0, []))
     for restarts in (0, 1, 2):
         assert lottery.take_view(view_of(name, "committing", restarts, people[: 5 - restarts])), (
@@ -177,7 +179,7 @@ def test_a_collector_cannot_draw_the_lots_until_it_likes_them() -> None:
 def test_a_frozen_roster_takes_nobody_in() -> None:
     people, name = [seed("sign", i) for i in range(5)], bytes(32)
     for later in ([*people[:3], people[4]], people, people[1:]):
-        lottery = LotteryPart(people[0], TERMS, Chance(seed("x")))
+        lottery = LotteryPart(Entry(people[0]), seed("server"), TERMS, Chance(seed("x")))
         lottery.take_view(view_of(name, "joining", 0, []))
         lottery.take_view(view_of(name, "committing", 0, people[:4]))
         if people[0] not in later:
@@ -191,7 +193,7 @@ def test_a_frozen_roster_takes_nobody_in() -> None:
 
 @pytest.mark.parametrize("restarts", [-1, 256, float("inf"), float("nan"), None, "x"])
 def test_numbers_that_are_none_are_refused_by_name(restarts: object) -> None:
-    lottery = LotteryPart(seed("sign", 0), TERMS, Chance(seed("x")))
+    lottery = LotteryPart(Entry(seed("sign", 0)), seed("server"), TERMS, Chance(seed("x")))
     lottery.take_view(view_of(bytes(32), "joining", 0, []))
     with pytest.raises(PeerError):
         lottery.take_view(view_of(bytes(32), "committing", restarts, [seed("sign", 0)]))

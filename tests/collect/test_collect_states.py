@@ -21,10 +21,11 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.signatures import signature
 from shoal.collect.faults import PeerError
 from shoal.collect.mix import member_states
-from shoal.collect.mix.grouping import commitment
+from shoal.collect.mix.grouping import commitment, sign_lot
 from shoal.collect.mix.member import Member
 from shoal.collect.mix.session import Kind
 from shoal.collect.roles import group_session_states, lottery_states, participant_round_states
+from shoal.collect.roles.admission import Entry
 from shoal.collect.roles.group_session import GroupSession
 from shoal.collect.roles.lottery import LotteryPart, NoGroup
 from shoal.collect.roles.participant_round import ParticipantRound
@@ -232,7 +233,7 @@ def test_a_member_in_the_lottery_does_what_the_table_says_whatever_she_is_shown(
     shown: list[tuple[str, int, int, bool]],
 ) -> None:
     """Views in any order, honest or not: each is taken, or refused by name."""
-    name, part = bytes(32), LotteryPart(PEOPLE[0], TERMS, Chance(seed("x")))
+    name, part = bytes(32), LotteryPart(Entry(PEOPLE[0]), seed("server"), TERMS, Chance(seed("x")))
     text = TERMS.joined_by(name)
     with recorded((LotteryPart, of_lottery)) as log:
         for phase, restarts, roster, committed in [("joining", 0, 0, False), *shown]:
@@ -245,6 +246,7 @@ def test_a_member_in_the_lottery_does_what_the_table_says_whatever_she_is_shown(
                 "roster": {identity_of(one).hex(): signature(one, b"join", text).hex() for one in members},
                 "commits": {identity_of(one).hex(): seed(one).hex() for one in members if committed},
                 "reveals": {},
+                "token_key": "",
             }
             try:
                 part.take_view(view)
@@ -269,9 +271,11 @@ def ask(rounds: Rounds, name: bytes, request: str, number: int, now_s: float) ->
         text = rounds._terms_of_round(name).joined_by(name)
         rounds.join(name, who, signature(member, b"join", text), now_s)
     elif request == "commit":
-        rounds.commit(name, who, commitment(lottery.roster, who, secret), now_s)
+        lot = commitment(lottery.roster, who, secret)
+        rounds.commit(name, who, sign_lot(member, b"commit", lottery.roster, lot), now_s)
     elif request in ("reveal", "wrong reveal"):
-        rounds.reveal(name, who, secret if request == "reveal" else bytes(32), now_s)
+        said = secret if request == "reveal" else bytes(32)
+        rounds.reveal(name, who, sign_lot(member, b"reveal", lottery.roster, said), now_s)
 
 
 @given(asked=st.lists(st.tuples(st.sampled_from(REQUESTS), st.integers(0, 4)), min_size=1, max_size=60))
@@ -294,7 +298,7 @@ def test_rounds_on_the_server_do_what_the_table_says_whatever_they_are_asked(
                 del log[name][
                     before:
                 ]  # a refused request changes nothing: whoever asks next moves the round on
-        ended = rounds.view(name, now_s)["phase"]
+        ended = rounds.view(name, None, now_s)["phase"]
     assert ended in set(round_states.Phase)
     if log[name]:  # else nothing was due
         require_agreement(round_states.TABLE, {name: log[name]})
@@ -313,7 +317,7 @@ def test_a_round_on_the_server_passes_every_phase() -> None:
                 for number in range(heard if heard == 4 or request == "commit" else 0):
                     ask(rounds, names[-1], request, number, START_S)
             for later_s in (200.0, 400.0, 600.0, 200_000.0):
-                rounds.view(names[-1], START_S + later_s)
+                rounds.view(names[-1], None, START_S + later_s)
     seen = require_agreement(round_states.TABLE, {name: log[name] for name in names})
     assert {state for state, _ in seen} == set(round_states.Phase) - {round_states.Phase.OVER}
 

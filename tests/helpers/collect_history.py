@@ -3,11 +3,12 @@
 What a device says it checked is counted again, slowly, from the stored records alone.
 """
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 from collect_oracles import decode_points
+from service_town import SCOPING
+from shoal.collect.matching.contributors import tag_in
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import Release
 from shoal.collect.matching.similarity import Thresholds
@@ -41,7 +42,7 @@ def check_round(
     rows = database.rows("SELECT points FROM record WHERE identifier = ?", (noted["identifier"],))
     assert [decode_points(bytes(row[0])) for row in rows] == [released], "the stored release is another one"
     history = stored_before(database, noted["snapshot_day"])
-    own = hashlib.blake2b(b"contributor", digest_size=16, key=device_key).digest()
+    own = tag_in(SCOPING.scope_of(released[0]), device_key)  # all of these trips begin in one area
     kept, n = noted["kept"], 0
     for one in noted["checked"]:
         if set(one["places"]) <= set(kept):

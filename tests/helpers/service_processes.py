@@ -13,6 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from shoal.collect.roles.registrar import code_digest, write_code
+from shoal.collect.server.http_authority import ClaimBook
+from shoal.collect.storage.database import Database
+from shoal.collect.storage.migrations import AUTHORITY
+from shoal.collect.storage.register import RegisterBook
+
 PROFILE = """k = {k}
 
 [blur]
@@ -36,6 +42,10 @@ LIMITS = (
     "10min",
     "--quiet",
 )
+
+
+def invitation(number: int) -> str:
+    return write_code(bytes((number,)) * 16)
 
 
 def free_port() -> int:
@@ -70,11 +80,21 @@ class Site:
     collector: str = ""
     authority: str = ""
     more: tuple[str, ...] = ()  # options of the server
+    admit: bool = False  # whether the authority is a registrar, too, and people need invitations
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def __enter__(self) -> "Site":
         (self.folder / "places.csv").write_text("lat,lon,weight\n39.9,116.3,2\n39.95,116.4,1\n")
         self.ports = free_port(), free_port()
+        if self.admit:
+            seed = bytes(range(32))
+            (self.folder / "authority.key").write_text(seed.hex() + "\n")
+            url = f"sqlite:///{self.folder / 'authority.sqlite'}"
+            with Database(url, AUTHORITY) as database:
+                book = RegisterBook(database)
+                book.invite(code_digest(invitation(number)) for number in range(len(self.ks)))
+                key = ClaimBook(database, seed, frozenset()).facts["signing_key"]
+            self.more = (*self.more, "--registrar", f"http://127.0.0.1:{self.ports[1]}", key)
         self.server = self.start_server()
         key = self.collector.rsplit(" ", 1)[1]
         options = (
@@ -84,7 +104,14 @@ class Site:
             str(self.folder / "authority.key"),
         )
         _, self.authority = self._serve(
-            "authority", *options, "--collector-key", key, "--port", str(self.ports[1]), "--quiet"
+            "authority",
+            *options,
+            "--collector-key",
+            key,
+            "--port",
+            str(self.ports[1]),
+            "--quiet",
+            *(["--admit"] if self.admit else []),
         )
         return self
 
@@ -161,6 +188,7 @@ class Site:
             "0.1s",
             "--patience",
             "8min",
+            *(["--invitation", invitation(number)] if self.admit else []),
         )
 
     def state(self, number: int) -> Path:

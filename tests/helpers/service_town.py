@@ -18,8 +18,10 @@ from nacl.bindings import crypto_sign_seed_keypair
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.device.disk import Kept, _OwnTypes
 from shoal.collect.faults import PeerError
+from shoal.collect.matching.contributors import Scoping
 from shoal.collect.matching.cylinders import Blur, Cylinder, Point
 from shoal.collect.matching.records import Release
+from shoal.collect.roles.admission import Entry
 from shoal.collect.roles.participant import Participant, blur
 from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
 from shoal.collect.roles.requests import Call, Reply
@@ -41,6 +43,7 @@ PLACES = PublicPlaces(
     lat_deg=(39.9, 39.95), lon_deg=(116.3, 116.4), weights=(2, 1), first_min=29_000_000, last_min=29_001_440
 )
 TERMS = Terms(group_size=3, n_real=2, n_fake=1, longest=2, n_pieces=1, phase_limit_s=100)
+SCOPING = Scoping(TERMS.area_km, TERMS.period_days)
 
 
 def seed(*parts: object) -> bytes:
@@ -61,7 +64,12 @@ def device_for(number: int, server_seed: bytes, book: ClaimBook) -> Device:
 
 
 def own_round_for(
-    device: Device, k: int, points: list[Point] = WAY, name: object = 0, terms: Terms = TERMS
+    device: Device,
+    k: int,
+    points: list[Point] = WAY,
+    name: object = 0,
+    terms: Terms = TERMS,
+    entry: Entry | None = None,
 ) -> ParticipantRound:
     member = Participant(
         user=device.user,
@@ -73,7 +81,13 @@ def own_round_for(
         sent=device.sent,
     )
     return ParticipantRound(
-        device, member, blur(member, 0), terms, PLACES.prior, Chance(seed("journey", device.user, name))
+        device,
+        member,
+        blur(member, 0),
+        terms,
+        PLACES.prior,
+        Chance(seed("journey", device.user, name)),
+        entry,
     )
 
 
@@ -98,14 +112,16 @@ class Town:
         restart: bool = False,
         k: int = 0,
         quota: int = 1000,
+        entry_of: Callable[[Device], Entry | None] = lambda _: None,
     ) -> None:
         self.database, self.n, self.terms, self.restart, self.quota = database, n, terms, restart, quota
         self.server_seed, self.now_s = seed("server"), START_S
         self.book = ClaimBook(
             Database(None, AUTHORITY), seed("authority"), frozenset({identity_of(self.server_seed)})
         )
+        devices = [device_for(i, self.server_seed, self.book) for i in range(n)]
         self.own_rounds = {
-            i: own_round_for(device_for(i, self.server_seed, self.book), k, terms=terms) for i in range(n)
+            i: own_round_for(one, k, terms=terms, entry=entry_of(one)) for i, one in enumerate(devices)
         }
         self.witnesses = [Witness(database, seed("witness", i)) for i in range(len(terms.witnesses))]
         self.gone: set[int] = set()
@@ -115,7 +131,14 @@ class Town:
         self._open()
 
     def _open(self) -> None:
-        self.rounds = Rounds(self.database, self.terms, self._names.take, round_size=self.n, join_s=300)
+        self.rounds = Rounds(
+            self.database,
+            self.terms,
+            self._names.take,
+            round_size=self.n,
+            join_s=300,
+            collector_key=identity_of(self.server_seed),
+        )
         self.mailbox = Mailbox(self.database, self.server_seed, quota=self.quota)
 
     @property
@@ -150,7 +173,7 @@ class Town:
             return self.mailbox.fetch(identity, int(call.target.split("=")[1]))
         name = bytes.fromhex(parts[1])
         if len(parts) == 2:
-            return self.rounds.view(name, self.now_s)
+            return self.rounds.view(name, identity, self.now_s)
         if parts[0] == "rounds":
             take = {"roster": self.rounds.join, "commits": self.rounds.commit, "reveals": self.rounds.reveal}[
                 parts[2]
@@ -166,7 +189,7 @@ class Town:
         call = self.tamper(number, own_round.next_call())
         if call is None:
             return False
-        reply = self.answer(own_round.device.identity, call)
+        reply = self.answer(own_round.identity, call)
         self.calls.append((number, call, reply))
         return own_round.replied(call, reply, self.now_s)
 
@@ -219,7 +242,8 @@ def volunteers(store: PhiStore, n: int, day: int, points: list[Point] = WAY) -> 
         way: tuple[Cylinder, ...] = tuple(
             Cylinder(round(p.t_min), 10, round(p.lat_deg * 1e6), round(p.lon_deg * 1e6), 200) for p in points
         )
-        store.add(Release(seed("release", number, day)[:16], tag, bytes(32), way), day)
+        scope = SCOPING.scope_of(way[0])
+        store.add(Release(seed("release", number, day)[:16], tag, bytes(32), way), day, scope)
 
 
 @contextmanager

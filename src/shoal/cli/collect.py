@@ -97,7 +97,7 @@ def collect() -> None:
     type=click.FloatRange(2, 28),
     help="Points kept of each trip, on average.  [default: 6; with --paper, 6.47]",
 )
-@click.option("--group-size", type=click.IntRange(3, 15), default=4, help="Members of a group.")
+@click.option("--group-size", type=click.IntRange(3, 24), default=4, help="Members of a group.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=1, help="The same seed gives the same simulation."
 )

@@ -404,6 +404,32 @@ class FindDocument(TypedDict):
     different: int
 
 
+@with_config(_CLOSED)
+class GroupSizeDocument(TypedDict):
+    """What groups of one size mean; probabilities are for one round."""
+
+    group_size: int
+    isolated: float
+    somebody_isolated: float
+    bad_grouping_as_printed: float
+    messages: int
+    cpu_s: float
+    sent_mb: float
+
+
+@with_config(_CLOSED)
+class CollectPlanDocument(TypedDict):
+    """How safe groups of each size are, and what they cost a member."""
+
+    people: int
+    dishonest: int
+    shots: int
+    questions: int
+    pieces: int
+    proven_shuffle: bool
+    sizes: list[GroupSizeDocument]
+
+
 DOCUMENTS: Final[Mapping[str, Any]] = {
     "inspect": InspectDocument,
     "synthesize": SynthesizeDocument,
@@ -422,6 +448,7 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "record": SignedDocument,
     "find": FindDocument,
     "reproduce": ReproduceDocument,
+    "collect-plan": CollectPlanDocument,
 }
 """The type of the document of each command."""
 

@@ -46,6 +46,9 @@ from shoal.runtime.staging import explained_write
     "--trip", type=click.IntRange(min=1), default=1, help="Which trip to share, counted from the newest."
 )
 @click.option("--max-gap", "max_gap_s", type=DURATION, default="30min", help="A longer pause ends a trip.")
+@click.option(
+    "--invitation", metavar="CODE", help="Your invitation, the first time at a collector with a registrar."
+)
 @click.option("--yes", is_flag=True, help="Consent without being asked.")
 @click.option("--poll", "poll_s", type=DURATION, default="1s", help="How often to look for news.")
 @click.option(
@@ -99,7 +102,7 @@ def join(**options: Any) -> int:
             if not consent("\n".join(plan.lines(page))):
                 click.echo("nothing was sent")
                 return 0
-            participation.begin(there, plan, os.urandom)
+            participation.begin(there, plan, os.urandom, options["invitation"])
         else:
             say(
                 "going on with the round under way; data and profile that have changed since then count for "

@@ -12,6 +12,8 @@ from shoal.cli.collect import needs_extra
 from shoal.cli.join import join
 from shoal.cli.listening import listening, require_listening, secret_of, serve_app
 from shoal.cli.options import DURATION, LENGTH, PATH
+from shoal.cli.plan import plan
+from shoal.cli.registrar import registrar
 from shoal.cli.stating import STATEMENTS, stating
 from shoal.errors import InputError, MisuseError
 
@@ -42,7 +44,7 @@ from shoal.errors import InputError, MisuseError
 @click.option(
     "--join-for", "join_s", type=DURATION, default="10min", help="or after this time with enough for a group."
 )
-@click.option("--group-size", type=click.IntRange(3, 15), default=4, help="Members of a group.")
+@click.option("--group-size", type=click.IntRange(3, 24), default=4, help="Members of a group.")
 @click.option(
     "--real", "n_real", type=click.IntRange(1, 1023), default=40, help="Real sub-trajectories asked by each."
 )
@@ -73,6 +75,24 @@ from shoal.errors import InputError, MisuseError
     multiple=True,
     metavar="URL KEY",
     help="A witness that must give the same answers; can be repeated.",
+)
+@click.option(
+    "--registrar",
+    nargs=2,
+    metavar="URL KEY",
+    help="Only people with this registrar's token take part; without it anybody can, under many names.",
+)
+@click.option(
+    "--least-roster",
+    type=click.IntRange(0, 10_000),
+    default=0,
+    help="Draw groups from at least so many people; by default from one group.",
+)
+@click.option(
+    "--token-days",
+    type=click.IntRange(1, 366),
+    default=1,
+    help="A person gets one token, for one round, in so many days; as the registrar has it.",
 )
 @click.option(
     "--quota", type=click.IntRange(min=1), default=4096, help="Questions that one member may ask in a day."
@@ -116,7 +136,7 @@ def server(**options: Any) -> int:
     from pydantic import ValidationError
 
     from shoal.collect.device.http_client import RemoteServer
-    from shoal.collect.roles.terms import OtherCollector, Terms
+    from shoal.collect.roles.terms import OtherCollector, RegistrarTerms, Terms
     from shoal.collect.roles.wire import DAY_S
 
     names = (
@@ -132,6 +152,7 @@ def server(**options: Any) -> int:
         "least_count",
         "area_questions",
         *STATEMENTS,
+        "least_roster",
     )
     try:
         until = options["bootstrap_until"] and int(
@@ -148,6 +169,12 @@ def server(**options: Any) -> int:
             bootstrap_until=until,
             witnesses=tuple(
                 OtherCollector(url=RemoteServer(url).url, key=key) for url, key in options["witnesses"]
+            ),
+            registrar=options["registrar"]
+            and RegistrarTerms(
+                url=RemoteServer(options["registrar"][0]).url,
+                key=options["registrar"][1],
+                days=options["token_days"],
             ),
         )
     except ValidationError as error:
@@ -226,6 +253,17 @@ def witness(**options: Any) -> int:
     metavar="USER",
     help="Print the identifiers that a user has claimed, then exit.",
 )
+@click.option(
+    "--admit",
+    is_flag=True,
+    help="Be the registrar, too, under the same key: admit people, issue tokens for these collectors.",
+)
+@click.option(
+    "--token-days",
+    type=click.IntRange(1, 366),
+    default=1,
+    help="With --admit: a person gets one token in so many days.",
+)
 @listening(8441)
 def authority(**options: Any) -> int:
     """Run an authority: who owns which identifier, each proven by the key of its release.
@@ -233,9 +271,11 @@ def authority(**options: Any) -> int:
     It never sees a trajectory.
     """
     with needs_extra("server"):
+        from shoal.collect.roles.registrar import Registrar
         from shoal.collect.server.http_authority import ClaimBook, authority_application
         from shoal.collect.storage.database import Database
         from shoal.collect.storage.migrations import AUTHORITY
+        from shoal.collect.storage.register import RegisterBook
 
     try:
         keys = frozenset(bytes.fromhex(key) for key in options["collectors"])
@@ -244,7 +284,8 @@ def authority(**options: Any) -> int:
             "a --collector-key is not 64 hexadecimal digits; the collector prints its key when it starts"
         ) from error
     with Database(options["database"], AUTHORITY) as database:
-        book = ClaimBook(database, secret_of(options["key"]), keys)
+        seed = secret_of(options["key"])
+        book = ClaimBook(database, seed, keys)
         if options["user"] is not None:
             for identifier in book.identifiers_of(options["user"]):
                 click.echo(identifier)
@@ -255,12 +296,16 @@ def authority(**options: Any) -> int:
                 "starts"
             )
         require_listening(options)
-        app = authority_application(book, quiet=options["quiet"])
+        admitting = None
+        if options["admit"]:
+            register = RegisterBook(database)
+            admitting = Registrar(register, seed, keys, options["token_days"], book.signing_seed)
+        app = authority_application(book, quiet=options["quiet"], registrar=admitting)
         serve_app(app, options, "authority", str(book.facts["signing_key"]))
     return 0
 
 
-COMMANDS: Final = (server, witness, authority, join)
+COMMANDS: Final = (server, witness, authority, registrar, join, plan)
 
 
 def _public_places(file: Path, days: int) -> Any:

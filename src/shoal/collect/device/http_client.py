@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.faults import PeerError
+from shoal.collect.roles.consent import roster_in_words
 from shoal.collect.roles.participant_round import Device, ParticipantRound
 from shoal.collect.roles.requests import Call, Reply, authorization, read_json, require_reply_signature
 from shoal.collect.roles.wire import BATCH_BYTES
@@ -116,19 +118,34 @@ class RemoteServer:
             ) from error
         return facts
 
-    def send(self, call: Call, device: Device, now_s: float) -> Reply:
+    def send(self, call: Call, device: Device, now_s: float, signing_seed: bytes | None = None) -> Reply:
         """Try once to send a request; a refusal that the server has not signed says only that it is away.
 
-        Raises OSError or HTTPException when the server is down, PeerError when somebody else answers.
+        Parameters
+        ----------
+        call
+            The request.
+        device
+            Whose it is; it knows the servers' keys.
+        now_s
+            The time, in seconds since 1970.
+        signing_seed
+            32 secret bytes that sign the request; by default the device's own.
+
+        Raises
+        ------
+        OSError, HTTPException
+            If the server is down.
+        PeerError
+            If somebody else answers.
         """
         headers = {}
         key = device.authority_signing_key
         if call.to != "authority":
-            key = self._key or device.server_key
-            text = authorization(
-                device.signing_seed, device.identity, key, call.method, call.target, call.body, now_s
+            key, seed = self._key or device.server_key, signing_seed or device.signing_seed
+            headers["Authorization"] = authorization(
+                seed, verify_key(seed), key, call.method, call.target, call.body, now_s
             )
-            headers["Authorization"] = text
         reply, signed = self._exchange(call.method, call.target, call.body, headers)
         try:
             require_reply_signature(key, call.target, reply.body, signed)
@@ -206,12 +223,14 @@ def run_round(
         if changed:
             keep()
         if own_round.phase != phase:
+            if phase == "lottery" and own_round.group is not None:
+                say(roster_in_words(own_round.group))
             phase = own_round.phase
             say(_WORDS[phase])
         call = own_round.next_call()
         now_s = time.time()
         try:
-            reply = servers[call.to].send(call, own_round.device, now_s)
+            reply = servers[call.to].send(call, own_round.device, now_s, own_round.entry.signing_seed)
             passing = reply.refusal is not None and reply.refusal[0] in _PASSING
             trouble = f"status {reply.status}" if reply.status >= 500 or passing else None
         except _DOWN as error:

@@ -9,13 +9,24 @@ from typing import Final
 import numpy as np
 
 from shoal.collect.crypto.chance import Chance
+from shoal.collect.device.admission import admitted
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.device.profile import Applied, Profile, apply, read_profile
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import SLOTS
-from shoal.collect.roles.consent import OPEN, bootstrapping, days_and_hours, promise, sharing, stated
+from shoal.collect.roles.admission import Entry
+from shoal.collect.roles.consent import (
+    OPEN,
+    bootstrapping,
+    days_and_hours,
+    linking,
+    promise,
+    sharing,
+    stated,
+    who_takes_part,
+)
 from shoal.collect.roles.participant import Participant, blur
 from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
 from shoal.collect.roles.requests import SKEW_S
@@ -120,6 +131,7 @@ def connect(
         )
     if kept.own_round is None:
         _keep_witnesses(folder, kept, terms)
+        _keep_registrar(folder, kept, terms)
     return Connection(kept, servers, terms, places, int(now_s // DAY_S), ca)
 
 
@@ -132,6 +144,19 @@ def _keep_witnesses(folder: StateFolder, kept: Kept, terms: Terms) -> None:
         )
     if kept.device.witnesses != terms.witnesses:
         kept.device.witnesses = terms.witnesses
+        folder.keep(kept)
+
+
+def _keep_registrar(folder: StateFolder, kept: Kept, terms: Terms) -> None:
+    """Raises InputError when the registrar is another one, or gone: then anybody could be everybody else."""
+    named = None if terms.registrar is None else bytes.fromhex(terms.registrar.key)
+    if kept.device.registrar_key not in (None, named):
+        raise InputError(
+            "the collector no longer names the registrar that it named before; ask its operator, or use "
+            "another --state"
+        )
+    if kept.device.registrar_key != named:
+        kept.device.registrar_key = named
         folder.keep(kept)
 
 
@@ -206,6 +231,8 @@ class Plan:
             *stated(self.terms),
             days_and_hours(min(minutes), max(minutes)),
             sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
+            who_takes_part(self.terms.registrar, self.terms.enough),
+            linking(self.terms.area_km, self.terms.period_days),
             *(
                 f"The connection to {url} is not encrypted: whoever carries it can read everything that "
                 f"{url} reads."
@@ -280,7 +307,9 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
         there.terms.require_bounds(cylinders)
     except PeerError as error:
         raise InputError(f"this collector does not take {error}; change [blur] in the profile") from error
-    asked = [*there.servers.values(), *(RemoteServer(one.url) for one in there.terms.witnesses)]
+    registrar = [] if there.terms.registrar is None else [there.terms.registrar.url]
+    urls = [*(one.url for one in there.terms.witnesses), *registrar]
+    asked = [*there.servers.values(), *map(RemoteServer, urls)]
     readable = tuple(server.url for server in asked if server.readable)
     return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms, readable)
 
@@ -292,8 +321,34 @@ def _thinned(rows: Sequence[int], most: int) -> list[int]:
     return [rows[place] for place in np.unique(np.linspace(0, len(rows) - 1, most).round().astype(np.int64))]
 
 
-def begin(there: Connection, plan: Plan, draw_bytes: Callable[[int], bytes]) -> None:
-    """Start a round."""
+def begin(
+    there: Connection, plan: Plan, draw_bytes: Callable[[int], bytes], invitation: str | None = None
+) -> None:
+    """Start a round, under a key that lives as long as it; get a token for it where the terms ask for one.
+
+    Parameters
+    ----------
+    there
+        The servers, and the device's state.
+    plan
+        What she consented to.
+    draw_bytes
+        Draws the secrets of the round.
+    invitation
+        The registrar's invitation, the first time.
+
+    Raises
+    ------
+    InputError
+        If the registrar does not answer, or does not admit her.
+    """
+    registrar = there.terms.registrar
+    if registrar is None:
+        entry = Entry(draw_bytes(32))
+    else:
+        server = RemoteServer(registrar.url, there.ca, bytes.fromhex(registrar.key))
+        entry = admitted(server, there.kept.device, registrar, invitation)
+        server.close()
     there.kept.own_round = ParticipantRound(
         there.kept.device,
         plan.member,
@@ -301,6 +356,7 @@ def begin(there: Connection, plan: Plan, draw_bytes: Callable[[int], bytes]) -> 
         there.terms,
         there.places.prior,
         Chance(draw_bytes(32)),
+        entry,
     )
 
 

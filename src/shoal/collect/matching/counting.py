@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from shoal.collect.matching.contributors import people_among
 from shoal.collect.matching.similarity import occurrences, occurs
 
 CAP: Final = 16  # larger answers say no more than "at least 16"
@@ -17,7 +18,7 @@ class Count:
     Attributes
     ----------
     people
-        Distinct contributors with a similar sub-trajectory.
+        Distinct contributors with a similar sub-trajectory; where tags are scoped, at most so many.
     bootstrap
         Records of nobody with one.
     occurrences
@@ -43,4 +44,4 @@ def combine(found: Sequence[Places]) -> Count:
                 bootstrap += 1
             else:
                 people.add(key[1])
-    return Count(len(people), bootstrap, total)
+    return Count(people_among(people), bootstrap, total)

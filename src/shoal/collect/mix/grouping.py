@@ -12,16 +12,32 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shoal.collect.crypto.chance import SEED_BYTES, Chance
+from shoal.collect.crypto.signatures import SIGNATURE_BYTES, require_signature, signature
 from shoal.collect.faults import PeerError
 from shoal.errors import MisuseError
 
-SMALLEST, LARGEST = 3, 16
+SMALLEST, LARGEST = 3, 25
 MOST_RESTARTS: Final = 2
+LOT_BYTES: Final = 32
+SIGNED_LOT_BYTES: Final = LOT_BYTES + SIGNATURE_BYTES
 
 
 def commitment(roster: bytes, identity: bytes, secret: bytes) -> bytes:
     """Commit to a secret before anybody reveals; bound to the roster and to the member."""
     return hashlib.blake2b(roster + identity + secret, digest_size=32, person=b"shoal lot").digest()
+
+
+def sign_lot(signing_seed: bytes, part: bytes, roster: bytes, lot: bytes) -> bytes:
+    """Sign a commitment (part "commit") or a secret ("reveal") over the roster that its member was shown."""
+    return lot + signature(signing_seed, part, roster + lot)
+
+
+def read_lot(identity: bytes, part: bytes, roster: bytes, said: bytes) -> bytes:
+    """Return a member's commitment or secret; raise PeerError unless she signed it over this very roster."""
+    if len(said) != SIGNED_LOT_BYTES:
+        raise PeerError("bad-length", f"a lot of {len(said)} bytes instead of {SIGNED_LOT_BYTES}")
+    require_signature(identity, part, roster + said[:LOT_BYTES], said[LOT_BYTES:])
+    return said[:LOT_BYTES]
 
 
 def roster_digest(round_name: bytes, identities: Sequence[bytes]) -> bytes:

@@ -20,7 +20,7 @@ from shoal.collect.faults import PeerError
 from shoal.errors import MisuseError
 
 MAX_RECORDS: Final = 1024
-SMALLEST, LARGEST = 3, 17  # groups of 3 to 16, or one more when the number of people does not divide
+SMALLEST, LARGEST = 3, 25  # groups of 3 to 24, or one more when the number of people does not divide
 DIGEST_BYTES: Final = 32
 _MAGIC: Final = b"shoal1"
 _HEAD_BYTES: Final = len(_MAGIC) + 1 + 32 + 1

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from shoal.collect.crypto.signatures import SIGNATURE_BYTES, require_signature, signature, verify_key
 from shoal.collect.faults import PeerError
+from shoal.collect.matching.contributors import Scoping
 from shoal.collect.matching.counting import CAP, Count
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import Release, decode_query, decode_releases
@@ -35,8 +36,8 @@ class Answer:
 class Store(Protocol):
     """Where releases lie."""
 
-    def add(self, release: Release, day: int) -> str:
-        """Keep a release; its identifier."""
+    def add(self, release: Release, day: int, scope: bytes = b"") -> str:
+        """Keep a release whose tag counts in a scope; its identifier."""
 
     def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
         """Keep it until a day as a record of nobody."""
@@ -76,6 +77,8 @@ class Collector:
         Whether records of nobody count, too.
     by_occurrence
         Whether to count sub-trajectories, as the paper does, instead of people.
+    scoping
+        How far and how long a contributor's tag lasts; None for tags that last for ever.
     least_count
         Fewer than that are answered as nobody.
     require
@@ -89,6 +92,7 @@ class Collector:
     least_utility: float = 0.0
     count_bootstrap: bool = False
     by_occurrence: bool = False
+    scoping: Scoping | None = None
     least_count: int = 0
     require: Callable[[Sequence[Cylinder]], None] = lambda _: None
     _asked: dict[tuple[bytes, int], int] = field(default_factory=dict)
@@ -150,7 +154,8 @@ class Collector:
         receipts: dict[bytes, Receipt] = {}
 
         def keep(one: Release) -> None:
-            receipts[one.name] = receipt(self.signing_seed, self.store.add(one, today), one.claim_key)
+            scope = b"" if self.scoping is None else self.scoping.scope_of(one.points[0])
+            receipts[one.name] = receipt(self.signing_seed, self.store.add(one, today, scope), one.claim_key)
 
         return receipts, self._each(records, keep)
 

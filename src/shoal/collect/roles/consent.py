@@ -5,22 +5,19 @@ from typing import Final
 import numpy as np
 
 from shoal.collect.matching.trimming import Trimming
-from shoal.collect.roles.terms import Terms
+from shoal.collect.roles.lottery import OwnGroup
+from shoal.collect.roles.terms import RegistrarTerms, Terms
 
 OPEN: Final = (
     "Your questions show your blurred points to the other members of your group and to the collector before "
     "anything is"
     " trimmed. They hide which honest member was there, not that somebody was.",
-    "Your questions repeat exactly the same circles and intervals. They can be linked with each other, and "
-    "with what "
-    "you release.",
-    "Everything you release bears the same tag, because people are counted and not records. The collector, "
-    "and whoever "
-    "is in a group with you more than once, can link your releases with each other.",
+    "Your questions repeat exactly the same circles and intervals, for at least a year. They can be linked "
+    "with each other, with those of your other rounds, and with what you release.",
+    "Whoever sees your network address can follow you from round to round.",
     "A place that you leave out leaves a hole. Whoever sees enough of your releases can tell that the hole "
     "hides "
     "something.",
-    "Somebody who joins under many names can fill a group, or count as a crowd. Nothing here prevents that.",
     "The authority and the collector together can find out which releases are yours: that is what the "
     "authority is for.",
     "Nothing in this protocol can take back what has been released.",
@@ -94,6 +91,15 @@ def sharing(theta_m: float, theta_min: float, group_size: int) -> str:
     )
 
 
+def linking(area_km: int, period_days: int) -> str:
+    """Say which of her releases the collector can tell to be one person's."""
+    return (
+        f"What you release of trips that begin in one area (of {area_km} km) within one period of "
+        f"{period_days} days bears one tag, because people are counted and not records. The collector, and "
+        "whoever is in a group with you more than once, can link these releases with each other."
+    )
+
+
 def date_of(day: int) -> str:
     """Write a day since 1970 (UTC) as people do."""
     return str(np.datetime64(day, "D"))
@@ -113,3 +119,27 @@ def bootstrapping(until_day: int, k: int) -> str:
         "is deleted "
         f"on {date_of(until_day)}.{crowd}"
     )
+
+
+def who_takes_part(registrar: RegistrarTerms | None, least: int) -> str:
+    """Say who can be in a group with her, by the terms of a round: groups are drawn from ``least`` people."""
+    if registrar is None:
+        return (
+            "Anybody can join this collector, under as many names as she likes. Somebody who does can be "
+            "everybody else in your group, and all of your crowd. Nothing here prevents that."
+        )
+    each = "a day" if registrar.days == 1 else f"in {registrar.days} days"
+    return (
+        f"Only people whom the registrar at {registrar.url}, key {registrar.key}, has admitted take part: "
+        f"one token a person {each}. The registrar knows that you ask for a token, not what you do with "
+        "it, unless it and the collector compare times or addresses. Groups are drawn from at "
+        f"least {least} people. You rely on it to admit nobody twice."
+    )
+
+
+def roster_in_words(group: OwnGroup) -> str:
+    """Say what stands behind the roster that a group was drawn from."""
+    drawn = f"your group of {len(group.identities)} was drawn from a roster of {group.n_roster}"
+    if group.terms.registrar is None:
+        return f"{drawn} names; nobody knows how many people they are"
+    return f"{drawn} people, with {group.n_tokens} different tokens of the registrar"

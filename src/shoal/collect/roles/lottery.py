@@ -11,7 +11,8 @@ from typing import Any, Final
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.signatures import require_signature, signature, verify_key
 from shoal.collect.faults import PeerError
-from shoal.collect.mix.grouping import MOST_RESTARTS, Lottery, commitment, divide
+from shoal.collect.mix.grouping import MOST_RESTARTS, Lottery, commitment, divide, read_lot, sign_lot
+from shoal.collect.roles.admission import Entry, purpose_of, require_token, split_roster, stated_key
 from shoal.collect.roles.lottery_states import TABLE, Action, Event, State
 from shoal.collect.roles.requests import Call
 from shoal.collect.roles.terms import Terms, read_terms
@@ -42,12 +43,17 @@ class OwnGroup:
         Her own place among them.
     terms
         The terms of their round.
+    n_roster, n_tokens
+        How many people were on the roster that the groups were drawn from, and how many different tokens of
+        the registrar stand behind it: 0 where there is no registrar.
     """
 
     channel: bytes
     identities: tuple[bytes, ...]
     me: int
     terms: Terms
+    n_roster: int = 0
+    n_tokens: int = 0
 
 
 class NoGroup(Exception):  # noqa: N818  (no error: the lottery came out so)
@@ -65,6 +71,7 @@ class View:
     commits: Mapping[bytes, bytes]
     reveals: Mapping[bytes, bytes]
     terms: Terms
+    token_key: bytes
 
     @classmethod
     def read(cls, said: Any) -> "View":
@@ -75,9 +82,8 @@ class View:
                 for part in ("roster", "commits", "reveals")
             )
             name, restarts = bytes.fromhex(said["round"]), int(said["restarts"])
-            return cls(
-                name, str(said["phase"]), restarts, roster, commits, reveals, read_terms(said["terms"])
-            )
+            terms, token_key = read_terms(said["terms"]), bytes.fromhex(said["token_key"])
+            return cls(name, str(said["phase"]), restarts, roster, commits, reveals, terms, token_key)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise PeerError("bad-frame", "words that do not describe a round") from error
 
@@ -92,17 +98,21 @@ class LotteryPart:
 
     Parameters
     ----------
-    signing_seed
-        32 secret bytes that sign for her.
+    entry
+        What she enters with: a key that signs for her, and a token where the terms ask for one.
+    collector_key
+        The key of the collector, which tokens are good for.
     terms
         The terms that she accepted; she refuses a round on any others.
     chance
         Where her secrets come from.
     """
 
-    def __init__(self, signing_seed: bytes, terms: Terms, chance: Chance) -> None:
-        self._seed, self._terms, self._chance = signing_seed, terms, chance
-        self._me = verify_key(signing_seed)
+    def __init__(self, entry: Entry, collector_key: bytes, terms: Terms, chance: Chance) -> None:
+        self._entry, self._seed, self._terms, self._chance = entry, entry.signing_seed, terms, chance
+        self._collector_key = collector_key
+        self._me = verify_key(entry.signing_seed)
+        self._checked: dict[bytes, bytes] = {}  # who is on the roster, as she saw it before
         self._state = TABLE.start
         self._round = b""
         self._secret = b""
@@ -156,8 +166,7 @@ class LotteryPart:
             return [Event.FOUND]
         if view.name != self._round:
             raise PeerError("bad-answer", "the collector answers with another round; send it nothing")
-        for identity, signed in view.roster.items():  # all have joined on the same terms
-            require_signature(identity, b"join", view.terms.joined_by(view.name), signed)
+        self._require_roster(view)
         if view.phase not in _PHASES:
             raise PeerError("bad-frame", "a round in a phase that this protocol does not have")
         event = _PHASES[view.phase]
@@ -168,8 +177,34 @@ class LotteryPart:
         self._require_frozen_roster(view.restarts, frozenset(view.roster))
         return [Event.RESTARTED, event] if view.restarts > self._attempt else [event]
 
+    def _require_roster(self, view: View) -> None:
+        """All have joined on the same terms, and each with a token where the terms name a registrar."""
+        registrar, key = view.terms.registrar, None
+        new = {who: said for who, said in view.roster.items() if self._checked.get(who) != said}
+        if registrar is not None and new:
+            if view.token_key != self._entry.statement:
+                raise PeerError(
+                    "bad-answer",
+                    "the registrar stated another key to you than to others, which could tell people apart, "
+                    "or the collector says so; send it nothing",
+                )
+            purpose = purpose_of(self._collector_key, registrar)
+            key = stated_key(bytes.fromhex(registrar.key), purpose, view.token_key)
+        for identity, said in new.items():
+            signed, token = split_roster(said, admitted=registrar is not None)
+            require_signature(identity, b"join", view.terms.joined_by(view.name), signed)
+            if key is not None:
+                require_token(key, identity, token)
+        self._checked = dict(view.roster)
+
     def _require_frozen_roster(self, restarts: int, roster: frozenset[bytes]) -> None:
         """A frozen roster only loses members, by a restart, and seldom: the collector hears secrets first."""
+        if len(roster) < self._terms.enough:
+            raise PeerError(
+                "bad-answer",
+                f"the collector draws groups from {len(roster)} people, the terms say at least "
+                f"{self._terms.enough}; send it nothing",
+            )
         before, there = self._frozen or (0, roster)
         stays = roster == there if restarts == before else roster < there
         if not (before <= restarts <= MOST_RESTARTS and (stays or self._frozen is None)):
@@ -201,29 +236,32 @@ class LotteryPart:
 
     def _join(self, view: View) -> list[Call]:
         self._round = view.name
-        return [self._say("roster", signature(self._seed, b"join", view.terms.joined_by(view.name)))]
+        signed = signature(self._seed, b"join", view.terms.joined_by(view.name))
+        return [self._say("roster", signed + self._entry.token + self._entry.statement)]
 
     def _commit(self, view: View) -> list[Call]:
         self._secret = self._chance.seed()
-        return [self._say("commits", commitment(view.lottery.roster, self._me, self._secret))]
+        roster = view.lottery.roster
+        own = commitment(roster, self._me, self._secret)
+        return [self._say("commits", sign_lot(self._seed, b"commit", roster, own))]
 
     def _reveal(self, view: View) -> list[Call]:
         """Not before everybody has committed to this very roster; these commitments count from now on."""
         lottery = view.lottery
         for identity, said in view.commits.items():
-            lottery.commit(identity, said)
+            lottery.commit(identity, _lot(identity, b"commit", lottery.roster, said))
         own = commitment(lottery.roster, self._me, self._secret)
-        if len(view.commits) != len(lottery.identities) or view.commits[self._me] != own:
+        if len(lottery.commits) != len(lottery.identities) or lottery.commits[self._me] != own:
             raise PeerError("bad-answer", "the collector asks for secrets before everybody has committed")
-        self._commits = dict(view.commits)
-        return [self._say("reveals", self._secret)]
+        self._commits = dict(lottery.commits)
+        return [self._say("reveals", sign_lot(self._seed, b"reveal", lottery.roster, self._secret))]
 
     def _judge_groups(self, view: View) -> Event:
         """Compute the groups; raises PeerError when they do not follow from what everybody committed to."""
         lottery = view.lottery
         lottery.commits.update(self._commits)
-        for identity, secret in view.reveals.items():
-            lottery.reveal(identity, secret)
+        for identity, said in view.reveals.items():
+            lottery.reveal(identity, _lot(identity, b"reveal", lottery.roster, said))
         if lottery.seed is None:
             raise PeerError("bad-answer", "groups before everybody has revealed")
         groups, _ = divide(lottery.seed, lottery.identities, self._terms.group_size)
@@ -231,7 +269,9 @@ class LotteryPart:
         if mine is None:
             return Event.LEFT_OVER
         channel = channel_name(lottery.round_name, lottery.seed, mine)
-        self._found = OwnGroup(channel, mine, mine.index(self._me), self._terms)
+        n = len(lottery.identities)  # every identity has a token of its own, and a token has one identity
+        n_tokens = n if self._terms.registrar is not None else 0
+        self._found = OwnGroup(channel, mine, mine.index(self._me), self._terms, n, n_tokens)
         return Event.DRAWN
 
     def _enter_group(self, _: View) -> list[Call]:
@@ -256,3 +296,15 @@ class LotteryPart:
 
     def _say(self, what: str, body: bytes) -> Call:
         return Call("POST", f"/v1/rounds/{self._round.hex()}/{what}", body)
+
+
+def _lot(identity: bytes, part: bytes, roster: bytes, said: bytes) -> bytes:
+    """A member's commitment or secret; raises PeerError for one that she did not sign over this roster."""
+    try:
+        return read_lot(identity, part, roster, said)
+    except PeerError as error:
+        raise PeerError(
+            "bad-answer",
+            "the collector shows a lot that its member did not sign over the roster that you see: it shows "
+            "two rosters, or invents lots; send it nothing",
+        ) from error

@@ -1,12 +1,12 @@
 """What a person's device does for her in a round: blur, ask, correct the counts, draft a release."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.faults import PeerError
+from shoal.collect.matching.contributors import TAG_BYTES, Scoping, lasting_tag, tag_in
 from shoal.collect.matching.counting import CAP
 from shoal.collect.matching.cylinders import Blur, Cylinder, Point, cylinder_for
 from shoal.collect.matching.records import Query, Release, encode_query
@@ -228,7 +228,13 @@ class Draft:
 
 
 def draft(
-    member: Participant, points: Sequence[Cylinder], kept: Places, chance: Chance, *, of_nobody: bool = False
+    member: Participant,
+    points: Sequence[Cylinder],
+    kept: Places,
+    chance: Chance,
+    *,
+    of_nobody: bool = False,
+    scoping: Scoping | None = None,
 ) -> Draft | None:
     """Put what is left under a fresh name and key; None when nothing is left.
 
@@ -244,11 +250,17 @@ def draft(
         Where the randomness comes from.
     of_nobody
         Whether the release is a record of nobody, under a fresh tag that nobody can link.
+    scoping
+        How far and how long her tag lasts; None for a tag that lasts for ever.
     """
     if not kept:
         return None
     claim_seed = chance.seed()
-    own_tag = hashlib.blake2b(b"contributor", digest_size=16, key=member.device_key).digest()
-    tag = chance.take(16) if of_nobody else own_tag
     left = tuple(points[place] for place in kept)
+    if of_nobody:
+        tag = chance.take(TAG_BYTES)
+    elif scoping is None:
+        tag = lasting_tag(member.device_key)
+    else:
+        tag = tag_in(scoping.scope_of(left[0]), member.device_key)
     return Draft(Release(chance.take(16), tag, verify_key(claim_seed), left), claim_seed)

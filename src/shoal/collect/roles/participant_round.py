@@ -16,6 +16,7 @@ from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import encode_release
 from shoal.collect.matching.subtrajectories import Places, Prior
 from shoal.collect.matching.trimming import needed, trim
+from shoal.collect.roles.admission import Entry
 from shoal.collect.roles.authority import Receipt, claim
 from shoal.collect.roles.collector import read_answer
 from shoal.collect.roles.consent import date_of
@@ -65,6 +66,8 @@ class Device:
         The servers' keys as the device first saw them.
     witnesses
         The witnesses that the collector has named.
+    registrar_key
+        The key of the registrar that the collector has named; None for none.
     sent
         What she released before, and on which day since 1970.
     """
@@ -77,6 +80,7 @@ class Device:
     authority_signing_key: bytes
     witnesses: tuple[OtherCollector, ...] = ()
     sent: list[tuple[tuple[Cylinder, ...], int]] = field(default_factory=list)
+    registrar_key: bytes | None = None
 
     @property
     def identity(self) -> bytes:
@@ -137,6 +141,8 @@ class ParticipantRound:
         What fakes are drawn from.
     chance
         Where the round's randomness comes from.
+    entry
+        What she enters this round with; by default the device's own key, and no token.
     """
 
     def __init__(
@@ -147,15 +153,17 @@ class ParticipantRound:
         terms: Terms,
         prior: Prior,
         chance: Chance,
+        entry: Entry | None = None,
     ) -> None:
         self.device, self.member, self.points, self.terms = device, member, points, terms
+        self.entry = entry or Entry(device.signing_seed)
         self._prior, self._chance = prior, chance
         self.ending: Ending | None = None
         self.requests = self.messages = self.bytes_out = 0
         self._state = TABLE.start
         self._now_s = self._waited_s = 0.0
         self._outbox: list[Call] = []
-        self._lottery = LotteryPart(device.signing_seed, terms, Chance(chance.seed()))
+        self._lottery = LotteryPart(self.entry, device.server_key, terms, Chance(chance.seed()))
         self._session: GroupSession | None = None
         self._questions: Questions | None = None
         self._phi: dict[Places, int] = {}
@@ -170,6 +178,16 @@ class ParticipantRound:
     def phase(self) -> str:
         """Where she is: lottery, questions, asking, releases, storing, claiming, or over."""
         return "over" if self._state in TABLE.final else str(self._state)
+
+    @property
+    def identity(self) -> bytes:
+        """The key that everybody in this round knows her by."""
+        return verify_key(self.entry.signing_seed)
+
+    @property
+    def group(self) -> OwnGroup | None:
+        """Her group, once it is drawn."""
+        return self._lottery.group
 
     @property
     def waiting_calls(self) -> list[Call]:
@@ -356,7 +374,7 @@ class ParticipantRound:
         self._questions = ask_for(self.member, self.points, self._prior, group.terms.rules, self._chance)
         return GroupSession(
             group,
-            self.device.signing_seed,
+            self.entry.signing_seed,
             self.device.server_key,
             list(self._questions.records),
             Chance(self._chance.seed()),
@@ -388,7 +406,9 @@ class ParticipantRound:
         least = needed(member.k, member.reading)
         self._kept = trim(len(self.points), self._phi, least, member.trimming)
         of_nobody = self.terms.bootstrap_until is not None
-        self._draft = draft(member, self.points, self._kept, self._chance, of_nobody=of_nobody)
+        self._draft = draft(
+            member, self.points, self._kept, self._chance, of_nobody=of_nobody, scoping=rules.scoping
+        )
         release = None if self._draft is None else self._draft.release
         if release is not None and not of_nobody:
             # others may have it stored from now on, whatever she hears: her own count must not exceed the

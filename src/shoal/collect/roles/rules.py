@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from shoal.collect.crypto.group import FFDHE3072, Group
+from shoal.collect.matching.contributors import Scoping
 from shoal.collect.matching.records import pieces_needed
 from shoal.collect.matching.similarity import Thresholds
 from shoal.errors import MisuseError
@@ -31,6 +32,9 @@ class Rules:
         After how many days a device draws new circles.
     proven_shuffle
         Whether every mixer proves her shuffle (docs/decisions/0039 says what that costs).
+    scoping
+        How far and how long a contributor's tag lasts; the collector must count by the same. None for tags
+        that last for ever.
     bootstrap_until
         A day since 1970. What is released before it is a record of nobody, deleted on that day
         (docs/decisions/0071). None after the bootstrapping phase.
@@ -45,6 +49,7 @@ class Rules:
     thresholds: Thresholds = field(default_factory=Thresholds)
     period_days: int = 365
     proven_shuffle: bool = False
+    scoping: Scoping | None = None
     bootstrap_until: int | None = None
 
     def until(self, day: int) -> int | None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from shoal.collect.crypto.group import FFDHE3072
 from shoal.collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
 from shoal.collect.faults import PeerError
+from shoal.collect.matching.contributors import Scoping
 from shoal.collect.matching.counting import CAP
 from shoal.collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, Cylinder
 from shoal.collect.matching.records import RECORD_BYTES
@@ -34,6 +35,27 @@ class OtherCollector(BaseModel):
     key: str = Field(pattern="^[0-9a-f]{64}$")
 
 
+class RegistrarTerms(BaseModel):
+    """Who admits people to rounds: one token for each person and period.
+
+    Parameters
+    ----------
+    url, key
+        Its address, and the key that its statements are checked with.
+    days
+        The length of a period.
+    period
+        The number of the period since 1970 in which the round opened; the collector fills it in.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str = Field(min_length=1, max_length=200)
+    key: str = Field(pattern="^[0-9a-f]{64}$")
+    days: int = Field(default=1, ge=1, le=366)
+    period: int = Field(default=0, ge=0, le=LAST_DAY)
+
+
 class Terms(BaseModel):
     """What all members of a round do alike, and how long a phase may take.
 
@@ -45,6 +67,8 @@ class Terms(BaseModel):
         As in ``Rules``.
     theta_m, theta_min
         How far apart, in meters and minutes, two uncertain points may be and still be similar.
+    area_km
+        The size of an area, in kilometers: a person has one contributor tag in each area and period.
     phase_limit_s
         How long a phase may take, in seconds.
     bootstrap_until
@@ -55,6 +79,10 @@ class Terms(BaseModel):
     controller, purpose, recipients, retention, contact
         What the collector states to whoever is to consent: who is responsible, what for, who receives what
         is released, how long it is kept, whom to ask. Nothing checks it; everybody signs that it was said.
+    least_roster
+        Groups are drawn from that many people at least; never from fewer than a group has.
+    registrar
+        Who admits people. None where anybody can join, under as many names as she likes.
     least_radius_m, most_radius_m, least_gap_min, most_gap_min
         Circles and intervals between these bounds, in meters and minutes, may be asked about and released.
     least_count
@@ -67,7 +95,7 @@ class Terms(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    group_size: int = Field(default=4, ge=3, le=15)
+    group_size: int = Field(default=4, ge=3, le=24)
     n_real: int = Field(default=40, ge=1)
     n_fake: int = Field(default=10, ge=1)
     longest: int = Field(default=4, ge=2, le=8)
@@ -75,10 +103,13 @@ class Terms(BaseModel):
     theta_m: float = Field(default=1_000.0, ge=0, lt=1e7, allow_inf_nan=False)
     theta_min: float = Field(default=60.0, ge=0, lt=1e7, allow_inf_nan=False)
     period_days: int = Field(default=365, ge=365, le=36_500)  # fresh circles more often would average out
+    area_km: int = Field(default=50, ge=20, le=5_000)
     phase_limit_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
     proven_shuffle: bool = False
     bootstrap_until: int | None = Field(default=None, ge=0, le=LAST_DAY)
     witnesses: tuple[OtherCollector, ...] = Field(default=(), max_length=4)
+    least_roster: int = Field(default=0, ge=0, le=10_000)
+    registrar: RegistrarTerms | None = None
     least_radius_m: int = Field(default=75, ge=1, le=MAX_RADIUS_M)
     most_radius_m: int = Field(default=2_000, ge=1, le=MAX_RADIUS_M)
     least_gap_min: int = Field(default=6, ge=1, le=MAX_GAP_MIN)
@@ -115,6 +146,11 @@ class Terms(BaseModel):
                 "fewer sub-trajectories"
             )
         return self
+
+    @property
+    def enough(self) -> int:
+        """How many people a roster needs."""
+        return max(self.group_size, self.least_roster)
 
     @property
     def _largest(self) -> Session:
@@ -165,7 +201,7 @@ class Terms(BaseModel):
         sizes = self.model_dump(
             include={"group_size", "n_real", "n_fake", "longest", "n_pieces", "period_days", "proven_shuffle"}
         )
-        return Rules(**sizes, thresholds=thresholds)
+        return Rules(**sizes, thresholds=thresholds, scoping=Scoping(self.area_km, self.period_days))
 
 
 def read_terms(entries: Any) -> Terms:

@@ -147,13 +147,14 @@ class Server:
 
     async def small(self, request: Request) -> tuple[bytes, bytes]:
         """Return who sent a short body, and the body."""
-        return self._checked(request, await read_body(request, _SMALL_BYTES))
+        return self.checked(request, await read_body(request, _SMALL_BYTES))
 
     async def large(self, request: Request) -> tuple[bytes, bytes]:
         """Return who sent a long body, and the body; checked beside other requests."""
-        return await run_in_threadpool(self._checked, request, await read_body(request, BODY_BYTES))
+        return await run_in_threadpool(self.checked, request, await read_body(request, BODY_BYTES))
 
-    def _checked(self, request: Request, body: bytes) -> tuple[bytes, bytes]:
+    def checked(self, request: Request, body: bytes) -> tuple[bytes, bytes]:
+        """Return who signed a request, and its body; raise PeerError when nobody did."""
         header, target = request.headers.get("Authorization"), target_of(request)
         return read_authorization(header, self.key, request.method, target, body, self.clock()), body
 

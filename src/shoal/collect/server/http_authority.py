@@ -11,7 +11,9 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.signatures import signature, verify_key
 from shoal.collect.faults import PeerError
 from shoal.collect.roles.authority import Authority
+from shoal.collect.roles.registrar import Registrar
 from shoal.collect.server.http import new_application, read_body, signed_reply
+from shoal.collect.server.http_registrar import add_registrar
 from shoal.collect.server.watch import Watch
 from shoal.collect.storage.database import Database
 
@@ -76,7 +78,11 @@ class ClaimBook:
 
 
 def authority_application(
-    book: ClaimBook, *, quiet: bool = False, clock: Callable[[], float] = time.time
+    book: ClaimBook,
+    *,
+    quiet: bool = False,
+    clock: Callable[[], float] = time.time,
+    registrar: Registrar | None = None,
 ) -> FastAPI:
     """Put the authority behind its addresses; nobody can ask over the network who owns what.
 
@@ -88,6 +94,8 @@ def authority_application(
         Whether to leave out the log.
     clock
         Tells the time, in seconds since 1970.
+    registrar
+        A registrar that runs here, too.
     """
     watch = Watch(lambda: {"claims": book.n_claims}, quiet=quiet)
     app = new_application("shoal authority", watch, book.signing_seed)
@@ -105,4 +113,6 @@ def authority_application(
         sealed = await read_body(request, _CLAIM_BYTES)
         return signed_reply(request, await run_in_threadpool(book.take, sealed), book.signing_seed)
 
+    if registrar is not None:
+        add_registrar(app, registrar, clock)
     return app

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import Depends, FastAPI, Request, Response
 
+from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import RECORD_BYTES
 from shoal.collect.roles.terms import PublicPlaces, Terms
@@ -68,7 +69,8 @@ def collector_application(
     InputError
         If the database belongs to another collector.
     """
-    rounds = Rounds(database, terms, draw_bytes, round_size=round_size, join_s=join_s)
+    key = verify_key(signing_seed)
+    rounds = Rounds(database, terms, draw_bytes, round_size=round_size, join_s=join_s, collector_key=key)
     server = _CollectorServer(signing_seed, clock, rounds, Mailbox(database, signing_seed, quota=quota))
 
     _require_owner(database, server.key)
@@ -133,7 +135,9 @@ def _add_rounds(app: FastAPI, server: _CollectorServer) -> None:
 
     @app.get("/v1/rounds/{name}")
     def view(request: Request, name: str) -> Response:
-        return server.signed(request, rounds.view(named(name), server.clock()))
+        signed = "Authorization" in request.headers  # whoever has joined is shown more
+        identity = server.checked(request, b"")[0] if signed else None
+        return server.signed(request, rounds.view(named(name), identity, server.clock()))
 
     @app.post("/v1/rounds/{name}/roster")
     def join(request: Request, name: str, sent: Small) -> Response:

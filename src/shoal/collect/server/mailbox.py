@@ -222,4 +222,5 @@ def collector_for(store: PhiStore, signing_seed: bytes, terms: Terms) -> Collect
         terms.rules.thresholds,
         least_count=terms.least_count,
         require=terms.require_bounds,
+        scoping=terms.rules.scoping,
     )

@@ -9,15 +9,23 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from shoal.collect.crypto.sealing import mailbox_key
-from shoal.collect.crypto.signatures import require_signature
+from shoal.collect.crypto.signatures import SIGNATURE_BYTES, require_signature
 from shoal.collect.faults import PeerError
-from shoal.collect.mix.grouping import MOST_RESTARTS, Lottery, divide
+from shoal.collect.mix.grouping import LOT_BYTES, MOST_RESTARTS, Lottery, divide, read_lot
+from shoal.collect.roles.admission import (
+    period_at,
+    purpose_of,
+    require_token,
+    split_entry,
+    stated_key,
+)
 from shoal.collect.roles.terms import Terms
 from shoal.collect.roles.wire import DAY_S, LIFETIME_S, channel_name, snapshot_day
 from shoal.collect.server.round_states import TABLE, Action, Event, Phase
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore
 from shoal.collect.storage.questions import PERIOD_DAYS
+from shoal.collect.storage.tokens import Tokens
 
 MOST_MEMBERS: Final = 10_000
 _KEPT: Final = (Phase.GROUPED, Phase.FAILED)
@@ -38,6 +46,8 @@ class Rounds:
         A roster freezes with so many members,
     join_s
         or after so many seconds with enough for one group.
+    collector_key
+        The key of this collector, which tokens are issued for.
     """
 
     def __init__(
@@ -48,12 +58,14 @@ class Rounds:
         *,
         round_size: int,
         join_s: float,
+        collector_key: bytes = b"",
     ) -> None:
         self._db, self._terms, self._draw_bytes = database, terms, draw_bytes
-        self._round_size, self._join_s = max(round_size, terms.group_size), join_s
+        self._key, self._tokens = collector_key, Tokens(database)
+        self._round_size, self._join_s = max(round_size, terms.enough), join_s
 
     def open_round(self, now_s: float) -> dict[str, Any]:
-        """Return the round that takes members now; a new one when there is none."""
+        """Return the round that takes members now, without their keys; a new one when there is none."""
         PhiStore(self._db).expire(int(now_s // DAY_S))
         with self._db.transaction():
             self._sweep(now_s)
@@ -62,14 +74,14 @@ class Rounds:
             if row is not None and self._moved_on(bytes(row[0]), now_s) is Phase.JOINING:
                 name = bytes(row[0])
                 if self._terms_of_round(name) == terms:
-                    return self._view(name)
+                    return self._view(name, None)
                 self._step(name, Phase.JOINING, Event.NEW_TERMS, now_s)
             name = self._draw_bytes(32)
             self._db.change(
                 "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'joining', 0, ?)",
                 (name, terms.model_dump_json(), now_s + self._join_s),
             )
-            return self._view(name)
+            return self._view(name, None)
 
     def resume(self, now_s: float) -> None:
         """Give the lotteries under way their time anew: nobody was silent while the collector was away."""
@@ -82,35 +94,56 @@ class Rounds:
 
     def terms_at(self, now_s: float) -> Terms:
         """Return the terms of a round that opens now."""
-        until = self._terms.bootstrap_until
-        over = until is not None and now_s // DAY_S >= until
-        return self._terms.model_copy(update={"bootstrap_until": None}) if over else self._terms
+        changes: dict[str, Any] = {}
+        until, registrar = self._terms.bootstrap_until, self._terms.registrar
+        if until is not None and now_s // DAY_S >= until:
+            changes["bootstrap_until"] = None
+        if registrar is not None:
+            period = period_at(now_s, registrar.days)
+            changes["registrar"] = registrar.model_copy(update={"period": period})
+        return self._terms.model_copy(update=changes)
 
-    def view(self, name: bytes, now_s: float) -> dict[str, Any]:
-        """Return what everybody may know of a round; raise PeerError for a round that does not exist."""
+    def view(self, name: bytes, identity: bytes | None, now_s: float) -> dict[str, Any]:
+        """Return what somebody may know of a round; raise PeerError for a round that does not exist.
+
+        Only whoever joined it is shown keys, commitments and secrets; None is anybody.
+        """
         with self._db.transaction():
             self._moved_on(name, now_s)
-            return self._view(name)
+            return self._view(name, identity)
 
-    def join(self, name: bytes, identity: bytes, signed: bytes, now_s: float) -> dict[str, Any]:
-        """Put somebody on the roster who has signed the round's name and terms; raise PeerError otherwise."""
+    def join(self, name: bytes, identity: bytes, said: bytes, now_s: float) -> dict[str, Any]:
+        """Put somebody on the roster who has signed the round's name and terms; raise PeerError otherwise.
+
+        Where the terms name a registrar, ``said`` is the signature with her token and the registrar's key.
+        """
         with self._db.transaction():
             phase = self._moved_on(name, now_s)
-            require_signature(identity, b"join", self._terms_of_round(name).joined_by(name), signed)
+            terms = self._terms_of_round(name)
+            signed, token, statement = split_entry(said, admitted=terms.registrar is not None)
+            require_signature(identity, b"join", terms.joined_by(name), signed)
             # an identity to which no letter can be sealed would stop every group that it falls into
             mailbox_key(identity)
-            key = (self._number(name), identity)
-            there = self._db.row("SELECT 1 FROM ticket WHERE round = ? AND identity = ?", key)
+            row = (self._number(name), identity)
+            there = self._db.row("SELECT 1 FROM ticket WHERE round = ? AND identity = ?", row)
             event = Event.JOIN if there is None else Event.AGAIN
-            return self._request(name, phase, event, identity, signed, now_s)
+            if terms.registrar is not None:
+                key = stated_key(
+                    bytes.fromhex(terms.registrar.key), purpose_of(self._key, terms.registrar), statement
+                )
+                require_token(key, identity, token)
+                if event is Event.JOIN and phase is Phase.JOINING:
+                    self._tokens.keep_statement(terms.registrar.period, statement)
+                    self._tokens.spend(identity, self._number(name), terms.registrar.period)
+            return self._request(name, phase, event, identity, signed + token, now_s)
 
-    def commit(self, name: bytes, identity: bytes, digest: bytes, now_s: float) -> dict[str, Any]:
-        """Take a member's commitment; raise PeerError for one that may not come now."""
-        return self._say(name, identity, digest, now_s, Event.COMMIT, "committed")
+    def commit(self, name: bytes, identity: bytes, said: bytes, now_s: float) -> dict[str, Any]:
+        """Take a member's signed commitment; raise PeerError for one that may not come now."""
+        return self._say(name, identity, said, now_s, Event.COMMIT, "committed")
 
-    def reveal(self, name: bytes, identity: bytes, secret: bytes, now_s: float) -> dict[str, Any]:
-        """Take what a member committed to; raise PeerError for anything else."""
-        return self._say(name, identity, secret, now_s, Event.REVEAL, "revealed")
+    def reveal(self, name: bytes, identity: bytes, said: bytes, now_s: float) -> dict[str, Any]:
+        """Take what a member committed to, signed; raise PeerError for anything else."""
+        return self._say(name, identity, said, now_s, Event.REVEAL, "revealed")
 
     def _say(
         self, name: bytes, identity: bytes, said: bytes, now_s: float, event: Event, column: str
@@ -143,7 +176,7 @@ class Rounds:
         if step is not None and step.action is not None:
             self._requests[step.action](name, identity, said)
             self._moved_on(name, now_s)
-        return self._view(name)
+        return self._view(name, identity)
 
     def _moved_on(self, name: bytes, now_s: float) -> Phase:
         """The phase of a round now, after everything that is due."""
@@ -163,6 +196,8 @@ class Rounds:
             return
         if step.action is not None:
             self._changes[step.action](name)
+        if step.state in _KEPT:
+            self._tokens.give_back(self._number(name))
         lives_s = LIFETIME_S if step.state in _KEPT else self._terms_of_round(name).phase_limit_s
         self._db.change(
             "UPDATE round SET phase = ?, deadline_s = ? WHERE name = ?",
@@ -189,7 +224,7 @@ class Rounds:
             return Event.EXPIRED if late else None
         if phase is Phase.JOINING:
             joined = self._joined(name)
-            enough = late and joined >= self._terms_of_round(name).group_size
+            enough = late and joined >= self._terms_of_round(name).enough
             return Event.FULL if joined >= self._round_size else Event.ENOUGH if enough else None
         lottery = self._lottery(name)
         if phase is Phase.COMMITTING and len(lottery.commits) == len(lottery.identities):
@@ -203,25 +238,27 @@ class Rounds:
         if lottery.restarts >= MOST_RESTARTS:
             return Event.GIVEN_UP
         left = len(lottery.without_silent().identities)
-        return Event.SILENT if left >= self._terms_of_round(name).group_size else Event.TOO_FEW
+        return Event.SILENT if left >= self._terms_of_round(name).enough else Event.TOO_FEW
 
-    def _add(self, name: bytes, identity: bytes, signed: bytes) -> None:
+    def _add(self, name: bytes, identity: bytes, said: bytes) -> None:
         if self._joined(name) >= MOST_MEMBERS:
             raise PeerError("too-many", "this round is full; join the next one")
         self._db.change(
-            "INSERT INTO ticket (round, identity, signed, dropped) VALUES (?, ?, ?, 0)",
-            (self._number(name), identity, signed),
+            "INSERT INTO ticket (round, identity, signed, token, dropped) VALUES (?, ?, ?, ?, 0)",
+            (self._number(name), identity, said[:SIGNATURE_BYTES], said[SIGNATURE_BYTES:]),
         )
 
-    def _take_commitment(self, name: bytes, identity: bytes, digest: bytes) -> None:
-        self._lottery(name).commit(identity, digest)
+    def _take_commitment(self, name: bytes, identity: bytes, said: bytes) -> None:
+        lottery = self._lottery(name)
+        lottery.commit(identity, read_lot(identity, b"commit", lottery.roster, said))
         change = "UPDATE ticket SET committed = ? WHERE round = ? AND identity = ?"
-        self._db.change(change, (digest, self._number(name), identity))
+        self._db.change(change, (said, self._number(name), identity))
 
-    def _take_reveal(self, name: bytes, identity: bytes, secret: bytes) -> None:
-        self._lottery(name).reveal(identity, secret)
+    def _take_reveal(self, name: bytes, identity: bytes, said: bytes) -> None:
+        lottery = self._lottery(name)
+        lottery.reveal(identity, read_lot(identity, b"reveal", lottery.roster, said))
         change = "UPDATE ticket SET revealed = ? WHERE round = ? AND identity = ?"
-        self._db.change(change, (secret, self._number(name), identity))
+        self._db.change(change, (said, self._number(name), identity))
 
     def _restart(self, name: bytes) -> None:
         lottery, number = self._lottery(name), self._number(name)
@@ -232,6 +269,7 @@ class Rounds:
             self._db.change(
                 "UPDATE ticket SET dropped = 1 WHERE round = ? AND identity = ?", (number, identity)
             )
+            self._tokens.give_back_one(number, identity)
 
     def _draw_groups(self, name: bytes) -> None:
         lottery, number = self._lottery(name), self._number(name)
@@ -265,6 +303,8 @@ class Rounds:
         self._db.change("DELETE FROM letter WHERE at_s < ?", (now_s - LIFETIME_S,))
         self._db.change("DELETE FROM quota WHERE day < ?", (snapshot_day(now_s) - 1,))
         self._db.change("DELETE FROM area WHERE period < ?", (snapshot_day(now_s) // PERIOD_DAYS - 1,))
+        if self._terms.registrar is not None:
+            self._tokens.forget(period_at(now_s, self._terms.registrar.days) - 1)
 
     # what the database holds of a round
 
@@ -286,26 +326,38 @@ class Rounds:
             "identity",
             (number,),
         )
-        commits = {bytes(who): bytes(said) for who, said, _ in tickets if said is not None}
-        reveals = {bytes(who): bytes(said) for who, _, said in tickets if said is not None}
+        commits = {bytes(who): bytes(said)[:LOT_BYTES] for who, said, _ in tickets if said is not None}
+        reveals = {bytes(who): bytes(said)[:LOT_BYTES] for who, _, said in tickets if said is not None}
         return Lottery(name, tuple(sorted(bytes(row[0]) for row in tickets)), int(restarts), commits, reveals)
 
-    def _view(self, name: bytes) -> dict[str, Any]:
+    def _view(self, name: bytes, identity: bytes | None) -> dict[str, Any]:
         number, terms, phase, restarts, deadline_s = self._db.rows(
             "SELECT id, terms, phase, restarts, deadline_s FROM round WHERE name = ?", (name,)
         )[0]
         tickets = self._db.rows(
-            "SELECT identity, signed FROM ticket WHERE round = ? AND dropped = 0 ORDER BY identity", (number,)
+            "SELECT identity, signed, token, committed, revealed FROM ticket WHERE round = ? AND dropped = 0 "
+            "ORDER BY identity",
+            (number,),
         )
-        lottery = self._lottery(name)
-        return {
+        public = {
             "round": name.hex(),
             "phase": phase,
             "terms": json.loads(terms),
             "restarts": restarts,
             "deadline_s": deadline_s,
+            "members": len(tickets),
+        }
+        if identity not in {bytes(who) for who, *_ in tickets}:
+            return {**public, "roster": {}, "commits": {}, "reveals": {}, "token_key": ""}
+        lottery, registrar = self._lottery(name), Terms.model_validate_json(terms).registrar
+        return {
+            **public,
             "roster_digest": None if phase == "joining" else lottery.roster.hex(),
-            "roster": {bytes(who).hex(): bytes(signed).hex() for who, signed in tickets},
-            "commits": {who.hex(): said.hex() for who, said in lottery.commits.items()},
-            "reveals": {who.hex(): said.hex() for who, said in lottery.reveals.items()},
+            "token_key": self._tokens.statement(registrar.period).hex() if registrar is not None else "",
+            "roster": {
+                bytes(who).hex(): (bytes(signed) + bytes(token or b"")).hex()
+                for who, signed, token, *_ in tickets
+            },
+            "commits": {bytes(one[0]).hex(): bytes(one[3]).hex() for one in tickets if one[3] is not None},
+            "reveals": {bytes(one[0]).hex(): bytes(one[4]).hex() for one in tickets if one[4] is not None},
         }

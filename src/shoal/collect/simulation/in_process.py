@@ -145,7 +145,7 @@ def run_collection(
         ]
         nobody = until is not None
         drafts = [
-            draft(m, points, places, chance, of_nobody=nobody)
+            draft(m, points, places, chance, of_nobody=nobody, scoping=rules.scoping)
             for m, points, places in zip(members, blurred, kept, strict=True)
         ]
         pieces = [

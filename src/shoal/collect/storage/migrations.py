@@ -124,12 +124,42 @@ CREATE TABLE area (
 """,
 )
 
-AUTHORITY: Final = (
-    Step(
-        both="""
+_TOKENS: Final = Step(
+    both="""
+ALTER TABLE ticket ADD COLUMN token {BYTES};
+CREATE TABLE spent (identity {BYTES} PRIMARY KEY, round {NUMBER} NOT NULL, period {NUMBER} NOT NULL);
+CREATE INDEX spent_round ON spent (round);
+CREATE TABLE token_key (period {NUMBER} PRIMARY KEY, statement {BYTES} NOT NULL);
+"""
+)
+
+_SCOPES: Final = Step("CREATE TABLE scope (id {ID}, name {BYTES} NOT NULL UNIQUE);")
+
+_CLAIMS: Final = Step(
+    both="""
 CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL);
 CREATE INDEX claim_owner ON claim (owner);
 """,
-    ),
 )
-MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY, _COLLECTOR_KEY, _ASKED)
+
+_REGISTER: Final = Step(
+    both="""
+CREATE TABLE person (account {BYTES} PRIMARY KEY);
+CREATE TABLE invitation (digest {BYTES} PRIMARY KEY, account {BYTES});
+CREATE TABLE issued (
+    purpose {BYTES} NOT NULL, account {BYTES} NOT NULL, digest {BYTES} NOT NULL, over_day {NUMBER} NOT NULL,
+    PRIMARY KEY (purpose, account));
+"""
+)
+
+AUTHORITY: Final = (_CLAIMS, _REGISTER)  # a registrar may run inside the authority
+MIGRATIONS: Final = (
+    _RELEASES,
+    _ROUNDS,
+    _OPTIONAL_KEYS,
+    _RECORDS_OF_NOBODY,
+    _COLLECTOR_KEY,
+    _ASKED,
+    _TOKENS,
+    _SCOPES,
+)

@@ -13,12 +13,14 @@ from types import TracebackType
 from typing import Final
 
 from shoal.collect.faults import PeerError
+from shoal.collect.matching.contributors import SCOPE_SHIFT
 from shoal.collect.matching.counting import NOBODY, Count, Places, combine
 from shoal.collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal.collect.matching.records import Release, encode_points
 from shoal.collect.matching.similarity import Thresholds, alike
 from shoal.collect.storage.database import Database
 
+_CONTRIBUTOR: Final = (1 << SCOPE_SHIFT) - 1
 _SLACK_M: Final = 0.01  # doubles on the sphere, far above their error
 
 _INSERT_SQLITE: Final = "INSERT INTO place VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -64,23 +66,25 @@ class PhiStore:
     ) -> None:
         self.database.close()
 
-    def add(self, release: Release, day: int) -> str:
+    def add(self, release: Release, day: int, scope: bytes = b"") -> str:
         """Store one release and return its identifier, the same for the same release again.
 
-        Raises PeerError when another release has its name.
+        ``scope`` is where its tag counts, empty for tags that last. Raises PeerError when another release has
+        its name.
         """
-        return self.add_all([release], day)[0]
+        with self.database.transaction():
+            return self._add(release, day, scope)
 
     def add_all(self, releases: Iterable[Release], day: int) -> list[str]:
-        """Store all of these or none."""
+        """Store all of these, whose tags last, or none."""
         with self.database.transaction():
-            return [self._add(release, day) for release in releases]
+            return [self._add(release, day, b"") for release in releases]
 
-    def _add(self, release: Release, day: int) -> str:
+    def _add(self, release: Release, day: int, scope: bytes) -> str:
         if not self._is_there(release, release.claim_key):
             self._insert(
                 release,
-                self._who(release.contributor),
+                self._who(release.contributor) | self._scope(scope) << SCOPE_SHIFT,
                 day,
                 None,
                 release.claim_key,
@@ -114,7 +118,8 @@ class PhiStore:
         identifier: str | None,
     ) -> None:
         db = self.database
-        row = (release.name, who, day, expires, claim_key, encode_points(release.points), identifier)
+        points = encode_points(release.points)
+        row = (release.name, who & _CONTRIBUTOR, day, expires, claim_key, points, identifier)
         added = db.row(
             "INSERT INTO record (name, who, day, expires, claim_key, points, identifier) VALUES (?, ?, ?, "
             "?, ?, ?, ?) RETURNING id",
@@ -142,6 +147,12 @@ class PhiStore:
     def _who(self, tag: bytes) -> int:
         self.database.change("INSERT INTO contributor (tag) VALUES (?) ON CONFLICT DO NOTHING", (tag,))
         return int(self.database.rows("SELECT who FROM contributor WHERE tag = ?", (tag,))[0][0])
+
+    def _scope(self, name: bytes) -> int:
+        if not name:
+            return 0
+        self.database.change("INSERT INTO scope (name) VALUES (?) ON CONFLICT DO NOTHING", (name,))
+        return int(self.database.rows("SELECT id FROM scope WHERE name = ?", (name,))[0][0])
 
     def count(
         self,
@@ -220,7 +231,7 @@ class PhiStore:
             statement, [value for box in boxes for value in (*box, before_day)]
         ):
             at = bit.bit_length() - 1
-            if who != left_out and is_similar[at](*stored):
+            if who & _CONTRIBUTOR != left_out and is_similar[at](*stored):
                 found[at].setdefault((record, who), []).append(position)
         return found
 
@@ -241,7 +252,7 @@ class PhiStore:
         """Find all stored points that are similar to one, or only those in the records of ``among``."""
         places, is_similar = Places(), alike(point, thresholds)
         for record, position, who, *stored in self._near(point, thresholds, before_day):
-            if who == without or (among is not None and (record, who) not in among):
+            if who & _CONTRIBUTOR == without or (among is not None and (record, who) not in among):
                 continue
             if is_similar(*stored):
                 places.setdefault((record, who), []).append(position)

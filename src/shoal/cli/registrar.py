@@ -1,0 +1,115 @@
+"""The command that runs a registrar, writes invitations and allows accounts; it imports what is heavy."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.collect import needs_extra
+from shoal.cli.listening import listening, require_listening, secret_of, serve_app
+from shoal.cli.options import PATH
+from shoal.errors import InputError
+
+
+@click.command(
+    epilog="Name it to the collector with --registrar URL KEY. It knows who takes part, and not which key, "
+    "question or release is whose."
+)
+@click.option(
+    "--database",
+    required=True,
+    metavar="URL",
+    help="sqlite:///FILE, or postgresql://USER@HOST/NAME; its own, or the authority's.",
+)
+@click.option(
+    "--key", type=PATH, default=Path("registrar.key"), metavar="FILE", help="Secret key; made when absent."
+)
+@click.option(
+    "--collector-key",
+    "collectors",
+    multiple=True,
+    metavar="HEX",
+    help="Public key of a collector that tokens are issued for; can be repeated.",
+)
+@click.option(
+    "--token-days",
+    type=click.IntRange(1, 366),
+    default=1,
+    help="A person gets one token, for one round, in so many days.",
+)
+@click.option(
+    "--invite",
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="Print N new invitations, each good for one person, then exit.",
+)
+@click.option(
+    "--allow",
+    type=PATH,
+    metavar="FILE",
+    help="Admit the accounts in this file, one a line, then exit. A refused device names its account.",
+)
+@listening(8443)
+def registrar(**options: Any) -> int:
+    """Run a registrar: it admits persons, and signs one key of each for a round without seeing it."""
+    with needs_extra("server"):
+        from shoal.collect.roles.registrar import CODE_BYTES, Registrar, code_digest, write_code
+        from shoal.collect.server.http_registrar import registrar_application
+        from shoal.collect.storage.database import Database
+        from shoal.collect.storage.migrations import AUTHORITY
+        from shoal.collect.storage.register import RegisterBook
+
+    if options["invite"] is not None and options["allow"] is not None:
+        raise click.UsageError("give --invite or --allow, not both at once")
+    accounts = [] if options["allow"] is None else _accounts(options["allow"])
+    with Database(options["database"], AUTHORITY) as database:
+        book = RegisterBook(database)
+        if options["invite"] is not None:
+            codes = [write_code(os.urandom(CODE_BYTES)) for _ in range(options["invite"])]
+            book.invite(map(code_digest, codes))
+            click.echo("\n".join(codes))
+            return 0
+        if options["allow"] is not None:
+            click.echo(f"{book.allow(accounts)} of {len(accounts)} accounts are new")
+            return 0
+        keys = frozenset(map(_key, options["collectors"]))
+        if not keys:
+            raise click.UsageError(
+                "give each collector's key with --collector-key: 64 hexadecimal digits, printed when it "
+                "starts"
+            )
+        require_listening(options)
+        signer = Registrar(book, secret_of(options["key"]), keys, options["token_days"])
+        app = registrar_application(signer, book, quiet=options["quiet"])
+        serve_app(app, options, "registrar", signer.public_key.hex())
+    return 0
+
+
+def _key(text: str) -> bytes:
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        key = b""
+    if len(key) != 32:
+        raise click.UsageError("a --collector-key is not 64 hexadecimal digits; the collector prints its key")
+    return key
+
+
+def _accounts(file: Path) -> list[bytes]:
+    """Accounts in hexadecimal, one a line; empty lines and what follows a # do not count."""
+    try:
+        lines = [line.split("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read; give a text file with one account a line") from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            account = bytes.fromhex(line)
+        except ValueError:
+            account = b"?"
+        if line and len(account) != 32:
+            raise InputError(f"line {number} of {file} is not an account: 64 hexadecimal digits")
+        if line:
+            found.append(account)
+    return found
