@@ -6,6 +6,7 @@ is photographed as a reader sees it.
 
 import contextlib
 import io
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -15,10 +16,12 @@ from notebook import PAGE, steps
 
 FOLDER: Final = PAGE.parent / "tutorial"
 WIDTH: Final = 760
+RECORD: Final = "record.png"
+SHOWS: Final = "shows"
 PICTURES: Final = {
     "people.png": ("calls", 460),
     "release.png": ("release", 460),
-    "record.png": ("release/report.html", 620),
+    RECORD: ("release/report.html", 620),
 }
 """What each picture shows (a name of the page whose ``plot()`` is drawn, or a file), and its height in px."""
 
@@ -40,7 +43,8 @@ def main() -> None:
             page = browser.new_page(viewport={"width": WIDTH, "height": height})
             page.goto(file.as_uri())
             page.wait_for_timeout(1000)
-            _store(page.screenshot(), FOLDER / name)
+            words = shown_words(file) if name == RECORD else ""
+            _store(page.screenshot(), FOLDER / name, words)
         browser.close()
 
 
@@ -53,11 +57,37 @@ def _run_page() -> dict[str, Any]:
     return names
 
 
-def _store(screenshot: bytes, target: Path) -> None:
-    """The picture with few colors, which keeps the repository small."""
-    from PIL import Image
+def shown_words(report: Path) -> str:
+    """The words at the top of a record, without numbers and the attack, which differ from draw to draw.
 
-    Image.open(io.BytesIO(screenshot)).convert("RGB").quantize(64).save(target, optimize=True)
+    They lie in the picture, too, so that a test sees when the record has changed since.
+    """
+    page = re.sub(r'<p id="strongest">.*?</p>', "", report.read_text(encoding="utf-8"), flags=re.DOTALL)
+    top = page[page.index("<h1>") : page.index("</dl>")]
+    return " ".join(re.sub(r"<[^>]+>|[0-9][0-9,.]*", " ", top).split())
+
+
+def words_in(picture: Path) -> str:
+    """The words that were stored with a picture; empty where there are none."""
+    data, position = picture.read_bytes(), 8
+    while position < len(data):
+        length = int.from_bytes(data[position : position + 4])
+        kind, body = data[position + 4 : position + 8], data[position + 8 : position + 8 + length]
+        if kind == b"iTXt" and body.startswith(SHOWS.encode()):
+            return body.split(b"\0", 5)[-1].decode()
+        position += 12 + length
+    return ""
+
+
+def _store(screenshot: bytes, target: Path, words: str) -> None:
+    """The picture with few colors, which keeps the repository small, and with the words that it shows."""
+    from PIL import Image
+    from PIL.PngImagePlugin import PngInfo
+
+    about = PngInfo()
+    about.add_text(SHOWS, words)
+    picture = Image.open(io.BytesIO(screenshot)).convert("RGB").quantize(64)
+    picture.save(target, optimize=True, pnginfo=about)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,41 @@ A message says in one line what happened, where, and what to do now. It never ho
 seed.
 """
 
+import re
+from typing import Final
+
+_OPTION: Final = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+_OTHERWISE: Final = {  # options that are no argument of the same name
+    "no-snap": "snap=False",
+    "pi": "pi_s",
+    "row-by-row": "row_order=True",
+    "per-day": "per_day=True",
+    "streets-nodes": "nodes",
+    "streets-edges": "edges",
+    "as": "columns",
+    "file-crs": "crs",
+}
+
+
+def in_python(message: str) -> str:
+    """A message with the arguments of Python in the place of the options of the command line."""
+    return _OPTION.sub(lambda found: _OTHERWISE.get(found[1], found[1].replace("-", "_")), message)
+
 
 class ShoalError(Exception):
-    """Base of all errors that are raised on purpose."""
+    """Base of all errors that are raised on purpose.
+
+    A message names options as the command line spells them (``--time-zone``). ``str`` of an error names the
+    arguments of Python in their place (``time_zone``); the command line prints ``as_written``.
+    """
+
+    @property
+    def as_written(self) -> str:
+        """The message with the options of the command line."""
+        return super().__str__()
+
+    def __str__(self) -> str:
+        return in_python(self.as_written)
 
 
 class InputError(ShoalError):

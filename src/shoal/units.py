@@ -6,6 +6,7 @@ Inside shoal every length is in meters and every duration in seconds, and the na
 
 import math
 import re
+from numbers import Integral, Real
 from typing import Final
 
 from shoal.errors import MisuseError
@@ -20,6 +21,16 @@ _SMALLEST: Final = 1e-6  # micrometers and microseconds: what positions and time
 _ROUNDING: Final = 1e-9  # a quotient of two lengths so near a whole number is one
 _LARGEST: Final = 1e12  # meters that a coordinate may have; some 30,000 years
 _QUANTITY: Final = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)\s*")
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number; 5.0 is none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def length_m(text: str | float) -> float:

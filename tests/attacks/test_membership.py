@@ -87,7 +87,7 @@ def test_where_everybody_is_everywhere_nobody_can_tell() -> None:
 def test_without_people_outside_there_is_nobody_to_ask_about() -> None:
     people = random_people(12, 8, seed=2)
     release, linkage = naive_release(people)
-    with pytest.raises(MisuseError, match="4 who are not; give --control"):
+    with pytest.raises(MisuseError, match="4 who are not; give control"):
         attack(people, release, linkage, knowledge=["membership:2"], rng=Randomness.for_research(1))
     found = attack(people, release, linkage, rng=Randomness.for_research(1), tries=5)
     assert any("membership" in note for note in found.notes)

@@ -119,7 +119,7 @@ def test_a_series_needs_two_releases_of_one_grid_and_plane_and_people() -> None:
     (release, linkage), (before, linked) = naive_release(second), naive_release(first)
     assert "series" not in default_knowledge(release)
     assert "series" in default_knowledge(release, series=True)
-    with pytest.raises(MisuseError, match="give --earlier"):
+    with pytest.raises(MisuseError, match="give earlier"):
         attack(second, release, linkage, knowledge=["series"], rng=Randomness.for_research(1))
     strangers = Linkage(tuple(f"other {uid}" for uid in linked.uids), linked.trajectory_ids)
     with pytest.raises(MisuseError, match="nobody is in both releases"):

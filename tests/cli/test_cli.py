@@ -17,6 +17,7 @@ import pytest
 
 from command_line import Shoal
 from shoal.cli import main as cli
+from shoal.publishing.demo import FILES, ending
 from shoal.runtime.staging import staged_folder
 from shoal.synthetic import write_synthetic
 
@@ -164,6 +165,13 @@ def test_demo_writes_everything(tmp_path: Path, shoal: Shoal) -> None:
     assert time.monotonic() - began < 60
     assert outcome.code == 0
     folder = tmp_path / "demo"
+    written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert written == {name for name, _, _ in FILES}
+    told = ending(folder)
+    listed = [line.split()[:2] for line in told[1 : 1 + len(FILES)]]
+    assert listed == [[name, "secret" if secret else "public"] for name, secret, _ in FILES]
+    assert all(secret != name.startswith("release/") for name, secret, _ in FILES)
+    assert told[-1] == "  shoal inspect YOUR-FILE.csv"
     told = json.loads(outcome.out)
     assert (told["n_records"], told["claim"]["k"]) == (1000, 5)
     five, two = told["at_k"]
@@ -195,7 +203,7 @@ def test_settings_file_stands_in_for_options(city: Path, tmp_path: Path, shoal: 
 def test_what_each_stage_took_is_told_when_asked(
     how: tuple[object, ...], city: Path, tmp_path: Path, shoal: Shoal
 ) -> None:
-    words = ("anonymize", city, "--k", 2, "--quiet", *how)
+    words = ("anonymize", city, "--k", 2, *how)
     asked = shoal(*words, "--output", tmp_path / "json", "--timings", "--json")
     told = json.loads(asked.out)["timings"]
     assert [set(one) for one in told] == [{"stage", "seconds", "cpu_s", "peak_bytes"}] * len(told)
@@ -414,3 +422,32 @@ def test_the_help_shows_the_parameters_of_the_chosen_method_alone(
     for text in (of_w4m, of_glove):
         assert text.index("Options:") < text.index("Parameters of") < text.index("Reading INPUT:")
         assert text.index("Rounding to") < text.index("Settings and messages:") < text.index("-h, --help")
+
+
+def test_secret_parts_that_lie_here_are_named_with_the_command_that_removes_them(
+    city: Path, tmp_path: Path, shoal: Shoal
+) -> None:
+    (tmp_path / "my release.parts").mkdir()
+    (tmp_path / ".links.parquet.partial-0123").touch()
+    words = ("anonymize", city, "--k", 2, "--output", tmp_path / "my release", "--risk-tries", 0)
+    told = shoal(*words, "--linkage", tmp_path / "links.parquet").err
+    assert f"rm -r {tmp_path}/.links.parquet.partial-0123 '{tmp_path}/my release.parts'" in told
+    assert (tmp_path / "my release" / "manifest.json").exists()
+    (tmp_path / "r.parts").mkdir()
+    (tmp_path / "r.parts" / "job.json").write_text("another job")
+    failed = shoal("anonymize", city, "--output", tmp_path / "r", "--resume", "--quiet")
+    assert (failed.code, "parts of a job with other data" in failed.err) == (2, True)
+    assert f"remove them: rm -r {tmp_path}/r.parts" in failed.err
+
+
+def test_an_address_is_no_output(
+    city: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = shoal("anonymize", city, "--output", "s3://KEY:SECRET@bucket/release")
+    assert (refused.code, "must lie on this machine" in refused.err, "SECRET" in refused.err) == (
+        2,
+        True,
+        False,
+    )
+    assert list(tmp_path.iterdir()) == []

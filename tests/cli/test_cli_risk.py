@@ -62,7 +62,7 @@ def test_measure_prints_every_metric(city: Path, released: tuple[Path, Path], sh
     of_boxes = [name for name, metric in METRICS.items() if "boxes" in metric.takes]
     assert [entry["name"] for entry in shown] == of_boxes
     assert {entry["better"] for entry in shown} == {"higher", "lower"}
-    lines = shoal("measure", city, folder, "--linkage", linkage, "--quiet").out.splitlines()
+    lines = shoal("measure", city, folder, "--linkage", linkage).out.splitlines()
     assert [line.split()[0] for line in lines] == of_boxes
 
 

@@ -127,7 +127,7 @@ def test_reach_locations_with_its_streets(shoal: Shoal, tmp_path: Path, streets:
     assert facts["holds"] is False
     assert (facts["findings"], len(facts["unchecked"])) == ([], 1)
     bare = shoal(*base, "--output", tmp_path / "r2")
-    assert (bare.code, "needs a street graph; give --streets-nodes" in bare.err) == (2, True)
+    assert (bare.code, "needs streets: a graph of --streets-nodes" in bare.err) == (2, True)
     half = shoal(*base, "--streets-edges", streets[3], "--output", tmp_path / "r3")
     assert (half.code, "need --streets-nodes" in half.err) == (2, True)
     assert not (tmp_path / "r2").exists()

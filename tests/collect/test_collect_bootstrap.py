@@ -245,9 +245,7 @@ def test_four_devices_take_part_in_the_phase(tmp_path: Path) -> None:
         devices = [site.join(number) for number in range(4)]
         said = [device.communicate(timeout=300) for device in devices]
         for number, (out, err) in enumerate(said):
-            assert out.startswith(
-                f"shared: shared without identifier, as a record of nobody until {until}"
-            ), err
+            assert out.startswith(f"shared without identifier, as a record of nobody until {until}"), err
             assert f"deleted on {until}" in err, "she reads it before she consents"
             assert site.noted(number)["bootstrap"] == {"until": until, "records": 4}
         asked = (

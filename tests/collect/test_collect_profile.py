@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from browser import Browser
 from collect_oracles import contains
 from mix_runs import seed
+from shoal.cli.stating import STATEMENTS
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.device.profile import Applied, Profile, apply, likeliest_place, read_profile
 from shoal.collect.matching.cylinders import Blur, Point, cylinder_for, distance_m
 from shoal.collect.matching.subtrajectories import Prior, fake_trajectory
-from shoal.collect.roles.consent import OPEN
+from shoal.collect.roles.consent import OPEN, days_and_hours, promise, stated
 from shoal.collect.roles.participant import Participant, blur
+from shoal.collect.roles.terms import Terms
 from shoal.errors import InputError, MisuseError
 from shoal.report.pages.preview import preview_page
 
@@ -306,3 +308,32 @@ def test_the_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path
     assert seen.overflowing == ()
     assert seen.clashes == ()
     assert seen.drawn == seen.plots == (kind != "none")
+
+
+def test_one_other_is_a_person_and_two_are_people() -> None:
+    for trimming in ("hitting-set", "strict", "verified-only"):
+        assert "1 other person shared" in promise(1, trimming)
+        assert "2 other people shared" in promise(2, trimming)
+
+
+def test_consent_says_who_is_responsible_and_what_is_not_said() -> None:
+    said = stated(Terms(controller="City of Northport, 1 Harbor St", contact="privacy@northport.example"))
+    assert said[0] == "Responsible: City of Northport, 1 Harbor St"
+    assert said[1] == "Whom to ask, and to whom to object: privacy@northport.example"
+    assert said[2].startswith("This collector does not say: purpose; who receives what is released; how long")
+    assert stated(Terms())[0].startswith("This collector does not say: responsible; purpose;")
+    everything = dict.fromkeys(STATEMENTS, "said")
+    assert not any("does not say" in line for line in stated(Terms(**everything)))  # type: ignore[arg-type]
+    assert len(stated(Terms(**everything))) == len(STATEMENTS) + 1  # type: ignore[arg-type]
+    for steering in ("\x1b[2J", "a\nb", "x" * 301):
+        with pytest.raises(ValueError, match="purpose"):
+            Terms(purpose=steering)
+
+
+def test_other_statements_are_other_terms_to_sign() -> None:
+    assert Terms(purpose="buses").joined_by(b"round") != Terms(purpose="ads").joined_by(b"round")
+
+
+def test_days_and_hours_of_a_trip_are_said() -> None:
+    assert days_and_hours(0, 90) == "This trip goes from 1970-01-01 00:00 to 01:30 (UTC)."
+    assert days_and_hours(1439, 1441) == "This trip goes from 1970-01-01 23:59 to 1970-01-02 00:01 (UTC)."

@@ -119,7 +119,7 @@ def test_trips_are_split_at_gaps_and_thinned(city: Path) -> None:
     longer = [thinned for whole, thinned in pairs if whole > 3]
     assert 0.1 < longer.count(4) / len(longer) < 0.4
     planar = Trajectories.from_rows(["a", "a"], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0])
-    with pytest.raises(MisuseError, match="--crs"):
+    with pytest.raises(MisuseError, match="crs"):
         trips_of(planar, 1, max_gap_s=1, n_points=6, fold_dates=False)
     with pytest.raises(MisuseError, match="ask for fewer"):
         trips_of(trajectories, 13, max_gap_s=1, n_points=6, fold_dates=False)

@@ -283,7 +283,7 @@ def test_four_devices_and_a_witness(tmp_path: Path) -> None:
         _, said = site._serve("witness", *options)
         assert said == f"witness at {url}, key {identity_of(secret).hex()}"
         devices = [site.join(number) for number in range(4)]
-        assert all(one.startswith("shared:") for one in finish(devices))
+        assert all(one.startswith("shared") for one in finish(devices))
         server = RemoteServer(url)
         metrics = server._exchange("GET", "/metrics", b"", {})[0].body.decode()
         server.close()

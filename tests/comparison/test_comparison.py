@@ -15,8 +15,10 @@ from shoal.comparison import compare as comparison
 from shoal.comparison.study import read_study
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.io import read
+from shoal.methods import METHODS
 from shoal.methods.glove.glove import Glove
 from shoal.model.release import Linkage, Release
+from shoal.report.pages.comparison import frontier_figure
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
@@ -260,9 +262,25 @@ def test_moved_points_are_judged_by_whoever_wins_most(
     assert "the record that passes nearest" in (tmp_path / "out/comparison.html").read_text()
 
 
+def test_shares_are_percent_and_what_is_no_anonymity_has_a_hollow_mark() -> None:
+    points = [point("a", 0.1, 0.2, method="glove"), point("b", 0.2, 0.8, method="w4m")]
+    figure = frontier_figure(points, "higher", "samples covered", "share").to_dict()
+    assert figure["layout"]["yaxis"]["tickformat"] == figure["layout"]["xaxis"]["tickformat"] == ".1~%"
+    marks = {trace["name"]: trace["marker"]["symbol"] for trace in figure["data"] if "marker" in trace}
+    assert set(marks) == {"glove", "w4m (no anonymity)"}
+    assert marks["w4m (no anonymity)"].endswith("-open")
+    assert not marks["glove"].endswith("-open")
+    of_every_method = [point(name, 0.1, 0.2, method=name) for name in METHODS]
+    drawn = frontier_figure(of_every_method, "higher", "samples covered", "share").to_dict()["data"]
+    looks = {(trace["marker"]["symbol"], trace["marker"]["color"]) for trace in drawn if "marker" in trace}
+    assert len(looks) == len(METHODS)
+    assert len({symbol.removesuffix("-open") for symbol, _ in looks}) == len(METHODS)
+
+
 def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, browser: Browser) -> None:
     seen = browser.visit(finished / "out/comparison.html")
     assert (seen.requests, seen.complaints, seen.overflowing, seen.clashes) == ((), (), (), ())
+    assert seen.cut_off == ()
     assert seen.drawn == seen.plots == 1
 
 
@@ -313,5 +331,5 @@ def test_from_the_command_line(city: Path, finished: Path, capsys: pytest.Captur
     assert {"recommendation", "frontier", "at_equal_risk", "releases", "report"} <= json.loads(
         outcome.out
     ).keys()
-    assert "recommended: " in shoal(*words, "--quiet").out
+    assert "recommended: " in shoal(*words).out
     assert shoal("compare", city, "--config", finished / "none.toml", "--output", finished / "x").code == 2

@@ -138,6 +138,7 @@ class WholeToy(Toy):
     limits: ClassVar[tuple[str, ...]] = ("It does nothing else.",)
     vanished: ClassVar[str] = "Nothing vanishes."
     privacy_model: ClassVar[str] = "none"
+    no_anonymity: ClassVar[str] = ""
 
 
 def toy_release(claim: Any) -> tuple[Trajectories, Release]:

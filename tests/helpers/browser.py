@@ -29,6 +29,7 @@ class Visit:
 
     overflowing: widths in pixels at which the page scrolls sideways. plots, drawn: places for drawings, and
     those that hold one. clashes: labels of a drawing that lie on one another or are cut off, at some width.
+    cut_off: the columns of tables that matter and need a sideways scroll to be read.
     """
 
     requests: tuple[str, ...]
@@ -37,6 +38,7 @@ class Visit:
     plots: int
     drawn: int
     clashes: tuple[str, ...]
+    cut_off: tuple[str, ...]
 
 
 def chromium() -> str:
@@ -76,6 +78,7 @@ class Browser:
         complaints: list[str] = []
         overflowing: list[int] = []
         clashes: list[str] = []
+        cut_off: list[str] = []
         plots = drawn = 0
         address = page_file.resolve().as_uri()
         page = self.context.new_page()
@@ -96,6 +99,7 @@ class Browser:
                 "[...document.querySelectorAll('.plot')].filter(plot => "
                 "plot.querySelector('svg.main-svg')).length"
             )
+            cut_off += [f"at {width}: {text}" for text in page.evaluate(_CUT_OFF)]
             clashes += [f"at {width}: {pair}" for pair in page.evaluate(_CLASHES)]
         page.close()
         return Visit(
@@ -105,9 +109,14 @@ class Browser:
             plots=plots,
             drawn=drawn,
             clashes=tuple(clashes),
+            cut_off=tuple(cut_off),
         )
 
 
+_CUT_OFF: Final = """
+[...document.querySelectorAll('.matters')].filter(column => column.getBoundingClientRect().right > innerWidth)
+  .map(column => column.textContent)
+"""
 _CLASHES: Final = """
 [...document.querySelectorAll('.plot')].flatMap(plot => {
   const frame = plot.getBoundingClientRect();

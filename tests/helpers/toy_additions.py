@@ -223,6 +223,7 @@ METHOD_OF_POINTS = Addition(
                 payload: ClassVar[PayloadKind] = "points"
                 in_classes: ClassVar[bool] = False
                 privacy_model: ClassVar[str] = "none but a toy"
+                no_anonymity: ClassVar[str] = "it is a toy"
                 vanished: ClassVar[str] = "A toy sample vanished when it came late."
                 truthful: ClassVar[bool] = True
                 disjoint_in_time: ClassVar[bool] = False

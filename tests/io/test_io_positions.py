@@ -150,7 +150,7 @@ def test_screening_by_active_days_is_counted_and_the_same_on_disk(tmp_path: Path
         stored = store_people(table, got.intake.reading, tmp_path / f"{asked}", Run())
         assert stored.names.to_pylist() == list(got.ids)
         assert stored.intake.dropped == got.intake.dropped
-    with pytest.raises(InputError, match=r"nobody has samples on 9 of the 3 days; .* --min-active-days"):
+    with pytest.raises(InputError, match=r"nobody has samples on 9 of the 3 days; .* min_active_days"):
         read(table, min_active_days=9)
     with pytest.raises(MisuseError, match="min_active_days = -2"):
         read(table, min_active_days=-2)

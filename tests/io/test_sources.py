@@ -196,7 +196,7 @@ def test_two_files_of_one_name_are_not_one_person(tmp_path: Path) -> None:
     for folder in ("ann", "bob"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "ride.gpx").write_text(GPX)
-    with pytest.raises(InputError, match=r"two inputs called ride\.gpx .* --person folder .* --person path"):
+    with pytest.raises(InputError, match=r"two inputs called ride\.gpx .* person folder .* person path"):
         read(tmp_path)
     assert read(tmp_path, person="folder").ids == ("ann", "bob")
     assert read(tmp_path, person="path").ids == ("ann/ride.gpx", "bob/ride.gpx")
@@ -209,7 +209,7 @@ def test_two_files_of_one_name_are_not_one_person(tmp_path: Path) -> None:
 def test_a_layout_is_not_taken_for_another_of_the_same_shape(tmp_path: Path) -> None:
     """Latitude before longitude without a header, and metric columns with the names of numbered cells."""
     (tmp_path / "rome.txt").write_text("1,2024-05-01 12:00:00,41.9,12.5\n")
-    with pytest.raises(InputError, match="name the columns with --columns"):
+    with pytest.raises(InputError, match="name the columns with columns"):
         read(tmp_path / "rome.txt")
     (tmp_path / "meters.csv").write_text("uid,d,t,x,y\nann,3.5,1714564800,652000,6862000\n")
     with pytest.raises(InputError, match="read as yjmob100k: if that is wrong, name its columns"):
@@ -222,8 +222,8 @@ def test_a_cell_at_two_places_is_refused(tmp_path: Path) -> None:
     calls = pa.table({"id": ["ann"], "t": [NOON_S], "cell": ["A"]})
     with pytest.raises(InputError, match=r"1 cells of towers\.csv stand at two places"):
         read(calls, cells=str(tmp_path / "towers.csv"))
-    with pytest.raises(InputError, match="records that name a cell need a table of cells: --cells FILE"):
+    with pytest.raises(InputError, match="records that name a cell need a table of cells: cells FILE"):
         read(calls)
-    with pytest.raises(InputError, match=r"no table of cells masts\.csv; give its path with --cells"):
+    with pytest.raises(InputError, match=r"no table of cells masts\.csv; give its path with cells"):
         read(calls, cells=str(tmp_path / "masts.csv"))
     assert read(people()).n_subjects == 2

@@ -109,8 +109,8 @@ def test_a_parameter_says_everything_about_itself(name: str, field: str) -> None
         ("kte-hide", {"hiding": "all"}, "hiding = 'all' is not known; choose one of neighbors, clusters"),
         (
             "kte-hide",
-            {"neighborhood": 3},
-            "neighborhood = 3 leaves no choice among 2 people; choose at least 4",
+            {"k": 3, "neighborhood": 5},
+            "neighborhood = 5 leaves no choice among 3 people; choose at least 6",
         ),
         ("kte-hide", {"space_weight_s": -1}, "must be finite and at least 0, for example 14400"),
         ("nwa", {"pi_s": float("inf")}, "pi_s = inf must be finite and greater than 0, for example 3600"),

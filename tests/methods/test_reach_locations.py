@@ -235,7 +235,7 @@ def test_towns_that_no_street_joins_do_not_trade() -> None:
 
 def test_bad_input_is_refused_in_words() -> None:
     original, method, streets = walked()
-    with pytest.raises(MisuseError, match="needs a street graph; give --streets-nodes"):
+    with pytest.raises(MisuseError, match="needs streets: a graph of nodes"):
         replace(method, streets=None).anonymize(original, Randomness.from_system())
     with pytest.raises(MisuseError, match="needs at least 99 people"):
         replace(method, k=99).anonymize(original, Randomness.from_system())

@@ -178,7 +178,7 @@ def test_a_column_changed_in_the_table_changes_what_construction_refuses(
 
 
 def test_points_as_given_are_refused_where_boxes_are_made() -> None:
-    with pytest.raises(MisuseError, match="without --no-snap"):
+    with pytest.raises(MisuseError, match="without snap=False"):
         Trajectories.from_rows(["a"], [1.5], [2.5], [3.5]).snapped_grid()
 
 

@@ -100,7 +100,7 @@ def test_what_is_complete_is_not_read_again_and_what_is_not_is_begun_anew(
 
 
 def test_damage_and_misuse_are_explained(calls: Path, tmp_path: Path) -> None:
-    with pytest.raises(MisuseError, match="--no-snap"):
+    with pytest.raises(MisuseError, match="snap=False"):
         store_people(calls, Reading(snap=False), tmp_path / "points", Run())
     with pytest.raises(InputError, match="no row of calls"):
         store_people(calls, Reading(not_after_s=10.0), tmp_path / "early", Run())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from notebook import NOTEBOOK, PAGE, notebook, steps
-from pictures import FOLDER, PICTURES
+from pictures import FOLDER, PICTURES, RECORD, shown_words, words_in
 
 
 def test_every_block_runs_and_prints_what_the_page_shows(
@@ -22,7 +22,11 @@ def test_every_block_runs_and_prints_what_the_page_shows(
         exec(compile(code, f"tutorial.md:{number}", "exec"), names)
         printed.append(capsys.readouterr().out)
     assert printed == [shown for _, shown in blocks]
-    assert (tmp_path / "release" / "report.html").exists()
+    pictured = words_in(FOLDER / RECORD)
+    assert "The claim holds" in pictured
+    assert pictured == shown_words(tmp_path / "release" / "report.html"), (
+        "the record has changed; draw its picture again: ./dev python docs/site/pictures.py"
+    )
 
 
 def test_the_notebook_is_the_page() -> None:

@@ -115,7 +115,6 @@ def test_the_command_says_what_it_verified_and_fails_on_less(
         made / "glove",
         "--linkage",
         made / "glove.l",
-        "--quiet",
         *way,
     )
     enough = shoal(*against, "--claim", "k-anonymity:3,truthful,disjoint-in-time")

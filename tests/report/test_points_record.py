@@ -1,5 +1,6 @@
 """The record of a release of points: every number is marked, and is what public functions give."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -279,6 +280,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
     expected: dict[str, list[Any]] = {
         "claim": [release.claim.promise],
         "claim-name": [release.claim.name],
+        "no-anonymity": [release.claim.no_anonymity],
         "method": [method_name(release.method)],
         "unit_of_protection": [manifest.unit_of_protection],
         "crs": [manifest.crs] if manifest.crs else [],
@@ -309,6 +311,20 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
     assert page.title == f"Record of a release: {release.claim.name} ({method_name(release.method)})"
     assert "anonymous" not in (page.text + page.title).lower()
     assert not any(uid in page.text for uid in original.ids)
+
+
+def test_what_holds_and_is_no_anonymity_is_not_green_and_the_page_lists_its_parts(
+    published: tuple[Trajectories, Path, tuple[str, ...]],
+) -> None:
+    text = (published[1] / "release/report.html").read_text()
+    claim = shoal.read_release(published[1] / "release").claim
+    assert '<div class="verdict bare" id="verdict"' in text
+    assert "The claim holds, but it is no anonymity:" in text
+    assert claim.no_anonymity in text
+    contents = re.findall(r'<li><a href="#([a-z]+)">', text.partition('aria-label="Contents"')[2])
+    assert contents[0] == "purpose"
+    assert contents[-1] == "sign"
+    assert [part for part in contents if f'<section id="{part}"' not in text] == []
 
 
 def test_the_page_says_when_no_attack_was_played_and_hides_rates_of_hardly_anybody(tmp_path: Path) -> None:

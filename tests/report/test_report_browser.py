@@ -24,6 +24,7 @@ def test_a_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path, 
     file = tmp_path / f"{kind}.html"
     file.write_text(html, encoding="utf-8")
     seen = browser.visit(file)
+    assert seen.cut_off == ()
     assert seen.requests == ()
     assert seen.complaints == ()
     assert seen.overflowing == ()
@@ -77,6 +78,7 @@ def test_the_visit_itself_notices_what_it_is_for(tmp_path: Path, browser: Browse
     file = tmp_path / "bad.html"
     file.write_text(
         '<!DOCTYPE html><div class="plot" style="width: 3000px">wide</div>'
+        '<b class="matters" style="position: absolute; left: 500px">rate</b>'
         '<img src="http://127.0.0.1:9/absent.png"><script>throw new Error("broken")</script>',
         encoding="utf-8",
     )
@@ -84,4 +86,5 @@ def test_the_visit_itself_notices_what_it_is_for(tmp_path: Path, browser: Browse
     assert seen.requests
     assert any("broken" in complaint for complaint in seen.complaints)
     assert seen.overflowing == (1280, 390)
+    assert seen.cut_off == ("at 390: rate",)
     assert (seen.plots, seen.drawn) == (1, 0)

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from shoal.errors import InputError, MisuseError, NothingLeftError, OutputError
 from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Trajectories
-from shoal.publishing import block_records
+from shoal.publishing import block_records, block_sample
 from shoal.publishing import in_blocks as publishing
 from shoal.publishing.in_blocks import BlockPublication, publish_in_blocks
 from shoal.runtime.randomness import Randomness
@@ -45,6 +46,7 @@ def in_blocks(
     reading: Reading | None = None,
     seed: int = 5,
     run: Run | None = None,
+    tries: int = 0,
 ) -> BlockPublication:
     return publish_in_blocks(
         source,
@@ -56,6 +58,7 @@ def in_blocks(
         engine=Threads(Run()),
         run=run,
         linkage_file=output.with_suffix(".linkage"),
+        tries=tries,
     )
 
 
@@ -158,6 +161,34 @@ def test_many_blocks_keep_the_claim(
     assert_holds(city, published)
     report = (tmp_path / "release" / "report.html").read_text()
     assert "The claim holds" in report
+
+
+def test_the_record_measures_a_stated_sample_of_whole_crowds(
+    city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(block_sample, "SAMPLE_PEOPLE", 40)
+    drawn: list[block_sample.Sample] = []
+    draw = block_sample.draw_crowds
+
+    def noted(*given: Any) -> block_sample.Sample:
+        drawn.append(draw(*given))
+        return drawn[-1]
+
+    monkeypatch.setattr(block_sample, "draw_crowds", noted)
+    method = Glove(k=3, suppress_space_m=20_000)
+    published = in_blocks(city, tmp_path / "release", 25, method=method, tries=20)
+    (sample,) = drawn
+    assert 40 <= sample.release.n_records < 45
+    assert shoal.verify(sample.original, sample.release, sample.linkage).kinds == {"lost-samples-not-counted"}
+    report = (tmp_path / "release" / "report.html").read_text()
+    assert "Not measured: no attack" not in report
+    assert "Not measured but for" not in report
+    told = report.partition('id="sampled-risk"')[2].partition("</p>")[0]
+    assert re.findall(r">([0-9]+)<", told) == [
+        str(sample.release.n_records),
+        str(published.manifest.n_records),
+    ]
+    assert 'id="sampled-use"' in report
 
 
 def test_the_facts_of_the_report_are_those_of_the_whole_release(city: Path, tmp_path: Path) -> None:
@@ -371,6 +402,6 @@ def test_a_full_disk_loses_nothing_that_is_finished(
 
 def test_an_output_that_exists_is_refused_before_any_work(city: Path, tmp_path: Path) -> None:
     (tmp_path / "release").mkdir()
-    with pytest.raises(OutputError, match="exists; choose another --output"):
+    with pytest.raises(OutputError, match="exists; choose another output"):
         in_blocks(city, tmp_path / "release", 40)
     assert os.listdir(tmp_path) == ["release"]  # noqa: PTH208  (names are what is asked)

@@ -166,8 +166,15 @@ def test_unknown_engines_are_named(name: str) -> None:
         engine_of(name)
 
 
-def test_a_missing_cluster_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_cluster_is_an_error_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("shoal.scale.engine_dask._PATIENCE_S", 1)
-    with pytest.raises(EngineError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:1"):
-        list(engine_of("dask:tcp://127.0.0.1:1").map(squared, [1]))
+    from shoal.scale import engine_dask
+
+    assert engine_dask._ANSWERS_WITHIN_S < 8  # with what else a command does, within 10 s
+    monkeypatch.setattr("shoal.scale.engine_dask._ANSWERS_WITHIN_S", 0.3)
+    with socket.socket() as mute:  # takes the call and says nothing
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        for address in ("tcp://127.0.0.1:1", "nonsense", f"tcp://127.0.0.1:{mute.getsockname()[1]}"):
+            with pytest.raises(EngineError, match=f"no dask scheduler answers at {address}"):
+                engine_of(f"dask:{address}")

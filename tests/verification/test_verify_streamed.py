@@ -123,7 +123,7 @@ def test_what_cannot_be_streamed_is_refused(tmp_path: Path) -> None:
     original = small_city(crs=PLANE)
     hide = shoal.KteHide(tau_s=4 * 3600, epsilon_s=4 * 3600)
     published = shoal.publish(original, hide, tmp_path / "release", rng=Randomness.from_system())
-    with pytest.raises(MisuseError, match="leave out --streamed"):
+    with pytest.raises(MisuseError, match="leave out streamed"):
         streamed_verdict(original, tmp_path / "release", published.linkage)
 
 

@@ -11,6 +11,7 @@ from shoal.attacks.knowledge import Knowledge, default_knowledge, parse_knowledg
 from shoal.attacks.rate import Attacked, Rate, TargetName
 from shoal.attacks.victims import people_like, victims_of
 from shoal.errors import MisuseError
+from shoal.model.given import require_given, require_linkage, require_release, require_trajectories
 from shoal.model.linked import records_that_belong
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
@@ -85,6 +86,11 @@ def attack(
     >>> rates["unicity", "release"], rates["linkage", "release"] <= 1 / 3
     (0.0, True)
     """
+    require_trajectories(original)
+    require_release(release)
+    require_linkage(linkage)
+    if isinstance(knowledge, str):
+        raise MisuseError(f"knowledge is a list; write knowledge=['{knowledge}']")
     prepared = prepare(
         original,
         release,
@@ -150,6 +156,12 @@ def prepare(
         raise MisuseError(f"tries = {tries} measures nothing; choose at least 1")
     if release is not None and linkage is None:
         raise MisuseError("attacking a release needs its linkage, to know who was right; give --linkage")
+    require_given(original, rng)
+    if release is not None:
+        require_release(release)
+    require_linkage(linkage)
+    if control is not None:
+        require_trajectories(control)
     generator = rng.generator()
     victims = victims_of(original, release, linkage, tries, control, generator, among)
     nobody_outside = "control" in targets and release is not None and len(victims) < len(TARGETS)

@@ -98,7 +98,7 @@ def check(
             run=Run(progress=bars),
             **take_reading(options),
         )
-    print_result(as_json, found.to_json(), _lines(found, claim))
+    print_result(as_json, found.to_json(), _lines(found, claim), well=found.verdict.holds)
     return EXIT_CODES[found.verdict.word]
 
 

@@ -1,6 +1,5 @@
 """The commands of the user-centric protocol; everything heavy is imported inside them."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -106,7 +105,7 @@ def collect() -> None:
 @output_options
 def simulate(**options: Any) -> int:
     """Simulate a collection: how much people would share, if each sent only what enough others share."""
-    from shoal.cli.terminal import Bars
+    from shoal.cli.terminal import Bars, print_result
     from shoal.io import read
     from shoal.runtime.run import Run
 
@@ -209,7 +208,7 @@ def simulate(**options: Any) -> int:
         "pairs": sum(len(trip) * (len(trip) - 1) // 2 for own in people for trip in own),
         "configurations": rows,
     }
-    click.echo(json.dumps(document, indent=2) if as_json else "\n".join(_lines(document)))
+    print_result(as_json, document, _lines(document))
     return 0
 
 

@@ -123,7 +123,7 @@ def record(
         f"SHA-256 of the release: {signed.release_sha256}",
         f"SHA-256 of the data as read: {signed.data_sha256}",
     ]
-    print_result(as_json, signed.to_json(), lines)
+    print_result(as_json, signed.to_json(), lines, well=signed.holds)
     return 0 if signed.holds else 1
 
 

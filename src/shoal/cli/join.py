@@ -118,10 +118,13 @@ def join(**options: Any) -> int:
                 "the next one"
             )
         ending, file = participation.finish(folder, there, say, options["poll_s"], options["patience_s"])
-    click.echo(
-        file.read_text() if as_json else f"{ending.kind}: {ending.message}; details for you alone in {file}"
-    )
-    return 0 if ending.kind in ("shared", "nothing-left") else 1
+    well = ending.kind in ("shared", "nothing-left")
+    if as_json:
+        click.echo(file.read_text())
+    elif not (quiet and well):
+        kind = "" if ending.message.startswith(ending.kind) else f"{ending.kind}: "
+        click.echo(f"{kind}{ending.message}; details for you alone in {file}")
+    return 0 if well else 1
 
 
 def _write_private(file: Path, text: str) -> None:

@@ -9,9 +9,10 @@ from typing import Any, Final, TypeVar
 import click
 
 from shoal.cli.sections import READING, ROUNDING, RUNNING, Option
-from shoal.cli.terminal import LOG
+from shoal.cli.terminal import LOG, QUIET
 from shoal.errors import InputError, MisuseError
 from shoal.model.intake import Reading
+from shoal.runtime.paths import elsewhere, is_elsewhere
 from shoal.runtime.settings_file import read_settings
 from shoal.units import duration_s, length_m
 
@@ -35,7 +36,7 @@ class Quantity(click.ParamType[float]):
         try:
             return self._parse(str(value))
         except MisuseError as error:
-            self.fail(str(error), param, ctx)
+            self.fail(error.as_written, param, ctx)
 
 
 class ActiveDays(click.ParamType[int]):
@@ -54,7 +55,19 @@ class ActiveDays(click.ParamType[int]):
 
 LENGTH: Final = Quantity("length", length_m)
 DURATION: Final = Quantity("duration", duration_s)
-PATH: Final = click.Path(path_type=Path)
+
+
+class LocalPath(click.Path):
+    """A path of this machine; an address is refused before any work."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
+        if is_elsewhere(value):
+            self.fail(elsewhere("this" if param is None else param.human_readable_name), param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH: Final = LocalPath(path_type=Path)
 UNITS: Final = "Lengths and durations take units: 500m, 2km, 30min, 1h, 100s."
 
 _reading: Final = partial(click.option, cls=Option, section=READING)
@@ -218,6 +231,11 @@ def _remember_log(ctx: click.Context, _param: click.Parameter, form: str) -> Non
     ctx.meta[LOG] = form
 
 
+def _remember_quiet(ctx: click.Context, _param: click.Parameter, quiet: bool) -> bool:
+    ctx.meta[QUIET] = quiet
+    return quiet
+
+
 def _remember_query(ctx: click.Context, _param: click.Parameter, query: str | None) -> None:
     if query is not None and "://" not in query:
         raise click.UsageError("--from names a server, postgresql://...; a file or folder is INPUT")
@@ -244,7 +262,13 @@ def output_options(command: Command) -> Command:
         callback=_remember_log,
         help="How messages and progress are written to standard error: for people, or a JSON object a line.",
     )(command)
-    command = _running("--quiet", is_flag=True, help="Show no progress and no messages.")(command)
+    command = _running(
+        "--quiet",
+        is_flag=True,
+        is_eager=True,
+        callback=_remember_quiet,
+        help="Print nothing where all is well, but what --json asks for.",
+    )(command)
     return _running(
         "--json", "as_json", is_flag=True, help="Print one JSON document alone on standard output."
     )(command)
@@ -301,7 +325,7 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
     try:
         entries = read_settings(path)
     except InputError as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(error.as_written) from error
     names = {
         option.lstrip("-"): parameter.name
         for parameter in ctx.command.params

@@ -9,6 +9,7 @@ from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings, lines_of
 
 if TYPE_CHECKING:
+    from shoal.model.claims import Claim
     from shoal.model.trace import Trace
     from shoal.model.verdicts import Verdict
     from shoal.publishing.against_raw import Verified
@@ -30,6 +31,11 @@ def judged(verdict: "Verdict") -> list[str]:
     return [f"{verdict.word}: {records}", *left]
 
 
+def bare(claim: "Claim") -> list[str]:
+    """That a claim which holds is no anonymity, where it is none."""
+    return [f"this is no anonymity: {claim.no_anonymity}"] if claim.no_anonymity else []
+
+
 def about(found: "Verified") -> list[str]:
     """What was verified, line by line: the claim in full, whom it protects, and what was read of RAW."""
     from shoal.model.claims.expected import numbers_in_words
@@ -41,6 +47,7 @@ def about(found: "Verified") -> list[str]:
     lines = [
         f"claim: {found.claim.name} ({numbers_in_words(found.claim)})",
         f"it promises: {found.claim.promise}",
+        *bare(found.claim),
         f"protected: {intake.unit_of_protection}",
         f"plane: {found.manifest.crs or 'none: local meters'}",
         f"cell and slot: {cells}",
@@ -61,6 +68,7 @@ def print_publication(
     also: Mapping[str, Any] | None = None,
     lines: Sequence[str] = (),
     timings: Timings | None = None,
+    ending: Sequence[str] = (),
 ) -> None:
     """What was published and where, what was lost, what the run says of itself, and what it took."""
     from shoal.release_folder.manifest import REPORT_FILE
@@ -98,6 +106,7 @@ def print_publication(
     facts.update(also or {})
     lines = [
         f"verified: {manifest.n_records:,} records. {published.release.claim.promise}",
+        *bare(published.release.claim),
         f"protected: {manifest.unit_of_protection}",
         *(
             ["kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5])]
@@ -111,7 +120,10 @@ def print_publication(
         *(f"note: {note}" for note in (*manifest.verdict["notes"], *published.release.claim.cautions)),
         *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
         *lines,
-        *(f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None),
+        *(
+            ending
+            or (f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None)
+        ),
         *(lines_of(costs) if costs else ()),
     ]
     print_result(as_json, facts, lines)

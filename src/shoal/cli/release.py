@@ -1,10 +1,12 @@
 """The commands that make and check a release: anonymize, verify, demo; heavy libraries load when one runs."""
 
+import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -24,12 +26,9 @@ from shoal.cli.options import (
 )
 from shoal.cli.outcomes import EXIT_CODES, about, judged, print_publication
 from shoal.cli.sections import Command
-from shoal.cli.terminal import Bars, print_result, read_telling
+from shoal.cli.terminal import Bars, print_result, read_telling, tell_of_reading
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command(cls=MethodCommand, epilog=UNITS)
@@ -164,16 +163,13 @@ def anonymize(
             "--engine works on blocks; say how large with --blocks, for example --blocks 20000"
         )
     if blocks is not None and (
-        not isinstance(parameters, Glove)
-        or private_report is not None
-        or risk_tries is not None
-        or exact_figures
+        not isinstance(parameters, Glove) or private_report is not None or exact_figures
     ):
         raise click.UsageError(
-            "--blocks works with --method glove and without --private-report, --risk-tries and "
-            "--exact-figures"
+            "--blocks works with --method glove and without --private-report and --exact-figures"
         )
-    with Bars(quiet=quiet) as bars, _told_how_to_continue(output, resume=resume or blocks is not None):
+    kept = resume or blocks is not None
+    with Bars(quiet=quiet) as bars, _told_what_is_left(bars, output, linkage, private_report, resume=kept):
         run = Run(progress=bars, timings=timings)
         if blocks is not None and isinstance(parameters, Glove):
             from shoal.model.intake import Reading
@@ -191,6 +187,8 @@ def anonymize(
                 run=run,
                 linkage_file=linkage,
                 statement=statement,
+                tries=TRIES if risk_tries is None else risk_tries,
+                told=lambda people: tell_of_reading(people, bars),
             )
             bars.say(
                 f"anonymized in {len(in_blocks.blocks)} blocks of {min(in_blocks.blocks):,} to "
@@ -323,7 +321,7 @@ def verify(
             f"people are left for {told['people_below_k']:,} of {told['people']:,} (the least: "
             f"{told['least']}), where each release alone leaves {told['k']}"
         )
-    print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)])
+    print_result(as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)], well=verdict.holds)
     return EXIT_CODES[verdict.word]
 
 
@@ -342,7 +340,7 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
 
     Shows what k = 2 would keep and give away beside it, and takes less than a minute.
     """
-    from shoal.publishing.demo import demonstrate
+    from shoal.publishing.demo import demonstrate, ending
     from shoal.report.facts.release import accuracy_rows
     from shoal.runtime.run import Run
 
@@ -366,27 +364,44 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
         for each in shown.at_k
     ]
     lines += [f"with k = {each.k}: {caution}" for each in shown.at_k for caution in each.cautions]
-    print_publication(shown.publication, as_json, beside, also={"at_k": at_k}, lines=lines)
+    print_publication(
+        shown.publication, as_json, beside, also={"at_k": at_k}, lines=lines, ending=ending(output)
+    )
     return 0
 
 
 @contextmanager
-def _told_how_to_continue(output: Path, *, resume: bool) -> Iterator[None]:
-    """Let an interruption say what is left and how to continue."""
+def _told_what_is_left(bars: Bars, output: Path, *secrets: Path | None, resume: bool) -> Iterator[None]:
+    """Name secret parts that are left behind, with the command that removes them, and how to continue."""
     from shoal.runtime.checkpoint import parts_folder
+    from shoal.runtime.staging import explained_write, left_behind
 
+    parts, files = parts_folder(output), (output, *(path for path in secrets if path is not None))
+    old = [path for file in files for path in left_behind(file)]
+    with explained_write(output):  # a name may be too long to ask for
+        if parts.exists() and not resume:
+            old.append(parts)
+    if old:
+        bars.say(
+            f"note: parts (secret) lie here of a run that was stopped, or is still running: {_removed(*old)}"
+        )
     try:
         yield
-    except KeyboardInterrupt as stopped:
-        parts = parts_folder(output)
-        if resume and parts.exists():
-            told = (
-                f"interrupted; finished parts are kept in {parts} (secret): run the same command again "
-                "to continue, or remove them"
+    except (KeyboardInterrupt, Exception) as stopped:
+        kept = resume and os.path.lexists(parts)  # never raises
+        told = f"finished parts are kept in {parts} (secret): run the same command again to continue, or "
+        told += f"remove them: {_removed(parts)}"
+        if isinstance(stopped, KeyboardInterrupt):
+            nothing = (
+                "nothing half-written is left; with --resume finished parts are kept, and the same command "
+                "continues"
             )
-        else:
-            told = (
-                "interrupted; nothing half-written is left; with --resume finished parts are kept, and "
-                "the same command continues"
-            )
-        raise KeyboardInterrupt(told) from stopped
+            raise KeyboardInterrupt(f"interrupted; {told if kept else nothing}") from stopped
+        if kept:
+            bars.tell(told)
+        raise
+
+
+def _removed(*paths: Path) -> str:
+    """The command that removes these paths."""
+    return shlex.join(["rm", "-r", *map(str, paths)])

@@ -208,6 +208,7 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
     from shoal.comparison.compare import compare as run_study
     from shoal.comparison.study import read_study
     from shoal.io import read
+    from shoal.report.pages.comparison import is_anonymity
     from shoal.runtime.run import Run
 
     reading = take_reading(options)
@@ -231,7 +232,7 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
         *(
             f"{point.label}: risk {_shown(point.risk, 'share')}, {study.budget.utility} "
             f"{_shown(point.utility, unit)}; strongest adversary {_shown(point.worst, 'share')} "
-            f"({point.worst_by})"
+            f"({point.worst_by})" + ("" if is_anonymity(point.method) else "; no anonymity")
             for point in found.ranking
         ),
         *(f"{label}: no release: {reason}" for label, reason in found.failed.items()),

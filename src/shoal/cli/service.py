@@ -15,6 +15,7 @@ from shoal.cli.listening import listening, require_listening, secret_of, serve_a
 from shoal.cli.options import DURATION, LENGTH, PATH
 from shoal.cli.plan import plan
 from shoal.cli.registrar import registrar
+from shoal.cli.stating import STATEMENTS, stating
 from shoal.errors import InputError, MisuseError
 
 
@@ -144,6 +145,7 @@ from shoal.errors import InputError, MisuseError
     default=2000,
     help="Questions about one area and day that are answered in 30 days, by all groups together.",
 )
+@stating
 @listening(8440)
 def server(**options: Any) -> int:
     """Run a collector: rosters, lotteries, sealed letters, signed answers, releases.
@@ -174,6 +176,7 @@ def server(**options: Any) -> int:
         "resolution_m",
         "least_count",
         "area_questions",
+        *STATEMENTS,
         "least_roster",
     )
     try:
@@ -345,7 +348,9 @@ def _public_places(file: Path, days: int) -> Any:
             rows = list(csv.DictReader(stream))
         columns = {name: [float(row[name]) for row in rows] for name in ("lat", "lon")}
         weights = [int(row.get("weight") or 1) for row in rows]
-    except (OSError, ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}; check the path") from error
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{file} does not hold places; give a CSV with the columns lat, lon and weight (a whole number)"
         ) from error

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from shoal.runtime.run import Run
 
+QUIET: Final = "shoal.quiet"  # of a click context: whether what goes well is not told
 LOG: Final = "shoal.log"  # of a click context: how messages are written
 _PATIENCE_S: Final = 2.0
 _PLAIN_LINE_EVERY_S: Final = 10.0
@@ -56,12 +57,16 @@ class Bars:
 
     def say(self, message: str) -> None:
         """Print a message on standard error; nothing when quiet."""
+        if not self._quiet:
+            self.tell(message)
+
+    def tell(self, message: str) -> None:
+        """Print what goes with an error, also when quiet."""
         if self._as_json:
-            if not self._quiet:
-                log_line("info", message)
+            log_line("info", message)
         elif self._bars is not None:
             self._bars.console.print(message, markup=False, highlight=False)
-        elif not self._quiet:
+        else:
             print(message, file=sys.stderr, flush=True)  # noqa: T201  (the place that prints messages)
 
     def __call__(self, label: str, done: int, total: int) -> None:
@@ -124,6 +129,12 @@ def read_telling(source: str, reading: dict[str, Any], bars: Bars, run: "Run") -
 
     with run.stage("reading"):
         original = read(source, run=run, **reading)
+    tell_of_reading(original, bars)
+    return original
+
+
+def tell_of_reading(original: Any, bars: Bars) -> None:
+    """Say on standard error what was dropped, repaired and assumed."""
     intake = original.intake
     bars.say(
         f"read {original.n_samples:,} samples of {original.n_subjects:,} subjects "
@@ -132,14 +143,17 @@ def read_telling(source: str, reading: dict[str, Any], bars: Bars, run: "Run") -
     )
     for note in intake.notes:
         bars.say(f"note: {note}")
-    return original
 
 
-def print_result(as_json: bool, facts: dict[str, Any], lines: Sequence[str]) -> None:
-    """Print one JSON document and nothing else, or the lines for people."""
+def print_result(as_json: bool, facts: Mapping[str, Any], lines: Sequence[str], *, well: bool = True) -> None:
+    """Print one JSON document and nothing else, or the lines for people.
+
+    The lines are left out with --quiet where all is well.
+    """
+    context = click.get_current_context(silent=True)
     if as_json:
         click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
-    else:
+    elif not (well and context is not None and context.meta.get(QUIET)):
         click.echo("\n".join(lines))
 
 

@@ -21,6 +21,7 @@ from shoal.attacks.rate import TargetName, gain
 from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.methods import METHODS
+from shoal.model.given import require_trajectories
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.publish import publish
@@ -28,6 +29,7 @@ from shoal.publishing.writing import write_page
 from shoal.release_folder.folder import read_linkage, read_release
 from shoal.report.pages.comparison import comparison_page
 from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.paths import path_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
@@ -145,6 +147,10 @@ def compare(
     >>> [point.label for point in found.points]
     ['glove k=2', 'glove k=3']
     """
+    require_trajectories(original)
+    if not isinstance(study, Study):
+        raise MisuseError("a Study is needed; shoal.read_study reads one from its file")
+    output = path_of(output, "the folder of the study")
     run = run or Run()
     if (
         output.exists()

@@ -85,7 +85,7 @@ class Study:
         require_boxes([*self.knowledge, self.budget.knowledge])
 
 
-def read_study(path: Path) -> Study:
+def read_study(path: Path | str) -> Study:
     """The study in a TOML file; raises InputError when it cannot be read or sets what no study knows."""
     entries = read_settings(path)
     unknown = [name for name in entries if name not in _KNOWN]

@@ -17,6 +17,7 @@ from shoal.io.sketch import (
     top_places,
 )
 from shoal.io.time_text import SECOND
+from shoal.model.given import require_trajectories
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.units import DAY_S, HOUR_S, show_m, show_s
@@ -167,6 +168,7 @@ def describe(trajectories: Trajectories) -> Description:
     >>> shoal.describe(city).lines()[0]
     "subjects: 20 (each distinct value of column 'uid')"
     """
+    require_trajectories(trajectories)
     grid, intake, lengths = trajectories.grid, trajectories.intake, trajectories.lengths
     slot_s, cell_m = (grid.slot_s, grid.cell_m) if grid else (1.0, 1.0)
     first_s, last_s = float(trajectories.t.min()) * slot_s, float(trajectories.t.max()) * slot_s

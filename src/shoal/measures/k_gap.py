@@ -15,10 +15,13 @@ from shoal.kernels.gaps import gap_parts
 from shoal.kernels.stretch import Samples
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, trajectories_of_arrays
+from shoal.model.claims.common import require_class
+from shoal.model.given import require_trajectories
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
+from shoal.units import is_number
 
 # First threshold, of the largest effort there is, and growth. A band costs something for every person, so few
 # people are sought in few bands.
@@ -105,6 +108,8 @@ def k_gap(
     >>> shoal.k_gap([[(0, 0, 0)], [(3600, 2000, 0)]], k=2).gap.tolist()
     [0.1125, 0.1125]
     """
+    if not isinstance(trajectories, (Trajectories, list, tuple, np.ndarray)):
+        require_trajectories(trajectories)
     original = (
         trajectories if isinstance(trajectories, Trajectories) else trajectories_of_arrays(trajectories)
     )
@@ -133,10 +138,12 @@ def k_gaps(
 
     subjects: ascending, whose k-gaps are asked for, each among all people; None = everybody's.
     """
+    require_trajectories(original)
+    if is_number(ks):
+        raise MisuseError(f"k is a list of numbers here; write [{ks}]")
     caps, n = caps or Caps(), original.n_subjects
     for k in ks:
-        if k < 2:
-            raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
+        require_class(k)
         require_people(n, k)
     if not ks:
         return []

@@ -20,6 +20,7 @@ from shoal.kernels.trajectory_distance import (
     relax_panel,
     relax_rows,
 )
+from shoal.model.given import require_trajectories
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.run import Run
@@ -117,6 +118,7 @@ def trajectory_distances(
     >>> shoal.trajectory_distances(walks).matrix.round(4).tolist()
     [[0.0, 0.0354], [0.0354, 0.0]]
     """
+    require_trajectories(trajectories)
     if paths not in PATHS:
         raise MisuseError(f"paths = '{paths}' is not known; choose one of {', '.join(PATHS)}")
     if penalty not in PENALTY_POWERS:

@@ -11,13 +11,17 @@ from dataclasses import Field, dataclass, field, fields
 from math import isfinite
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeVar
 
+import numpy as np
+
 from shoal.errors import MisuseError
+from shoal.units import is_number, is_whole
 
 Unit = Literal["m", "s", "m/s", "share", "people", "records", "rounds"]
 Value = TypeVar("Value")
 
 DEFAULT_K: Final = 5  # in a set of two, each who knows the own samples learns the other's
 _KEY: Final = "shoal"  # of a field's metadata
+_WHOLE: Final[tuple[Unit, ...]] = ("people", "records", "rounds")
 _SUFFIXES: Final[Mapping[Unit | None, str]] = {"m": "_m", "s": "_s", "m/s": "_m_s"}
 
 
@@ -113,6 +117,11 @@ class Parameter:
         """Raise MisuseError, with the value, the bound and the remedy, for a value that is not allowed."""
         if self.choices and value not in self.choices:
             raise MisuseError(f"{name} = '{value}' is not known; choose one of {', '.join(self.choices)}")
+        number = self.unit is not None and not (value is None and self.default is None)
+        if number and not (is_number(value) and (self.unit not in _WHOLE or is_whole(value))):
+            kind = "a whole number" if self.unit in _WHOLE else "a number"
+            example = "" if self.default is None else f", for example {self.default:g}"
+            raise MisuseError(f"{name} = {value!r} is not {kind}{example}")
         if self.bound is not None and value is not None and not self.bound.holds(value):
             example = "" if self.default is None else f", for example {self.default:g}"
             raise MisuseError(f"{name} = {value} {self.bound.words}{example}")
@@ -139,7 +148,11 @@ def declared(method: Declares | type[Declares]) -> dict[str, Parameter]:
 def require_declared(method: Declares) -> None:
     """Raise MisuseError for the first parameter whose value its own declaration does not allow."""
     for name, each in declared(method).items():
-        each.require(name, getattr(method, name))
+        value = getattr(method, name)
+        if isinstance(value, np.generic):
+            value = value.item()
+            object.__setattr__(method, name, value)  # in a manifest it is a plain number
+        each.require(name, value)
 
 
 def stated(method: Declares) -> dict[str, Any]:

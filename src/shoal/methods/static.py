@@ -14,6 +14,7 @@ from shoal.methods.parameters import ABOVE_0, AT_LEAST_0, k_parameter, parameter
 from shoal.methods.techniques import rounding
 from shoal.methods.whole_steps import whole_number
 from shoal.model.claims import KAnonymity
+from shoal.model.given import require_given
 from shoal.model.hulls import hulls_of
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Trajectories, require_people
@@ -114,6 +115,7 @@ class StaticGeneralization:
         Raises MisuseError with fewer than k people or when a cell of the grid is no whole number of the
         data's, NothingLeftError when everybody is still alone.
         """
+        require_given(original, rng)
         classes = self.classes(original, run or Run())
         if not classes:
             raise NothingLeftError(

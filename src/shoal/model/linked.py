@@ -60,7 +60,7 @@ def records_that_belong(original: Trajectories, release: Release, linkage: Linka
     try:
         records = records_of(original, release, linkage)
     except MisuseError as error:
-        raise InputError(f"the release does not belong to this raw data, or {error}") from error
+        raise InputError(f"the release does not belong to this raw data, or {error.as_written}") from error
     missing, suppressed = int(np.count_nonzero(records < 0)), release.losses.subjects_suppressed
     orphans = release.n_records - len(linkage.uids)
     if orphans:

@@ -53,6 +53,7 @@ def html_of_release(release: "Release") -> str:
         [
             ("method", release.method),
             ("claim", f"{claim['type']}: {promised}"),
+            *([("this is no anonymity", release.claim.no_anonymity)] if release.claim.no_anonymity else []),
             ("records", f"{release.n_records:,} ({release.unit_of_protection})"),
             (release.kind, f"{release.n_samples:,}"),
             ("grid", _grid_words(release.grid)),

@@ -3,6 +3,7 @@
 The release hides everybody among 5. What hiding among 2 would keep and give away is measured beside it.
 """
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,33 @@ K_BESIDE: Final = 2
 KNOWLEDGE: Final = ("points:4",)
 TRIES: Final = 200
 SEED: Final = 1  # of the city, which is no secret; the release itself draws from the operating system
+
+
+FILES: Final[tuple[tuple[str, bool, str], ...]] = (  # everything that is written: where, whether secret, what
+    ("release/report.html", False, "the record of the release: open this first"),
+    ("release/release.parquet", False, "the release itself, for QGIS, GeoPandas, DuckDB"),
+    ("release/manifest.json", False, "claim, parameters, losses and verdict, for programs"),
+    ("private-report.html", True, "the same record with one crowd before and after"),
+    ("assessment.html", True, "how exposed these people were before"),
+    ("city.parquet", True, "the raw data, of people who do not exist"),
+    ("linkage.parquet", True, "who became which record"),
+)
+
+
+def ending(folder: Path) -> list[str]:
+    """Every file of a finished demonstration, which of them are secret, and what to do next."""
+    width = max(len(name) for name, _, _ in FILES)
+    city, release, links = (
+        shlex.quote(str(folder / name)) for name in ("city.parquet", "release", "linkage.parquet")
+    )
+    return [
+        f"everything lies in {folder}; of your own data, what is marked secret would stay with you:",
+        *(f"  {name:{width}}  {'secret ' if secret else 'public '} {what}" for name, secret, what in FILES),
+        f"open {folder / 'release/report.html'} in a browser, then try:",
+        f"  shoal verify {city} {release} --linkage {links}",
+        f"  shoal attack {city} {release} --linkage {links} --knowledge insider",
+        "  shoal inspect YOUR-FILE.csv",
+    ]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,6 +5,7 @@ command continues there.
 """
 
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.attacks.questions import TRIES
 from shoal.errors import InputError, MisuseError, NothingLeftError, OutputError
 from shoal.io.sources import files
 from shoal.io.storing import store_people
@@ -28,6 +30,7 @@ from shoal.publishing.block_records import (
     header_of,
     records_in_parts,
 )
+from shoal.publishing.block_sample import evidence_of_sample
 from shoal.publishing.writing import fill_release_folder, require_free, staged_secrets
 from shoal.release_folder.box_table import write_boxes_in_parts
 from shoal.release_folder.manifest import Manifest
@@ -68,6 +71,8 @@ def publish_in_blocks(
     run: Run | None = None,
     linkage_file: Path | None = None,
     statement: Statement = NOTHING_STATED,
+    tries: int = TRIES,
+    told: Callable[[StoredPeople], None] = lambda _: None,
 ) -> BlockPublication:
     """Write a verified release folder of people in blocks, complete or not at all.
 
@@ -96,6 +101,10 @@ def publish_in_blocks(
         The secret linkage to write as well, outside ``output``.
     statement
         What the publisher says of the release.
+    tries
+        Victims of each attack whose rate the report shows, in a sample of the people; 0 measures nothing.
+    told
+        Is handed the people as soon as they are read, to say what was dropped and assumed.
 
     Returns
     -------
@@ -128,6 +137,7 @@ def publish_in_blocks(
         try:
             with run.stage("reading"):
                 people = store_people(source, reading, folder / PEOPLE, run)
+            told(people)
             blocks = _blocks(people, method, size, checkpoint)
         except (InputError, MisuseError):
             shutil.rmtree(
@@ -137,7 +147,9 @@ def publish_in_blocks(
         tasks = [BlockTask(folder=str(folder), block=block, method=method) for block in range(len(blocks))]
         with run.stage("method"):
             _finish(tasks, folder, engine, run)
-        published = _publish(people, tasks, checkpoint, output, rng, run, linkage_file, blocks, statement)
+        published = _publish(
+            people, tasks, checkpoint, output, rng, run, linkage_file, blocks, statement, tries
+        )
     shutil.rmtree(folder, ignore_errors=True)
     return published
 
@@ -192,6 +204,7 @@ def _publish(
     linkage_file: Path | None,
     blocks: tuple[int, ...],
     statement: Statement,
+    tries: int,
 ) -> BlockPublication:
     """Shuffle the records of all blocks into one release, write it, check it, and give it its name."""
     crowds = crowds_of_blocks(people, tasks, checkpoint)
@@ -216,7 +229,9 @@ def _publish(
         write_boxes_in_parts(seen.each(records_in_parts(release, crowds, crowd_of, run)), path)
 
     def page() -> str:
-        return page_of_facts(release, stated, seen.facts(people, crowds), statement=statement)
+        measured = evidence_of_sample(people, release, crowds, tries=tries, run=run) if tries else None
+        facts = seen.facts(people, crowds)
+        return page_of_facts(release, stated, facts, evidence=measured, statement=statement)
 
     with staged_folder(output) as staging:
         manifest = fill_release_folder(

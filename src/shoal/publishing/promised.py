@@ -13,11 +13,13 @@ from shoal.methods import METHODS
 from shoal.methods.parameters import declared
 from shoal.model.claims import Claim, claim_from_json
 from shoal.model.claims.expected import Expected
+from shoal.model.given import require_linkage, require_trajectories
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.publishing.exporting import as_release_folder
 from shoal.release_folder.manifest import Manifest, read_manifest
+from shoal.runtime.paths import path_of
 from shoal.runtime.run import Run
 from shoal.verification.files.folder import verify_folder as verify_claim_of_folder
 from shoal.verification.files.folder import with_notes
@@ -30,7 +32,7 @@ UNKNOWN_METHOD: Final = (
 
 def verify_folder(
     original: Trajectories,
-    folder: Path,
+    folder: Path | str,
     linkage: Linkage | None = None,
     *,
     expected: str | None = None,
@@ -68,6 +70,9 @@ def verify_folder(
         When the raw data is not snapped and the folder holds boxes, or the other way round; or when what is
         expected cannot be read.
     """
+    require_trajectories(original)
+    require_linkage(linkage)
+    folder = path_of(folder, "a release folder")
     least = None if expected is None else Expected.parse(expected)
     with as_release_folder(folder) as (whole, findings, notes):
         verdict = verify_claim_of_folder(original, whole, linkage, run=run)

@@ -17,7 +17,9 @@ from shoal.attacks.questions import TRIES
 from shoal.errors import MisuseError, OutputError
 from shoal.measures.k_gap import KGap, drawn_people, k_gaps
 from shoal.methods import Method
+from shoal.model.given import require_given, require_trajectories
 from shoal.model.release import Linkage, Release
+from shoal.model.summaries import table
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.writing import (
@@ -34,6 +36,7 @@ from shoal.report.facts.evidence import Evidence
 from shoal.report.pages.assessment import assessment_report
 from shoal.report.pages.record import record_page
 from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
+from shoal.runtime.paths import path_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write, staged_file, staged_folder
@@ -66,16 +69,27 @@ class Publication:
     linkage: Linkage
     accuracy: Accuracy | None
 
+    def _repr_html_(self) -> str:
+        claim = self.release.claim
+        rows = [
+            ("folder", self.folder),
+            ("promise", claim.promise),
+            *([("this is no anonymity", claim.no_anonymity)] if claim.no_anonymity else []),
+            ("records", f"{self.manifest.n_records:,}"),
+            ("publishable", "yes" if self.manifest.publishable else "no: made with a research seed"),
+        ]
+        return table("Published", rows, notes=claim.cautions)
+
 
 def publish(
     original: Trajectories,
     method: Method,
-    output: Path,
+    output: Path | str,
     *,
     rng: Randomness,
     run: Run | None = None,
-    linkage_file: Path | None = None,
-    private_report: Path | None = None,
+    linkage_file: Path | str | None = None,
+    private_report: Path | str | None = None,
     resume: bool = False,
     statement: Statement = NOTHING_STATED,
     tries: int = TRIES,
@@ -134,6 +148,12 @@ def publish(
     ...     print(sorted(path.name for path in published.folder.iterdir()))
     ['manifest.json', 'release.parquet', 'report.html']
     """
+    require_given(original, rng)
+    if isinstance(method, (str, type)) or not hasattr(method, "about"):
+        raise MisuseError("a method is needed with its parameters, such as shoal.Glove(k=5)")
+    output = path_of(output, "the release folder")
+    linkage_file = None if linkage_file is None else path_of(linkage_file, "the linkage")
+    private_report = None if private_report is None else path_of(private_report, "the private report")
     run = run or Run()
     of_points = method.about.publishes == "points"  # asked before there is a release
     if private_report is not None and of_points:
@@ -187,7 +207,7 @@ def assess(
     original: Trajectories,
     ks: Sequence[int],
     run: Run | None = None,
-    report_file: Path | None = None,
+    report_file: Path | str | None = None,
     *,
     exact_figures: bool = True,
 ) -> list[KGap]:
@@ -226,6 +246,8 @@ def assess(
     >>> [gap.k for gap in assess(calls, [2, 5])]
     [2, 5]
     """
+    require_trajectories(original)
+    report_file = None if report_file is None else path_of(report_file, "the report")
     if report_file is not None and report_file.exists():
         raise OutputError(f"{report_file} exists; choose another --output or remove it first")
     run = run or Run()

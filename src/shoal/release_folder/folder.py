@@ -25,6 +25,7 @@ from shoal.release_folder.manifest import RELEASE_FILE, Manifest, read_manifest,
 from shoal.release_folder.plain_files import require_plain_file
 from shoal.release_folder.tables import records_in
 from shoal.runtime.arrays import Integers
+from shoal.runtime.paths import path_of
 from shoal.runtime.staging import staged_file
 
 
@@ -41,7 +42,7 @@ def reading_of_raw(folder: Path, **overrides: Any) -> Reading:
     return replace(reading_in(folder, manifest), working_crs=manifest.crs, **on_grid, **overrides)
 
 
-def read_release(folder: Path, *, kind: PayloadKind | None = None) -> Release:
+def read_release(folder: Path | str, *, kind: PayloadKind | None = None) -> Release:
     """Read the release in a folder, of boxes or of points.
 
     Parameters
@@ -63,6 +64,7 @@ def read_release(folder: Path, *, kind: PayloadKind | None = None) -> Release:
     InputError
         When a file is missing, truncated or lacks a column, or when the release is not of this kind.
     """
+    folder = path_of(folder, "a release folder")
     manifest = read_manifest(folder)
     if kind is not None:
         _require_kind(folder, manifest, kind)
@@ -161,7 +163,7 @@ def check_linkage_path(path: Path, release_folder: Path) -> None:
         raise OutputError(f"{path} exists; choose another --linkage or remove it first")
 
 
-def read_linkage(path: Path) -> Linkage:
+def read_linkage(path: Path | str) -> Linkage:
     """Read a linkage table, with the trace of the same release where one lies beside it.
 
     Parameters
@@ -179,6 +181,7 @@ def read_linkage(path: Path) -> Linkage:
     InputError
         When it cannot be read or lacks a column.
     """
+    path = path_of(path, "a linkage table")
     table = read_parquet(path)
     missing = [name for name in ("uid", "trajectory_id") if name not in table.column_names]
     if missing:

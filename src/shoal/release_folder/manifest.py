@@ -199,6 +199,10 @@ def read_manifest(folder: Path) -> Manifest:
     Raises InputError when there is none, it cannot be read, or it has entries that no manifest has.
     """
     path = folder / MANIFEST_FILE
+    if not folder.exists():
+        raise InputError(f"there is no folder {folder}; check the path")
+    if not folder.is_dir():
+        raise InputError(f"{folder} is a file, not a release folder; name the folder that holds it")
     if not path.exists() and not path.is_symlink():
         raise InputError(f"{folder} is not a release folder: it has no {MANIFEST_FILE}")
     require_plain_file(path, _LARGEST)

@@ -59,7 +59,7 @@ class Statement(BaseModel):
 NOTHING_STATED: Final = Statement()
 
 
-def read_statement(path: Path) -> Statement:
+def read_statement(path: Path | str) -> Statement:
     """The statement in a TOML file.
 
     Raises InputError when it cannot be read or says something that no statement has.

@@ -10,7 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from shoal.errors import MisuseError
 from shoal.runtime.arrays import Integers
+from shoal.units import is_whole
 
 _PSEUDONYM_BYTES: Final = 8
 
@@ -49,7 +51,9 @@ class Randomness:
     @classmethod
     def for_research(cls, seed: int) -> "Randomness":
         """A repeatable stream, which marks what is made with it as not for publication."""
-        generator = np.random.Generator(np.random.PCG64(seed))
+        if not is_whole(seed) or seed < 0:
+            raise MisuseError("a research seed must be a whole number of at least 0, for example 1")
+        generator = np.random.Generator(np.random.PCG64(int(seed)))
         stream = cls(generator.bytes, publishable=False)
         stream._generator = generator
         return stream
@@ -108,4 +112,13 @@ class Randomness:
             "Randomness(operating system)"
             if self.publishable
             else "Randomness(research seed, not for publication)"
+        )
+
+
+def require_randomness(value: object) -> None:
+    """Raise MisuseError unless the value is a Randomness; it may be a seed, so no message shows it."""
+    if not isinstance(value, Randomness):
+        raise MisuseError(
+            "chance is drawn from a shoal.Randomness: Randomness.from_system() for what is published, "
+            f"Randomness.for_research(seed) for trials; this is a value of type {type(value).__name__}"
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from shoal.runtime.checkpoint import Arrays, Checkpoint
+from shoal.runtime.progress_bars import ProgressBars
 from shoal.runtime.timings import Timings
 
 Part = TypeVar("Part")
@@ -60,6 +61,11 @@ class Run:
     threads: int = field(default_factory=available_cores)
     checkpoint: Checkpoint | None = None
     timings: Timings | None = None
+
+    @classmethod
+    def with_bars(cls) -> "Run":
+        """A run that shows its progress as bars, in a terminal or a notebook."""
+        return cls(progress=ProgressBars())
 
     def stage(self, name: str) -> AbstractContextManager[None]:
         """Count what the block takes under this name, when anybody wants to know."""

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError
+from shoal.runtime.paths import path_of
 
 
-def read_settings(path: Path) -> dict[str, Any]:
+def read_settings(path: Path | str) -> dict[str, Any]:
     """The entries of a TOML file; raises InputError, naming the file, when it cannot be read as such."""
+    path = path_of(path, "a file of settings")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

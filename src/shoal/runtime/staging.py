@@ -1,6 +1,7 @@
 """What is written is complete or absent: filled under a hidden name beside its own, and renamed last."""
 
 import errno
+import glob
 import os
 import secrets
 import shutil
@@ -82,6 +83,14 @@ def staged_file(path: Path, write: Callable[[BinaryIO], object], *, mode: int = 
 def partial_name(target: Path) -> Path:
     """A fresh hidden name beside the target, for what is not complete yet."""
     return target.with_name(f".{target.name}.partial-{secrets.token_hex(6)}")
+
+
+def left_behind(target: Path) -> list[Path]:
+    """What runs that were killed left beside the target under hidden names, or runs that still work."""
+    try:
+        return sorted(target.parent.glob(f".{glob.escape(target.name)}.partial-*"))
+    except OSError:
+        return []
 
 
 def _flush_to_disk(path: Path) -> None:

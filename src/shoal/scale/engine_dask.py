@@ -3,7 +3,9 @@
 The only file that knows dask.
 """
 
+import asyncio
 import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -16,7 +18,8 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 _LOCAL_WORKERS: Final = 2
-_PATIENCE_S: Final = 30
+_PATIENCE_S: Final = 30  # until a scheduler that listens has answered
+_ANSWERS_WITHIN_S: Final = 5
 
 
 class DaskCluster:
@@ -33,6 +36,8 @@ class DaskCluster:
             raise MissingExtraError(
                 "dask is not installed; install it with: pip install 'shoal[dask]'"
             ) from error
+        if address is not None:
+            _require_scheduler(address)
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
         """As Engine.map; what a task gave is taken off the cluster as soon as it has been handed on."""
@@ -56,9 +61,7 @@ class DaskCluster:
                 else Client(self._address, timeout=_PATIENCE_S, set_as_default=False)
             )
         except (OSError, ValueError) as error:
-            raise EngineError(
-                f"no dask scheduler answers at {self._address}; start one, or check the address"
-            ) from error
+            raise _no_scheduler(self._address) from error
         with client:
             yield from self._results(client, fn, parts, KilledWorker)
 
@@ -80,3 +83,40 @@ class DaskCluster:
                 waiting[number].release()
         finally:
             client.cancel(waiting)
+
+
+def _require_scheduler(address: str) -> None:
+    """Raise EngineError, before any work, unless a scheduler answers there.
+
+    A client that cannot reach one waits a minute more when it is closed, so none is made for the question.
+    """
+    from distributed.comm import connect
+    from distributed.security import Security
+
+    faults: list[Exception | None] = []
+
+    async def greet() -> None:
+        arguments = Security().get_connection_args("client")
+        comm = await asyncio.wait_for(
+            connect(address, timeout=_ANSWERS_WITHIN_S, **arguments), _ANSWERS_WITHIN_S
+        )
+        comm.abort()
+
+    def ask() -> None:
+        try:
+            asyncio.run(greet())
+            faults.append(None)
+        except Exception as error:  # what listens there may answer anything
+            faults.append(error)
+
+    asking = threading.Thread(target=ask, daemon=True)  # looking up a name knows no time limit
+    asking.start()
+    asking.join(_ANSWERS_WITHIN_S)
+    if not faults or faults[0] is not None:
+        raise _no_scheduler(address) from (faults[0] if faults else None)
+
+
+def _no_scheduler(address: str | None) -> EngineError:
+    return EngineError(
+        f"no dask scheduler answers at {address}; start one, or check the address, such as tcp://HOST:8786"
+    )

@@ -20,6 +20,7 @@ from shoal.synthetic.coverage import Coverage
 from shoal.synthetic.habits import HABITS, Habits
 from shoal.synthetic.people import DIRECTIONS, OUTING, live
 from shoal.synthetic.stations import LAYOUTS, Layout, Stations, lay_out_stations
+from shoal.units import is_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +29,7 @@ FIRST_SECOND: Final = 1_704_067_200  # 2024-01-01T00:00:00Z, a Monday
 HANDOVER_WITHIN_M: Final = 2_000.0  # of the nearest other station; farther away they are rarer
 _N_HANDOVER: Final = 3  # the nearest others that may take an event over
 
+_MOST_DAYS: Final = 3_660
 _PERSON_DAYS_PER_BLOCK: Final = 14_000
 _ROWS_PER_GROUP: Final = 1 << 20
 _BLOCKS_AHEAD: Final = 4  # blocks per thread that may wait to be written
@@ -58,11 +60,15 @@ class World:
     def of(cls, n_subjects: int, days: int, seed: int, layout: Layout, stations: Stations | None) -> "World":
         """Raises MisuseError when a number is too small or the layout unknown."""
         for name, value in (("n_subjects", n_subjects), ("days", days)):
+            usual = 7 if name == "days" else 1000
+            if not is_whole(value):
+                raise MisuseError(f"{name} = {value!r} is not a whole number; choose for example {usual}")
             if value < 1:
-                raise MisuseError(
-                    f"{name} = {value} must be at least 1; choose for example {name} = "
-                    f"{1000 if name != 'days' else 7}"
-                )
+                raise MisuseError(f"{name} = {value} must be at least 1; choose for example {name} = {usual}")
+        if days > _MOST_DAYS:
+            raise MisuseError(f"days = {days} is more than ten years; choose at most {_MOST_DAYS}")
+        if not is_whole(seed):
+            raise MisuseError("the seed is no number; choose a whole number of 0 or more")
         if seed < 0:
             raise MisuseError("the seed is negative; choose a whole number of 0 or more")
         if layout not in LAYOUTS:

@@ -13,6 +13,7 @@ import numpy as np
 
 from shoal.errors import InputError, MisuseError
 from shoal.runtime.arrays import Flags, Floats
+from shoal.runtime.paths import path_of
 from shoal.synthetic.densities import DENSITIES, place_by_density
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def read_stations(path: Path | str) -> Stations:
     Outliers, repeats and unusable positions are dropped and counted in ``dropped``. Raises InputError
     when the file cannot be read, lacks a column, or holds fewer than two usable positions.
     """
-    path = Path(path)
+    path = path_of(path, "a file of stations")
     table = _read_table(path)
     lat, lon = (
         _degrees(table, names, what, path)

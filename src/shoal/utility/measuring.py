@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from shoal.model.claims import PayloadKind
+from shoal.model.summaries import table
 from shoal.runtime.json_values import null_for_nan
 
 if TYPE_CHECKING:
@@ -129,6 +130,13 @@ class Measured:
 
     def __len__(self) -> int:
         return len(self.measurements)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.name, f"{one.found.value:.6g} {one.metric.unit}", one.metric.better, one.metric.question)
+            for one in self
+        ]
+        return table("Measured", rows, header=("metric", "value", "better", "question"))
 
     def to_json(self) -> dict[str, Any]:
         """As ``shoal measure --json`` prints it; ``points`` is there for a release of points alone."""

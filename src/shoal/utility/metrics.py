@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import MisuseError
+from shoal.model.given import require_linkage, require_release, require_trajectories
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
@@ -303,6 +304,11 @@ def measure(
     samples-covered 1.0
     people-suppressed 0.0
     """
+    require_trajectories(original)
+    require_release(release)
+    require_linkage(linkage)
+    if isinstance(names, str):
+        raise MisuseError(f"names is a list; write ['{names}']")
     return measured(Facts(original, release, linkage, run=run), names)
 
 

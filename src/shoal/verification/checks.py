@@ -14,6 +14,7 @@ from shoal.model.claims import (
     LocationPrivacy,
     TrajectoryPrivacy,
 )
+from shoal.model.given import require_linkage, require_release, require_trajectories
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
@@ -161,6 +162,9 @@ def verify(
     >>> shoal.verify(people, release, linkage).holds
     True
     """
+    require_trajectories(original)
+    require_release(release)
+    require_linkage(linkage)
     require_payload(release)
     check = check_of(release.claim)
     case = Examination(original, release, linkage, check.parts)

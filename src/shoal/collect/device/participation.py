@@ -23,10 +23,12 @@ from shoal.collect.roles.admission import Entry
 from shoal.collect.roles.consent import (
     OPEN,
     bootstrapping,
+    days_and_hours,
     keeping,
     linking,
     promise,
     sharing,
+    stated,
     who_takes_part,
 )
 from shoal.collect.roles.participant import Participant, blur
@@ -228,8 +230,11 @@ class Plan:
 
     @property
     def special(self) -> list[str]:
-        """What differs between collectors: thresholds, groups, who joins, encryption, bootstrapping."""
+        """What differs between collectors and trips: who is responsible, days and hours, thresholds."""
+        minutes = [point.t_min for point in self.applied.original]
         return [
+            *stated(self.terms),
+            days_and_hours(min(minutes), max(minutes)),
             sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
             who_takes_part(self.terms.registrar, self.terms.enough),
             linking(self.terms.area_km, self.terms.period_days),
@@ -257,11 +262,11 @@ class Plan:
         not_found = [
             f"No {kind} was found in your data, so its rule does nothing." for kind in self.applied.not_found
         ]
+        used, own = len(self.applied.original), self.thinned_from
         return [
-            f"Of {self.thinned_from} points of this trip {len(self.applied.original)} are used; left out by "
-            "rules: "
-            f"{dropped}; {len(self.cylinders)} circles and intervals would be asked about. See them in "
-            f"{page}",
+            f"{'All' if used == own else f'{used} of'} {own} points of this trip are looked at. Your rules "
+            f"leave out: {dropped}. {len(self.cylinders)} circles and intervals would be asked about; see "
+            f"them in {page}.",
             *not_found,
             promise(self.profile.k, self.profile.trimming),
             *self.special,

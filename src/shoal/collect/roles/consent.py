@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.collect.matching.trimming import Trimming
 from shoal.collect.roles.lottery import OwnGroup
-from shoal.collect.roles.terms import RegistrarTerms
+from shoal.collect.roles.terms import RegistrarTerms, Terms
 
 OPEN: Final = (
     "Your questions show your blurred points to the other members of your group and to the collector before "
@@ -25,15 +25,15 @@ OPEN: Final = (
 )
 
 _PROMISES: Final[dict[Trimming, str]] = {
-    "verified-pairs": "At least {k} other people shared, the day before, every two points of your release, "
+    "verified-pairs": "At least {others} shared, the day before, every two points of your release, "
     "and every part of it that was asked about. Nobody needs to share the whole of it.",
-    "hitting-set": "Warning: not everything that you release was checked. At least {k} other people shared, "
+    "hitting-set": "Warning: not everything that you release was checked. At least {others} shared, "
     "the day before, every part that was asked about. Of all other parts nothing is known, and nobody else "
     "may share them.",
-    "strict": "Every point of every part that was asked about and that fewer than {k} other people shared "
+    "strict": "Every point of every part that was asked about and that fewer than {others} shared "
     "is taken out. Warning: of parts that were not asked about nothing is known, and nobody else may share "
     "them.",
-    "verified-only": "You release one part that was asked about: the longest that at least {k} other people "
+    "verified-only": "You release one part that was asked about: the longest that at least {others} "
     "shared the "
     "day before.",
 }
@@ -43,7 +43,37 @@ def promise(k: int, trimming: Trimming) -> str:
     """Say what holds for everything that is released under these settings."""
     if k == 0:
         return "You share without a crowd (k = 0): everything shown here is released, whoever else was there."
-    return _PROMISES[trimming].format(k=k)
+    others = "1 other person" if k == 1 else f"{k} other people"
+    return _PROMISES[trimming].format(others=others)
+
+
+_STATED: Final = (
+    ("controller", "Responsible"),
+    ("purpose", "Purpose"),
+    ("recipients", "Who receives what is released"),
+    ("retention", "How long it is kept"),
+    ("contact", "Whom to ask, and to whom to object"),
+)
+
+
+def stated(terms: Terms) -> list[str]:
+    """Say what the collector states of itself, and what it leaves out."""
+    said = [(words, getattr(terms, name)) for name, words in _STATED]
+    missing = [words.lower() for words, text in said if not text]
+    lines = [f"{words}: {text}" for words, text in said if text]
+    if missing:
+        lines.append(f"This collector does not say: {'; '.join(missing)}. Ask before you agree.")
+    if len(missing) < len(said):
+        lines.append("These are the collector's own words; nothing here checks them.")
+    return lines
+
+
+def days_and_hours(first_min: float, last_min: float) -> str:
+    """Say which days and hours a trip covers, in minutes since 1970."""
+    first, last = (np.datetime64(int(minute), "m") for minute in (first_min, last_min))
+    first_text, last_text = (str(moment).replace("T", " ") for moment in (first, last))
+    until = last_text[11:] if first_text[:10] == last_text[:10] else last_text
+    return f"This trip goes from {first_text} to {until} (UTC)."
 
 
 def sharing(theta_m: float, theta_min: float, group_size: int) -> str:

@@ -22,6 +22,8 @@ from shoal.errors import MisuseError
 LAST_DAY: Final = 2_932_896  # 9999-12-31
 # to check a mixer's proof and make the next, for each record: four times what was measured
 _PROVEN_RECORD_S: Final = 0.4
+# shown on a device, which no control character may steer
+Statement = Annotated[str, Field(max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 
 
 class OtherCollector(BaseModel):
@@ -74,6 +76,9 @@ class Terms(BaseModel):
         bootstrapping phase.
     witnesses
         Further collectors whose answers have to be the same.
+    controller, purpose, recipients, retention, contact
+        What the collector states to whoever is to consent: who is responsible, what for, who receives what
+        is released, how long it is kept, whom to ask. Nothing checks it; everybody signs that it was said.
     least_roster
         Groups are drawn from that many people at least; never from fewer than a group has.
     registrar
@@ -119,6 +124,11 @@ class Terms(BaseModel):
     resolution_m: float = Field(default=250.0, ge=0, le=10_000, allow_inf_nan=False)
     resolution_min: int = Field(default=15, ge=0, le=1440)
     area_questions: int = Field(default=2_000, ge=1, le=10**9)
+    controller: Statement = ""
+    purpose: Statement = ""
+    recipients: Statement = ""
+    retention: Statement = ""
+    contact: Statement = ""
 
     @model_validator(mode="after")
     def _fits(self) -> "Terms":

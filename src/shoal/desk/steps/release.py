@@ -15,6 +15,7 @@ from shoal.desk.risk import risks_of, strongest_first
 from shoal.desk.steps.step import Step
 from shoal.desk.words import Words
 from shoal.errors import MisuseError, ShoalError
+from shoal.model.claims import CLAIMS
 from shoal.model.release import Release
 from shoal.report.facts.release import crowds_of
 from shoal.report.words.numbers import meters, percent, seconds
@@ -102,6 +103,7 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
         "verdict": work.found(work.release, 1),
         "attacked": work.found(work.release, 2),
         "sightings": range(SIGHTINGS),
+        "no_anonymity": _no_anonymity(work),
     }
     if shown["written"] is not None:
         shown |= _looked_at(desk, work, words)
@@ -118,6 +120,12 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     if of_class is not None:
         shown["beliefs"] = strongest_first(of_class["attacks"])
     return shown
+
+
+def _no_anonymity(work: Work) -> str:
+    """Why a claim that holds is no anonymity; empty where it is."""
+    written = work.found(work.release)
+    return "" if written is None else CLAIMS[written["claim"]["type"]].no_anonymity
 
 
 def _looked_at(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
@@ -144,7 +152,8 @@ def _summary(work: Work, words: Words) -> list[str]:
         return []
     lines = [words("release.line", records=f"{written['n_records']:,}")]
     if verdict is not None:
-        lines.append(words("release.holds" if verdict["holds"] else "release.holds_not"))
+        holds = "holds_bare" if _no_anonymity(work) else "holds"
+        lines.append(words(f"release.{holds}" if verdict["holds"] else "release.holds_not"))
     return lines
 
 

@@ -22,6 +22,7 @@ from shoal.methods.co_location.clusters import (
 from shoal.methods.method import About
 from shoal.methods.parameters import ABOVE_0, k_parameter, parameter, require_declared, stated
 from shoal.model.claims import KDeltaAnonymity
+from shoal.model.given import require_given
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Floats, Integers
@@ -122,6 +123,7 @@ class Nwa:
         Raises MisuseError with fewer than k people or for snapped samples, NothingLeftError when every class
         is smaller than k.
         """
+        require_given(original, rng)
         clusters = list(self.clusters(original, run or Run()))
         if not clusters:
             raise NothingLeftError(

@@ -31,6 +31,7 @@ from shoal.methods.parameters import (
     stated,
 )
 from shoal.model.claims import KDeltaAnonymity
+from shoal.model.given import require_given
 from shoal.model.neighborhoods import along_longest, bisected
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories, require_people
@@ -139,6 +140,7 @@ class W4m:
 
         Raises MisuseError with fewer than k people or for snapped samples.
         """
+        require_given(original, rng)
         clusters = self.clusters(original, run or Run())
         return publish_clusters(
             original,

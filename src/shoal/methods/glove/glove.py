@@ -31,6 +31,7 @@ from shoal.methods.parameters import (
 )
 from shoal.methods.techniques import local_generalization
 from shoal.model.claims import KAnonymity
+from shoal.model.given import require_given
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories, require_people
 from shoal.runtime.randomness import Randomness
@@ -198,6 +199,7 @@ class Glove:
 
         Raises MisuseError with fewer than k people, NothingLeftError when suppression takes everybody.
         """
+        require_given(original, rng)
         classes = self.classes(original, run or Run())
         return assemble(
             original,

@@ -28,6 +28,7 @@ from shoal.methods.parameters import (
 )
 from shoal.methods.techniques import local_generalization
 from shoal.model.claims import KteAnonymity
+from shoal.model.given import require_given
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Integers
@@ -181,12 +182,12 @@ class KteHide:
 
     def __post_init__(self) -> None:
         self.claim()
+        require_declared(self)
         if self.neighborhood < 2 * self.k:
             raise MisuseError(
                 f"neighborhood = {self.neighborhood} leaves no choice among {self.k} people; choose at "
                 f"least {2 * self.k}"
             )
-        require_declared(self)
 
     def claim(self) -> KteAnonymity:
         """k^(tau,epsilon)-anonymity; with hiders that stay, k records that are alike to whoever knows all."""
@@ -210,6 +211,7 @@ class KteHide:
         Raises MisuseError with fewer than k people or when epsilon is not a multiple of the slot,
         NothingLeftError when nobody can be hidden.
         """
+        require_given(original, rng)
         run = run or Run()
         epochs = self._epochs(original)
         apart = self.hiding == "clusters"

@@ -16,6 +16,7 @@ from shoal.methods.swapping.exchanged import Exchange, publish_exchange
 from shoal.methods.swapping.street_places import place_points, roads_of
 from shoal.methods.techniques import permutation
 from shoal.model.claims import LocationPrivacy
+from shoal.model.given import require_given
 from shoal.model.release import Linkage, Release
 from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories, require_people
@@ -128,11 +129,12 @@ class ReachLocations:
         Raises MisuseError without streets or with fewer than k trajectories, NothingLeftError when nothing is
         swapped.
         """
+        require_given(original, rng)
         original.require_points_as_given()
         if self.streets is None:
             raise MisuseError(
-                "reach-locations needs a street graph; give --streets-nodes and --streets-edges (or one "
-                ".graphml as nodes)"
+                "reach-locations needs streets: a graph of --streets-nodes and --streets-edges (or one "
+                ".graphml as nodes), as shoal.read_streets reads it"
             )
         require_people(original.n_subjects, self.k)
         streets = self.streets.on_plane(original.crs)

@@ -24,6 +24,7 @@ from shoal.methods.swapping.exchanged import Exchange, publish_exchange
 from shoal.methods.swapping.microaggregation import CLUSTERING, Clustering, distances_within, microaggregate
 from shoal.methods.techniques import permutation
 from shoal.model.claims import TrajectoryPrivacy
+from shoal.model.given import require_given
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
@@ -148,6 +149,7 @@ class SwapLocations:
         Raises MisuseError when fewer than k trajectories overlap, directly or through others,
         NothingLeftError when nothing is swapped.
         """
+        require_given(original, rng)
         clusters, left_out, facts = self.clusters(original, run or Run())
         return self.swap(original, clusters, left_out, facts, rng)
 

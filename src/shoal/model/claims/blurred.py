@@ -41,6 +41,10 @@ class Blurred:
         "none of the standard's; generalization by each person's own device, with no bound on who is "
         "told from whom"
     )
+    no_anonymity: ClassVar[str] = (
+        "each record is one person's own, and nobody shares it: whoever knows a few places and times of a "
+        "person may find it"
+    )
     vanished: ClassVar[str] = VANISHED_FROM_BOXES
     truthful: ClassVar[bool] = True
     disjoint_in_time: ClassVar[bool] = False

@@ -5,6 +5,7 @@ from math import isfinite
 from typing import Final, Literal
 
 from shoal.errors import MisuseError
+from shoal.units import is_number, is_whole
 
 PayloadKind = Literal["boxes", "points"]
 
@@ -21,6 +22,9 @@ VANISHED_FROM_BOXES: Final = (
     "A raw sample vanished when no published sample of its own person's record covers it: it was suppressed, "
     "or its person was left out."
 )
+NO_ANONYMITY_OF_PATHS: Final = (
+    "it bounds what the exchange alone gives away, and points that follow each other plausibly give away more"
+)
 UNTANGLING: Final = (
     "Paths. Points of several records that follow each other at a plausible speed and heading can be joined, "
     "and make a true movement again, whatever records they stand in. The exchange does not hinder that; with "
@@ -36,14 +40,16 @@ def for_pairs(k: int, learned: str) -> tuple[str, ...]:
 
 def require_class(k: int) -> None:
     """Raise MisuseError when a class of k hides nobody."""
+    if not is_whole(k):
+        raise MisuseError(f"k = {k!r} is not a whole number; choose k >= 2, for example 5")
     if k < 2:
         raise MisuseError(f"k = {k} hides nobody; choose k >= 2")
 
 
 def require_positive(what: str, value: float, unit: str, example: str) -> None:
     """Raise MisuseError unless the value is finite and above 0."""
-    if not (isfinite(value) and value > 0):
-        raise MisuseError(f"{what} {value} {unit} must be finite and greater than 0, for example {example}")
+    if not (is_number(value) and isfinite(value) and value > 0):
+        raise MisuseError(f"{what} {value!r} {unit} must be finite and greater than 0, for example {example}")
 
 
 def require_thresholds(time_threshold_s: float, space_threshold_m: float) -> None:

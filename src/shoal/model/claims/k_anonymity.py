@@ -49,6 +49,7 @@ class KAnonymity:
 
     type: ClassVar[str] = "k-anonymity"
     payload: ClassVar[PayloadKind] = "boxes"
+    no_anonymity: ClassVar[str] = ""
     in_classes: ClassVar[bool] = True
     privacy_model: ClassVar[str] = "K-anonymity model; the quasi-identifier is a person's whole movement"
     vanished: ClassVar[str] = VANISHED_FROM_BOXES

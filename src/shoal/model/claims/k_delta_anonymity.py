@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from shoal.errors import MisuseError
 from shoal.model.claims.common import LESS, MORE, PayloadKind, for_pairs, require_class
-from shoal.units import show_m
+from shoal.units import is_number, show_m
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +41,10 @@ class KDeltaAnonymity:
 
     type: ClassVar[str] = "k-delta-anonymity"
     payload: ClassVar[PayloadKind] = "points"
+    no_anonymity: ClassVar[str] = (
+        "others are near each record, but whoever knows some true points of a person often names the record "
+        "that was moved from them"
+    )
     in_classes: ClassVar[bool] = False
     privacy_model: ClassVar[str] = (
         "none of the standard's; a form of the K-anonymity model in which records are near each other, not "
@@ -58,8 +62,8 @@ class KDeltaAnonymity:
 
     def __post_init__(self) -> None:
         require_class(self.k)
-        if not (isfinite(self.delta_m) and self.delta_m >= 0):
-            raise MisuseError(f"delta = {self.delta_m} m must be finite and at least 0, for example 1000")
+        if not (is_number(self.delta_m) and isfinite(self.delta_m) and self.delta_m >= 0):
+            raise MisuseError(f"delta = {self.delta_m!r} m must be finite and at least 0, for example 1000")
 
     @property
     def name(self) -> str:
@@ -69,10 +73,13 @@ class KDeltaAnonymity:
     @property
     def promise(self) -> str:
         """What is promised, in a sentence."""
-        return (
-            f"Each record has at least {self.k - 1} others that are within {show_m(self.delta_m)} of it and "
-            "of each other at every published time."
+        others = (
+            "at least one other that is within"
+            if self.k == 2
+            else f"at least {self.k - 1} others that are within"
         )
+        each_other = "" if self.k == 2 else "and of each other "
+        return f"Each record has {others} {show_m(self.delta_m)} of it {each_other}at every published time."
 
     @property
     def cautions(self) -> tuple[str, ...]:

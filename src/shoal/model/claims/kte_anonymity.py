@@ -58,6 +58,7 @@ class KteAnonymity:
 
     type: ClassVar[str] = "kte-anonymity"
     payload: ClassVar[PayloadKind] = "boxes"
+    no_anonymity: ClassVar[str] = ""
     in_classes: ClassVar[bool] = False
     privacy_model: ClassVar[str] = (
         "none of the standard's; a form of the K-anonymity model in which the quasi-identifier is what was "

@@ -6,6 +6,7 @@ from typing import ClassVar
 from shoal.model.claims.common import (
     LESS,
     MORE,
+    NO_ANONYMITY_OF_PATHS,
     UNTANGLING,
     PayloadKind,
     for_pairs,
@@ -48,6 +49,7 @@ class TrajectoryPrivacy:
 
     type: ClassVar[str] = "trajectory-p-privacy"
     payload: ClassVar[PayloadKind] = "points"
+    no_anonymity: ClassVar[str] = NO_ANONYMITY_OF_PATHS
     in_classes: ClassVar[bool] = False
     privacy_model: ClassVar[str] = (
         "none of the standard's; a bound on the chance of linking a record, kept by permutation within sets "

@@ -22,6 +22,14 @@ STEPS: Final = 20  # of a share, so 5 % each
 _PLACES_SHOWN: Final = 8
 
 
+@dataclass(frozen=True, kw_only=True)
+class Sampled:
+    """Of how many people, in whole crowds, something was measured, and of how many they were drawn."""
+
+    people: int
+    of: int
+
+
 class Evidence:
     """Everything that a record measures: facts, the three questions, utility, and who vanished.
 
@@ -33,10 +41,13 @@ class Evidence:
         The facts of the release.
     tries
         Victims of each attack; 0 = no attack is played.
+    sampled
+        Where the facts are those of a sample: of how many people.
     """
 
-    def __init__(self, facts: Facts, *, tries: int = TRIES) -> None:
+    def __init__(self, facts: Facts, *, tries: int = TRIES, sampled: Sampled | None = None) -> None:
         self.facts = facts
+        self.sampled = sampled
         self._tries = tries
 
     @cached_property
@@ -65,7 +76,9 @@ class Evidence:
 
     @cached_property
     def vanished(self) -> Vanished | None:
-        """Where and when raw samples were lost; None of points whose linkage cannot tell which they are."""
+        """Where and when raw samples were lost; None of a sample, and where the linkage cannot tell."""
+        if self.sampled is not None:
+            return None
         with self.facts.run.stage("who vanished"):
             return vanished_of(self.facts)
 

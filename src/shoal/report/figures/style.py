@@ -28,12 +28,12 @@ def line_style(number: int) -> dict[str, Any]:
     return {"color": COLORS[number % len(COLORS)], "dash": DASHES[number % len(DASHES)], "width": 2.2}
 
 
-def marker_style(number: int) -> dict[str, Any]:
+def marker_style(number: int, *, hollow: bool = False) -> dict[str, Any]:
     """The color and shape of marks, by their number in the figure."""
     symbols = ("circle", "diamond", "square", "cross", "triangle-up", "x", "star")
     return {
         "color": COLORS[number % len(COLORS)],
-        "symbol": symbols[number % len(symbols)],
+        "symbol": symbols[number % len(symbols)] + "-open" * hollow,
         "size": 7,
         "opacity": 0.8,
     }

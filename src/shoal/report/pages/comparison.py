@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from shoal.methods import method_named
 from shoal.model.plotting import new_figure
 from shoal.report.figures.style import line_style, marker_style
 from shoal.report.pages.frame import page
@@ -29,7 +30,9 @@ def comparison_page(
     releases, and how many were held out as control.
     """
     releases = found["releases"]
-    drawings = {"frontier": frontier_figure(points, better, found["budget"]["utility"])} if points else {}
+    drawings = (
+        {"frontier": frontier_figure(points, better, found["budget"]["utility"], unit)} if points else {}
+    )
     rates = {
         (knowledge, entry["name"]): None
         for result in releases
@@ -63,6 +66,7 @@ def comparison_page(
         found=found,
         labels=[result["label"] for result in releases],
         claims={result["label"]: result["claim"] for result in releases},
+        bare={point.label for point in points if not is_anonymity(point.method)},
         points={point.label: point for point in points},
         attacks=rows,
         metrics=metrics,
@@ -75,8 +79,9 @@ def comparison_page(
     )
 
 
-def frontier_figure(points: Sequence[Point], better: Better, y_title: str) -> "Figure":
+def frontier_figure(points: Sequence[Point], better: Better, y_title: str, unit: str) -> "Figure":
     """Measured risk with its interval against utility, and the line of releases that no other beats."""
+    shown = ".1%" if unit == "share" else ".4g"
     figure = new_figure("measured risk (less is better)", f"{y_title} ({better} is better)")
     best = frontier(points, better)
     figure.add_scatter(
@@ -98,14 +103,19 @@ def frontier_figure(points: Sequence[Point], better: Better, y_title: str) -> "F
                 "thickness": 1,
             },
             mode="markers",
-            marker=marker_style(number),
-            name=method,
+            marker=marker_style(number, hollow=not is_anonymity(method)),
+            name=method if is_anonymity(method) else f"{method} (no anonymity)",
             text=[point.label for point in own],
-            hovertemplate="%{text}<br>risk %{x:.2%}, utility %{y:.4g}<extra></extra>",
+            hovertemplate="%{text}<br>risk %{x:.2%}, utility %{y:" + shown + "}<extra></extra>",
         )
     figure.update_xaxes(tickformat=".1~%", rangemode="tozero")
-    figure.update_yaxes(rangemode="tozero")
+    figure.update_yaxes(rangemode="tozero", tickformat=".1~%" if unit == "share" else None)
     return figure
+
+
+def is_anonymity(method: str) -> bool:
+    """Whether what a method claims is anonymity, as far as it claims it."""
+    return not method_named(method).about.claim.no_anonymity
 
 
 def _entries(releases: Sequence[Mapping[str, Any]], knowledge: str, name: str) -> Any:

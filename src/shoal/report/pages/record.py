@@ -103,6 +103,7 @@ def page_of_facts(
         "assessment": None if evidence is None else evidence.assessment,
         "strongest": None if evidence is None else strongest_shown(evidence.assessment),
         "may_be_shown": may_be_shown,
+        "sampled": None if evidence is None else evidence.sampled,
         "utility": None if evidence is None else evidence.utility,
         "show": show,
         "vanished": vanished,
