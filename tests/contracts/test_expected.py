@@ -108,5 +108,8 @@ def test_an_expectation_that_cannot_be_read_is_told(text: str, told: str) -> Non
 
 def test_a_claim_shows_all_its_numbers() -> None:
     claim = KAnonymity(k=3, truthful=False)
-    assert numbers_in_words(claim) == "k = 3, truthful = no, disjoint-in-time = yes, hull = tight"
+    assert numbers_in_words(claim) == (
+        "k = 3, truthful = no, disjoint-in-time = yes, hull = tight, missing-at-most = 1.0, "
+        "missing-of-one-at-most = 1.0"
+    )
     assert Expected.parse("kte-anonymity:2,tau=1h").words == "kte-anonymity, k 2, tau 1 h"

@@ -11,7 +11,7 @@ from typing import Any, Final
 from shoal.errors import MisuseError
 from shoal.model.claims import CLAIMS, Claim
 from shoal.model.claims.common import STRONGER, require_class
-from shoal.units import duration_s, length_m, show_m, show_s
+from shoal.units import duration_s, length_m, share_of, show_m, show_s
 
 _BOUNDS: Final = {"more": "at least ", "less": "at most ", "same": ""}
 _UNITS: Final = {"_m": (length_m, show_m), "_s": (duration_s, show_s)}
@@ -125,6 +125,8 @@ def _value(name: str, text: str | None, kind: type[Claim]) -> Any:
         return text
     if name[-2:] in _UNITS:
         return 0.0 if text.strip() == "0" else _UNITS[name[-2:]][0](text)
+    if declared is float:
+        return share_of(text)
     try:
         value = int(text)
     except ValueError as error:

@@ -1,0 +1,137 @@
+"""GLOVE with a budget of samples left out: what it keeps to and counts, and what the verifier refuses."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shoal
+from claim_check import verdict_on_claim
+from shoal.errors import MisuseError
+from shoal.model.claims import KAnonymity
+from shoal.model.omission import ANY_SHARE, REASONS, most_of
+from shoal.utility import Facts
+
+
+@pytest.fixture(scope="module")
+def calls() -> shoal.Trajectories:
+    return shoal.read(shoal.synthesize(60, 2, 1))
+
+
+def released(calls: shoal.Trajectories, **settings: Any) -> tuple[shoal.Release, shoal.Linkage]:
+    return shoal.Glove(k=3, **settings).anonymize(calls, shoal.Randomness.for_research(1))
+
+
+def missing_by_person(calls: shoal.Trajectories, release: shoal.Release, linkage: shoal.Linkage) -> Any:
+    """[people] the samples of each that no box of the own record holds, counted plainly."""
+    record_of = dict(zip(linkage.uids, linkage.trajectory_ids, strict=True))
+    missing = []
+    for subject, uid in enumerate(calls.ids):
+        t, x, y = calls.samples_of(subject)
+        held = np.zeros(len(t), dtype=bool)
+        if uid in record_of:
+            boxes = release.record(release.trajectory_ids.index(record_of[uid]))
+            for t0, t1, x0, y0, x1, y1 in zip(*boxes.columns(), strict=True):
+                held |= (t0 <= t) & (t < t1) & (x0 <= x) & (x < x1) & (y0 <= y) & (y < y1)
+        missing.append(int((~held).sum()))
+    return np.array(missing)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1])
+def test_what_is_missing_keeps_to_the_budget_and_is_counted(calls: shoal.Trajectories, share: float) -> None:
+    release, linkage = released(calls, omit_at_most=share)
+    missing = missing_by_person(calls, release, linkage)
+    gone = np.array([uid not in linkage.uids for uid in calls.ids])
+    assert 0 < missing.sum() <= share * calls.n_samples
+    assert gone.sum() <= share * calls.n_subjects
+    assert (missing[~gone] <= 4 * share * calls.lengths[~gone]).all()
+    assert release.losses.samples_suppressed == missing.sum()
+    counted = dict(zip(REASONS, (missing[gone].sum(), missing[~gone].sum()), strict=True))
+    assert release.losses.samples_by_reason == {why: count for why, count in counted.items() if count}
+    assert shoal.verify(calls, release, linkage).holds
+
+
+def test_boxes_shrink_and_more_so_the_more_is_left_out(calls: shoal.Trajectories) -> None:
+    means = []
+    for share in (0, 0.02, 0.1):
+        release, linkage = released(calls, omit_at_most=share)
+        raw = Facts(calls, release, linkage).accuracy.raw
+        means.append(raw.mean_space_m * raw.mean_time_s)
+    assert means[0] > means[1] > means[2]
+
+
+def test_a_budget_of_0_changes_nothing_and_claims_no_bound(calls: shoal.Trajectories) -> None:
+    (plain, _), (none, _) = released(calls), released(calls, omit_at_most=0.0)
+    assert [
+        np.array_equal(*pair) for pair in zip(plain.boxes.columns(), none.boxes.columns(), strict=True)
+    ] == [True] * 6
+    assert plain.claim == none.claim == KAnonymity(k=3)
+    assert plain.claim.missing_at_most == ANY_SHARE
+    assert plain.losses.samples_by_reason == {}
+
+
+def test_a_person_may_be_told_to_lose_nothing_but_all(calls: shoal.Trajectories) -> None:
+    release, linkage = released(calls, omit_at_most=0.1, omit_of_one_at_most=0.01)
+    missing = missing_by_person(calls, release, linkage)
+    stays = np.array([uid in linkage.uids for uid in calls.ids])
+    assert (missing[stays] <= 0.01 * calls.lengths[stays]).all()
+    assert release.losses.subjects_suppressed > 0  # whole crowds go
+
+
+@pytest.mark.parametrize(
+    ("claimed", "kind"),
+    [
+        ({"missing_at_most": 0.001}, "too-much-missing"),
+        ({"missing_of_one_at_most": 0.01}, "too-much-of-one-missing"),
+    ],
+)
+def test_the_verifier_refuses_a_release_that_omits_more(
+    calls: shoal.Trajectories, claimed: dict[str, Any], kind: str
+) -> None:
+    release, linkage = released(calls, omit_at_most=0.1)
+    less = replace(release, claim=replace(release.claim, **claimed))
+    assert kind in {each.kind for each in verdict_on_claim(calls, less, linkage).findings}
+
+
+def test_the_verifier_refuses_other_counts_by_reason(calls: shoal.Trajectories) -> None:
+    release, linkage = released(calls, omit_at_most=0.1)
+    told = {REASONS[0]: release.losses.samples_suppressed}
+    assert told != release.losses.samples_by_reason
+    false = replace(release, losses=replace(release.losses, samples_by_reason=told))
+    kinds = {each.kind for each in verdict_on_claim(calls, false, linkage).findings}
+    assert kinds == {"lost-samples-not-counted"}
+
+
+def test_the_claim_says_what_may_be_missing() -> None:
+    claim = shoal.Glove(k=5, omit_at_most=0.05).claim()
+    assert claim.promise.endswith(
+        "At most 5 % of all samples and of all people are missing, and at most 20 % of the samples of "
+        "anybody with a record."
+    )
+    assert shoal.Glove(k=5, omit_at_most=0.3).claim().missing_of_one_at_most == 0.5
+    assert KAnonymity(k=5).promise.endswith("of each member of its class.")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"omit_at_most": 1.0}, "share of at least 0 and below 1"),
+        ({"omit_at_most": float("nan")}, "share of at least 0 and below 1"),
+        ({"omit_at_most": 0.1, "omit_of_one_at_most": 0.0}, "share above 0"),
+        ({"omit_of_one_at_most": 0.1}, "set omit_at_most"),
+        ({"omit_at_most": 0.1, "generalize": "reshape-each"}, "choose k-merge"),
+        ({"omit_at_most": 0.1, "suppress_space_m": 5000.0}, "choose one of them"),
+        ({"omit_at_most": 0.1, "leftover": "suppress"}, "leftover = 'merge'"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(MisuseError, match=words):
+        shoal.Glove(k=2, **settings)
+
+
+@pytest.mark.parametrize(
+    ("share", "total", "most"), [(0.29, 100, 29), (0.05, 39, 1), (1.0, 7, 7), (0.0, 5, 0), (0.07, 100, 7)]
+)
+def test_a_share_allows_as_many_as_its_decimals_say(share: float, total: int, most: int) -> None:
+    assert most_of(share, total) == most
