@@ -9,15 +9,40 @@ without and with the attacked share: one research seed, the same victims and kno
 """
 
 import argparse
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 import shoal
-from measure_refinement import Made, attack_rows, made, rates_of
+from measure_refinement import Made, attack_rows, rates_of
+from shoal.methods.assembly import EquivalenceClass, assemble
+from shoal.methods.glove.omission import Budget, omitted
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
 from shoal.utility import Facts
+
+
+def made(
+    original: Trajectories, whole: Sequence[EquivalenceClass], settings: dict[str, Any], share: float
+) -> Made:
+    """The release with this share left out of the classes that cover everything, and what that took."""
+    method = shoal.Glove(**settings | ({} if share else {"omit_of_one_at_most": None}), omit_at_most=share)
+    claim, began = method.claim(), time.process_time()
+    budget = Budget(of_all=claim.missing_at_most, of_one=claim.missing_of_one_at_most)
+    classes = omitted(original, whole, budget, Run()) if share else whole
+    cpu_s = time.process_time() - began
+    release, linkage = assemble(
+        original,
+        classes,
+        claim=claim,
+        method="glove",
+        parameters=method.parameters(),
+        rng=Randomness.for_research(1),
+    )
+    return Made(release, linkage, cpu_s)
 
 
 def frontier_row(share: float, original: Trajectories, one: Made, whole: Made) -> str:
@@ -44,15 +69,14 @@ def lines(
     out = np.arange(everybody.n_subjects) % 5 == 4 if tries else np.zeros(everybody.n_subjects, dtype=bool)
     original = everybody.keep(np.flatnonzero(~out))
     yield f"{original.n_subjects} people, {original.n_samples} samples, {settings}"
-    of_one = settings.pop("omit_of_one_at_most", None)
+    whole = shoal.Glove(**settings | {"omit_of_one_at_most": None}).classes(original, Run())
     yield (
         "| may be missing | missing | people out | median dx + dy | median duration | to those without | "
         "mean dx + dy | mean duration | CPU |\n|---|---|---|---|---|---|---|---|---|"
     )
     found: dict[float, Made] = {}
     for share in dict.fromkeys([0.0, *shares, *([attacked] if tries else [])]):
-        bound = {"omit_of_one_at_most": of_one} if share else {}
-        found[share] = made(original, shoal.Glove(**settings, omit_at_most=share, **bound))
+        found[share] = made(original, whole, settings, share)
         yield frontier_row(share, original, found[share], found[0.0])
     if tries:
         control = everybody.keep(np.flatnonzero(out))
