@@ -12,6 +12,7 @@ from shoal.errors import MisuseError
 from shoal.model.claims import KAnonymity
 from shoal.model.omission import ANY_SHARE, REASONS, most_of
 from shoal.utility import Facts
+from test_chance_in_a_class import classes_of, exchanged
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +104,25 @@ def test_the_verifier_refuses_other_counts_by_reason(calls: shoal.Trajectories) 
     assert kinds == {"lost-samples-not-counted"}
 
 
+def test_boxes_that_must_fit_do_and_hold_more_than_dropping_leaves(calls: shoal.Trajectories) -> None:
+    limits = {"suppress_space_m": 4000.0, "suppress_time_s": 5 * 3600.0}
+    (fit, linkage), (dropped, _) = (released(calls, suppress_by=by, **limits) for by in ("fit", "boxes"))
+    boxes, grid = fit.boxes, fit.snapped_grid()
+    sides = (boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min) * grid.cell_m
+    assert 0 < sides.max() <= 4000
+    assert 0 < (boxes.t_end - boxes.t_start).max() * grid.slot_s <= 5 * 3600
+    assert fit.losses.samples_suppressed == missing_by_person(calls, fit, linkage).sum()
+    assert fit.losses.samples_suppressed < 0.9 * dropped.losses.samples_suppressed
+    assert shoal.verify(calls, fit, linkage).holds
+
+
+def test_one_threshold_is_enough_and_a_wide_one_leaves_nothing_out(calls: shoal.Trajectories) -> None:
+    wide, _ = released(calls, suppress_by="fit", suppress_space_m=1e9)
+    assert wide.losses.samples_suppressed == 0
+    short, _ = released(calls, suppress_by="fit", suppress_time_s=7200.0)
+    assert 0 < (short.boxes.t_end - short.boxes.t_start).max() * 60 <= 7200
+
+
 def test_the_claim_says_what_may_be_missing() -> None:
     claim = shoal.Glove(k=5, omit_at_most=0.05).claim()
     assert claim.promise.endswith(
@@ -123,11 +143,27 @@ def test_the_claim_says_what_may_be_missing() -> None:
         ({"omit_at_most": 0.1, "generalize": "reshape-each"}, "choose k-merge"),
         ({"omit_at_most": 0.1, "suppress_space_m": 5000.0}, "choose one of them"),
         ({"omit_at_most": 0.1, "leftover": "suppress"}, "leftover = 'merge'"),
+        ({"suppress_by": "fit"}, "set suppress_space"),
+        ({"suppress_by": "fit", "suppress_time_s": 60.0, "generalize": "none"}, "generalize = 'k-merge'"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(MisuseError, match=words):
         shoal.Glove(k=2, **settings)
+
+
+def test_nothing_that_is_told_depends_on_who_has_which_record_of_a_class(calls: shoal.Trajectories) -> None:
+    """Who lost how much follows from the class, so that absent samples name nobody's record in it."""
+    release, linkage = released(calls, omit_at_most=0.1)
+    classes, rng = classes_of(calls, release, linkage), np.random.default_rng(1)
+    told = []
+    for other in (linkage, exchanged(linkage, classes, rng)):
+        verdict = shoal.verify(calls, release, other).to_json()
+        accuracy = Facts(calls, release, other).accuracy
+        told.append((verdict, accuracy.samples_suppressed, accuracy.raw.count.tolist()))
+        assert len(np.unique(missing_by_person(calls, release, other))) > 5
+    assert linkage != exchanged(linkage, classes, rng)
+    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.kernels.k_merge import NONE
-from shoal.kernels.omission import leave_out, left_out_at, runs_with_gaps
+from shoal.kernels.k_merge import IMPOSSIBLE, NONE
+from shoal.kernels.omission import Wish, leave_out, left_out_at, runs_with_gaps
 from shoal.kernels.weighed_runs import Weights, weighed_partition
 
 WEIGHTS = Weights(place=np.rint(400 * np.sqrt(np.arange(60))).astype(np.int64), per_slot=70)
+
+
+WISH = Wish(weights=WEIGHTS, at_first=WEIGHTS, longest=IMPOSSIBLE)
 
 
 def class_of(seed: int, m: int = 8, k: int = 2, width: int = 12, slots: int = 20) -> Any:
@@ -57,7 +60,7 @@ def test_both_steps_come_near_the_best_of_all_ways() -> None:
         columns, owner = class_of(seed, m=6)
         prices = np.full(2, (600, 1500, 4000)[seed % 3])
         box_of = np.empty(6, dtype=np.int64)
-        cost = left_out_at(columns, owner, prices, WEIGHTS, box_of)
+        cost = left_out_at(columns, owner, prices, WISH, box_of)
         assert cost == cost_of(columns, owner, box_of, prices)
         above.append(cost / least_of_all(columns, owner, prices))
     assert min(above) >= 1  # no way is better than the best
@@ -65,8 +68,8 @@ def test_both_steps_come_near_the_best_of_all_ways() -> None:
     assert max(above) < 1.15
 
 
-@pytest.mark.parametrize("price", [700, 3000, 12000])
-def test_runs_with_gaps_are_the_best_over_time(price: int) -> None:
+@pytest.mark.parametrize(("price", "longest"), [(700, 200), (3000, 200), (12000, 200), (12000, 12)])
+def test_runs_with_gaps_are_the_best_over_time(price: int, longest: int) -> None:
     """Every run that could be the last is tried, at every moment."""
     columns, owner = class_of(price, m=60, k=3, width=25, slots=200)
     prices = price * np.array([1, 2, 1])
@@ -79,14 +82,15 @@ def test_runs_with_gaps_are_the_best_over_time(price: int) -> None:
         best = least[-1] + int(prices[owner[begin:stop]].sum())
         gap = best
         for g, first in enumerate(starts[: len(least)].tolist()):
-            if len(set(owner[first:stop].tolist())) == 3:
+            lasting = int(t[stop - 1] - t[first] + 1)
+            if lasting <= longest and len(set(owner[first:stop].tolist())) == 3:
                 sides = int(np.ptp(x[first:stop]) + np.ptp(y[first:stop]) + 2)
-                each = int(WEIGHTS.place[sides] + 70 * (t[stop - 1] - t[first] + 1))
+                each = int(WEIGHTS.place[sides] + 70 * lasting)
                 best = min(best, least[g] + (stop - first) * each)
         gaps += best == gap
         least.append(best)
     box_of = np.empty(60, dtype=np.int64)
-    assert runs_with_gaps(t, x, y, owner, prices, WEIGHTS, box_of) == least[-1]
+    assert runs_with_gaps(t, x, y, owner, prices, WEIGHTS, longest, box_of) == least[-1]
     assert gaps
 
 
@@ -96,7 +100,7 @@ def test_without_a_price_worth_paying_runs_are_those_of_the_whole() -> None:
     box_of = np.empty(200, dtype=np.int64)
     dear = np.full(4, 1 << 40)
     first, cost = weighed_partition(t, x, y, owner, 4, WEIGHTS)
-    assert runs_with_gaps(t, x, y, owner, dear, WEIGHTS, box_of) == cost
+    assert runs_with_gaps(t, x, y, owner, dear, WEIGHTS, IMPOSSIBLE, box_of) == cost
     assert np.flatnonzero(np.diff(box_of, prepend=-2)).tolist() == first.tolist()
 
 
@@ -106,9 +110,9 @@ def test_nobody_loses_more_than_allowed(most: int) -> None:
     bounded, lost = unbounded.copy(), []
     for seed in range(4):
         columns, owner = class_of(seed, m=60, k=3, width=40, slots=2000)
-        leave_out(columns, owner, 4000, np.full(3, 60), WEIGHTS, unbounded)
+        leave_out(columns, owner, 4000, np.full(3, 60), WISH, unbounded)
         lost.append(int(np.bincount(owner[unbounded == NONE], minlength=3).max()))
-        cost = leave_out(columns, owner, 4000, np.full(3, most), WEIGHTS, bounded)
+        cost = leave_out(columns, owner, 4000, np.full(3, most), WISH, bounded)
         assert cost == cost_of(columns, owner, bounded, np.full(3, 4000))
         assert np.bincount(owner[bounded == NONE], minlength=3).max() <= most
     assert max(lost) > 3  # so the bound does bind

@@ -7,7 +7,7 @@ six sides, west to last, are left out while that pays. A sample that lies in a b
 out. tests/kernels/test_omission.py measures both together against all ways to choose.
 """
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from shoal.kernels.weighed_runs import (
     X_LOW,
     Y_HIGH,
     Y_LOW,
+    T,
     Weights,
     drop_candidates,
     hulls_back,
@@ -36,6 +37,14 @@ _DEARER: Final = 4  # what a person's samples cost, times this, once too many ar
 _ATTEMPTS: Final = 3  # with dearer samples, before none of theirs may be left out
 
 
+class Wish(NamedTuple):
+    """What boxes should be like. weights: of extents; at_first: in the first turn; longest: slots at most."""
+
+    weights: Weights
+    at_first: Weights
+    longest: int
+
+
 @compiled
 def runs_with_gaps(
     t: Integers,
@@ -44,12 +53,14 @@ def runs_with_gaps(
     owner: Integers,
     prices: Integers,
     weights: Weights,
+    longest: int,
     box_of: Integers,
 ) -> Any:
     """Part samples into complete runs, moments between them left out, at the least cost, which is returned.
 
     t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in 0..k-1. prices: [k] of a
-    sample left out. box_of: [m] is set to the number of each sample's run, from the latest, or to NONE.
+    sample left out. longest: slots that a run may last. box_of: [m] is set to the number of each sample's
+    run, from the latest, or to NONE.
     """
     room = np.empty((ROOM, len(t) + 1), dtype=np.int64)
     stamps = stamps_of(t, x, y, owner, len(prices), room)
@@ -80,6 +91,7 @@ def runs_with_gaps(
             room[WEST + 3, count] = max(room[BACK + 3, g], d)
             count += 1
         added = last
+        count = not_too_long(room, count, stamps.t[h] + 1 - longest)
         cost[h + 1] = min(cost[h + 1], weigh_candidates(room, count, h, weights))
         count = drop_candidates(room, count, lowest)
     number, h = 0, n - 1
@@ -95,13 +107,27 @@ def runs_with_gaps(
                 a, b = min(a, stamps.x_low[g]), max(b, stamps.x_high[g])
                 c, d = min(c, stamps.y_low[g]), max(d, stamps.y_high[g])
                 each = of_a_sample(b - a + d - c + 2, stamps.t[h] + 1 - stamps.t[g], weights)
-                if g <= stamps.latest[h] and cost[g] + (starts[h + 1] - starts[g]) * each == cost[h + 1]:
+                fits = g <= stamps.latest[h] and stamps.t[h] + 1 - stamps.t[g] <= longest
+                if fits and cost[g] + (starts[h + 1] - starts[g]) * each == cost[h + 1]:
                     break
                 g -= 1
         for i in range(starts[g], starts[h + 1]):
             box_of[i] = number_here
         h = g - 1
     return cost[n]
+
+
+@compiled
+def not_too_long(room: Integers, count: int, soonest: int) -> Any:
+    """Leave out candidates whose runs begin before a time; how many are left."""
+    gone = 0
+    while gone < count and room[T, room[STAMP, gone]] < soonest:
+        gone += 1
+    if gone:
+        for i in range(gone, count):
+            for row in range(STAMP, WEST + 5):
+                room[row, i - gone] = room[row, i]
+    return count - gone
 
 
 @compiled
@@ -233,9 +259,7 @@ def fill_boxes(
 
 
 @compiled
-def left_out_at(
-    columns: Integers, owner: Integers, prices: Integers, weights: Weights, box_of: Integers
-) -> Any:
+def left_out_at(columns: Integers, owner: Integers, prices: Integers, wish: Wish, box_of: Integers) -> Any:
     """Choose boxes for a class at these prices, by both steps in turn; what all costs.
 
     columns: [3, m] x, y, t of the samples of all members, t ascending. owner: [m] in 0..k-1. box_of: [m] is
@@ -243,12 +267,19 @@ def left_out_at(
     """
     m = len(owner)
     trial, kept, best = np.empty(m, dtype=np.int64), np.ones(m, dtype=np.bool_), IMPOSSIBLE
-    for _ in range(_TURNS):
+    for turn in range(_TURNS):
         rows = np.flatnonzero(kept)
         own = np.empty(len(rows), dtype=np.int64)
         if len(rows):
             runs_with_gaps(
-                columns[2][rows], columns[0][rows], columns[1][rows], owner[rows], prices, weights, own
+                columns[2][rows],
+                columns[0][rows],
+                columns[1][rows],
+                owner[rows],
+                prices,
+                wish.at_first if turn == 0 else wish.weights,
+                wish.longest,
+                own,
             )
         trial[:] = NONE
         trial[rows] = own
@@ -259,10 +290,10 @@ def left_out_at(
             if own[first] != NONE:
                 part = rows[first:place]
                 some = np.ones(len(part), dtype=np.bool_)
-                peel(columns[:, part], owner[part], prices, weights, some)
+                peel(columns[:, part], owner[part], prices, wish.weights, some)
                 trial[part[~some]] = NONE
             first = place
-        whole = fill_boxes(columns, owner, prices, weights, trial)
+        whole = fill_boxes(columns, owner, prices, wish.weights, trial)
         if whole >= best:
             break
         best = whole
@@ -273,7 +304,7 @@ def left_out_at(
 
 @compiled
 def leave_out(
-    columns: Integers, owner: Integers, price: int, most: Integers, weights: Weights, box_of: Integers
+    columns: Integers, owner: Integers, price: int, most: Integers, wish: Wish, box_of: Integers
 ) -> Any:
     """Choose boxes for a class at this price of a sample; what all costs at that price.
 
@@ -282,17 +313,17 @@ def leave_out(
     """
     k, m = len(most), len(owner)
     box_of[:] = 0
-    one_box = fill_boxes(columns, owner, most, weights, box_of)
+    one_box = fill_boxes(columns, owner, most, wish.weights, box_of)
     never = max(price, min(one_box + 1, IMPOSSIBLE // (2 * m)))  # more than all extents together
     prices, asked = np.full(k, price, dtype=np.int64), np.zeros(k, dtype=np.int64)
     for _ in range((_ATTEMPTS + 1) * k + 1):
-        left_out_at(columns, owner, prices, weights, box_of)
+        left_out_at(columns, owner, prices, wish, box_of)
         lost = np.zeros(k, dtype=np.int64)
         for i in range(m):
             lost[owner[i]] += box_of[i] == NONE
         if (lost <= most).all():
             prices[:] = price
-            return fill_boxes(columns, owner, prices, weights, box_of)
+            return fill_boxes(columns, owner, prices, wish.weights, box_of)
         for one in range(k):
             if lost[one] > most[one]:
                 asked[one] += 1

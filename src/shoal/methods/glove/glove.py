@@ -16,7 +16,7 @@ from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import merge_greedily
 from shoal.methods.glove.merging import Bounds, merge
-from shoal.methods.glove.omission import Budget, omitted
+from shoal.methods.glove.omission import Budget, fitted, omitted
 from shoal.methods.glove.refine import refined
 from shoal.methods.glove.reshaping import GENERALIZE, Generalize, split_at_overlaps, unite_overlaps
 from shoal.methods.hulls import hull_parameter, rounded_outward
@@ -43,10 +43,11 @@ from shoal.runtime.run import Run
 
 Leftover = Literal["merge", "suppress"]
 LEFTOVER: Final[tuple[str, ...]] = get_args(Leftover)
-SuppressBy = Literal["boxes", "samples"]
+SuppressBy = Literal["boxes", "samples", "fit"]
 SUPPRESS_BY: Final[tuple[str, ...]] = get_args(SuppressBy)
 _OF_ONE: Final = 4  # times the share of all samples that one person may lose; docs/glove.md says why
 _HALF: Final = 0.5
+_ANY: Final = 1 << 40  # cells or slots that no data has
 ABOVE_NOTHING: Final = Bound(
     lambda extent: extent > 0, "would drop every sample; choose a value above 0, or None to keep all"
 )
@@ -69,7 +70,9 @@ class Glove:
     suppress_by
         What is measured against these thresholds: "boxes" drops whole ones; "samples" leaves a sample out of
         a merge when the hull of it and its own partner is larger, the second reading of Sec. 7.1. The second
-        needs a reading of the paper's reshaping, and its boxes may exceed the thresholds.
+        needs a reading of the paper's reshaping, and its boxes may exceed the thresholds. "fit" chooses the
+        boxes of a finished class so that none exceeds them and they hold as many samples as fit; with
+        "k-merge" alone.
     generalize
         What becomes of boxes that overlap in time: "k-merge" chooses classes as GLOVE does and generalizes
         their raw samples at least cost; the others are readings of the paper's reshaping (Sec. 6.2).
@@ -134,9 +137,10 @@ class Glove:
     suppress_by: SuppressBy = parameter(
         default="boxes",
         choices=SUPPRESS_BY,
-        help="What --suppress-space and --suppress-time drop: whole boxes, or samples too far from their "
-        "own partner in a merge.",
-        meaning="whether whole boxes were left out, or samples too far from the one they were merged with",
+        help="What --suppress-space and --suppress-time drop: whole boxes, samples too far from their "
+        "own partner in a merge, or what does not fit into boxes of that size.",
+        meaning="whether whole boxes were left out, samples too far from the one they were merged with, or "
+        "what did not fit into boxes of that size",
     )
     generalize: Generalize = parameter(
         default="k-merge",
@@ -212,6 +216,17 @@ class Glove:
 
         self._require_omission()
 
+        if self.suppress_by == "fit" and not (self._suppresses and self.generalize == "k-merge"):
+            raise MisuseError(
+                "suppress_by = 'fit' chooses k-merge's boxes by their extents; set suppress_space or "
+                "suppress_time, and generalize = 'k-merge'"
+            )
+
+    @property
+    def _suppresses(self) -> bool:
+        """Whether there is a threshold."""
+        return self.suppress_space_m is not None or self.suppress_time_s is not None
+
     def _require_omission(self) -> None:
         """Raise MisuseError for samples left out beside settings that leave out others, or need them."""
         if not self.omit_at_most:
@@ -226,7 +241,7 @@ class Glove:
                 f"omit_at_most leaves samples out of k-merge's boxes, and generalize = '{self.generalize}' "
                 "makes others; choose k-merge, or leave omit_at_most out"
             )
-        if self.suppress_space_m is not None or self.suppress_time_s is not None:
+        if self._suppresses:
             raise MisuseError(
                 "omit_at_most bounds how much is left out, and suppress_space and suppress_time drop boxes "
                 "without a bound; choose one of them"
@@ -304,6 +319,10 @@ class Glove:
                     finished[place] = grown
         if self.refine and self.refine_rounds and finished:
             finished = refined(original, finished, self.k, self.refine_rounds, run)
+        if self.suppress_by == "fit" and finished:
+            space_m, time_s = self._thresholds()
+            cells, slots = (int(min(most, _ANY)) for most in (space_m / grid.cell_m, time_s / grid.slot_s))
+            finished = fitted(original, finished, cells, slots, run)
         if self.omit_at_most and finished:
             finished = omitted(original, finished, self._budget(), run)
         published = [self._published(each, original) for each in finished]
@@ -327,16 +346,21 @@ class Glove:
 
     def _bounds(self, grid: Grid) -> Bounds | None:
         """How far samples may lie from their partners; None = as far as they do."""
-        if self.suppress_by == "boxes" or (self.suppress_space_m is None and self.suppress_time_s is None):
+        if self.suppress_by != "samples" or not self._suppresses:
             return None
-        space_m, time_s = (
-            np.inf if most is None else most for most in (self.suppress_space_m, self.suppress_time_s)
-        )
+        space_m, time_s = self._thresholds()
         return Bounds(space_m / grid.cell_m, time_s / grid.slot_s)
+
+    def _thresholds(self) -> tuple[float, float]:
+        """The thresholds in meters and seconds, infinite where there is none."""
+        return (
+            np.inf if self.suppress_space_m is None else self.suppress_space_m,
+            np.inf if self.suppress_time_s is None else self.suppress_time_s,
+        )
 
     def _kept(self, boxes: Boxes, grid: Grid) -> Boxes:
         """The boxes whose extents do not exceed the suppression thresholds."""
-        if self.suppress_by == "samples" or (self.suppress_space_m is None and self.suppress_time_s is None):
+        if self.suppress_by != "boxes" or not self._suppresses:
             return boxes
         kept = np.ones(len(boxes), dtype=np.bool_)
         if self.suppress_space_m is not None:

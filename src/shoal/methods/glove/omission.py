@@ -10,9 +10,10 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.k_merge import NONE
-from shoal.kernels.omission import leave_out
+from shoal.kernels.k_merge import IMPOSSIBLE, NONE
+from shoal.kernels.omission import Wish, leave_out
 from shoal.kernels.weighed_runs import Weights
+from shoal.measures.least_extents import widest_cells
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.refine import weights_of
 from shoal.methods.k_merge import joined
@@ -23,6 +24,7 @@ from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 
 _HALVINGS: Final = 12  # of the range of prices, on a scale of factors
+_WORTH: Final = 64  # how often a sample held is worth the largest extents, where boxes must fit
 _LABEL: Final = "leaving out samples"
 
 
@@ -66,7 +68,8 @@ def omitted(
     are.
     """
     weights = weights_of(original, start)
-    crowds = [_crowd(original, each.members, budget) for each in start]
+    wish = Wish(weights=weights, at_first=weights, longest=IMPOSSIBLE)
+    crowds = [_crowd(original, each.members, budget.of_one) for each in start]
     n_samples = most_of(budget.of_all, original.n_samples)
     n_people = most_of(budget.of_all, original.n_subjects)
     prices = _prices(crowds, weights)
@@ -77,7 +80,7 @@ def omitted(
         run.progress(_LABEL, step, steps)
         if low < high:
             middle = (low + high) // 2
-            answers = _at_price(crowds, prices[middle], weights, n_people, run)
+            answers = _at_price(crowds, prices[middle], wish, n_people, run)
             if _missing(answers) <= n_samples:
                 high, best = middle, answers
             else:
@@ -86,19 +89,55 @@ def omitted(
     if best is None:
         return list(start)
     if high:
-        best = _spend_the_rest(crowds, best, prices[high - 1], weights, n_samples, run)
+        best = _spend_the_rest(crowds, best, prices[high - 1], wish, n_samples, run)
+    return _with_boxes(start, crowds, best)
+
+
+def fitted(
+    original: Trajectories, start: Sequence[EquivalenceClass], most_cells: int, most_slots: int, run: Run
+) -> list[EquivalenceClass]:
+    """The classes with boxes of at most so many cells dx + dy and slots, which hold what fits.
+
+    A class without any such box is missing.
+    """
+    widest = widest_cells(original)
+    slots = int(np.ptp(original.t)) + 1
+    cells, lasting = min(most_cells, widest), min(most_slots, slots)
+    price = _WORTH * (cells + lasting)
+    sides = np.arange(widest + 1)
+    wish = Wish(
+        weights=Weights(
+            place=np.where(sides <= cells, sides, price * (1 + sides // max(1, cells))), per_slot=1
+        ),
+        at_first=Weights(place=sides, per_slot=1),
+        longest=lasting,
+    )
+    crowds = [_crowd(original, each.members, 1.0) for each in start]
+    answers = list(run.map(lambda crowd: _at(crowd, price, wish), crowds, label="fitting boxes"))
+    made = _with_boxes(start, crowds, answers)
+    return [replace(each, boxes=_within(each.boxes, cells, lasting)) for each in made]
+
+
+def _within(boxes: Boxes, cells: int, slots: int) -> Boxes:
+    """The boxes with no larger extents than these."""
+    sides = boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min
+    return boxes.take((sides <= cells) & (boxes.t_end - boxes.t_start <= slots))
+
+
+def _with_boxes(
+    start: Sequence[EquivalenceClass], crowds: Sequence[_Crowd], answers: Sequence[_Answer]
+) -> list[EquivalenceClass]:
+    """The classes with the boxes chosen for them; those without any are missing."""
     return [
         replace(each, boxes=_boxes(crowd, answer))
-        for each, crowd, answer in zip(start, crowds, best, strict=True)
+        for each, crowd, answer in zip(start, crowds, answers, strict=True)
         if answer.missing < len(crowd.owner)
     ]
 
 
-def _at_price(
-    crowds: Sequence[_Crowd], price: int, weights: Weights, n_people: int, run: Run
-) -> list[_Answer]:
+def _at_price(crowds: Sequence[_Crowd], price: int, wish: Wish, n_people: int, run: Run) -> list[_Answer]:
     """What every class does at this price, those that are left out whole without any box."""
-    answers = list(run.map(lambda crowd: _at(crowd, price, weights), crowds))
+    answers = list(run.map(lambda crowd: _at(crowd, price, wish), crowds))
     out = _left_out(crowds, answers, price, n_people)
     return [
         replace(answer, box_of=np.full(len(crowd.owner), NONE)) if gone else answer
@@ -115,12 +154,12 @@ def _spend_the_rest(
     crowds: Sequence[_Crowd],
     chosen: Sequence[_Answer],
     price: int,
-    weights: Weights,
+    wish: Wish,
     n_samples: int,
     run: Run,
 ) -> list[_Answer]:
     """The next lower price for as many classes as the rest of the budget reaches, small steps first."""
-    lower = list(run.map(lambda crowd: _at(crowd, price, weights), crowds))
+    lower = list(run.map(lambda crowd: _at(crowd, price, wish), crowds))
     left = n_samples - _missing(chosen)
     spent = [after.missing - before.missing for before, after in zip(chosen, lower, strict=True)]
     best = list(chosen)
@@ -132,9 +171,9 @@ def _spend_the_rest(
     return best
 
 
-def _crowd(original: Trajectories, members: Integers, budget: Budget) -> _Crowd:
+def _crowd(original: Trajectories, members: Integers, of_one: float) -> _Crowd:
     t, x, y, owner = joined(original, members)
-    most = [most_of(budget.of_one, length) for length in original.lengths[members].tolist()]
+    most = [most_of(of_one, length) for length in original.lengths[members].tolist()]
     return _Crowd(members=members, columns=np.stack([x, y, t]), owner=owner, most=np.array(most))
 
 
@@ -147,9 +186,9 @@ def _prices(crowds: Sequence[_Crowd], weights: Weights) -> list[int]:
     return [round(least * 1.1**step) for step in range(count)]
 
 
-def _at(crowd: _Crowd, price: int, weights: Weights) -> _Answer:
+def _at(crowd: _Crowd, price: int, wish: Wish) -> _Answer:
     box_of = np.empty(len(crowd.owner), dtype=np.int64)
-    cost = leave_out(crowd.columns, crowd.owner, price, crowd.most, weights, box_of)
+    cost = leave_out(crowd.columns, crowd.owner, price, crowd.most, wish, box_of)
     return _Answer(box_of=box_of, cost=int(cost))
 
 
