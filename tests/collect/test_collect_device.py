@@ -1,13 +1,16 @@
 """What a device keeps, what it tells its owner, and the words for addresses and files that cannot be used."""
 
+import http.client
 import os
 import pickle
 import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import pytest
+import uvicorn
 from fastapi import FastAPI
 
 from service_town import (
@@ -26,8 +29,9 @@ from shoal.collect.device.participation import Plan, connect
 from shoal.collect.device.profile import Profile, apply
 from shoal.collect.matching.cylinders import cylinder_for
 from shoal.collect.roles.consent import OPEN
-from shoal.collect.roles.requests import Reply
+from shoal.collect.roles.requests import Call, Reply
 from shoal.collect.roles.wire import DAY_S
+from shoal.collect.server.http_authority import ClaimBook, authority_application
 from shoal.collect.server.serving import bound
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.migrations import AUTHORITY
@@ -45,7 +49,7 @@ def test_the_day_that_circles_depend_on_is_her_own(tmp_path: Path, monkeypatch: 
         "terms": TERMS.model_dump(),
     }
     facts = {**said, "places": PLACES.model_dump(), **book.facts}
-    monkeypatch.setattr(RemoteServer, "about", lambda _: facts)
+    monkeypatch.setattr(RemoteServer, "about", lambda *_: facts)
     there = connect(
         StateFolder(tmp_path),
         "http://127.0.0.1:1",
@@ -166,6 +170,53 @@ def test_a_state_that_somebody_has_changed_runs_nothing(tmp_path: Path) -> None:
         (tmp_path / "state.bin").write_bytes(header + b"\n" + content)
         with pytest.raises(InputError, match="another --state"):
             folder.load()
+
+
+CUT_OFF = b"HTTP/1.1 200 OK\r\nContent-Length: 40\r\nShoal-Signature: 00\r\n\r\n{"
+
+
+def test_a_server_that_is_killed_in_the_middle_of_a_reply_is_away_and_nobody_else() -> None:
+    device = device_for(0, seed("server"), Town(Database(), 3).book)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            for _ in range(2):
+                with listening.accept()[0] as connection:
+                    connection.recv(4096)
+                    connection.sendall(CUT_OFF)
+
+        thread = Thread(target=answer)
+        thread.start()
+        server = RemoteServer(f"http://127.0.0.1:{listening.getsockname()[1]}")
+        with pytest.raises(http.client.IncompleteRead):
+            server.send(Call("GET", "/v1/letters?after=0", poll=True), device, time.time())
+        with pytest.raises(InputError, match="does not answer"):
+            server.about()
+        thread.join()
+
+
+def test_joining_waits_for_a_server_that_starts_later() -> None:
+    said: list[str] = []
+    servers: list[uvicorn.Server] = []
+    book = ClaimBook(Database(None, AUTHORITY), seed("authority"), frozenset())
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = int(free.getsockname()[1])
+
+    def start_late() -> None:
+        time.sleep(0.3)
+        server, listening, _ = bound(authority_application(book, quiet=True), "127.0.0.1", port)
+        servers.append(server)
+        server.run(sockets=[listening])
+
+    thread = Thread(target=start_late)
+    thread.start()
+    there = RemoteServer(f"http://127.0.0.1:{port}")
+    assert there.about(30.0, said.append)["signing_key"] == book.facts["signing_key"]
+    there.close()
+    servers[0].should_exit = True
+    thread.join()
+    assert len(said) == 1
+    assert "does not answer yet" in said[0]
 
 
 def test_a_head_that_does_not_come_closes_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,8 +98,14 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 def question(number: int, lat_udeg: int = 0) -> bytes:
-    good = encode_query(Query(seed(number)[:16], (Cylinder(5, 5, 1, 1, 1), Cylinder(9, 5, 1, 1, 1))))
+    points = (Cylinder(5, 6, 1, 1, 75), Cylinder(9, 6, 1, 1, 75))
+    good = encode_query(Query(seed(number)[:16], points))
     return good[:20] + lat_udeg.to_bytes(4, signed=True) + good[24:]
+
+
+def batch(number: int = 0) -> bytes:
+    """As many questions as a member brings."""
+    return b"".join(question(3 * number + at) for at in range(3))
 
 
 def test_every_refusal_has_a_name(site: Site) -> None:
@@ -111,7 +117,7 @@ def test_every_refusal_has_a_name(site: Site) -> None:
     assert site.signed("GET", "/v1/letters?after=-1") == (422, "out-of-range")
     assert site.signed("GET", "/v1/letters?after=nan") == (422, "bad-frame")
     assert site.signed("POST", "/v1/letters", b"no letter") == (400, "bad-length")
-    assert site.signed("POST", ask, question(1)) == (200, "")
+    assert site.signed("POST", ask, batch()) == (200, "")
     assert site.signed("POST", ask, question(1, 91_000_000)) == (422, "out-of-range")
     assert site.signed("POST", ask, question(1)[:-1]) == (400, "bad-length")
     assert site.signed("POST", ask, bytes(148)) == (422, "bad-record")
@@ -133,7 +139,7 @@ def test_every_refusal_has_a_name(site: Site) -> None:
 
 def test_a_status_comes_from_the_name_of_a_fault_and_not_from_its_words() -> None:
     assert set(STATUS) == set(get_args(FaultKind))
-    app = new_application("faults", Watch(dict, quiet=True))
+    app = new_application("faults", Watch(dict, quiet=True), KEY)
     faults: dict[str, PeerError] = {
         "words": PeerError("bad-length", "a list of more than 5 entries"),
         "body": PeerError("body-too-long", "a body beyond its limit"),
@@ -157,32 +163,32 @@ def test_a_signed_request_cannot_be_used_for_anything_else(site: Site) -> None:
     target = f"/v1/groups/{site.group.hex()}/questions"
     header = {
         "Authorization": authorization(
-            MEMBER, identity_of(MEMBER), identity_of(KEY), "POST", target, question(1), time.time()
+            MEMBER, identity_of(MEMBER), identity_of(KEY), "POST", target, batch(), time.time()
         )
     }
     first, again = (
-        site.raw("POST", target, question(1), header),
-        site.raw("POST", target, question(1), header),
+        site.raw("POST", target, batch(), header),
+        site.raw("POST", target, batch(), header),
     )
     assert (first[0], again[:2]) == (200, first[:2]), "a replay gives the same answer"
-    assert site.database.rows("SELECT SUM(n) FROM quota") == [(1,)], "and costs nothing"
-    assert site.raw("POST", target, question(2), header)[0] == 401
+    assert site.database.rows("SELECT SUM(n) FROM quota") == [(3,)], "and costs nothing"
+    assert site.raw("POST", target, batch(1), header)[0] == 401
     assert site.raw("POST", target.replace("questions", "releases"), question(1), header)[0] == 401
 
 
 def test_beyond_the_quota_it_says_when_to_come_back(site: Site) -> None:
-    target, body = f"/v1/groups/{site.group.hex()}/questions", b"".join(map(question, range(4)))
-    assert site.signed("POST", target, body) == (200, "")
+    target, body = f"/v1/groups/{site.group.hex()}/questions", batch(1)
+    assert site.signed("POST", target, batch()) == (200, "")
     for _ in range(2):
         header = {
             "Authorization": authorization(
-                MEMBER, identity_of(MEMBER), identity_of(KEY), "POST", target, body[:296], time.time()
+                MEMBER, identity_of(MEMBER), identity_of(KEY), "POST", target, body, time.time()
             )
         }
-        status, content, headers = site.raw("POST", target, body[:296], header)
+        status, content, headers = site.raw("POST", target, body, header)
         assert (status, json.loads(content)["error"]) == (429, "too-many")
         assert 0 < int(headers["retry-after"]) <= 86_401
-    assert site.signed("POST", target, question(9)) == (200, ""), "what still fits is answered"
+    assert site.signed("POST", target, batch()) == (200, ""), "what was answered is answered again"
 
 
 def test_a_body_beyond_the_limit_is_not_read_to_its_end(site: Site) -> None:
@@ -208,7 +214,7 @@ def test_a_body_beyond_the_limit_is_not_read_to_its_end(site: Site) -> None:
 
 def test_logs_and_metrics_hold_no_content(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
     target = f"/v1/groups/{site.group.hex()}/questions"
-    assert site.signed("POST", target, question(1)) == (200, "")
+    assert site.signed("POST", target, batch()) == (200, "")
     assert site.raw("GET", "/health")[0] == 200
     text = site.raw("GET", "/metrics")[1].decode()
     logged = capfd.readouterr().err
@@ -218,7 +224,7 @@ def test_logs_and_metrics_hold_no_content(site: Site, capfd: pytest.CaptureFixtu
     for secret in (site.group.hex(), identity_of(MEMBER).hex(), "127.0.0.1"):
         assert secret not in logged
         assert secret not in text
-    assert "shoal_phi_queries_total 1" in text
+    assert "shoal_phi_queries_total 3" in text
     assert 'shoal_requests_total{route="/v1/groups/{name}/questions",status="200"} 1' in text
     assert "shoal_rounds_grouped 1" in text
 
@@ -277,7 +283,7 @@ def test_replies_are_signed_for_their_question(site: Site) -> None:
     ask = Call(
         "POST",
         f"/v1/groups/{site.group.hex()}/questions",
-        next(one for one in map(question, range(5000)) if begins_like_json(one)),
+        next(one for one in map(question, range(5000)) if begins_like_json(one)) + batch()[: 2 * 148],
     )
     for call in (Call("GET", "/v1/rounds"), Call("GET", "/v1/letters?after=0"), ask):
         assert site.server.send(call, device, time.time()).status == 200, (

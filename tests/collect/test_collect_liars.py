@@ -60,7 +60,14 @@ def test_a_reply_that_is_no_error_must_be_signed_whatever_its_status(
 
 
 @pytest.mark.parametrize(
-    ("status", "body"), [(404, b"<html>no such page"), (429, b""), (408, b"{}"), (503, b"busy")]
+    ("status", "body"),
+    [
+        (404, b"<html>no such page"),
+        (429, b""),
+        (408, b"{}"),
+        (503, b"busy"),
+        (404, b'{"error": "wrong-session", "message": "the word of another server"}'),
+    ],
 )
 def test_the_word_of_a_proxy_ends_no_round(status: int, body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     own_round = Town(Database(), 3).own_rounds[0]

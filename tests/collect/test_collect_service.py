@@ -153,6 +153,25 @@ def test_somebody_vanishes(database: Database, when: str) -> None:
         )
 
 
+def test_nobody_is_late_while_the_collector_is_away(database: Database) -> None:
+    """An hour without the collector, or a clock that jumps by one, in each of these moments."""
+    town = Town(database, 3)
+    moments = ["before committing", "in the first mix", "before asking", "in the second mix"]
+
+    def away(number: int, call: Call) -> Call | None:
+        if number or not moments or not VANISH[moments[0]](call):
+            return call
+        del moments[0]
+        town.now_s += 3600
+        town.rounds.resume(town.now_s)  # as a collector does that starts
+        return None
+
+    town.tamper = away
+    endings = town.run(most_s=20_000)
+    assert not moments, endings
+    assert kinds(endings) == {"shared"}, endings
+
+
 def chances(thing: object, seen: set[int]) -> Iterator[Chance]:
     """All randomness that can be reached from a state."""
     if id(thing) in seen:
@@ -401,7 +420,7 @@ def test_letters_go_only_between_members_and_only_once(database: Database) -> No
 def test_releases_need_more_than_half_of_the_group(database: Database) -> None:
     town, session, order = grouped(database)
     who = [town.own_rounds[number].device.identity for number in order]
-    releases = [Release(seed(x)[:16], bytes(16), bytes(32), (Cylinder(5, 5, 0, 0, 9),)) for x in "ab"]
+    releases = [Release(seed(x)[:16], bytes(16), bytes(32), (Cylinder(5, 6, 0, 0, 75),)) for x in "ab"]
     good, bad = (b"".join(encode_release(one, 1, Chance(seed(0)))) for one in releases)
     assert town.mailbox.deliver(who[0], session, bad, town.now_s)["stored"] is False
     assert town.mailbox.deliver(who[1], session, good, town.now_s)["stored"] is False

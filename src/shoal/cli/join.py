@@ -82,6 +82,8 @@ def join(**options: Any) -> int:
             options["ca"],
             options["user"],
             os.urandom,
+            options["patience_s"],
+            say,
         )
         if there.kept.own_round is None:
             from shoal.io import read

@@ -1,5 +1,6 @@
 """The commands that run the servers of the user-centric protocol; they import what is heavy."""
 
+import math
 import os
 from datetime import UTC
 from pathlib import Path
@@ -75,6 +76,31 @@ from shoal.errors import InputError, MisuseError
 @click.option(
     "--quota", type=click.IntRange(min=1), default=4096, help="Questions that one member may ask in a day."
 )
+@click.option(
+    "--least-radius", "least_radius_m", type=LENGTH, default="75m", help="Circles of at least this radius,"
+)
+@click.option("--most-radius", "most_radius_m", type=LENGTH, default="2km", help="and at most this one.")
+@click.option(
+    "--least-gap", "least_gap_s", type=DURATION, default="6min", help="Intervals of at least this length,"
+)
+@click.option("--most-gap", "most_gap_s", type=DURATION, default="12h", help="and at most this one.")
+@click.option(
+    "--least-count", type=click.IntRange(1, 16), default=2, help="Fewer people are answered as nobody."
+)
+@click.option(
+    "--resolution",
+    "resolution_m",
+    type=LENGTH,
+    default="250m",
+    help="No answer depends on places more finely than this,",
+)
+@click.option("--resolution-time", "resolution_s", type=DURATION, default="15min", help="nor times.")
+@click.option(
+    "--area-questions",
+    type=click.IntRange(min=1),
+    default=2000,
+    help="Questions about one area and day that are answered in 30 days, by all groups together.",
+)
 @listening(8440)
 def server(**options: Any) -> int:
     """Run a collector: rosters, lotteries, sealed letters, signed answers, releases.
@@ -100,6 +126,9 @@ def server(**options: Any) -> int:
         "theta_m",
         "phase_limit_s",
         "proven_shuffle",
+        "resolution_m",
+        "least_count",
+        "area_questions",
     )
     try:
         until = options["bootstrap_until"] and int(
@@ -108,6 +137,11 @@ def server(**options: Any) -> int:
         terms = Terms(
             **{name: options[name] for name in names},
             theta_min=options["theta_s"] / 60,
+            least_radius_m=math.ceil(options["least_radius_m"]),
+            most_radius_m=math.floor(options["most_radius_m"]),
+            least_gap_min=math.ceil(options["least_gap_s"] / 60),
+            most_gap_min=math.floor(options["most_gap_s"] / 60),
+            resolution_min=math.ceil(options["resolution_s"] / 60),
             bootstrap_until=until,
             witnesses=tuple(
                 OtherCollector(url=RemoteServer(url).url, key=key) for url, key in options["witnesses"]

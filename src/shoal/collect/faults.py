@@ -26,6 +26,7 @@ Kind = Literal[
     "bad-record",  # not the canonical encoding of a record
     "out-of-range",
     "too-late",
+    "too-slow",  # a body that did not come in time; the same request may be sent again
     "bad-answer",  # a server's answer that does not fit its question, or contradicts another server's
     "not-entitled",
     "clock-skew",
@@ -49,6 +50,7 @@ STATUS: Final[Mapping[Kind, int]] = {
     "bad-record": 422,
     "out-of-range": 422,
     "too-late": 410,
+    "too-slow": 408,
     "bad-answer": 422,
     "not-entitled": 403,
     "clock-skew": 401,

@@ -16,7 +16,7 @@ from shoal.collect.roles.participant_round import Device, Ending, ParticipantRou
 from shoal.errors import InputError, OutputError
 
 # before the state itself; the number grows whenever the classes in it move or change
-_HEADER: Final = b"shoal device state 2\n"
+_HEADER: Final = b"shoal device state 3\n"
 _FIRST_HEADER: Final = b"\x80"  # a bare pickle, as earlier versions wrote it
 
 

@@ -17,6 +17,9 @@ from shoal.errors import InputError, MisuseError
 _TIMEOUT_S: Final = 60.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _DOWN: Final = (OSError, http.client.HTTPException)
+# refusals that pass, as a server that is down does: from a proxy or anybody else on the way, or because this
+# machine or the server was stopped in the middle of a request
+_PASSING: Final = ("unavailable", "clock-skew", "too-slow")
 
 
 class RemoteServer:
@@ -69,18 +72,36 @@ class RemoteServer:
         """Whether others on the way can read what goes there and comes back."""
         return self._tls is None and self._host not in ("127.0.0.1", "::1", "localhost")
 
-    def about(self) -> Any:
+    def about(self, patience_s: float = 0.0, say: Callable[[str], None] = lambda _: None) -> Any:
         """Ask what the server says of itself; its key is not yet known to be the right one.
 
-        Raises InputError when no server of shoal answers.
+        Parameters
+        ----------
+        patience_s
+            How long the server may be away, in seconds.
+        say
+            Told once, in words, when it is.
+
+        Raises
+        ------
+        InputError
+            If no server of shoal answers.
         """
-        try:
-            reply, signed = self._exchange("GET", "/v1/about", b"", {})
-        except _DOWN as error:
-            raise InputError(
-                f"{self.url} does not answer ({type(error).__name__}); check the address, and that the "
-                "server runs"
-            ) from error
+        until_s, pause_s = time.monotonic() + patience_s, _FIRST_PAUSE_S
+        while True:
+            try:
+                reply, signed = self._exchange("GET", "/v1/about", b"", {})
+                break
+            except _DOWN as error:
+                if time.monotonic() + pause_s > until_s:
+                    raise InputError(
+                        f"{self.url} does not answer ({type(error).__name__}); check the address, and that "
+                        "the server runs"
+                    ) from error
+            if pause_s == _FIRST_PAUSE_S:
+                say(f"{self.url} does not answer yet; trying again for {patience_s / 60:.0f} min")
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
         if reply.status != 200:
             raise InputError(
                 f"{self.url} is not a server of shoal (status {reply.status}); check the address"
@@ -96,7 +117,7 @@ class RemoteServer:
         return facts
 
     def send(self, call: Call, device: Device, now_s: float) -> Reply:
-        """Try once to send a request.
+        """Try once to send a request; a refusal that the server has not signed says only that it is away.
 
         Raises OSError or HTTPException when the server is down, PeerError when somebody else answers.
         """
@@ -109,8 +130,12 @@ class RemoteServer:
             )
             headers["Authorization"] = text
         reply, signed = self._exchange(call.method, call.target, call.body, headers)
-        if reply.refusal is None:
+        try:
             require_reply_signature(key, call.target, reply.body, signed)
+        except PeerError:
+            if reply.refusal is None:
+                raise
+            return Reply(reply.status, b"")
         return reply
 
     def _exchange(
@@ -129,6 +154,8 @@ class RemoteServer:
             content = response.read(BATCH_BYTES + 1)
             if len(content) > BATCH_BYTES:
                 raise PeerError("bad-length", f"a reply of more than {BATCH_BYTES} bytes")
+            if response.length:  # a read of so many bytes says nothing of a body that was cut off
+                raise http.client.IncompleteRead(content, response.length)
         except BaseException:
             self.close()
             raise
@@ -185,9 +212,8 @@ def run_round(
         now_s = time.time()
         try:
             reply = servers[call.to].send(call, own_round.device, now_s)
-            # a refusal that is not in our words comes from a proxy
-            by_proxy = reply.refusal is not None and reply.refusal[0] == "unavailable"
-            trouble = f"status {reply.status}" if reply.status >= 500 or by_proxy else None
+            passing = reply.refusal is not None and reply.refusal[0] in _PASSING
+            trouble = f"status {reply.status}" if reply.status >= 500 or passing else None
         except _DOWN as error:
             trouble = type(error).__name__
         if trouble is not None:

@@ -61,6 +61,8 @@ def connect(
     ca: Path | None,
     user: str,
     draw_bytes: Callable[[int], bytes],
+    patience_s: float = 0.0,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Connection:
     """Ask both servers who they are; their keys are kept on first contact.
 
@@ -76,6 +78,10 @@ def connect(
         Her name at the authority.
     draw_bytes
         Draws the secrets of a new device.
+    patience_s
+        How long a server may be away, in seconds.
+    say
+        Told in words when one is.
 
     Raises
     ------
@@ -85,7 +91,7 @@ def connect(
         If the folder belongs to another user name.
     """
     servers = {"collector": RemoteServer(server_url, ca), "authority": RemoteServer(authority_url, ca)}
-    said, lawful = servers["collector"].about(), servers["authority"].about()
+    said, lawful = (server.about(patience_s, say) for server in servers.values())
     try:
         key, now_s = bytes.fromhex(said["server_key"]), time.time()
         ahead_s = now_s - float(said["time_s"])
@@ -267,6 +273,10 @@ def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
         raise InputError(
             "after blurring, this trip is a single circle; choose another with --trip, or less blur"
         )
+    try:
+        there.terms.require_bounds(cylinders)
+    except PeerError as error:
+        raise InputError(f"this collector does not take {error}; change [blur] in the profile") from error
     asked = [*there.servers.values(), *(RemoteServer(one.url) for one in there.terms.witnesses)]
     readable = tuple(server.url for server in asked if server.readable)
     return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms, readable)

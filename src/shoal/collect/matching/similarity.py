@@ -3,11 +3,16 @@
 Source: Romero-Tris and Megías 2018, Def. 2.5.
 """
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
-from shoal.collect.matching.cylinders import MICRO, Cylinder, distances_from
+from shoal.collect.matching.cylinders import EARTH_M, MICRO, Cylinder, distances_from
 from shoal.errors import MisuseError
+
+_Alike = Callable[[int, int, int, int, float], bool]
+_SLACK: Final = 1.01  # a cell's middle is rounded to micro-degrees, and its rows are bent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +26,10 @@ class Thresholds:
     literal
         Whether to take condition 2.5(b) as printed, which calls identical intervals different; for
         replication only.
+    resolution_m, resolution_min
+        What is stored is compared as if its center lay in the middle of its cell of a public grid this
+        wide, in meters, and its interval between the marks of a clock, in minutes. However many questions
+        are asked, their answers say no more. Nobody counts who would not count exactly. 0 compares exactly.
 
     Raises
     ------
@@ -31,6 +40,8 @@ class Thresholds:
     theta_m: float = 1_000.0
     theta_min: float = 60.0
     literal: bool = False
+    resolution_m: float = 0.0
+    resolution_min: int = 0
 
     def __post_init__(self) -> None:
         if not (0 <= self.theta_m < 1e8 and 0 <= self.theta_min < 1e9):
@@ -39,9 +50,14 @@ class Thresholds:
                 "negative, "
                 "for example 1000 and 60"
             )
+        if not (0 <= self.resolution_m <= 100_000 and 0 <= self.resolution_min <= 1440):
+            raise MisuseError(
+                f"a resolution of {self.resolution_m} m and {self.resolution_min} min; give at most 100 km "
+                "and a day, 0 for exact comparisons"
+            )
 
 
-def alike(point: Cylinder, thresholds: Thresholds) -> Callable[[int, int, int, int, int], bool]:
+def alike(point: Cylinder, thresholds: Thresholds) -> _Alike:
     """Return a function that says whether a point is similar to this one, for when there are many.
 
     It takes the other's start_min, gap_min, lat_udeg, lon_udeg and radius_m.
@@ -50,7 +66,10 @@ def alike(point: Cylinder, thresholds: Thresholds) -> Callable[[int, int, int, i
     theta_m, theta = thresholds.theta_m, thresholds.theta_min
     away_m, literal = distances_from(point.lat_udeg / MICRO, point.lon_udeg / MICRO), thresholds.literal
 
-    def is_similar(its_start: int, its_gap: int, lat_udeg: int, lon_udeg: int, radius_m: int) -> bool:
+    if thresholds.resolution_m or thresholds.resolution_min:
+        return _coarsely_alike(point, thresholds)
+
+    def is_similar(its_start: int, its_gap: int, lat_udeg: int, lon_udeg: int, radius_m: float) -> bool:
         its_end = its_start + its_gap
         if literal:
             times = start <= its_end + theta <= end or its_start <= end + theta <= its_end
@@ -59,6 +78,33 @@ def alike(point: Cylinder, thresholds: Thresholds) -> Callable[[int, int, int, i
         return times and away_m(lat_udeg / MICRO, lon_udeg / MICRO) <= own_radius_m + radius_m + theta_m
 
     return is_similar
+
+
+def _coarsely_alike(point: Cylinder, thresholds: Thresholds) -> _Alike:
+    """The same, from the other's cell and marks alone; never true where the exact comparison is not."""
+    wide_m, mark = thresholds.resolution_m, max(1, thresholds.resolution_min)
+    exactly = alike(point, replace(thresholds, resolution_m=0.0, resolution_min=0))
+    least_m = _SLACK * wide_m / math.sqrt(2)  # how far the middle may lie from the center
+
+    def is_similar(its_start: int, its_gap: int, lat_udeg: int, lon_udeg: int, radius_m: float) -> bool:
+        first, last = -(-its_start // mark) * mark, (its_start + its_gap) // mark * mark
+        lat, lon = _middle_of_cell(lat_udeg, lon_udeg, wide_m)
+        return exactly(first, last - first, lat, lon, radius_m - least_m)
+
+    return is_similar
+
+
+def _middle_of_cell(lat_udeg: int, lon_udeg: int, wide_m: float) -> tuple[int, int]:
+    """The middle of a point's cell: rows of one height, each with columns of about the same width."""
+    if not wide_m:
+        return lat_udeg, lon_udeg
+    step = MICRO * math.degrees(wide_m / EARTH_M)
+    row = math.floor(lat_udeg / step)
+    lat = min(max((row + 0.5) * step, -90.0 * MICRO), 90.0 * MICRO)
+    nearest = max(0.0, min(abs(row), abs(row + 1)) * step / MICRO)  # where the row is widest
+    columns = max(1, math.ceil(360 * MICRO * max(0.0, math.cos(math.radians(min(90.0, nearest)))) / step))
+    wide = 360 * MICRO / columns
+    return round(lat), round((math.floor(lon_udeg / wide) + 0.5) * wide)
 
 
 def similar(a: Cylinder, b: Cylinder, thresholds: Thresholds) -> bool:

@@ -76,6 +76,10 @@ class Collector:
         Whether records of nobody count, too.
     by_occurrence
         Whether to count sub-trajectories, as the paper does, instead of people.
+    least_count
+        Fewer than that are answered as nobody.
+    require
+        Raises PeerError for points that a release may not have here.
     """
 
     store: Store
@@ -85,6 +89,8 @@ class Collector:
     least_utility: float = 0.0
     count_bootstrap: bool = False
     by_occurrence: bool = False
+    least_count: int = 0
+    require: Callable[[Sequence[Cylinder]], None] = lambda _: None
     _asked: dict[tuple[bytes, int], int] = field(default_factory=dict)
 
     @property
@@ -115,12 +121,20 @@ class Collector:
 
     def reply(self, record: bytes, today: int) -> bytes:
         """Answer one question without a quota."""
+        return self.signed(record, self.people(record, today), today)
+
+    def people(self, record: bytes, today: int) -> int:
+        """Count what one question asks for, as it is answered: between the threshold and the cap."""
         enough = None if self.by_occurrence else CAP
         count = self.store.count(decode_query(record).points, self.thresholds, today, enough=enough)
         people = count.people + (count.bootstrap if self.count_bootstrap else 0)
         phi = count.occurrences if self.by_occurrence else people
+        return min(phi, CAP) if phi >= self.least_count else 0
+
+    def signed(self, record: bytes, people: int, today: int) -> bytes:
+        """Sign an answer to one question."""
         digest = hashlib.blake2b(record, digest_size=32).digest()
-        body = digest + min(phi, CAP).to_bytes(2) + today.to_bytes(4)
+        body = digest + people.to_bytes(2) + today.to_bytes(4)
         return body + signature(self.signing_seed, b"answer", body)
 
     def accept(self, records: Sequence[bytes], today: int) -> tuple[dict[bytes, Receipt], int]:
@@ -166,9 +180,10 @@ class Collector:
         for one in releases:
             if utility_of(one.points, len(one.points)) >= self.least_utility:
                 try:
+                    self.require(one.points)
                     keep(one)
                 except PeerError:
-                    bad += 1  # the name of another release: whoever took it spoils only her own
+                    bad += 1  # out of bounds, or the name of another release: whose it is spoils only her own
         return bad
 
 

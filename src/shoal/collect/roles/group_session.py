@@ -10,7 +10,8 @@ from typing import Any, Final
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.sealing import Correspondence
 from shoal.collect.faults import PeerError
-from shoal.collect.matching.records import RECORD_BYTES, decode_query
+from shoal.collect.matching.cylinders import Cylinder
+from shoal.collect.matching.records import RECORD_BYTES, Query, decode_query, encode_query
 from shoal.collect.mix.member import Aborted, Broadcast, Member, Opened, Output
 from shoal.collect.mix.session import Session
 from shoal.collect.roles.collector import ANSWER_BYTES, Answer, read_answer
@@ -28,6 +29,7 @@ _TAGS: Final[Mapping[State, int]] = {
     State.RELEASES: 2,
     State.MIXED: 3,
 }
+_EMPTY_SEA_UDEG: Final = -140_000_000  # of longitude, on the equator
 _LIE: Final = "collectors do not agree over the same state, so one of them lies; send nothing to any of them"
 
 
@@ -224,10 +226,24 @@ class GroupSession:
     # questions and answers
 
     def _begin_asking(self, opened: Opened) -> None:
-        self.records = tuple(dict.fromkeys(record for record in opened.records if _is_query(record)))
+        asked = dict.fromkeys(record for record in opened.records if _is_query(record))
+        self.records = (*asked, *self._blanks(len(opened.records) + opened.spoiled - len(asked)))
         self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
         self._ask(self.group.me)
         self._read_early()
+
+    def _blanks(self, n: int) -> list[bytes]:
+        """Questions about nobody in the place of what was none, the same for all: the number is fixed."""
+        terms = self.group.terms
+        points = tuple(
+            Cylinder(at * terms.least_gap_min, terms.least_gap_min, 0, _EMPTY_SEA_UDEG, terms.least_radius_m)
+            for at in (0, 2)
+        )
+        names = (
+            hashlib.blake2b(self.group.channel + bytes((at >> 8, at & 255)), digest_size=16).digest()
+            for at in range(n)
+        )
+        return [encode_query(Query(name, points)) for name in names]
 
     def _ask(self, number: int) -> None:
         questions = b"".join(self.slice_of(number))

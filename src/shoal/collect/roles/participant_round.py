@@ -30,6 +30,9 @@ from shoal.collect.roles.terms import OtherCollector, Terms
 from shoal.collect.roles.wire import DAY_S, LIFETIME_S, snapshot_day
 
 _STORE_LIMITS: Final = 2  # phases that the others have to bring the same releases
+# nobody can be late while the collector is away, this device sleeps, or its clock is set: of a pause between
+# two replies, only so much counts
+_MOST_PAUSE_S: Final = 60.0
 # refusals in the lottery: the roster was frozen, or the phase was over, and the next view says what became of
 # us
 _PASSED: Final = ("too-late", "bad-frame", "unknown-member")
@@ -150,7 +153,7 @@ class ParticipantRound:
         self.ending: Ending | None = None
         self.requests = self.messages = self.bytes_out = 0
         self._state = TABLE.start
-        self._now_s = 0.0
+        self._now_s = self._waited_s = 0.0
         self._outbox: list[Call] = []
         self._lottery = LotteryPart(device.signing_seed, terms, Chance(chance.seed()))
         self._session: GroupSession | None = None
@@ -201,7 +204,7 @@ class ParticipantRound:
         bool
             Whether anything has changed that must be kept before the next request.
         """
-        self._now_s = now_s
+        self._let_pass(now_s)
         self.requests += 1
         self.messages += not call.poll
         self.bytes_out += len(call.body)
@@ -217,6 +220,11 @@ class ParticipantRound:
         except PeerError as error:
             self._step(Event.FAULT, str(error))
         return before != self._progress()
+
+    def _let_pass(self, now_s: float) -> None:
+        """Let time pass for those who wait for others: it does while the servers answer."""
+        self._waited_s += min(max(now_s - self._now_s, 0.0), _MOST_PAUSE_S)
+        self._now_s = now_s
 
     def _progress(self) -> tuple[Any, ...]:
         session = self._session
@@ -253,7 +261,7 @@ class ParticipantRound:
             raise PeerError("bad-frame", "words that say nothing of releases")
         if not said.get("stored"):
             late = "too-late: too few of the group brought its releases; the collector has not stored them"
-            return (Event.LATE, late) if self._now_s > self._store_until_s else (Event.WAITING,)
+            return (Event.LATE, late) if self._waited_s > self._store_until_s else (Event.WAITING,)
         if self._draft is None:
             return Event.EMPTY, "nothing was shared: every part of it was too rare"
         if self.terms.bootstrap_until is not None:
@@ -352,11 +360,11 @@ class ParticipantRound:
             self.device.server_key,
             list(self._questions.records),
             Chance(self._chance.seed()),
-            self._now_s,
+            self._waited_s,
         )
 
     def _read(self, batch: bytes) -> None:
-        self._own_session.received(batch, self._now_s)
+        self._own_session.received(batch, self._waited_s)
 
     def _take_answers(self, call: Call, answers: bytes) -> None:
         self._own_session.answered(call, answers)
@@ -386,7 +394,7 @@ class ParticipantRound:
             # others may have it stored from now on, whatever she hears: her own count must not exceed the
             # truth
             self.device.sent.append((release.points, int((self._now_s - SKEW_S) // DAY_S)))
-        session.release(encode_release(release, self.terms.n_pieces, self._chance), self._now_s)
+        session.release(encode_release(release, self.terms.n_pieces, self._chance), self._waited_s)
 
     def _require_one_day(self, days: set[int]) -> int:
         """The day of the answers; raises PeerError when it is too old, or still to come."""
@@ -398,7 +406,7 @@ class ParticipantRound:
         return min(days)
 
     def _store(self) -> None:
-        self._store_until_s = self._now_s + _STORE_LIMITS * self.terms.phase_limit_s
+        self._store_until_s = self._waited_s + _STORE_LIMITS * self.terms.phase_limit_s
 
     def _claim(self, receipt: Receipt, own: Draft) -> None:
         self._identifier = receipt.identifier

@@ -1,6 +1,7 @@
 """The terms of a round, and the public places that fakes are drawn from, as a collector states them."""
 
 import hashlib
+from collections.abc import Iterable
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -8,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from shoal.collect.crypto.group import FFDHE3072
 from shoal.collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
 from shoal.collect.faults import PeerError
+from shoal.collect.matching.counting import CAP
+from shoal.collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, Cylinder
 from shoal.collect.matching.records import RECORD_BYTES
 from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.matching.subtrajectories import Prior
@@ -47,6 +50,14 @@ class Terms(BaseModel):
         bootstrapping phase.
     witnesses
         Further collectors whose answers have to be the same.
+    least_radius_m, most_radius_m, least_gap_min, most_gap_min
+        Circles and intervals between these bounds, in meters and minutes, may be asked about and released.
+    least_count
+        Fewer people than that are answered as nobody.
+    resolution_m, resolution_min
+        No answer depends on where or when something stored lies more finely than that (``Thresholds``).
+    area_questions
+        So many questions about one area and day are answered in 30 days, besides those with CAP people.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,11 +74,21 @@ class Terms(BaseModel):
     proven_shuffle: bool = False
     bootstrap_until: int | None = Field(default=None, ge=0, le=LAST_DAY)
     witnesses: tuple[OtherCollector, ...] = Field(default=(), max_length=4)
+    least_radius_m: int = Field(default=75, ge=1, le=MAX_RADIUS_M)
+    most_radius_m: int = Field(default=2_000, ge=1, le=MAX_RADIUS_M)
+    least_gap_min: int = Field(default=6, ge=1, le=MAX_GAP_MIN)
+    most_gap_min: int = Field(default=720, ge=1, le=MAX_GAP_MIN)
+    least_count: int = Field(default=2, ge=1, le=CAP)
+    resolution_m: float = Field(default=250.0, ge=0, le=10_000, allow_inf_nan=False)
+    resolution_min: int = Field(default=15, ge=0, le=1440)
+    area_questions: int = Field(default=2_000, ge=1, le=10**9)
 
     @model_validator(mode="after")
     def _fits(self) -> "Terms":
         if len({one.key for one in self.witnesses}) < len(self.witnesses):
             raise ValueError("two witnesses with one key; give each witness a key of its own")
+        if self.least_radius_m > self.most_radius_m or self.least_gap_min > self.most_gap_min:
+            raise ValueError("a least radius or gap above the greatest")
         if self.n_real + self.n_fake > MAX_RECORDS:
             raise ValueError(
                 f"{self.n_real} real and {self.n_fake} fake sub-trajectories; at most {MAX_RECORDS} together"
@@ -97,6 +118,26 @@ class Terms(BaseModel):
         """The length of the longest sound letter: a message of a mix run under its stage's byte, sealed."""
         return self._largest.frame_limit() + 1 + OVERHEAD_BYTES
 
+    @property
+    def n_questions(self) -> int:
+        """How many questions each member brings to the collector."""
+        return self.n_real + self.n_fake
+
+    def require_bounds(self, points: Iterable[Cylinder]) -> None:
+        """Raise PeerError for a circle or interval outside the bounds."""
+        for point in points:
+            if not self.least_radius_m <= point.radius_m <= self.most_radius_m:
+                raise PeerError(
+                    "out-of-range",
+                    f"a circle of {point.radius_m} m; here {self.least_radius_m} to {self.most_radius_m} m",
+                )
+            if not self.least_gap_min <= point.gap_min <= self.most_gap_min:
+                raise PeerError(
+                    "out-of-range",
+                    f"an interval of {point.gap_min} min; here {self.least_gap_min} to "
+                    f"{self.most_gap_min} min",
+                )
+
     def joined_by(self, round_name: bytes) -> bytes:
         """Return what a member signs to join a round; other terms lead to another text."""
         terms = hashlib.blake2b(self.model_dump_json().encode(), digest_size=32, person=b"shoal terms")
@@ -105,7 +146,12 @@ class Terms(BaseModel):
     @property
     def rules(self) -> Rules:
         """The same for those who take part."""
-        thresholds = Thresholds(theta_m=self.theta_m, theta_min=self.theta_min)
+        thresholds = Thresholds(
+            theta_m=self.theta_m,
+            theta_min=self.theta_min,
+            resolution_m=self.resolution_m,
+            resolution_min=self.resolution_min,
+        )
         sizes = self.model_dump(
             include={"group_size", "n_real", "n_fake", "longest", "n_pieces", "period_days", "proven_shuffle"}
         )

@@ -44,12 +44,15 @@ async def read_body(request: Request, limit_bytes: int) -> bytes:
                     raise PeerError("body-too-long", f"a body of more than {limit_bytes} bytes")
                 parts.append(part)
     except TimeoutError as error:
-        raise PeerError("too-late", f"a body that did not come within {_BODY_LIMIT_S:.0f} s") from error
+        raise PeerError("too-slow", f"a body that did not come within {_BODY_LIMIT_S:.0f} s") from error
     return b"".join(parts)
 
 
-def new_application(title: str, watch: Watch) -> FastAPI:
-    """Make an application with named errors and /metrics; nothing on its pages comes from elsewhere."""
+def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
+    """Make an application with named, signed errors and /metrics; nothing on its pages comes from elsewhere.
+
+    A refusal is signed like any other reply: whoever can forge one ends nobody's round.
+    """
 
     @asynccontextmanager
     async def few_threads(_: FastAPI) -> Any:
@@ -58,34 +61,39 @@ def new_application(title: str, watch: Watch) -> FastAPI:
 
     app = FastAPI(title=title, docs_url=None, redoc_url=None, lifespan=few_threads)
 
+    def refused(request: Request, status: int, name: str, message: str) -> Response:
+        return signed_reply(request, {"error": name, "message": message}, signing_seed, status)
+
     @app.exception_handler(PeerError)
-    async def peer_fault(_: Request, error: PeerError) -> Response:
-        response = error_reply(error.status, error.wire_name, str(error))
+    async def peer_fault(request: Request, error: PeerError) -> Response:
+        response = refused(request, error.status, error.wire_name, str(error))
         if error.kind == "too-many":
             response.headers["Retry-After"] = str(int(DAY_S - (time.time() - SETTLE_S) % DAY_S) + 1)
         return response
 
     @app.exception_handler(UnavailableError)
     @app.exception_handler(sqlite3.OperationalError)
-    async def no_database(_: Request, __: Exception) -> Response:
-        response = error_reply(
-            503, "unavailable", "the database does not answer; nothing was done, try again"
+    async def no_database(request: Request, _: Exception) -> Response:
+        response = refused(
+            request, 503, "unavailable", "the database does not answer; nothing was done, try again"
         )
         response.headers["Retry-After"] = "1"
         return response
 
     @app.exception_handler(RequestValidationError)
-    async def bad_request(_: Request, __: RequestValidationError) -> Response:
-        return error_reply(422, "bad-frame", "an address or parameters that this interface does not have")
+    async def bad_request(request: Request, _: RequestValidationError) -> Response:
+        said = "an address or parameters that this interface does not have"
+        return refused(request, 422, "bad-frame", said)
 
     @app.exception_handler(HTTPException)
-    async def no_such_thing(_: Request, error: HTTPException) -> Response:
-        return error_reply(error.status_code, "bad-frame", str(error.detail))
+    async def no_such_thing(request: Request, error: HTTPException) -> Response:
+        return refused(request, error.status_code, "bad-frame", str(error.detail))
 
     @app.exception_handler(Exception)
-    async def our_fault(_: Request, error: Exception) -> Response:
+    async def our_fault(request: Request, error: Exception) -> Response:
         watch.fault(error)
-        return error_reply(
+        return refused(
+            request,
             500,
             "internal",
             f"a fault of the server ({type(error).__name__}); nothing was acknowledged, try again",
@@ -99,23 +107,18 @@ def new_application(title: str, watch: Watch) -> FastAPI:
     return app
 
 
-def error_reply(status: int, name: str, message: str) -> Response:
-    """Report an error as JSON."""
-    return Response(json.dumps({"error": name, "message": message}), status, media_type="application/json")
-
-
 def target_of(request: Request) -> str:
     """Return path and query, as the request was signed."""
     return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
-def signed_reply(request: Request, content: Any, signing_seed: bytes) -> Response:
+def signed_reply(request: Request, content: Any, signing_seed: bytes, status: int = 200) -> Response:
     """Reply with bytes, or anything else as JSON, and the server's signature for this very address."""
     binary = isinstance(content, bytes)
     body = content if binary else json.dumps(content).encode()
     kind = "application/octet-stream" if binary else "application/json"
     signed = sign_reply(signing_seed, target_of(request), body)
-    return Response(body, media_type=kind, headers={"Shoal-Signature": signed})
+    return Response(body, status, media_type=kind, headers={"Shoal-Signature": signed})
 
 
 @dataclass

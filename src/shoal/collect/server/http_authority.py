@@ -90,7 +90,7 @@ def authority_application(
         Tells the time, in seconds since 1970.
     """
     watch = Watch(lambda: {"claims": book.n_claims}, quiet=quiet)
-    app = new_application("shoal authority", watch)
+    app = new_application("shoal authority", watch, book.signing_seed)
 
     @app.get("/health")
     def health() -> dict[str, str]:

@@ -73,6 +73,7 @@ def collector_application(
 
     _require_owner(database, server.key)
     server.mailbox.expire(clock())
+    rounds.resume(clock())
 
     def gauges() -> dict[str, float]:
         return {
@@ -81,7 +82,7 @@ def collector_application(
         }
 
     watch = Watch(gauges, quiet=quiet)
-    app = new_application("shoal collector", watch)
+    app = new_application("shoal collector", watch, signing_seed)
 
     @app.get("/health")
     def health() -> Response:

@@ -13,19 +13,20 @@ from fastapi import Depends, FastAPI, Request, Response
 
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import RECORD_BYTES
-from shoal.collect.roles.collector import Collector
 from shoal.collect.roles.wire import questions_digest, split_records
 from shoal.collect.server.http import Server, named, new_application
+from shoal.collect.server.mailbox import collector_for
 from shoal.collect.server.watch import Watch
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.groups import Groups
 from shoal.collect.storage.phi import PhiStore
+from shoal.collect.storage.questions import AskedQuestions, kept
 
 
 class Witness:
     """Answers from the collector's database, and writes nothing.
 
-    What the collector has answered stands in the database as a batch that was charged to its asker.
+    What the collector has answered stands in the database, with the answers that it withheld.
 
     Parameters
     ----------
@@ -46,16 +47,15 @@ class Witness:
         """
         self._groups.membership(identity, session)
         records = split_records(body)
-        charged = "SELECT 1 FROM quota WHERE identity = ? AND day = ? AND batch = ?"
-        if self._db.row(charged, (identity, snapshot, questions_digest(body))) is None:
+        noted = AskedQuestions(self._db, 0).noted(session, questions_digest(body))
+        if noted is None or noted[0] != snapshot or noted[1] is None:
             raise PeerError(
                 "not-entitled",
                 "questions that the collector has not answered from this day's state; ask it first",
             )
-        collector = Collector(
-            self._store, self._signing_seed, self._groups.terms_of(session).rules.thresholds
-        )
-        return b"".join(collector.reply(record, snapshot) for record in records)
+        collector = collector_for(self._store, self._signing_seed, self._groups.terms_of(session))
+        people = kept([collector.people(record, snapshot) for record in records], noted[1])
+        return b"".join(collector.signed(one, n, snapshot) for one, n in zip(records, people, strict=True))
 
 
 def witness_application(
@@ -76,7 +76,7 @@ def witness_application(
     """
     server, witness = Server(signing_seed, clock), Witness(database, signing_seed)
     watch = Watch(dict, quiet=quiet)
-    app = new_application("shoal witness", watch)
+    app = new_application("shoal witness", watch, signing_seed)
     Large = Annotated[tuple[bytes, bytes], Depends(server.large)]  # noqa: N806  (a type)
 
     @app.get("/health")

@@ -7,19 +7,19 @@ from shoal.collect.crypto.sealing import address
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import decode_query
 from shoal.collect.roles.collector import Collector
+from shoal.collect.roles.terms import Terms
 from shoal.collect.roles.wire import (
     BATCH_BYTES,
     DAY_S,
     LETTERS,
     ROW_BYTES,
-    questions_digest,
-    snapshot_day,
     split_records,
     unbundle,
 )
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.groups import Groups
 from shoal.collect.storage.phi import PhiStore
+from shoal.collect.storage.questions import AskedQuestions
 
 
 class Mailbox:
@@ -36,7 +36,7 @@ class Mailbox:
     """
 
     def __init__(self, database: Database, signing_seed: bytes, *, quota: int) -> None:
-        self._db, self._groups, self._quota = database, Groups(database), quota
+        self._db, self._groups, self._asked = database, Groups(database), AskedQuestions(database, quota)
         self._store, self._signing_seed = PhiStore(database), signing_seed
 
     def send(self, identity: bytes, body: bytes, now_s: float) -> int:
@@ -113,32 +113,28 @@ class Mailbox:
         return b"".join(parts)
 
     def ask(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> bytes:
-        """Answer a batch of questions, in order and signed; the same batch again costs no quota.
+        """Answer a batch of questions, in order and signed; the same batch again is answered the same.
 
-        Raises PeerError for what is not a question of this group, and beyond the quota.
+        Raises PeerError for what is not a question of this group, and for what it may not ask.
         """
-        self._groups.membership(identity, session)
+        _, members = self._groups.membership(identity, session)
         records = split_records(body)
         for number, record in enumerate(records):
             try:
                 decode_query(record)
             except PeerError as error:
                 raise PeerError(error.kind, f"question {number} of {len(records)}: {error}") from error
-        snapshot = snapshot_day(now_s)
-        self._charge(identity, snapshot, questions_digest(body), len(records))
+        terms = self._groups.terms_of(session)
+        for record in records:
+            points = decode_query(record).points
+            terms.require_bounds(points)
+            if len(points) > terms.longest:
+                raise PeerError("out-of-range", f"a question of {len(points)} points; here {terms.longest}")
         collector = self._collector(session)
-        return b"".join(collector.reply(record, snapshot) for record in records)
-
-    def _charge(self, identity: bytes, today: int, batch: bytes, n: int) -> None:
-        with self._db.transaction():
-            rows = self._db.rows(
-                "SELECT batch, n FROM quota WHERE identity = ? AND day = ?", (identity, today)
-            )
-            if any(bytes(row[0]) == batch for row in rows):
-                return
-            if sum(row[1] for row in rows) + n > self._quota:
-                raise PeerError("too-many", f"more than {self._quota} questions in a day; try again tomorrow")
-            self._db.change("INSERT INTO quota VALUES (?, ?, ?, ?)", (identity, today, batch, n))
+        day, people = self._asked.answer(
+            identity, session, records, terms, len(members), now_s, collector.people
+        )
+        return b"".join(collector.signed(one, n, day) for one, n in zip(records, people, strict=True))
 
     def deliver(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> dict[str, Any]:
         """Store a group's releases once more than half of it has brought the same records.
@@ -205,7 +201,7 @@ class Mailbox:
             )
 
     def _collector(self, session: bytes) -> Collector:
-        return Collector(self._store, self._signing_seed, self._groups.terms_of(session).rules.thresholds)
+        return collector_for(self._store, self._signing_seed, self._groups.terms_of(session))
 
     def expire(self, now_s: float) -> None:
         """Delete the records of nobody whose time is over."""
@@ -216,3 +212,14 @@ class Mailbox:
         self.expire(now_s)
         bootstrap = self._store.n_bootstrap
         return {"releases": self._store.n_records - bootstrap, "bootstrap_records": bootstrap}
+
+
+def collector_for(store: PhiStore, signing_seed: bytes, terms: Terms) -> Collector:
+    """Return a collector that answers and stores on a round's terms."""
+    return Collector(
+        store,
+        signing_seed,
+        terms.rules.thresholds,
+        least_count=terms.least_count,
+        require=terms.require_bounds,
+    )

@@ -17,6 +17,7 @@ from shoal.collect.roles.wire import DAY_S, LIFETIME_S, channel_name, snapshot_d
 from shoal.collect.server.round_states import TABLE, Action, Event, Phase
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore
+from shoal.collect.storage.questions import PERIOD_DAYS
 
 MOST_MEMBERS: Final = 10_000
 _KEPT: Final = (Phase.GROUPED, Phase.FAILED)
@@ -69,6 +70,15 @@ class Rounds:
                 (name, terms.model_dump_json(), now_s + self._join_s),
             )
             return self._view(name)
+
+    def resume(self, now_s: float) -> None:
+        """Give the lotteries under way their time anew: nobody was silent while the collector was away."""
+        with self._db.transaction():
+            for name, terms in self._db.rows(
+                "SELECT name, terms FROM round WHERE phase IN ('committing', 'revealing')"
+            ):
+                limit_s = Terms.model_validate_json(terms).phase_limit_s
+                self._db.change("UPDATE round SET deadline_s = ? WHERE name = ?", (now_s + limit_s, name))
 
     def terms_at(self, now_s: float) -> Terms:
         """Return the terms of a round that opens now."""
@@ -241,6 +251,9 @@ class Rounds:
         self._db.change(
             "DELETE FROM voucher WHERE session IN (SELECT session FROM ticket WHERE round = ?)", (number,)
         )
+        self._db.change(
+            "DELETE FROM asked WHERE session IN (SELECT session FROM ticket WHERE round = ?)", (number,)
+        )
         self._db.change("DELETE FROM ticket WHERE round = ?", (number,))
 
     def _sweep(self, now_s: float) -> None:
@@ -250,8 +263,8 @@ class Rounds:
         ):
             self._moved_on(bytes(name), now_s)
         self._db.change("DELETE FROM letter WHERE at_s < ?", (now_s - LIFETIME_S,))
-        # a witness may still look for yesterday's
         self._db.change("DELETE FROM quota WHERE day < ?", (snapshot_day(now_s) - 1,))
+        self._db.change("DELETE FROM area WHERE period < ?", (snapshot_day(now_s) // PERIOD_DAYS - 1,))
 
     # what the database holds of a round
 

@@ -112,6 +112,18 @@ CREATE INDEX record_expires ON record (expires) WHERE expires IS NOT NULL;
 
 _COLLECTOR_KEY: Final = Step("CREATE TABLE collector_key (key {BYTES} PRIMARY KEY);")
 
+# what sessions have asked, the state that answers it, which answers are withheld (a byte for each question),
+# and how many questions about an area were answered in a period
+_ASKED: Final = Step(
+    both="""
+CREATE TABLE asked (
+    session {BYTES} NOT NULL, batch {BYTES} NOT NULL, identity {BYTES} NOT NULL, day {NUMBER} NOT NULL,
+    withheld {BYTES}, PRIMARY KEY (session, batch));
+CREATE TABLE area (
+    name TEXT NOT NULL, period {NUMBER} NOT NULL, n {NUMBER} NOT NULL, PRIMARY KEY (name, period));
+""",
+)
+
 AUTHORITY: Final = (
     Step(
         both="""
@@ -120,4 +132,4 @@ CREATE INDEX claim_owner ON claim (owner);
 """,
     ),
 )
-MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY, _COLLECTOR_KEY)
+MIGRATIONS: Final = (_RELEASES, _ROUNDS, _OPTIONAL_KEYS, _RECORDS_OF_NOBODY, _COLLECTOR_KEY, _ASKED)
