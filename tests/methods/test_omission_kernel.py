@@ -10,6 +10,8 @@ from shoal.kernels.k_merge import IMPOSSIBLE, NONE
 from shoal.kernels.omission import Wish, leave_out, left_out_at, runs_with_gaps
 from shoal.kernels.weighed_runs import Weights, weighed_partition
 
+pytestmark = pytest.mark.kernels
+
 WEIGHTS = Weights(place=np.rint(400 * np.sqrt(np.arange(60))).astype(np.int64), per_slot=70)
 
 
