@@ -45,6 +45,11 @@ def share_of(text: str | float) -> float:
     return share
 
 
+def show_share(share: float) -> str:
+    """A share as people write it: ``5 %``."""
+    return f"{100 * share:.4g} %"
+
+
 def show_m(meters: float) -> str:
     """A length as people write it: ``500 m``, ``2 km``."""
     return f"{meters / 1000:,.4g} km" if abs(meters) >= 1000 else f"{meters:.4g} m"

@@ -1,6 +1,8 @@
 """GLOVE with a budget of samples left out: what it keeps to and counts, and what the verifier refuses."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,9 +10,11 @@ import pytest
 
 import shoal
 from claim_check import verdict_on_claim
+from command_line import Shoal
 from shoal.errors import MisuseError
 from shoal.model.claims import KAnonymity
 from shoal.model.omission import ANY_SHARE, REASONS, most_of
+from shoal.units import share_of
 from shoal.utility import Facts
 from test_chance_in_a_class import classes_of, exchanged
 
@@ -93,6 +97,40 @@ def test_the_verifier_refuses_a_release_that_omits_more(
     release, linkage = released(calls, omit_at_most=0.1)
     less = replace(release, claim=replace(release.claim, **claimed))
     assert kind in {each.kind for each in verdict_on_claim(calls, less, linkage).findings}
+
+
+def test_a_folder_made_in_blocks_is_held_to_its_claim(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = Shoal(capsys)
+    raw, folder, links = tmp_path / "raw.parquet", tmp_path / "release", tmp_path / "links.parquet"
+    assert command("synthesize", raw, "--subjects", 40, "--days", 1, "--seed", 1).code == 0
+    made = command(
+        *("anonymize", raw, "--k", 2, "--omit-at-most", "10%", "--blocks", 20),
+        *("--output", folder, "--linkage", links),
+    )
+    assert made.code == 0, made.out
+    assert command("verify", raw, folder, "--linkage", links, "--streamed").code == 0
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (
+        sum(manifest["losses"]["samples_by_reason"].values()) == manifest["losses"]["samples_suppressed"] > 0
+    )
+    manifest["claim"]["missing_at_most"] = 0.001
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    for way in ((), ("--streamed",)):
+        refused = command("verify", raw, folder, "--linkage", links, *way)
+        assert (refused.code, "too-much-missing: " in refused.out) == (1, True)
+
+
+@pytest.mark.parametrize(("text", "share"), [("5%", 0.05), ("0.05", 0.05), ("0", 0.0), ("12.5 %", 0.125)])
+def test_a_share_is_read_in_percent_or_plain(text: str, share: float) -> None:
+    assert share_of(text) == share
+
+
+@pytest.mark.parametrize("text", ["5", "-1%", "101%", "nan", "5%%", "", "%", "5 percent"])
+def test_another_text_is_no_share(text: str) -> None:
+    with pytest.raises(MisuseError, match="is no share; write for example 5%"):
+        share_of(text)
 
 
 def test_the_verifier_refuses_other_counts_by_reason(calls: shoal.Trajectories) -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from shoal.errors import MisuseError
+from shoal.units import show_share
 
 ANY_SHARE: Final = 1.0  # as a bound: any number of samples may be missing
 PERSON_LEFT_OUT: Final = "their person is left out"
@@ -38,6 +39,6 @@ def missing_in_words(of_all: float, of_one: float) -> str:
     if of_all == of_one == ANY_SHARE:
         return ""
     return (
-        f" At most {100 * of_all:.4g} % of all samples and of all people are missing, and at most "
-        f"{100 * of_one:.4g} % of the samples of anybody with a record."
+        f" At most {show_share(of_all)} of all samples and of all people are missing, and at most "
+        f"{show_share(of_one)} of the samples of anybody with a record."
     )

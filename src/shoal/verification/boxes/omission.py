@@ -10,6 +10,7 @@ from shoal.model.release import Release
 from shoal.model.trajectories import Population, Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags
+from shoal.units import show_share
 from shoal.verification.linking import Links
 
 
@@ -43,7 +44,7 @@ def beyond_own_share(
         missing = int(end - begin - (held[end] - held[begin]))
         if missing > most_of(claim.missing_of_one_at_most, int(end - begin)):
             message = (
-                f"more of this record's person is missing than {100 * claim.missing_of_one_at_most:.4g} % of "
+                f"more of this record's person is missing than {show_share(claim.missing_of_one_at_most)} of "
                 "the samples, which the claim allows"
             )
             yield Finding("too-much-of-one-missing", message, release.trajectory_ids[record])
