@@ -11,7 +11,10 @@ ROOT = Path(__file__).parents[2]
 INTERPRETER = """#!/bin/sh
 case "$*" in
     "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
-    *" uv") printf '#!/bin/sh\\n[ -z "$NO_UV" ] && echo uv $* >> "$NOTED" && %s\\n' "$MADE" > "$BIN/uv" ; chmod +x "$BIN/uv" ;;
+    *" uv")
+        printf '#!/bin/sh\\n[ -z "$NO_UV" ] && echo uv $* >> "$NOTED" && %s\\n' "$MADE" > "$BIN/uv"
+        chmod +x "$BIN/uv"
+        ;;
     *"pip install"*) echo "pip $*" >> "$NOTED"; sh -c "$MADE" ;;
 esac
 """

@@ -1,5 +1,6 @@
 """Compiled kernels are kept by what they compute, shared, and never stale."""
 
+import gc
 import importlib.util
 import os
 import subprocess
@@ -166,9 +167,12 @@ def test_seconds_of_kernels_inside_others_count_once(monkeypatch: pytest.MonkeyP
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     spent = Compiling()
+    collecting = []
     for step in (spent.begin, spent.begin, spent.end, spent.end, spent.end):
         step()
+        collecting.append(gc.isenabled())
         now[0] += 1
+    assert collecting == [False, False, False, True, True], "no garbage is looked for meanwhile"
     assert (spent.kernels, spent.seconds) == (2, 3.0)
     spent.begin()
     now[0] += 1
