@@ -244,7 +244,8 @@ class Release:
         )
 
     def __repr__(self) -> str:
-        return f"Release({self.method}, {self.claim.name}, {self.n_records} records, {self.n_samples} {self.kind})"
+        size = f"{self.n_records} records, {self.n_samples} {self.kind}"
+        return f"Release({self.method}, {self.claim.name}, {size})"
 
     def to_dataframe(self) -> "DataFrame":
         """All boxes or points as a pandas data frame, one row each, in the columns of the written table.
