@@ -6,6 +6,7 @@ Inside shoal every length is in meters and every duration in seconds, and the na
 
 import math
 import re
+from fractions import Fraction
 from numbers import Integral, Real
 from typing import Final
 
@@ -41,6 +42,23 @@ def length_m(text: str | float) -> float:
 def duration_s(text: str | float) -> float:
     """Seconds in ``100s``, ``30min``, ``1h``; MisuseError for another unit, none, or a value not > 0."""
     return _quantity(text, SECONDS, "duration", "100s, 30min or 1h")
+
+
+def share_of(text: str | float) -> float:
+    """The share in ``5%`` or ``0.05``; MisuseError for another text, or one that is not of 0 to 1."""
+    number, percent, rest = str(text).strip().partition("%")
+    try:
+        share = float(Fraction(number.strip()) / 100) if percent else float(number)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        share = math.nan
+    if rest or not 0 <= share <= 1:
+        raise MisuseError(f"'{text}' is no share; write for example 5% or 0.05")
+    return share
+
+
+def show_share(share: float) -> str:
+    """A share as people write it: ``5 %``."""
+    return f"{100 * share:.4g} %"
 
 
 def show_m(meters: float) -> str:

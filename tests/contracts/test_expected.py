@@ -66,6 +66,11 @@ def test_every_number_made_weaker_is_less_and_made_stronger_is_not(kind: type) -
             KDeltaAnonymity(k=5, delta_m=1),
             ["it claims k-delta-anonymity, expected k-anonymity"],
         ),
+        (
+            "k-anonymity:5,missing-at-most=5%,missing-of-one-at-most=0.2",
+            KAnonymity(k=5, missing_of_one_at_most=0.2),
+            ["missing-at-most = 100 %, expected at most 5 %"],
+        ),
         ("k-anonymity:5,hull=tight", KAnonymity(k=5, hull="grid:2km"), ["hull = grid:2km, expected tight"]),
         ("k-anonymity:5,hull=grid:2km", KAnonymity(k=5, hull="grid:2km"), []),
         (
@@ -95,6 +100,8 @@ def test_a_claim_falls_short_of_what_is_expected(text: str, claim: Any, faults: 
         ("k-anonymity:1", "k = 1 hides nobody"),
         ("k-anonymity:5,7", "'k' stands twice"),
         ("k-anonymity:5,truthful=perhaps", "truthful = 'perhaps' is neither yes nor no"),
+        ("k-anonymity:5,missing-at-most", "such as missing-at-most=5%"),
+        ("k-anonymity:5,missing-at-most=5", "'5' is no share"),
         ("kte-anonymity:2,tau", "tau needs a value"),
         ("kte-anonymity:2,tau=30", "write a number and a unit"),
         ("k-delta-anonymity:2,delta=-1m", "is not a length"),
@@ -108,5 +115,8 @@ def test_an_expectation_that_cannot_be_read_is_told(text: str, told: str) -> Non
 
 def test_a_claim_shows_all_its_numbers() -> None:
     claim = KAnonymity(k=3, truthful=False)
-    assert numbers_in_words(claim) == "k = 3, truthful = no, disjoint-in-time = yes, hull = tight"
+    assert numbers_in_words(claim) == (
+        "k = 3, truthful = no, disjoint-in-time = yes, hull = tight, missing-at-most = 100 %, "
+        "missing-of-one-at-most = 100 %"
+    )
     assert Expected.parse("kte-anonymity:2,tau=1h").words == "kte-anonymity, k 2, tau 1 h"

@@ -90,7 +90,7 @@ def _objections(
 
     text = (folder / "manifest.json").read_text(encoding="utf-8")
     manifest = json.loads(text, object_pairs_hook=entries)
-    if twice or set(manifest) != set(_TOP) or set(manifest["losses"]) != _LOSSES:
+    if twice or set(manifest) != set(_TOP) or set(manifest["losses"]) - {"samples_by_reason"} != _LOSSES:
         yield "other entries in the manifest"
     if list(manifest) != _TOP or text != json.dumps(manifest, indent=2, ensure_ascii=False) + "\n":
         yield "another spelling of the manifest"

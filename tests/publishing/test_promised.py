@@ -122,7 +122,8 @@ def test_the_command_says_what_it_verified_and_fails_on_less(
     lines = enough.out.splitlines()
     assert lines[0] == "HOLDS: 24 records checked"
     assert (
-        "  claim: k-anonymity, k = 3 (k = 3, truthful = yes, disjoint-in-time = yes, hull = tight)" in lines
+        "  claim: k-anonymity, k = 3 (k = 3, truthful = yes, disjoint-in-time = yes, hull = tight, "
+        "missing-at-most = 100 %, missing-of-one-at-most = 100 %)" in lines
     )
     assert "  protected: each distinct value of column 'uid'" in lines
     assert "  cell and slot: 100 m and 1 min" in lines
@@ -141,6 +142,8 @@ def test_the_command_says_what_it_verified_and_fails_on_less(
         "truthful": True,
         "disjoint_in_time": True,
         "hull": "tight",
+        "missing_at_most": 1.0,
+        "missing_of_one_at_most": 1.0,
     }
     assert (about["cell_m"], about["slot_s"], about["rows_dropped"]) == (100.0, 60.0, {})
     assert about["columns"] == {"id": "uid", "time": "t", "lat": "lat", "lon": "lon"}

@@ -103,6 +103,8 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
         "least-space": 2 * grid.cell_m,
         "risk-tries": 40,
     }
+    for place, count in enumerate(losses.samples_by_reason.values(), start=1):
+        found |= {f"sample-reason-{place}": count, f"sample-reason-share-{place}": count / m}
     for what, rows in (("dropped", losses.rows), ("repaired", manifest.rows_repaired)):
         for place, count in enumerate(sorted(rows.values(), reverse=True), start=1):
             found |= {f"{what}-{place}": count, f"{what}-share-{place}": count / original.intake.rows_read}
@@ -264,6 +266,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
         "crs": [manifest.crs],
         "verdict.notes[]": manifest.verdict["notes"],
         "losses.rows[]": list(manifest.losses.rows),
+        "losses.samples_by_reason[]": list(manifest.losses.samples_by_reason),
         "rows_repaired[]": list(manifest.rows_repaired),
         "setting-name[]": [setting.name for setting in settings],
         "setting[]": [setting.value for setting in settings],

@@ -171,6 +171,7 @@ class LossesDocument(TypedDict):
     subjects_suppressed: int
     samples_created: int
     subjects_by_reason: Counts
+    samples_by_reason: NotRequired[Counts]
 
 
 @with_config(_CLOSED)

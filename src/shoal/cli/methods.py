@@ -20,7 +20,7 @@ from shoal.cli.options import (
     take_streets,
 )
 from shoal.cli.sections import Command, Option
-from shoal.units import length_m
+from shoal.units import length_m, share_of
 
 if TYPE_CHECKING:
     from shoal.methods.parameters import Parameter
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _CHOSEN: Final = "shoal.method"
 _DEFAULT: Final = "glove"
 _LENGTH_OR_0: Final = Quantity("length", lambda text: 0.0 if text in ("0", "0m") else length_m(text))
+_TYPES: Final[Mapping[str, Quantity]] = {"s": DURATION, "share": Quantity("share", share_of)}
 _METAVARS: Final = {
     "m": "LENGTH",
     "s": "DURATION",
@@ -225,8 +226,8 @@ def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
             return str if first.written else click.Choice(choices)
         case "m":
             return _LENGTH_OR_0 if any(each.zero for each in methods.values()) else LENGTH
-        case "s":
-            return DURATION
+        case "s" | "share":
+            return _TYPES[first.unit]
         case "people" | "records" | "rounds":
             least = None if first.bound is None else first.bound.least
             return int if least is None else click.IntRange(min=least)

@@ -103,6 +103,7 @@ def print_publication(
     facts.update({"timings": [cost.to_json() for cost in costs]} if costs else {})
     lost = manifest.losses
     by_reason = f" ({listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
+    why = f" ({listed(lost.samples_by_reason)})" if lost.samples_by_reason else ""
     facts.update(also or {})
     lines = [
         f"verified: {manifest.n_records:,} records. {published.release.claim.promise}",
@@ -114,7 +115,7 @@ def print_publication(
             else []
         ),
         *(f"{name.replace('_', ' ')}: {value:,}" for name, value in run_facts.items()),
-        f"lost: {lost.samples_suppressed:,} samples and {lost.subjects_suppressed:,} subjects "
+        f"lost: {lost.samples_suppressed:,} samples{why} and {lost.subjects_suppressed:,} subjects "
         f"suppressed{by_reason}; "
         f"rows dropped on input: {listed(lost.rows)}; repaired: {listed(manifest.rows_repaired)}",
         *(f"note: {note}" for note in (*manifest.verdict["notes"], *published.release.claim.cautions)),

@@ -14,12 +14,12 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
 # Rows of the room. The first are those of the stamps, and the next hold the samples of a class, side by side.
-_STARTS, _T, _X_LOW, _X_HIGH, _Y_LOW, _Y_HIGH, _LATEST = range(7)
-_COST, _BACK = 8, 9  # and the three rows behind: hulls back from a stamp
-_SAMPLES = ROWS
+STARTS, T, X_LOW, X_HIGH, Y_LOW, Y_HIGH, LATEST = range(7)
+COST, BACK = 8, 9  # and the three rows behind: hulls back from a stamp
+SAMPLES = ROWS
 # candidates, ascending: the stamp at which the last run begins, the hull of that run, and the cost of all
-_STAMP, _WEST, _EAST, _SOUTH, _NORTH, _WHOLE = range(_SAMPLES + 4, _SAMPLES + 10)
-ROOM = _SAMPLES + 10
+STAMP, WEST, EAST, SOUTH, NORTH, WHOLE = range(SAMPLES + 4, SAMPLES + 10)
+ROOM = SAMPLES + 10
 
 
 class Tracks(NamedTuple):
@@ -45,7 +45,7 @@ class Weights(NamedTuple):
 @compiled
 def join_tracks(tracks: Tracks, members: Integers, room: Integers) -> Any:
     """Lay the samples of these people side by side in the room, by ascending time; how many there are."""
-    t, x, y, owner = room[_SAMPLES], room[_SAMPLES + 1], room[_SAMPLES + 2], room[_SAMPLES + 3]
+    t, x, y, owner = room[SAMPLES], room[SAMPLES + 1], room[SAMPLES + 2], room[SAMPLES + 3]
     place, stop = np.empty(len(members), dtype=np.int64), np.empty(len(members), dtype=np.int64)
     total = 0
     for one in range(len(members)):
@@ -65,18 +65,18 @@ def join_tracks(tracks: Tracks, members: Integers, room: Integers) -> Any:
 @compiled
 def weigh_candidates(room: Integers, count: int, h: int, weights: Weights) -> Any:
     """Stretch the runs of all candidates over stamp h, and fill in what they cost; the least of them."""
-    a, b, c, d = room[_X_LOW, h], room[_X_HIGH, h], room[_Y_LOW, h], room[_Y_HIGH, h]
-    end, until, best = room[_STARTS, h + 1], room[_T, h] + 1, IMPOSSIBLE
+    a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
+    end, until, best = room[STARTS, h + 1], room[T, h] + 1, IMPOSSIBLE
     place, per_slot = weights
     widest = len(place) - 1
     for i in range(count):
-        g = room[_STAMP, i]
-        west, east = min(room[_WEST, i], a), max(room[_EAST, i], b)
-        south, north = min(room[_SOUTH, i], c), max(room[_NORTH, i], d)
-        room[_WEST, i], room[_EAST, i], room[_SOUTH, i], room[_NORTH, i] = west, east, south, north
-        each = place[min(east - west + north - south + 2, widest)] + per_slot * (until - room[_T, g])
-        whole = room[_COST, g] + (end - room[_STARTS, g]) * each
-        room[_WHOLE, i] = whole
+        g = room[STAMP, i]
+        west, east = min(room[WEST, i], a), max(room[EAST, i], b)
+        south, north = min(room[SOUTH, i], c), max(room[NORTH, i], d)
+        room[WEST, i], room[EAST, i], room[SOUTH, i], room[NORTH, i] = west, east, south, north
+        each = place[min(east - west + north - south + 2, widest)] + per_slot * (until - room[T, g])
+        whole = room[COST, g] + (end - room[STARTS, g]) * each
+        room[WHOLE, i] = whole
         best = min(best, whole)
     return best
 
@@ -90,20 +90,20 @@ def drop_candidates(room: Integers, count: int, lowest: int) -> Any:
     """
     place, level, least = count, -1, IMPOSSIBLE
     for i in range(count - 1, -1, -1):
-        if room[_STAMP, i] < lowest:
+        if room[STAMP, i] < lowest:
             break
-        side, whole = room[_EAST, i] - room[_WEST, i] + room[_NORTH, i] - room[_SOUTH, i], room[_WHOLE, i]
+        side, whole = room[EAST, i] - room[WEST, i] + room[NORTH, i] - room[SOUTH, i], room[WHOLE, i]
         if side == level and whole >= least:
             continue
         least = min(least, whole) if side == level else whole
         level = side
         place -= 1
         if place != i:
-            for row in range(_STAMP, _WHOLE):
+            for row in range(STAMP, WHOLE):
                 room[row, place] = room[row, i]
     if place > 0:
         for i in range(place, count):
-            for row in range(_STAMP, _WHOLE):
+            for row in range(STAMP, WHOLE):
                 room[row, i - place] = room[row, i]
     return count - place
 
@@ -111,11 +111,11 @@ def drop_candidates(room: Integers, count: int, lowest: int) -> Any:
 @compiled
 def hulls_back(room: Integers, first: int, h: int) -> None:
     """Fill the rows behind with the hulls of stamps g to h, for each g from ``first`` on."""
-    a, b, c, d = room[_X_LOW, h], room[_X_HIGH, h], room[_Y_LOW, h], room[_Y_HIGH, h]
+    a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
     for g in range(h, first - 1, -1):
-        a, b = min(a, room[_X_LOW, g]), max(b, room[_X_HIGH, g])
-        c, d = min(c, room[_Y_LOW, g]), max(d, room[_Y_HIGH, g])
-        room[_BACK, g], room[_BACK + 1, g], room[_BACK + 2, g], room[_BACK + 3, g] = a, b, c, d
+        a, b = min(a, room[X_LOW, g]), max(b, room[X_HIGH, g])
+        c, d = min(c, room[Y_LOW, g]), max(d, room[Y_HIGH, g])
+        room[BACK, g], room[BACK + 1, g], room[BACK + 2, g], room[BACK + 3, g] = a, b, c, d
 
 
 @compiled
@@ -123,7 +123,7 @@ def floor_of(room: Integers, lowest: int, h: int, samples: int, weights: Weights
     """What the whole costs at least: up to where the run of stamp h may begin, and alone from there."""
     alone, floor = weights.place[2] + weights.per_slot, IMPOSSIBLE
     for g in range(lowest, h + 1):
-        floor = min(floor, room[_COST, g] + (samples - room[_STARTS, g]) * alone)
+        floor = min(floor, room[COST, g] + (samples - room[STARTS, g]) * alone)
     return floor
 
 
@@ -135,33 +135,33 @@ def weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -
     the whole must cost more than ``limit``. Hulls back from stamp ``middle`` are kept, so that each new
     candidate finds its own.
     """
-    samples = room[_STARTS, n_stamps]
-    room[_COST, 0] = 0
+    samples = room[STARTS, n_stamps]
+    room[COST, 0] = 0
     count, added, middle = 0, NONE, NONE
-    a, b, c, d = room[_X_LOW, 0], room[_X_HIGH, 0], room[_Y_LOW, 0], room[_Y_HIGH, 0]
+    a, b, c, d = room[X_LOW, 0], room[X_HIGH, 0], room[Y_LOW, 0], room[Y_HIGH, 0]
     for h in range(n_stamps):
-        last = room[_LATEST, h]
+        last = room[LATEST, h]
         if last == NONE:
-            room[_COST, h + 1] = IMPOSSIBLE
+            room[COST, h + 1] = IMPOSSIBLE
             continue
-        lowest = 0 if last == 0 else room[_LATEST, last - 1] + 1
+        lowest = 0 if last == 0 else room[LATEST, last - 1] + 1
         if last > middle:
             hulls_back(room, added + 1, h)
             middle = h
-            a, b, c, d = room[_X_LOW, h], room[_X_HIGH, h], room[_Y_LOW, h], room[_Y_HIGH, h]
+            a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
             if floor_of(room, lowest, h, samples, weights) > limit:
                 return IMPOSSIBLE
-        a, b = min(a, room[_X_LOW, h]), max(b, room[_X_HIGH, h])
-        c, d = min(c, room[_Y_LOW, h]), max(d, room[_Y_HIGH, h])
+        a, b = min(a, room[X_LOW, h]), max(b, room[X_HIGH, h])
+        c, d = min(c, room[Y_LOW, h]), max(d, room[Y_HIGH, h])
         for g in range(added + 1, last + 1):
-            room[_STAMP, count] = g
-            room[_WEST, count], room[_EAST, count] = min(room[_BACK, g], a), max(room[_BACK + 1, g], b)
-            room[_SOUTH, count], room[_NORTH, count] = min(room[_BACK + 2, g], c), max(room[_BACK + 3, g], d)
+            room[STAMP, count] = g
+            room[WEST, count], room[EAST, count] = min(room[BACK, g], a), max(room[BACK + 1, g], b)
+            room[SOUTH, count], room[NORTH, count] = min(room[BACK + 2, g], c), max(room[BACK + 3, g], d)
             count += 1
         added = last
-        room[_COST, h + 1] = weigh_candidates(room, count, h, weights)
+        room[COST, h + 1] = weigh_candidates(room, count, h, weights)
         count = drop_candidates(room, count, lowest)
-    return room[_COST, n_stamps]
+    return room[COST, n_stamps]
 
 
 @compiled
@@ -172,10 +172,10 @@ def class_cost(tracks: Tracks, members: Integers, weights: Weights, room: Intege
     """
     m = join_tracks(tracks, members, room)
     stamps = stamps_of(
-        room[_SAMPLES, :m],
-        room[_SAMPLES + 1, :m],
-        room[_SAMPLES + 2, :m],
-        room[_SAMPLES + 3, :m],
+        room[SAMPLES, :m],
+        room[SAMPLES + 1, :m],
+        room[SAMPLES + 2, :m],
+        room[SAMPLES + 3, :m],
         len(members),
         room,
     )
@@ -194,7 +194,7 @@ def weighed_partition(
     room = np.empty((ROOM, len(t) + 1), dtype=np.int64)
     stamps = stamps_of(t, x, y, owner, k, room)
     least = weighed_costs(len(stamps.t), weights, room, IMPOSSIBLE)
-    cost = room[_COST]
+    cost = room[COST]
     begins, widest = np.empty(len(t), dtype=np.int64), len(weights.place) - 1
     runs, h = 0, len(stamps.t) - 1
     while h >= 0:

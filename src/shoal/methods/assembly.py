@@ -9,6 +9,7 @@ import numpy as np
 from shoal.errors import NothingLeftError
 from shoal.kernels import covering
 from shoal.model.claims import Claim
+from shoal.model.omission import samples_by_reason
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
@@ -155,6 +156,11 @@ def _release(
             samples_suppressed=original.n_samples - samples_kept,
             subjects_suppressed=original.n_subjects - len(members),
             samples_created=0 if stands_for is None else len(stands_for) - samples_kept,
+            samples_by_reason={}
+            if stands_for is not None
+            else samples_by_reason(
+                original.n_samples - samples_kept, original.n_samples - int(original.lengths[members].sum())
+            ),
         ),
         grid=original.snapped_grid() if payload.on_grid else None,
         crs=original.crs,

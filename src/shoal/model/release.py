@@ -122,7 +122,8 @@ class Losses:
 
     samples_suppressed: raw samples that no box of their own subject's record covers, or that became no
     published point, those of suppressed subjects included. samples_created: published points that stand for
-    no raw sample. subjects_by_reason: the suppressed subjects, where the method tells why.
+    no raw sample. subjects_by_reason: the suppressed subjects, where the method tells why. samples_by_reason:
+    the suppressed samples of a release of boxes, by the reasons of model/omission.py.
     """
 
     rows: Mapping[str, int] = field(default_factory=dict)
@@ -130,6 +131,7 @@ class Losses:
     subjects_suppressed: int = 0
     samples_created: int = 0
     subjects_by_reason: Mapping[str, int] = field(default_factory=dict)
+    samples_by_reason: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -242,7 +244,8 @@ class Release:
         )
 
     def __repr__(self) -> str:
-        return f"Release({self.method}, {self.claim}, {self.n_records} records, {self.n_samples} {self.kind})"
+        size = f"{self.n_records} records, {self.n_samples} {self.kind}"
+        return f"Release({self.method}, {self.claim.name}, {size})"
 
     def to_dataframe(self) -> "DataFrame":
         """All boxes or points as a pandas data frame, one row each, in the columns of the written table.

@@ -66,6 +66,18 @@ class Population(Protocol):
         """Different texts, ascending."""
 
     @property
+    def n_subjects(self) -> int:
+        """How many subjects there are."""
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples they have together."""
+
+    @property
+    def lengths(self) -> Integers:
+        """[n] how many samples each has."""
+
+    @property
     def input_rank(self) -> Integers | None:
         """Each subject's place in the order of the input."""
 

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from shoal.methods.glove.glove import Glove
+from shoal.model.omission import samples_by_reason
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Losses, Release
 from shoal.report.facts.curves import quantile_of_people
@@ -103,6 +104,10 @@ def header_of(people: StoredPeople, method: Glove, crowds: Crowds, rng: Randomne
             rows=dict(people.intake.dropped),
             samples_suppressed=crowds.samples_suppressed,
             subjects_suppressed=people.n_subjects - n,
+            samples_by_reason=samples_by_reason(
+                crowds.samples_suppressed,
+                people.n_samples - int(people.lengths[crowds.subjects].sum()),
+            ),
         ),
         grid=people.grid,
         crs=people.crs,

@@ -16,9 +16,11 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     StringConstraints,
     ValidationError,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
@@ -67,6 +69,14 @@ class LossesJson(BaseModel):
     subjects_suppressed: Count
     samples_created: Count
     subjects_by_reason: Counts
+    samples_by_reason: Counts = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, entries: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Only boxes that lost samples have reasons for that; earlier versions wrote none."""
+        return {
+            name: value for name, value in entries(self).items() if value != {} or name != "samples_by_reason"
+        }
 
 
 class Manifest(BaseModel):

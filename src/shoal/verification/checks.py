@@ -16,13 +16,14 @@ from shoal.model.claims import (
 )
 from shoal.model.given import require_linkage, require_release, require_trajectories
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Population, Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.run import Run
 from shoal.verification.boxes.blurred import examine_blurred
 from shoal.verification.boxes.classes import Records
 from shoal.verification.boxes.k_anonymity import examine_k_anonymity, faults_of_records, members_against_boxes
 from shoal.verification.boxes.kte import examine_kte_anonymity
+from shoal.verification.boxes.omission import beyond_shares
 from shoal.verification.composition.candidates import (
     NONE_OF_BLUR,
     NONE_OF_PLACES,
@@ -47,11 +48,13 @@ class StreamedCheck:
     """What a check asks when records come in parts, all that are identical in one part.
 
     of_records: findings on (claim, records, release) alone. of_members: on (claim, raw data, records,
-    release, links), and how many raw samples a box of their own subject's record covers.
+    release, links), and how many raw samples a box of their own subject's record covers. of_losses: on
+    (claim, people, how many such samples of all, links).
     """
 
     of_records: Callable[[Any, Records, Release], Iterable[Finding]]
     of_members: Callable[[Any, Trajectories, Records, Release, Links], tuple[list[Finding], int]]
+    of_losses: Callable[[Any, Population, int, Links], Iterable[Finding]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +77,9 @@ CHECKS: Final[dict[type[Claim], Check]] = {
         parts=("account", "subjects", "order", "classes", "own-samples", "lost-samples"),
         examine=examine_k_anonymity,
         candidates=OF_CLASSES,
-        streamed=StreamedCheck(of_records=faults_of_records, of_members=members_against_boxes),
+        streamed=StreamedCheck(
+            of_records=faults_of_records, of_members=members_against_boxes, of_losses=beyond_shares
+        ),
     ),
     KteAnonymity: Check(
         parts=("account", "subjects", "order", "own-samples", "lost-samples", "candidates"),

@@ -56,6 +56,8 @@ KINDS: Final[dict[str, str]] = {
     "unknown-subject": "The linkage names a subject that the raw data does not hold.",
     "lost-samples-not-counted": "The raw samples that no box of their own subject's record covers are not "
     "as many as the losses say.",
+    "too-much-missing": "More raw samples, or more people, are missing than the claim allows.",
+    "too-much-of-one-missing": "More of one person's samples are missing than the claim allows.",
     "lost-subjects-not-counted": "The subjects without a record are not as many as the losses say.",
     "lost-rows-not-counted": "The input rows dropped, by reason, are not those that the losses count.",
     "grid-mismatch": "The release's cell, slot or plane is not that of the raw data, so the two cannot be "

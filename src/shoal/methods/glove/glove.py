@@ -4,6 +4,7 @@ Source: Gramaglia and Fiore 2015, Alg. 1.
 """
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
@@ -15,6 +16,7 @@ from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import merge_greedily
 from shoal.methods.glove.merging import Bounds, merge
+from shoal.methods.glove.omission import Budget, fitted, omitted
 from shoal.methods.glove.refine import refined
 from shoal.methods.glove.reshaping import GENERALIZE, Generalize, split_at_overlaps, unite_overlaps
 from shoal.methods.hulls import hull_parameter, rounded_outward
@@ -22,6 +24,8 @@ from shoal.methods.k_merge import merge_members
 from shoal.methods.method import About
 from shoal.methods.parameters import (
     ABOVE_0,
+    SHARE_ABOVE_0,
+    SHARE_BELOW_1,
     Bound,
     at_least,
     k_parameter,
@@ -32,6 +36,7 @@ from shoal.methods.parameters import (
 from shoal.methods.techniques import local_generalization
 from shoal.model.claims import KAnonymity
 from shoal.model.given import require_given
+from shoal.model.omission import ANY_SHARE
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories, require_people
 from shoal.runtime.randomness import Randomness
@@ -39,8 +44,11 @@ from shoal.runtime.run import Run
 
 Leftover = Literal["merge", "suppress"]
 LEFTOVER: Final[tuple[str, ...]] = get_args(Leftover)
-SuppressBy = Literal["boxes", "samples"]
+SuppressBy = Literal["boxes", "samples", "fit"]
 SUPPRESS_BY: Final[tuple[str, ...]] = get_args(SuppressBy)
+_OF_ONE: Final = 4  # times the share of all samples that one person may lose; docs/glove.md says why
+_HALF: Final = 0.5
+_ANY: Final = 1 << 40  # cells or slots that no data has
 ABOVE_NOTHING: Final = Bound(
     lambda extent: extent > 0, "would drop every sample; choose a value above 0, or None to keep all"
 )
@@ -63,7 +71,9 @@ class Glove:
     suppress_by
         What is measured against these thresholds: "boxes" drops whole ones; "samples" leaves a sample out of
         a merge when the hull of it and its own partner is larger, the second reading of Sec. 7.1. The second
-        needs a reading of the paper's reshaping, and its boxes may exceed the thresholds.
+        needs a reading of the paper's reshaping, and its boxes may exceed the thresholds. "fit" chooses the
+        boxes of a finished class so that none exceeds them and they hold as many samples as fit; with
+        "k-merge" alone.
     generalize
         What becomes of boxes that overlap in time: "k-merge" chooses classes as GLOVE does and generalizes
         their raw samples at least cost; the others are readings of the paper's reshaping (Sec. 6.2).
@@ -75,6 +85,11 @@ class Glove:
         that extents shrink; with "k-merge" alone.
     refine_rounds
         How many times the search goes over all classes; 0 leaves them as the greedy loop made them.
+    omit_at_most
+        Share of all samples, and of all people, that may be left out of finished classes where this makes
+        the others' boxes smaller; with "k-merge" alone. 0 covers everything.
+    omit_of_one_at_most
+        Share of the samples of a person who stays; None = 4 times omit_at_most, and half at most.
     space_cap_m, time_cap_s
         Stretches in meters and seconds that count as total loss (Sec. 4.1).
     hull
@@ -123,9 +138,10 @@ class Glove:
     suppress_by: SuppressBy = parameter(
         default="boxes",
         choices=SUPPRESS_BY,
-        help="What --suppress-space and --suppress-time drop: whole boxes, or samples too far from their "
-        "own partner in a merge.",
-        meaning="whether whole boxes were left out, or samples too far from the one they were merged with",
+        help="What --suppress-space and --suppress-time drop: whole boxes, samples too far from their "
+        "own partner in a merge, or what does not fit into boxes of that size.",
+        meaning="whether whole boxes were left out, samples too far from the one they were merged with, or "
+        "what did not fit into boxes of that size",
     )
     generalize: Generalize = parameter(
         default="k-merge",
@@ -152,6 +168,22 @@ class Glove:
         help="How often the search for better crowds goes over all of them.",
         meaning="how often the search for better crowds went over all of them, if there was one",
     )
+    omit_at_most: float = parameter(
+        default=0.0,
+        unit="share",
+        bound=SHARE_BELOW_1,
+        help="Samples that may be left out so that boxes shrink, and people, as shares of all.",
+        meaning="share of all samples, and of all people, that may be left out so that boxes shrink",
+    )
+    omit_of_one_at_most: float | None = parameter(
+        default=None,
+        unit="share",
+        bound=SHARE_ABOVE_0,
+        unset="4 times --omit-at-most up to 50%",
+        help="Samples that a person may lose so, unless all, as a share of the own ones.",
+        meaning="share of the own samples that a person with a record may lose so; with none, 4 times "
+        "the share of all samples and half of the own at most",
+    )
     space_cap_m: float = parameter(
         default=SPACE_CAP_M,
         unit="m",
@@ -170,8 +202,8 @@ class Glove:
     hull: str = hull_parameter()
 
     def __post_init__(self) -> None:
-        self.claim()
         require_declared(self)
+        self.claim()
         if self.suppress_by == "samples" and self.generalize == "k-merge":
             raise MisuseError(
                 "suppress_by = 'samples' leaves samples out of GLOVE's own merge, which k-merge does again "
@@ -183,6 +215,44 @@ class Glove:
                 "others; choose k-merge, or leave refine out"
             )
 
+        self._require_omission()
+
+        if self.suppress_by == "fit" and not (self._suppresses and self.generalize == "k-merge"):
+            raise MisuseError(
+                "suppress_by = 'fit' chooses k-merge's boxes by their extents; set suppress_space or "
+                "suppress_time, and generalize = 'k-merge'"
+            )
+
+    @property
+    def _suppresses(self) -> bool:
+        """Whether there is a threshold."""
+        return self.suppress_space_m is not None or self.suppress_time_s is not None
+
+    def _require_omission(self) -> None:
+        """Raise MisuseError for samples left out beside settings that leave out others, or need them."""
+        if not self.omit_at_most:
+            if self.omit_of_one_at_most is not None:
+                raise MisuseError(
+                    "omit_of_one_at_most bounds what omit_at_most leaves out, which is 0; set "
+                    "omit_at_most, for example 0.05"
+                )
+            return
+        if self.generalize != "k-merge":
+            raise MisuseError(
+                f"omit_at_most leaves samples out of k-merge's boxes, and generalize = '{self.generalize}' "
+                "makes others; choose k-merge, or leave omit_at_most out"
+            )
+        if self._suppresses:
+            raise MisuseError(
+                "omit_at_most bounds how much is left out, and suppress_space and suppress_time drop boxes "
+                "without a bound; choose one of them"
+            )
+        if self.leftover != "merge":
+            raise MisuseError(
+                "omit_at_most bounds how many people are left out, and leftover = 'suppress' leaves out "
+                "others besides; choose leftover = 'merge'"
+            )
+
     def claim(self) -> KAnonymity:
         """k-anonymity; truthful and disjoint in time as the reading of reshaping allows."""
         return KAnonymity(
@@ -190,6 +260,8 @@ class Glove:
             truthful=self.generalize != "overlap-split",
             disjoint_in_time=self.generalize != "none",
             hull=self.hull,
+            missing_at_most=self.omit_at_most or ANY_SHARE,
+            missing_of_one_at_most=self._budget().of_one if self.omit_at_most else ANY_SHARE,
         )
 
     def anonymize(
@@ -249,6 +321,12 @@ class Glove:
                     finished[place] = grown
         if self.refine and self.refine_rounds and finished:
             finished = refined(original, finished, self.k, self.refine_rounds, run)
+        if self.suppress_by == "fit" and finished:
+            space_m, time_s = self._thresholds()
+            cells, slots = (int(min(most, _ANY)) for most in (space_m / grid.cell_m, time_s / grid.slot_s))
+            finished = fitted(original, finished, cells, slots, run)
+        if self.omit_at_most and finished:
+            finished = omitted(original, finished, self._budget(), run)
         published = [self._published(each, original) for each in finished]
         return [each for each in published if len(each.boxes)]
 
@@ -263,18 +341,28 @@ class Glove:
                 boxes = unite_overlaps(finished.boxes)
         return replace(finished, boxes=self._kept(boxes, original.snapped_grid()))
 
+    def _budget(self) -> Budget:
+        """What may be left out."""
+        of_one = self.omit_of_one_at_most or min(_HALF, float(_OF_ONE * Fraction(repr(self.omit_at_most))))
+        return Budget(of_all=self.omit_at_most, of_one=of_one)
+
     def _bounds(self, grid: Grid) -> Bounds | None:
         """How far samples may lie from their partners; None = as far as they do."""
-        if self.suppress_by == "boxes" or (self.suppress_space_m is None and self.suppress_time_s is None):
+        if self.suppress_by != "samples" or not self._suppresses:
             return None
-        space_m, time_s = (
-            np.inf if most is None else most for most in (self.suppress_space_m, self.suppress_time_s)
-        )
+        space_m, time_s = self._thresholds()
         return Bounds(space_m / grid.cell_m, time_s / grid.slot_s)
+
+    def _thresholds(self) -> tuple[float, float]:
+        """The thresholds in meters and seconds, infinite where there is none."""
+        return (
+            np.inf if self.suppress_space_m is None else self.suppress_space_m,
+            np.inf if self.suppress_time_s is None else self.suppress_time_s,
+        )
 
     def _kept(self, boxes: Boxes, grid: Grid) -> Boxes:
         """The boxes whose extents do not exceed the suppression thresholds."""
-        if self.suppress_by == "samples" or (self.suppress_space_m is None and self.suppress_time_s is None):
+        if self.suppress_by != "boxes" or not self._suppresses:
             return boxes
         kept = np.ones(len(boxes), dtype=np.bool_)
         if self.suppress_space_m is not None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from shoal.errors import MisuseError
 from shoal.model.claims import CLAIMS, Claim
 from shoal.model.claims.common import STRONGER, require_class
-from shoal.units import duration_s, length_m, show_m, show_s
+from shoal.units import duration_s, length_m, share_of, show_m, show_s, show_share
 
 _BOUNDS: Final = {"more": "at least ", "less": "at most ", "same": ""}
 _UNITS: Final = {"_m": (length_m, show_m), "_s": (duration_s, show_s)}
@@ -101,6 +101,8 @@ def show_number(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     unit = _UNITS.get(name[-2:])
+    if unit is None and isinstance(value, float):
+        return show_share(value)
     return unit[1](value) if unit else f"{value}"
 
 
@@ -118,13 +120,14 @@ def _value(name: str, text: str | None, kind: type[Claim]) -> Any:
             raise MisuseError(f"{label} = '{text}' is neither yes nor no")
         return text in (None, "yes", "true")
     if text is None:
-        raise MisuseError(
-            f"{label} needs a value, such as {label}={'5' if declared is int else '30min or 1km'}"
-        )
+        example = "5" if declared is int else "30min or 1km" if name[-2:] in _UNITS else "5%"
+        raise MisuseError(f"{label} needs a value, such as {label}={example}")
     if declared is str:
         return text
     if name[-2:] in _UNITS:
         return 0.0 if text.strip() == "0" else _UNITS[name[-2:]][0](text)
+    if declared is float:
+        return share_of(text)
     try:
         value = int(text)
     except ValueError as error:

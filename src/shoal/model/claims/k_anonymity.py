@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.model.claims.common import (
+    LESS,
     MORE,
     SAME,
     SHARED_IN_A_CLASS,
@@ -13,6 +14,7 @@ from shoal.model.claims.common import (
     require_class,
 )
 from shoal.model.claims.hull import TIGHT, hull_in_words, hull_rule
+from shoal.model.omission import ANY_SHARE, missing_in_words, require_shares
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +32,15 @@ class KAnonymity:
         No two boxes of one record share a moment.
     hull
         How far in space a truthful box may reach beyond that hull, as ``hull_rule`` reads it.
+    missing_at_most
+        Share of all raw samples, and of all people, that may be missing in the release. 1 bounds nothing.
+    missing_of_one_at_most
+        Share of the samples of a person with a record that may be missing.
 
     Raises
     ------
     MisuseError
-        When k is below 2, or for a hull that is not known.
+        When k is below 2, for a hull that is not known, or a share that is not of 0 to 1.
 
     References
     ----------
@@ -57,10 +63,13 @@ class KAnonymity:
     truthful: bool = field(default=True, metadata=MORE)
     disjoint_in_time: bool = field(default=True, metadata=MORE)
     hull: str = field(default=TIGHT, metadata=SAME)
+    missing_at_most: float = field(default=ANY_SHARE, metadata=LESS)
+    missing_of_one_at_most: float = field(default=ANY_SHARE, metadata=LESS)
 
     def __post_init__(self) -> None:
         require_class(self.k)
         hull_rule(self.hull)
+        require_shares(self.missing_at_most, self.missing_of_one_at_most)
 
     @property
     def name(self) -> str:
@@ -73,7 +82,10 @@ class KAnonymity:
         others = "at least one other" if self.k == 2 else f"at least {self.k - 1} others"
         truth = "; every published sample holds a true sample of each member of its class" * self.truthful
         rounded = hull_in_words(self.hull)
-        return f"Every published record is identical, sample for sample, to {others}{truth}.{rounded}"
+        missing = missing_in_words(self.missing_at_most, self.missing_of_one_at_most)
+        return (
+            f"Every published record is identical, sample for sample, to {others}{truth}.{rounded}{missing}"
+        )
 
     @property
     def cautions(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import Records, records_of
 from shoal.verification.boxes.hulls import allowance_of
 from shoal.verification.boxes.loops import count_possible_members, match_records
+from shoal.verification.boxes.omission import beyond_own_share, beyond_shares
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
     empty_hulls,
@@ -53,7 +54,8 @@ def examine_k_anonymity(claim: KAnonymity, case: Examination[Trajectories], _run
     else:
         faults, covered = members_against_boxes(claim, original, records, release, links)
         case.find(faults)
-        case.find(lost_samples(original.n_samples - covered, release))
+        case.find(lost_samples(original, covered, links, release))
+        case.find(beyond_shares(claim, original, covered, links))
         case.looked_at("own-samples", "lost-samples")
     case.count_subjects(links)
 
@@ -100,6 +102,7 @@ def members_against_boxes(
         findings += without_own_sample(has_own_sample, records, links, release)
         members_known = np.bincount(records.class_of[linked], minlength=len(records.size)) == records.size
         findings += _not_tight(claim, hulls, members_known, records, release)
+    findings += beyond_own_share(claim, original, covered, links, release)
     return findings, int(covered.sum())
 
 

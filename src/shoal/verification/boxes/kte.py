@@ -115,7 +115,7 @@ def _own_samples(
         covered,
     )
     yield from without_own_sample(has_own_sample, records, links, release)
-    yield from lost_samples(original.n_samples - int(covered.sum()), release)
+    yield from lost_samples(original, int(covered.sum()), links, release)
 
 
 def _not_tight(

@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from shoal.model.omission import samples_by_reason
 from shoal.model.release import Release
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding
@@ -62,8 +63,20 @@ def without_own_sample(
     )
 
 
-def lost_samples(lost: int, release: Release) -> Iterator[Finding]:
-    """A finding when the raw samples that no box of their own record covers are not those of the losses."""
+def lost_samples(original: Population, covered: int, links: Links, release: Release) -> Iterator[Finding]:
+    """Findings when the raw samples that no box of their own record covers are not those of the losses.
+
+    In number, or by reason where the release gives reasons.
+    """
+    lost, told = original.n_samples - covered, release.losses.samples_by_reason
+    linked = np.unique(links.subject_of[links.subject_of >= 0])
+    of_others = original.n_samples - int(original.lengths[linked].sum())
+    if told and dict(told) != samples_by_reason(lost, of_others):
+        message = (
+            f"{of_others} raw samples are of people without a record and {lost - of_others} in no box of "
+            "their person's record; the losses by reason say otherwise"
+        )
+        yield Finding("lost-samples-not-counted", message)
     if lost != release.losses.samples_suppressed:
         message = (
             f"{lost} raw samples are covered by no box of their own subject's record; the losses say "

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from shoal.model.claims import claim_from_json, claim_to_json
 from shoal.model.intake import OUT_OF_ORDER, Reading
+from shoal.model.omission import REASONS
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.manifest import (
@@ -111,6 +112,9 @@ def false_statements(
     by_reason = sum(losses.subjects_by_reason.values())
     if losses.subjects_by_reason and by_reason != losses.subjects_suppressed:
         yield _false("the subjects suppressed by reason are not as many as those suppressed")
+    samples_told = losses.samples_by_reason
+    if samples_told and sum(samples_told.values()) != losses.samples_suppressed:
+        yield _false("the samples suppressed by reason are not as many as those suppressed")
 
 
 def _empty_reasons(manifest: Manifest, original: Population) -> Iterator[Finding]:
@@ -124,6 +128,8 @@ def _empty_reasons(manifest: Manifest, original: Population) -> Iterator[Finding
     for name, (told, own) in known.items():
         if any(not rows and reason not in own for reason, rows in told.items()):
             yield _false(f"{name} gives a reason that counts nothing")
+    if not losses.samples_by_reason.keys() <= set(REASONS) or not all(losses.samples_by_reason.values()):
+        yield _false("losses.samples_by_reason gives a reason that no release has, or that counts nothing")
     reasons = losses.subjects_by_reason
     if len(reasons) > _MOST_REASONS or not all(_REASON.fullmatch(reason) for reason in reasons):
         yield _false("losses.subjects_by_reason gives reasons that no method has")

@@ -146,7 +146,8 @@ def _examine(
         case.notes.append(NOT_COMPARED)
         return
     case.compare_accounts()
-    case.find(lost_samples(people.n_samples - covered, release))
+    case.find(lost_samples(people, covered, links, release))
+    case.find(streamed.of_losses(release.claim, people, covered, links))
     case.looked_at("own-samples", "lost-samples")
     case.count_subjects(links)
 

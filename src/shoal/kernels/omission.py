@@ -1,0 +1,332 @@
+"""Which samples of a class to leave out, so that the boxes of the others shrink most.
+
+Leaving out a sample costs its person's price, and a kept one costs the extents of its box, as in
+kernels/weighed_runs.py. Two steps take turns. Over time: the cheapest way to part the samples into complete
+runs, with whole moments left out between them; this is exact. Within a run: the outermost samples of one of
+six sides, west to last, are left out while that pays. A sample that lies in a box in the end is none left
+out. tests/kernels/test_omission.py measures both together against all ways to choose.
+"""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.k_merge import IMPOSSIBLE, NONE, stamps_of
+from shoal.kernels.weighed_runs import (
+    BACK,
+    COST,
+    LATEST,
+    ROOM,
+    STAMP,
+    WEST,
+    X_HIGH,
+    X_LOW,
+    Y_HIGH,
+    Y_LOW,
+    T,
+    Weights,
+    drop_candidates,
+    hulls_back,
+    weigh_candidates,
+)
+from shoal.runtime.arrays import Flags, Integers
+from shoal.runtime.compiled import compiled
+
+_TURNS: Final = 4  # of both steps
+_DEARER: Final = 4  # what a person's samples cost, times this, once too many are left out
+_ATTEMPTS: Final = 3  # with dearer samples, before none of theirs may be left out
+
+
+class Wish(NamedTuple):
+    """What boxes should be like. weights: of extents; at_first: in the first turn; longest: slots at most."""
+
+    weights: Weights
+    at_first: Weights
+    longest: int
+
+
+@compiled
+def runs_with_gaps(
+    t: Integers,
+    x: Integers,
+    y: Integers,
+    owner: Integers,
+    prices: Integers,
+    weights: Weights,
+    longest: int,
+    box_of: Integers,
+) -> Any:
+    """Part samples into complete runs, moments between them left out, at the least cost, which is returned.
+
+    t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in 0..k-1. prices: [k] of a
+    sample left out. longest: slots that a run may last. box_of: [m] is set to the number of each sample's
+    run, from the latest, or to NONE.
+    """
+    room = np.empty((ROOM, len(t) + 1), dtype=np.int64)
+    stamps = stamps_of(t, x, y, owner, len(prices), room)
+    n = len(stamps.t)
+    starts, cost = stamps.starts, room[COST]
+    gaps = np.zeros(n, dtype=np.int64)
+    cost[0] = 0
+    count, added, middle = 0, NONE, NONE
+    a, b, c, d = stamps.x_low[0], stamps.x_high[0], stamps.y_low[0], stamps.y_high[0]
+    for h in range(n):
+        for i in range(starts[h], starts[h + 1]):
+            gaps[h] += prices[owner[i]]
+        cost[h + 1] = cost[h] + gaps[h]
+        last = room[LATEST, h]
+        if last == NONE:
+            continue
+        lowest = 0 if last == 0 else room[LATEST, last - 1] + 1
+        if last > middle:
+            hulls_back(room, added + 1, h)
+            middle = h
+            a, b, c, d = room[X_LOW, h], room[X_HIGH, h], room[Y_LOW, h], room[Y_HIGH, h]
+        a, b = min(a, room[X_LOW, h]), max(b, room[X_HIGH, h])
+        c, d = min(c, room[Y_LOW, h]), max(d, room[Y_HIGH, h])
+        for g in range(added + 1, last + 1):
+            room[STAMP, count] = g
+            room[WEST, count], room[WEST + 1, count] = min(room[BACK, g], a), max(room[BACK + 1, g], b)
+            room[WEST + 2, count] = min(room[BACK + 2, g], c)
+            room[WEST + 3, count] = max(room[BACK + 3, g], d)
+            count += 1
+        added = last
+        count = not_too_long(room, count, stamps.t[h] + 1 - longest)
+        cost[h + 1] = min(cost[h + 1], weigh_candidates(room, count, h, weights))
+        count = drop_candidates(room, count, lowest)
+    number, h = 0, n - 1
+    while h >= 0:
+        g = h
+        if cost[h + 1] == cost[h] + gaps[h]:
+            number_here = NONE
+        else:
+            number_here = number
+            number += 1
+            a, b, c, d = stamps.x_low[h], stamps.x_high[h], stamps.y_low[h], stamps.y_high[h]
+            while True:
+                a, b = min(a, stamps.x_low[g]), max(b, stamps.x_high[g])
+                c, d = min(c, stamps.y_low[g]), max(d, stamps.y_high[g])
+                each = of_a_sample(b - a + d - c + 2, stamps.t[h] + 1 - stamps.t[g], weights)
+                fits = g <= stamps.latest[h] and stamps.t[h] + 1 - stamps.t[g] <= longest
+                if fits and cost[g] + (starts[h + 1] - starts[g]) * each == cost[h + 1]:
+                    break
+                g -= 1
+        for i in range(starts[g], starts[h + 1]):
+            box_of[i] = number_here
+        h = g - 1
+    return cost[n]
+
+
+@compiled
+def not_too_long(room: Integers, count: int, soonest: int) -> Any:
+    """Leave out candidates whose runs begin before a time; how many are left."""
+    gone = 0
+    while gone < count and room[T, room[STAMP, gone]] < soonest:
+        gone += 1
+    if gone:
+        for i in range(gone, count):
+            for row in range(STAMP, WEST + 5):
+                room[row, i - gone] = room[row, i]
+    return count - gone
+
+
+@compiled
+def of_a_sample(cells: int, slots: int, weights: Weights) -> Any:
+    """What a sample costs in a box of this dx + dy and duration."""
+    return weights.place[min(cells, len(weights.place) - 1)] + weights.per_slot * slots
+
+
+@compiled
+def peel(columns: Integers, owner: Integers, prices: Integers, weights: Weights, kept: Flags) -> None:
+    """Leave out the outermost kept samples of a run, side by side, while that lowers the cost of the run.
+
+    columns: [3, m] x, y, t. Each turn takes the side and the number of layers that lower it most; a sample of
+    each person stays. kept: [m] is cleared for those left out.
+    """
+    m = len(owner)
+    from_sides = np.empty((6, m), dtype=np.int64)
+    for axis in range(3):
+        from_sides[2 * axis] = np.argsort(columns[axis], kind="mergesort")
+        from_sides[2 * axis + 1] = from_sides[2 * axis][::-1]
+    inner = np.empty((m + 1, 6), dtype=np.int64)
+    while True:
+        best, best_side, best_count = 0, NONE, 0
+        for side in range(6):
+            hulls_inward(columns, from_sides[side], kept, inner)
+            saved, count = layers_off(
+                columns[side // 2], owner, prices, weights, from_sides[side], kept, inner
+            )
+            if saved > best:
+                best, best_side, best_count = saved, side, count
+        if best_side == NONE:
+            return
+        kept[from_sides[best_side, :best_count]] = False
+
+
+@compiled
+def hulls_inward(columns: Integers, order: Integers, kept: Flags, inner: Integers) -> None:
+    """Fill inner [m + 1, 6] with the hull of the kept samples from each place of the order on."""
+    m = len(order)
+    inner[m, 0::2], inner[m, 1::2] = IMPOSSIBLE, -IMPOSSIBLE
+    for place in range(m - 1, -1, -1):
+        inner[place] = inner[place + 1]
+        if kept[order[place]]:
+            grow(inner[place], columns, order[place])
+
+
+@compiled
+def layers_off(
+    along: Integers,
+    owner: Integers,
+    prices: Integers,
+    weights: Weights,
+    order: Integers,
+    kept: Flags,
+    inner: Integers,
+) -> Any:
+    """What leaving out the first samples of an order saves most, and how many of its places these are.
+
+    along: [m] where samples lie on the axis of the order; those at one place go together.
+    """
+    held, left, paid, best, count = np.zeros(len(prices), dtype=np.int64), 0, 0, 0, 0
+    for i in range(len(order)):
+        if kept[i]:
+            held[owner[i]] += 1
+            left += 1
+    now = left * of_hull(inner[0], weights)
+    for place in range(len(order) - 1):
+        i = order[place]
+        if kept[i]:
+            held[owner[i]] -= 1
+            if held[owner[i]] == 0:
+                break
+            left -= 1
+            paid += prices[owner[i]]
+        if along[order[place + 1]] != along[i]:
+            saved = now - paid - left * of_hull(inner[place + 1], weights)
+            if saved > best:
+                best, count = saved, place + 1
+    return best, count
+
+
+@compiled
+def grow(hull: Integers, columns: Integers, i: int) -> None:
+    """Let a hull, least and greatest x, y, t, take in one sample."""
+    for column in range(3):
+        hull[2 * column] = min(hull[2 * column], columns[column, i])
+        hull[2 * column + 1] = max(hull[2 * column + 1], columns[column, i])
+
+
+@compiled
+def of_hull(hull: Integers, weights: Weights) -> Any:
+    """What a sample costs in a box that is this hull."""
+    return of_a_sample(hull[1] - hull[0] + hull[3] - hull[2] + 2, hull[5] - hull[4] + 1, weights)
+
+
+@compiled
+def fill_boxes(
+    columns: Integers, owner: Integers, prices: Integers, weights: Weights, box_of: Integers
+) -> Any:
+    """Put every sample into the box in which it lies; what boxes and samples left out cost together.
+
+    columns: [3, m] x, y, t, the last ascending. box_of: [m] as ``runs_with_gaps`` sets it; is changed.
+    """
+    m, total, i = len(owner), 0, 0
+    hull = np.empty(6, dtype=np.int64)
+    while i < m:
+        if box_of[i] == NONE:
+            i += 1
+            continue
+        number, stop = box_of[i], i
+        hull[0::2], hull[1::2] = IMPOSSIBLE, -IMPOSSIBLE
+        while stop < m and (box_of[stop] == NONE or box_of[stop] == number):
+            if box_of[stop] == number:
+                grow(hull, columns, stop)
+            stop += 1
+        begin = np.searchsorted(columns[2], hull[4])
+        stop = np.searchsorted(columns[2], hull[5], side="right")
+        held = 0
+        for j in range(begin, stop):
+            if hull[0] <= columns[0, j] <= hull[1] and hull[2] <= columns[1, j] <= hull[3]:
+                box_of[j] = number
+                held += 1
+        total += held * of_hull(hull, weights)
+        i = stop
+    for j in range(m):
+        if box_of[j] == NONE:
+            total += prices[owner[j]]
+    return total
+
+
+@compiled
+def left_out_at(columns: Integers, owner: Integers, prices: Integers, wish: Wish, box_of: Integers) -> Any:
+    """Choose boxes for a class at these prices, by both steps in turn; what all costs.
+
+    columns: [3, m] x, y, t of the samples of all members, t ascending. owner: [m] in 0..k-1. box_of: [m] is
+    set to the box of each sample, or to NONE where it is left out.
+    """
+    m = len(owner)
+    trial, kept, best = np.empty(m, dtype=np.int64), np.ones(m, dtype=np.bool_), IMPOSSIBLE
+    for turn in range(_TURNS):
+        rows = np.flatnonzero(kept)
+        own = np.empty(len(rows), dtype=np.int64)
+        if len(rows):
+            runs_with_gaps(
+                columns[2][rows],
+                columns[0][rows],
+                columns[1][rows],
+                owner[rows],
+                prices,
+                wish.at_first if turn == 0 else wish.weights,
+                wish.longest,
+                own,
+            )
+        trial[:] = NONE
+        trial[rows] = own
+        first = 0
+        for place in range(1, len(rows) + 1):
+            if place < len(rows) and own[place] == own[first]:
+                continue
+            if own[first] != NONE:
+                part = rows[first:place]
+                some = np.ones(len(part), dtype=np.bool_)
+                peel(columns[:, part], owner[part], prices, wish.weights, some)
+                trial[part[~some]] = NONE
+            first = place
+        whole = fill_boxes(columns, owner, prices, wish.weights, trial)
+        if whole >= best:
+            break
+        best = whole
+        box_of[:] = trial
+        kept[:] = trial != NONE
+    return best
+
+
+@compiled
+def leave_out(
+    columns: Integers, owner: Integers, price: int, most: Integers, wish: Wish, box_of: Integers
+) -> Any:
+    """Choose boxes for a class at this price of a sample; what all costs at that price.
+
+    most: [k] how many samples of each person may be left out. Those of a person who loses more become
+    dearer, at last so dear that all stay. The others as ``left_out_at`` takes them.
+    """
+    k, m = len(most), len(owner)
+    box_of[:] = 0
+    one_box = fill_boxes(columns, owner, most, wish.weights, box_of)
+    never = max(price, min(one_box + 1, IMPOSSIBLE // (2 * m)))  # more than all extents together
+    prices, asked = np.full(k, price, dtype=np.int64), np.zeros(k, dtype=np.int64)
+    for _ in range((_ATTEMPTS + 1) * k + 1):
+        left_out_at(columns, owner, prices, wish, box_of)
+        lost = np.zeros(k, dtype=np.int64)
+        for i in range(m):
+            lost[owner[i]] += box_of[i] == NONE
+        if (lost <= most).all():
+            prices[:] = price
+            return fill_boxes(columns, owner, prices, wish.weights, box_of)
+        for one in range(k):
+            if lost[one] > most[one]:
+                asked[one] += 1
+                prices[one] = never if asked[one] > _ATTEMPTS else min(never, prices[one] * _DEARER)
+    box_of[:] = 0
+    return one_box

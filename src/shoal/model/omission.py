@@ -1,0 +1,44 @@
+"""What of the raw samples may be missing in a release, and why one is: shares, and the one table of reasons.
+
+A raw sample of a release of boxes is missing when no box of its own person's record covers it. Every method
+counts such samples by these reasons, and the verifier counts them again.
+"""
+
+from fractions import Fraction
+from typing import Final
+
+from shoal.errors import MisuseError
+from shoal.units import show_share
+
+ANY_SHARE: Final = 1.0  # as a bound: any number of samples may be missing
+PERSON_LEFT_OUT: Final = "their person is left out"
+BESIDE_ALL_BOXES: Final = "no box of their person's record holds them"
+REASONS: Final = (PERSON_LEFT_OUT, BESIDE_ALL_BOXES)
+
+
+def most_of(share: float, total: int) -> int:
+    """The most of so many that a share allows, by its shortest decimal: 0.29 of 100 are 29."""
+    return int(Fraction(repr(float(share))) * total)
+
+
+def samples_by_reason(missing: int, of_people_left_out: int) -> dict[str, int]:
+    """Missing samples of a release of boxes by reason, those that count something."""
+    counts = {PERSON_LEFT_OUT: of_people_left_out, BESIDE_ALL_BOXES: missing - of_people_left_out}
+    return {reason: count for reason, count in counts.items() if count}
+
+
+def require_shares(of_all: float, of_one: float) -> None:
+    """Raise MisuseError unless both bounds are shares of 0 to 1."""
+    for share in (of_all, of_one):
+        if not 0 <= share <= 1:
+            raise MisuseError(f"{share} is no share of what may be missing; write 0 to 1, for example 0.05")
+
+
+def missing_in_words(of_all: float, of_one: float) -> str:
+    """A sentence behind a space for shares that bound something, nothing where both are 1."""
+    if of_all == of_one == ANY_SHARE:
+        return ""
+    return (
+        f" At most {show_share(of_all)} of all samples and of all people are missing, and at most "
+        f"{show_share(of_one)} of the samples of anybody with a record."
+    )
