@@ -55,7 +55,7 @@ def examine_blurred(claim: Blurred, case: Examination[Trajectories], _run: Run) 
             covered,
         )
         case.find(without_own_sample(held, records, links, release))
-        case.find(lost_samples(original.n_samples - int(covered.sum()), release))
+        case.find(lost_samples(original, int(covered.sum()), links, release))
         case.looked_at("own-samples", "lost-samples")
     case.count_subjects(links)
 
