@@ -13,7 +13,13 @@ import secrets
 
 import numpy as np
 
-from shoal.attacks.endpoint_zones import Cuts, named_places
+from shoal.attacks.endpoint_zones import (
+    Cuts,
+    circle_center,
+    crossing_of_headings,
+    likeliest_place,
+    mean_of_ends,
+)
 from shoal.attacks.intervals import wilson
 from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
@@ -27,6 +33,17 @@ WITHIN_M = 100.0
 LOOKS_BACK_M = 60.0
 KINDS = ("centered", "new each time", "shoal share")
 DEGREE_M = 111_195.0
+
+
+def named_places(cuts: Cuts, radius_m: float, farthest_m: float) -> dict[str, Floats]:
+    """What each rule names: circle, mean, headings, and all together (``likeliest``)."""
+    center = circle_center(cuts.ends, radius_m)
+    return {
+        "circle": center,
+        "mean": mean_of_ends(cuts.ends),
+        "headings": crossing_of_headings(cuts),
+        "likeliest": likeliest_place(cuts, center, farthest_m),
+    }
 
 
 def zone(kind: str, key: bytes) -> Zone:

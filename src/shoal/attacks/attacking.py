@@ -86,9 +86,6 @@ def attack(
     >>> rates["unicity", "release"], rates["linkage", "release"] <= 1 / 3
     (0.0, True)
     """
-    require_trajectories(original)
-    require_release(release)
-    require_linkage(linkage)
     if isinstance(knowledge, str):
         raise MisuseError(f"knowledge is a list; write knowledge=['{knowledge}']")
     prepared = prepare(
@@ -152,14 +149,14 @@ def prepare(
 
     among: positions of the people who can be victims; None = everybody.
     """
-    if tries < 1:
-        raise MisuseError(f"tries = {tries} measures nothing; choose at least 1")
-    if release is not None and linkage is None:
-        raise MisuseError("attacking a release needs its linkage, to know who was right; give --linkage")
     require_given(original, rng)
     if release is not None:
         require_release(release)
     require_linkage(linkage)
+    if tries < 1:
+        raise MisuseError(f"tries = {tries} measures nothing; choose at least 1")
+    if release is not None and linkage is None:
+        raise MisuseError("attacking a release needs its linkage, to know who was right; give --linkage")
     if control is not None:
         require_trajectories(control)
     generator = rng.generator()

@@ -85,14 +85,3 @@ def likeliest_place(cuts: Cuts, center: Floats, farthest_m: float) -> Floats:
     score = -np.log1p((np.hypot(beside, before) / _WIDE_M) ** 2).sum(axis=1)
     best: Floats = grid[np.flatnonzero(score >= score.max() - 1e-9)].mean(axis=0)
     return best
-
-
-def named_places(cuts: Cuts, radius_m: float, farthest_m: float) -> dict[str, Floats]:
-    """What each rule names: circle, mean, headings, and all together (``likeliest``)."""
-    center = circle_center(cuts.ends, radius_m)
-    return {
-        "circle": center,
-        "mean": mean_of_ends(cuts.ends),
-        "headings": crossing_of_headings(cuts),
-        "likeliest": likeliest_place(cuts, center, farthest_m),
-    }

@@ -35,6 +35,7 @@ from shoal.methods.parameters import (
 )
 from shoal.methods.techniques import local_generalization
 from shoal.model.claims import KAnonymity
+from shoal.model.claims.common import require_class
 from shoal.model.given import require_given
 from shoal.model.omission import ANY_SHARE
 from shoal.model.release import Boxes, Linkage, Release
@@ -202,6 +203,7 @@ class Glove:
     hull: str = hull_parameter()
 
     def __post_init__(self) -> None:
+        require_class(self.k)
         require_declared(self)
         self.claim()
         if self.suppress_by == "samples" and self.generalize == "k-merge":
@@ -214,9 +216,7 @@ class Glove:
                 f"refine lowers the extents of k-merge's boxes, and generalize = '{self.generalize}' makes "
                 "others; choose k-merge, or leave refine out"
             )
-
         self._require_omission()
-
         if self.suppress_by == "fit" and not (self._suppresses and self.generalize == "k-merge"):
             raise MisuseError(
                 "suppress_by = 'fit' chooses k-merge's boxes by their extents; set suppress_space or "
