@@ -83,7 +83,7 @@ def start(url: str) -> tuple[int, str]:
 
 
 def release_of(group: int) -> Release:
-    points = tuple(Cylinder(60 * i, 5, group % 80 * 1_000_000, 0, 9) for i in range(POINTS))
+    points = tuple(Cylinder(60 * i, 10, group % 80 * 1_000_000, 0, 100) for i in range(POINTS))
     return Release(seed("release", group)[:16], seed("who", group)[:16], bytes(32), points)
 
 

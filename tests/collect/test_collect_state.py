@@ -108,7 +108,7 @@ def test_keys_and_history_outlive_a_version_and_a_round_under_way_need_not(tmp_p
     folder.keep(kept_in_round())
     older = file.read_text().replace("roles.participant_round:ParticipantRound", "roles.journey:Journey")
     file.write_text(older)
-    with pytest.raises(OldStateError, match=r"begun by shoal .*--without-round"):
+    with pytest.raises(OldStateError, match=r"begun by shoal .*without_round"):
         folder.load()
     folder.export(tmp_path / "moved.json", without_round=True)
     other = StateFolder(tmp_path / "other")

@@ -33,7 +33,7 @@ def message(source: object, **settings: Any) -> str:
     """What the user is told: one line, without values."""
     with pytest.raises(ShoalError) as caught:
         read(source, **settings)
-    text = str(caught.value)
+    text = caught.value.as_written
     assert "\n" not in text
     assert "secret" not in text
     return text

@@ -24,7 +24,7 @@ def refusal(source: object, **settings: Any) -> str:
     with pytest.raises(InputError) as caught:
         read(source, **settings)
     assert "\n" not in str(caught.value)
-    return str(caught.value)
+    return caught.value.as_written
 
 
 CITIES = {

@@ -388,7 +388,7 @@ def test_awkward_data_is_suppressed_and_counted_or_refused_in_words(name: str, k
         ({"tau_s": 2700.0}, "use tau = 30 min or 1 h"),
         ({"tau_s": 600.0}, "use tau = 30 min"),
         ({"epsilon_s": float("nan")}, "must be finite"),
-        ({"neighborhood": 3}, "choose at least 4"),
+        ({"neighborhood": 3}, "at least 4"),
         ({"hiding": "luck"}, "choose one of neighbors, clusters"),
         ({"space_weight_s": -1.0}, "at least 0"),
     ],

@@ -244,7 +244,7 @@ BAD: dict[str, tuple[Sequence[str], Sequence[Sequence[Any]], str]] = {
     "no column": (("who", "what"), [("a", "b")], "no column of places or times"),
     "no rows": (("id", "t", "lat", "lon"), [], "no rows"),
     "unknown cells": (("cell", "t"), [("site 14", 5), ("site 15", 6)], "neither geohashes nor cells of H3"),
-    "planar beside degrees": (("id", "t", "x", "y"), [("a", 5, 1, 2)], "--file-crs"),
+    "planar beside degrees": (("id", "t", "x", "y"), [("a", 5, 1, 2)], "say with crs which plane"),
     "nothing readable": (("id", "t", "lat", "lon"), [("a", "then", "north", "east")], "can be read"),
 }
 

@@ -73,7 +73,7 @@ def test_local_meters_are_noted_loudly(tmp_path: Path) -> None:
     linkage = written(original, tmp_path / "release")
     assert verify_folder(original, tmp_path / "release", linkage).notes == (LOCAL_METERS,)
     beside = f"{BESIDE_DEGREES}: nothing shows it"
-    told = Trajectories(**{**vars(original), "intake": Intake(notes=(beside,))})
+    told = replace(original, intake=Intake(notes=(beside,)))
     assert verify_folder(told, tmp_path / "release", linkage).notes[-2:] == (LOCAL_METERS, beside)
 
 
