@@ -177,6 +177,7 @@ def _outcome(verified: Callable[[], Verdict], bad: list[str], notes: list[str]) 
             bad.append("more than a line")
     except TimeoutError:
         outcome = "hang"
+        bad.append(f"no end after {60 * LONGEST_S:.0f} s by the clock")
     except Exception as error:
         outcome = "crash"
         bad.append(f"{type(error).__name__}: {error}")
