@@ -10,15 +10,12 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.run import Run
 from shoal.verification.boxes.classes import Records, records_of
-from shoal.verification.boxes.loops import match_records
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
-    empty_hulls,
-    lost_samples,
     malformed,
     off_grid,
     one_per_record,
-    without_own_sample,
+    own_samples,
 )
 from shoal.verification.examination import Examination, pseudonyms_used_twice
 
@@ -39,23 +36,8 @@ def examine_blurred(claim: Blurred, case: Examination[Trajectories], _run: Run) 
     case.compare_accounts()
     links = case.link()
     if links is not None:
-        held = np.zeros(len(records.boxes), dtype=np.bool_)
         covered = np.zeros(original.n_samples, dtype=np.bool_)
-        match_records(
-            original.t,
-            original.x,
-            original.y,
-            original.offsets,
-            records.boxes,
-            records.offsets,
-            links.subject_of,
-            records.offsets[:-1],
-            empty_hulls(len(records.boxes)),
-            held,
-            covered,
-        )
-        case.find(without_own_sample(held, records, links, release))
-        case.find(lost_samples(original, int(covered.sum()), links, release))
+        case.find(own_samples(original, records, release, links, covered))
         case.looked_at("own-samples", "lost-samples")
     case.count_subjects(links)
 

@@ -26,16 +26,14 @@ from shoal.verification.boxes.concealed import not_concealed
 from shoal.verification.boxes.hulls import allowance_of
 from shoal.verification.boxes.kte_leakage import leakage
 from shoal.verification.boxes.kte_loops import Published, Raw, short_intervals
-from shoal.verification.boxes.loops import mark_loose, match_records
+from shoal.verification.boxes.loops import mark_loose
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
-    empty_hulls,
-    lost_samples,
     malformed,
     off_grid,
     one_per_record,
     overlaps_in_time,
-    without_own_sample,
+    own_samples,
 )
 from shoal.verification.examination import Examination, pseudonyms_used_twice
 from shoal.verification.linking import Links
@@ -70,7 +68,7 @@ def examine_kte_anonymity(claim: KteAnonymity, case: Examination[Trajectories], 
     links = case.link()
     if links is not None:
         covered = np.zeros(original.n_samples, dtype=np.bool_)
-        case.find(_own_samples(original, records, release, links, covered))
+        case.find(own_samples(original, records, release, links, covered))
         findings, notes = _candidates(original, records, release, claim, links, covered, run)
         case.find(findings)
         case.notes.extend(notes)
@@ -91,31 +89,6 @@ def published_of(boxes: Integers, offsets: Integers) -> Published:
     np.maximum.at(longest, owner, boxes[:, 1] - boxes[:, 0])
     # a copy of the offsets: all loops would be compiled once more for what may not be written to
     return Published(boxes, offsets.copy(), owner, longest, index_of(boxes))
-
-
-def _own_samples(
-    original: Trajectories, records: Records, release: Release, links: Links, covered: Flags
-) -> Iterator[Finding]:
-    """Boxes without a sample of their own subject, and lost samples that are not counted.
-
-    Sets ``covered``.
-    """
-    has_own_sample = np.zeros(len(records.boxes), dtype=np.bool_)
-    match_records(
-        original.t,
-        original.x,
-        original.y,
-        original.offsets,
-        records.boxes,
-        records.offsets,
-        links.subject_of,
-        records.offsets[:-1],
-        empty_hulls(len(records.boxes)),
-        has_own_sample,
-        covered,
-    )
-    yield from without_own_sample(has_own_sample, records, links, release)
-    yield from lost_samples(original, int(covered.sum()), links, release)
 
 
 def _not_tight(

@@ -7,11 +7,11 @@ import numpy as np
 
 from shoal.model.omission import samples_by_reason
 from shoal.model.release import Release
-from shoal.model.trajectories import Population
+from shoal.model.trajectories import Population, Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.verification.boxes.classes import Records
-from shoal.verification.boxes.loops import mark_overlaps
+from shoal.verification.boxes.loops import mark_overlaps, match_records
 from shoal.verification.linking import Links
 
 NOT_COMPARED: Final = "the boxes were not compared with the raw data, because the two are not on one grid"
@@ -83,6 +83,31 @@ def lost_samples(original: Population, covered: int, links: Links, release: Rele
             f"{release.losses.samples_suppressed}"
         )
         yield Finding("lost-samples-not-counted", message)
+
+
+def own_samples(
+    original: Trajectories, records: Records, release: Release, links: Links, covered: Flags
+) -> Iterator[Finding]:
+    """Boxes without a sample of their own subject, and lost samples that are not counted; for single records.
+
+    Sets ``covered``.
+    """
+    has_own_sample = np.zeros(len(records.boxes), dtype=np.bool_)
+    match_records(
+        original.t,
+        original.x,
+        original.y,
+        original.offsets,
+        records.boxes,
+        records.offsets,
+        links.subject_of,
+        records.offsets[:-1],
+        empty_hulls(len(records.boxes)),
+        has_own_sample,
+        covered,
+    )
+    yield from without_own_sample(has_own_sample, records, links, release)
+    yield from lost_samples(original, int(covered.sum()), links, release)
 
 
 def empty_hulls(n: int) -> Integers:
