@@ -17,7 +17,7 @@ from shoal.kernels.likelihood import Book
 from shoal.kernels.record_order import ascend
 from shoal.model.release import Boxes, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Floats, Integers, Numbers
+from shoal.runtime.arrays import Floats, Integers, Numbers, fixed
 
 
 def index_along(axis: int, boxes: Integers, record: Integers) -> Index:
@@ -135,7 +135,7 @@ class BoxTarget:
         """Every different record once, as the kernels of likelihood take them."""
         records = self.classes.records
         return Book(
-            offsets=records.offsets,
+            offsets=fixed(records.offsets),
             boxes=records.boxes,
             sizes=self.classes.sizes,
             by_time=records.by_time,

@@ -84,15 +84,17 @@ def in_order(
         starts[r + 1] = starts[r] + offsets[order[r] + 1] - offsets[order[r]]
     some, heavy = np.empty(starts[-1], dtype=own.dtype), np.empty(starts[-1], dtype=weights.dtype)
     for r in range(len(order)):
-        some[starts[r] : starts[r + 1]] = own[offsets[order[r]] : offsets[order[r] + 1]]
-        heavy[starts[r] : starts[r + 1]] = weights[offsets[order[r]] : offsets[order[r] + 1]]
+        for place in range(starts[r + 1] - starts[r]):
+            some[starts[r] + place] = own[offsets[order[r]] + place]
+            heavy[starts[r] + place] = weights[offsets[order[r]] + place]
     return starts, some, heavy
 
 
 @compiled
 def least_of_all(costs: Numbers, least: Numbers) -> None:
     """Fill least[p] with the least of costs[:, p]."""
-    least[:] = costs[0]
+    for p in range(len(least)):
+        least[p] = costs[0, p]
     for lane in range(1, len(costs)):
         for p in range(len(least)):
             least[p] = min(least[p], costs[lane, p])

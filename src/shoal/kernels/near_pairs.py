@@ -42,7 +42,8 @@ class Search(NamedTuple):
 def least_costs(places: Places, b: int, least: Numbers) -> None:
     """Fill least[p] with the least spatial cost from each place to any place of b."""
     own = places.own[places.offsets[b] : places.offsets[b + 1]]
-    least[:] = places.costs[own[0]]
+    for p in range(len(least)):
+        least[p] = places.costs[own[0], p]
     for q in own[1:]:
         row = places.costs[q]
         for p in range(len(least)):

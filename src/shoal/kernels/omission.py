@@ -297,8 +297,8 @@ def left_out_at(columns: Integers, owner: Integers, prices: Integers, wish: Wish
         if whole >= best:
             break
         best = whole
-        box_of[:] = trial
-        kept[:] = trial != NONE
+        for i in range(len(trial)):
+            box_of[i], kept[i] = trial[i], trial[i] != NONE
     return best
 
 

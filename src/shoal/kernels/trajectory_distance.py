@@ -125,7 +125,9 @@ def close_block(block: Floats) -> None:
 @compiled
 def relax_panel(block: Floats, before: Floats, panel: Floats) -> None:
     """Panel [b, n] = min(before, block (min, +) before), for a closed block [b, b]."""
-    panel[:] = before
+    for i in range(len(block)):
+        for j in range(panel.shape[1]):
+            panel[i, j] = before[i, j]
     for i in range(len(block)):
         for k in range(len(block)):
             through = block[i, k]

@@ -14,7 +14,7 @@ from shoal.model.claims import Claim, PayloadKind
 from shoal.model.intake import Reading
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Grid
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, fixed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -43,6 +43,10 @@ class Boxes:
     y_min: Integers
     x_max: Integers
     y_max: Integers
+
+    def __post_init__(self) -> None:
+        for name in BOX_COLUMNS:
+            object.__setattr__(self, name, fixed(getattr(self, name)))
 
     @classmethod
     def of_samples(cls, t: Integers, x: Integers, y: Integers) -> "Boxes":
@@ -94,6 +98,8 @@ class Points:
             {len(column) for column in self.columns().values()}
         ) > 1:
             raise MisuseError("the columns of points differ in length, or lat and lon are not both there")
+        for name, column in self.columns().items():
+            object.__setattr__(self, name, fixed(column))
 
     def __len__(self) -> int:
         return len(self.t)
@@ -184,6 +190,7 @@ class Release:
             raise MisuseError(
                 f"a release of {self.kind} {'needs a' if self.payload.on_grid else 'has no'} grid"
             )
+        object.__setattr__(self, "offsets", fixed(self.offsets))
 
     @property
     def kind(self) -> PayloadKind:

@@ -11,3 +11,10 @@ Numbers = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+
+
+def fixed(column: Numbers) -> Numbers:
+    """The same numbers side by side, to be read only: kernels are compiled once for all such arrays."""
+    found = np.ascontiguousarray(column).view()
+    found.flags.writeable = False
+    return found

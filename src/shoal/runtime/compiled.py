@@ -55,7 +55,7 @@ def _without_literals(
     template: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]
 ) -> Any:
     """What one kernel calls in another: a number that stands in the call needs no form of its own."""
-    from numba.core.types import unliteral
+    from numba.core.types.misc import unliteral
 
     return template(tuple(map(unliteral, arguments)), {name: unliteral(kind) for name, kind in named.items()})
 

@@ -21,7 +21,7 @@ from shoal.model.hulls import hulls_of
 from shoal.model.neighborhoods import along_longest, bisected
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, fixed
 from shoal.runtime.checkpoint import Arrays
 from shoal.runtime.run import Run
 
@@ -136,7 +136,7 @@ def searched(
     lengths = original.lengths[people]
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     rows = np.arange(offsets[-1]) + np.repeat(original.offsets[people] - offsets[:-1], lengths)
-    tracks = Tracks(offsets, original.t[rows], original.x[rows], original.y[rows])
+    tracks = Tracks(*map(fixed, (offsets, original.t[rows], original.x[rows], original.y[rows])))
     sizes = np.array([len(own) for own in members])
     most = max(2 * k - 1, int(sizes.max())) + 1
     count = max(len(members), len(people) // k)
