@@ -135,7 +135,10 @@ _INPUT_OPTIONS: Final = (
     ),
     _reading("--table", metavar="NAME", help="Table, sheet or layer, where INPUT holds several."),
     _reading(
-        "--cells", metavar="FILE", help="Positions of cells (id, lat, lon), for records that name a cell."
+        "--cells",
+        metavar="FILE",
+        help="Positions of cells (id, lat, lon) or their footprints (polygons, bounds, a radius), for "
+        "records that name a cell.",
     ),
     _reading(
         "--cell-id", metavar="COLUMN", help="Column that names the cell. [default: recognized, e.g. cell_id]"

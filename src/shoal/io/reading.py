@@ -107,7 +107,7 @@ def read(
     time_zone : str or None
         The zone of times without one, such as "Europe/Paris"; None = UTC.
     cells : str or None
-        A file with the positions of cells (id, lat, lon), for records that name a cell.
+        A file with the positions of cells (id, lat, lon) or their footprints, for records that name a cell.
     cell_id : str or None
         The column that names the cell; None = recognized.
     run : Run or None
