@@ -5,6 +5,7 @@ rows are lost for what reason. ``docs/formats.md`` has a row for each.
 """
 
 import gzip
+import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +14,12 @@ from typing import Any, Final
 from foreign_writers import (
     GPX,
     KML,
+    LOST_SHIP,
     NOON_S,
+    SHIP,
+    STATION,
     TCX,
+    TWO_PARTS,
     arrow_file,
     arrow_stream,
     delta,
@@ -27,7 +32,10 @@ from foreign_writers import (
     kmz_bytes,
     multimno,
     packed,
+    sentence,
+    snapshots,
     sqlite,
+    tagged,
     text,
     with_towers,
     zipped,
@@ -49,6 +57,14 @@ class Foreign:
     preset: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     needs: str = ""
+
+
+def installed(module: str) -> bool:
+    """Whether an optional library is there."""
+    try:
+        return not module or importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package that it is part of
+        return False
 
 
 POINT: Final = {"type": "Point", "coordinates": [2.35, 48.85]}
@@ -194,6 +210,25 @@ FILES: Final[Mapping[str, Foreign]] = {
         ),
         ids=("boat",), samples=1, first_s=NOON_S,
         dropped={NO_PLACE: 1, "NMEA sentence with a wrong checksum or too few fields": 1},
+    ),
+    "AIS sentences": Foreign(
+        write=text(
+            "receiver.nmea",
+            "\r\n".join((
+                tagged(SHIP, NOON_S), tagged(LOST_SHIP, NOON_S), tagged(STATION, NOON_S),
+                tagged(TWO_PARTS[0], NOON_S + 60), sentence(TWO_PARTS[1]), sentence(SHIP),
+                tagged(SHIP, NOON_S)[:-1] + "0", sentence(TWO_PARTS[1]), "",
+            )),
+        ),
+        ids=("368084090", "368084091"), samples=2, first_s=NOON_S, needs="pyais",
+        dropped={
+            NO_PLACE: 1, "empty or unreadable time": 1, "AIS sentence with a wrong checksum, or cut": 1,
+            "AIS message without all of its sentences": 1,
+        },
+    ),
+    "GTFS-realtime": Foreign(
+        write=snapshots, ids=("bus 1", "bus 2"), samples=3, first_s=NOON_S,
+        needs="google.transit.gtfs_realtime_pb2", dropped={"empty id": 1, SAME: 1},
     ),
     "OwnTracks recorder": Foreign(
         write=text(

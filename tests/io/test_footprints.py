@@ -11,6 +11,7 @@ import pytest
 from foreign_writers import NOON_S
 from shoal.errors import InputError, MissingExtraError
 from shoal.io import read
+from shoal.io.cell_positions import CENTERED
 from shoal.io.footprints import layout_of
 from shoal.io.tables import Table
 
@@ -82,18 +83,17 @@ def test_records_stand_at_the_center_of_a_footprint_and_its_extent_is_told(kind:
     assert got.lat.tolist() == pytest.approx([48.85, 48.91, 48.85], abs=1e-4)
     assert got.lon.tolist() == pytest.approx([2.35, 2.42, 2.35], abs=1e-4)
     (told,) = [note for note in got.intake.notes if "footprint" in note]
-    assert told.startswith("3 records stand at the center of their cell's footprint")
+    assert told.startswith("records stand at the center of their cell's footprint")
+    assert dict(got.intake.repaired) == {CENTERED: 3}
     assert "2.9 km wide or high (median; 2.9 km at most)" in told
     assert "up to 1.5 km beyond" in told
 
 
 def test_a_radius_reaches_to_both_sides(tmp_path: Path) -> None:
     cells = csv("cell_id,lat,lon,range", "A,48.85,2.35,400", "B,48.91,2.42,-1")(tmp_path)
-    notes = read(CALLS, cells=str(cells)).intake.notes
-    assert any(
-        note.startswith("2 records") and "800 m wide or high (median; 800 m at most)" in note
-        for note in notes
-    )
+    intake = read(CALLS, cells=str(cells)).intake
+    assert any("800 m wide or high (median; 800 m at most)" in note for note in intake.notes)
+    assert dict(intake.repaired) == {CENTERED: 2}
 
 
 def test_points_alone_tell_no_extent(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ Nothing is half read in silence: what is read adds up, and what is refused says 
 """
 
 import gzip
-import importlib.util
 import json
 import re
 import zipfile
@@ -16,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from foreign_files import FILES
+from foreign_files import FILES, installed
 from foreign_writers import GPX, KML, NOON_S, TCX, document, fit_bytes, packed, people, text, zipped
 from shoal.errors import ShoalError
 from shoal.io import read
@@ -30,7 +29,7 @@ def of(name: str, share: float = 0.6) -> Writer:
     """A writer of the first part of a sound file."""
 
     def write(place: Path) -> Path:
-        if FILES[name].needs and importlib.util.find_spec(FILES[name].needs) is None:
+        if not installed(FILES[name].needs):
             pytest.skip(f"{FILES[name].needs} is not installed")
         path = FILES[name].write(place)
         assert isinstance(path, Path)
@@ -53,7 +52,7 @@ def spreadsheet(change: Callable[[bytes], bytes], ending: str = ".xlsx") -> Writ
     """A writer of a workbook whose sheet is changed."""
 
     def write(place: Path) -> Path:
-        if importlib.util.find_spec("python_calamine") is None:
+        if not installed("python_calamine"):
             pytest.skip("python-calamine is not installed")
         sound = FILES["Excel"].write(place)
         assert isinstance(sound, Path)

@@ -3,7 +3,7 @@
 A table of cells with their positions, or their footprints, completes them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from shoal.model.intake import Reading
 from shoal.runtime.arrays import Flags, Floats
 
 UNKNOWN: Final = "cell that is not in the table of cells"
+CENTERED: Final = "records at the center of their cell's footprint"
 _COLUMNS: Final = ("lon", "lat", "width_m", "height_m")
 
 
@@ -38,10 +39,8 @@ def joined(table: Table, reading: Reading) -> tuple[Table, Reading]:
     place = _cell_column(table.name, table.columns, reading.cell_id, but=(reading.id,))
     known, cells = _cells(reading)
     extended = _known(cells)
-    records = 0
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
-        nonlocal records
         own = Names()
         code = own.codes(batch.column(place), f"column '{place}' of {table.name}")
         row_of = np.array([*(known.get(text, -1) for text in own.texts), -1], dtype=np.int64)
@@ -51,37 +50,31 @@ def joined(table: Table, reading: Reading) -> tuple[Table, Reading]:
         if lost:
             table.unreadable[UNKNOWN] = table.unreadable.get(UNKNOWN, 0) + lost
             batch, rows = batch.filter(pa.array(found)), rows[found]
-        records += int(np.count_nonzero(extended[rows]))
+        table.repaired[CENTERED] = table.repaired.get(CENTERED, 0) + int(np.count_nonzero(extended[rows]))
         columns = {name: batch.column(name) for name in batch.schema.names if name not in {"lat", "lon"}}
         return pa.record_batch(
             {**columns, "lat": pa.array(cells.lat[rows]), "lon": pa.array(cells.lon[rows])}
         )
 
     table.notes.append(f"positions are those of the cells in column '{place}'")
-    whole = reshaped(table, ("lat", "lon"), (place,), change)
-
-    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        yield from whole.batches(columns)
-        table.notes.extend(_extents(cells, records))
-
-    return replace(whole, batches=batches), replace(reading, lat="lat", lon="lon")
+    table.notes.extend(_extents(cells))
+    return reshaped(table, ("lat", "lon"), (place,), change), replace(reading, lat="lat", lon="lon")
 
 
-def _extents(cells: Places, records: int) -> list[str]:
+def _extents(cells: Places) -> list[str]:
     """How large the footprints are that records stand in the middle of; nothing where none is known.
 
-    The extents are those of the whole table, so that no note tells where somebody was.
+    They are those of the whole table, so that no note tells where somebody was.
     """
     extents = np.sort(np.maximum(cells.width_m, cells.height_m)[_known(cells)])
-    if not (len(extents) and records):
+    if not len(extents):
         return []
     middle, most = extents[len(extents) // 2], extents[-1]
     return [
-        f"{records:,} records stand at the center of their cell's footprint, as if it were a point; the "
-        f"footprints in the table are {_length(middle)} wide or high (median; {_length(most)} at most). A "
-        f"box of a release holds that center; somebody may have been up to {_length(most / 2)} beyond it on "
-        "each axis. Choose a --cell of about the footprints' width, so that boxes do not look finer than the "
-        "records are"
+        "records stand at the center of their cell's footprint, as if it were a point; the footprints in the "
+        f"table are {_length(middle)} wide or high (median; {_length(most)} at most). A box of a release "
+        f"holds that center; somebody may have been up to {_length(most / 2)} beyond it on each axis. Choose a "
+        "--cell of about the footprints' width, so that boxes do not look finer than the records are"
     ]
 
 

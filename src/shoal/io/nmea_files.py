@@ -1,7 +1,8 @@
 """NMEA 0183 sentences as GPS receivers and loggers write them: positions of RMC, which has date and time.
 
 A file does not say whose it is: the person is the file, by its name. Other sentences tell no date and are
-left out, with a note. A sentence with a wrong checksum is counted; one without a fix has no position.
+left out, with a note. A sentence with a wrong checksum is counted; one without a fix has no position. A log
+of ships' sentences (``!AIVDM``) is read by ``ais_files``.
 """
 
 import re
@@ -13,6 +14,7 @@ from typing import Final
 import pyarrow as pa
 
 from shoal.errors import InputError
+from shoal.io import ais_files
 from shoal.io.tables import Table, text_batch
 from shoal.io.whose import of_file, stem_of
 from shoal.io.xml_files import opened
@@ -27,10 +29,12 @@ _CENTURY_FROM: Final = 80  # two digits of a year: 80 is 1980, when GPS began
 _SIGNS: Final = {"N": 1, "S": -1, "E": 1, "W": -1}
 
 
-def open_table(path: Path, _reading: Reading) -> Table:
+def open_table(path: Path, reading: Reading) -> Table:
     """The RMC sentences of one file. Raises InputError for a file that holds no sentence at all."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
+    if ais_files.holds(path):
+        return ais_files.open_table(path, reading)
     own = (stem_of(path.name), path.resolve().parent.name)
     unreadable: dict[str, int] = {}
     notes: list[str] = []
@@ -93,9 +97,4 @@ def _degrees(text: str, side: str, digits: int) -> str:
 
 def _is_whole(found: re.Match[str]) -> bool:
     """Whether the checksum is right: exclusive or of everything between the first sign and the asterisk."""
-    if found[4] is None:
-        return True
-    total = 0
-    for character in f"{found[2]},{found[3]}":
-        total ^= ord(character)
-    return total == int(found[4], 16)
+    return found[4] is None or ais_files.checksum_is_right(f"{found[2]},{found[3]}", found[4])

@@ -249,6 +249,8 @@ def _take_tables(source: object, reading: Reading, run: Run, keep: Callable[[Row
         for reason, rows in table.unreadable.items():
             taken.dropped[reason] = taken.dropped.get(reason, 0) + rows
             taken.rows_read += rows
+        for reason, rows in table.repaired.items():
+            taken.repaired[reason] = taken.repaired.get(reason, 0) + rows
         taken.notes += table.notes
     if taken is None:
         raise InputError(f"there is nothing to read in {name}")

@@ -11,6 +11,7 @@ from typing import Final
 
 from shoal.errors import InputError, MisuseError
 from shoal.io import (
+    ais_files,
     arrow_files,
     csv_files,
     database_files,
@@ -19,6 +20,7 @@ from shoal.io import (
     frames,
     gis_files,
     gpx_files,
+    gtfs_realtime_files,
     json_files,
     json_lines_files,
     kml_files,
@@ -67,6 +69,11 @@ FORMATS: Final[Mapping[str, Callable[[Path, Reading], Table]]] = {
     ".geojsonl": json_lines_files.open_table,
     ".rec": owntracks_files.open_table,
     ".nmea": nmea_files.open_table,
+    ".nmea.gz": nmea_files.open_table,
+    ".ais": ais_files.open_table,
+    ".ais.gz": ais_files.open_table,
+    ".pb": gtfs_realtime_files.open_table,
+    ".pb.gz": gtfs_realtime_files.open_table,
     ".arrow": arrow_files.open_table,
     ".feather": arrow_files.open_table,
     ".xlsx": excel_files.open_table,

@@ -42,6 +42,7 @@ class Taken:
     rows_read: int = 0
     rows_kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
+    repaired: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -58,6 +59,7 @@ class Taken:
             cleaning.DECIMAL_COMMA: self.positions.commas.rows,
             cleaning.TWICE: self.times.twice,
             cleaning.NEVER: self.times.never,
+            **self.repaired,
         }
         return Intake(
             rows_read=self.rows_read,
