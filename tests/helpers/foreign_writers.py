@@ -50,6 +50,64 @@ GPX: Final = """<?xml version="1.0" encoding="UTF-8"?>
 </extensions></trkpt>
 <trkpt lat="48.86" lon="2.36"><time>2024-05-01T12:05:00Z</time></trkpt>
 <trkpt lat="48.87" lon="2.36"/></trkseg></trk></gpx>"""
+PHONETRACK: Final = """<?xml version="1.0" encoding="UTF-8" standalone="no" ?>
+<gpx xmlns="http://www.topografix.com/GPX/1/1" xmlns:gpxx="http://www.garmin.com/xmlschemas/GpxExtensions/v3"
+ xmlns:wptx1="http://www.garmin.com/xmlschemas/WaypointExtension/v1" creator="PhoneTrack Nextcloud app 0.9.1"
+ version="1.1" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+<metadata>
+ <time>2024-05-02T08:00:00Z</time>
+ <name>family</name>
+ <desc>2 devices</desc>
+</metadata>
+<trk>
+ <name>ann's phone</name>
+ <trkseg>
+  <trkpt lat="48.85" lon="2.35">
+   <time>2024-05-01T12:00:00Z</time>
+   <ele>30.00</ele>
+   <sat>9</sat>
+   <extensions>
+     <speed>0.500</speed>
+     <accuracy>5.00</accuracy>
+     <batterylevel>80.00</batterylevel>
+     <useragent>PhoneTrack/0.0.19</useragent>
+   </extensions>
+  </trkpt>
+  <trkpt lat="48.86" lon="2.36">
+   <time>2024-05-01T12:05:00Z</time>
+  </trkpt>
+ </trkseg>
+</trk>
+<trk>
+ <name>bob's phone</name>
+ <trkseg>
+  <trkpt lat="48.87" lon="2.37">
+   <time>2024-05-01T12:00:00Z</time>
+  </trkpt>
+ </trkseg>
+</trk>
+</gpx>"""
+DAWARICH_GPX: Final = """<?xml version="1.0" encoding="UTF-8"?>
+<gpx xmlns="http://www.topografix.com/GPX/1/1" version="1.1" creator="Dawarich">
+  <trk>
+    <name>dawarich_export_from_2024-05-01</name>
+    <trkseg>
+      <trkpt lat="48.85" lon="2.35">
+        <ele>15.0</ele>
+        <speed>1.5</speed>
+        <time>2024-05-01T12:00:00Z</time>
+        <extensions>
+          <course>90.0</course>
+        </extensions>
+      </trkpt>
+      <trkpt lat="48.86" lon="2.36">
+        <ele>0.0</ele>
+        <time>2024-05-01T12:05:00Z</time>
+      </trkpt>
+    </trkseg>
+  </trk>
+</gpx>
+"""
 TCX: Final = """          <?xml version="1.0" encoding="UTF-8"?>
 <TrainingCenterDatabase xmlns="http://www.garmin.com/xmlschemas/TrainingCenterDatabase/v2">
 <Activities><Activity Sport="Running"><Id>2024-05-01T12:00:00Z</Id>

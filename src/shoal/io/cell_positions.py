@@ -73,8 +73,8 @@ def _extents(cells: Places) -> list[str]:
     return [
         "records stand at the center of their cell's footprint, as if it were a point; the footprints in the "
         f"table are {_length(middle)} wide or high (median; {_length(most)} at most). A box of a release "
-        f"holds that center; somebody may have been up to {_length(most / 2)} beyond it on each axis. Choose a "
-        "--cell of about the footprints' width, so that boxes do not look finer than the records are"
+        f"holds that center; somebody may have been up to {_length(most / 2)} beyond it on each axis. Choose "
+        "a --cell of about the footprints' width, so that boxes do not look finer than the records are"
     ]
 
 
@@ -96,10 +96,9 @@ def _cells(reading: Reading) -> tuple[dict[str, int], Places]:
     path = Path(str(reading.cells))
     if not path.exists():
         raise InputError(f"no table of cells {path.name}; give its path with --cells")
+    name, waiting = openers(path, Reading())
     if path.is_file() and footprints.holds_areas(path):
         name, waiting = path.name, [partial(gis_files.open_table, path, Reading())]
-    else:
-        name, waiting = openers(path, Reading())
     names = Names()
     codes, found = [], []
     for opener in waiting:

@@ -84,9 +84,8 @@ def table_of(path: Path, content: Any) -> Table:
             names, rows, notes = take(content)
             return _own_table(path, own, names, rows, notes)
     raise InputError(
-        f"{path.name} is JSON, but of no kind that shoal knows: GeoJSON, Google's Timeline, OwnTracks, trips "
-        "of "
-        "MDS, or a list of objects with the same names"
+        f"{path.name} is JSON, but of no kind that shoal knows: GeoJSON, Google's Timeline, OwnTracks, "
+        "Dawarich, trips of MDS, or a list of objects with the same names"
     )
 
 
@@ -160,6 +159,23 @@ def _owntracks(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
     )
 
 
+def _is_dawarich(content: Any) -> bool:
+    found = content.get("points") if isinstance(content, dict) and "counts" in content else None
+    return isinstance(found, list) and all(isinstance(one, dict) for one in found)
+
+
+def _dawarich(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
+    """The points of an account; newer versions keep the position as text alone: POINT (2.35 48.85)."""
+    rows: list[tuple[str | None, ...]] = []
+    for one in content["points"]:
+        lon, lat = one.get("longitude"), one.get("latitude")
+        if lon is None or lat is None:
+            pair = str(one.get("lonlat") or "").upper().removeprefix("POINT").strip(" ()").split()
+            lon, lat = pair if len(pair) == 2 else (None, None)
+        rows.append((text_of(one.get("timestamp")), text_of(lat), text_of(lon)))
+    return ("t", "lat", "lon"), rows, []
+
+
 _KINDS: Final[
     Sequence[tuple[Callable[[Any], bool], Callable[[Any], tuple[Sequence[str], Rows, list[str]]]]]
 ] = (
@@ -167,5 +183,6 @@ _KINDS: Final[
     (google_timeline.holds, google_timeline.rows),
     (_is_owntracks, _owntracks),
     (mds_trips.holds, mds_trips.rows),
+    (_is_dawarich, _dawarich),
     (_is_objects, _objects),
 )

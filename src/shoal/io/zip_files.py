@@ -1,11 +1,13 @@
 """Archives (.zip), and what comes on standard input: kept in a folder of its own while it is read.
 
-An export of Strava is one person's: only its activities are read. Of an export of Google, the records of the
-Timeline are.
+An export of Strava is one person's: only its activities are read. So is one of Dawarich, whose ``data.json``
+holds all points; the files that were imported into it lie beside it. Of an export of Google, the records of
+the Timeline are read.
 """
 
 import gzip
 import json
+import re
 import shutil
 import tempfile
 import weakref
@@ -24,6 +26,9 @@ from shoal.io.whose import stem_of
 # what zipfile raises for damage, an unknown compression, a missing password and an early end
 BROKEN_ARCHIVE: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError)
 _BLOCK: Final = 1 << 20
+_DAWARICH: Final = "data.json"
+_DAWARICH_START: Final = re.compile(rb'\{\s*"counts"\s*:')
+_LOOKED_AT: Final = 256
 _STARTS: Final = (
     (b"PAR1", ".parquet"),
     (b"ARROW1", ".arrow"),
@@ -43,11 +48,14 @@ def members(path: Path, reads: Callable[[Path], bool]) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if not name.endswith("/")]
+            dawarich = _is_dawarich(archive)
     except (zipfile.BadZipFile, OSError) as error:
         raise InputError(f"{path.name} is not a whole zip archive; copy it again") from error
     found = sorted(name for name in names if reads(Path(name)))
     if _is_strava(names):
         found = [name for name in found if name.startswith("activities/")]
+    if dawarich:
+        found = [_DAWARICH]
     timeline = [name for name in found if PurePosixPath(name).name in {"Records.json", "Timeline.json"}]
     if timeline:
         found = timeline
@@ -75,7 +83,7 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
             inner.parent.mkdir(parents=True, exist_ok=True)
             with archive.open(member) as packed, inner.open("wb") as file:
                 shutil.copyfileobj(packed, file, _BLOCK)
-            strava = _is_strava(archive.namelist())
+            of_one_person = _is_strava(archive.namelist()) or _is_dawarich(archive)
     except (*BROKEN_ARCHIVE, OSError) as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise InputError(
@@ -87,7 +95,7 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
         replace(owner, place=f"{path.resolve()}!{owner.place.removeprefix(inside)}") for owner in table.owners
     )
     table = replace(table, owners=owners)
-    if strava:
+    if of_one_person:
         return _of_one_person(table, path)
     return replace(table, place=f"{path.resolve()}!{member}")
 
@@ -158,6 +166,17 @@ def _of_one_person(table: Table, path: Path) -> Table:
 
 def _is_strava(names: Sequence[str]) -> bool:
     return "activities.csv" in names and any(name.startswith("activities/") for name in names)
+
+
+def _is_dawarich(archive: zipfile.ZipFile) -> bool:
+    """Whether an archive is the whole export of an account of Dawarich."""
+    if _DAWARICH not in archive.namelist():
+        return False
+    try:
+        with archive.open(_DAWARICH) as file:
+            return bool(_DAWARICH_START.match(file.read(_LOOKED_AT)))
+    except BROKEN_ARCHIVE:
+        return False  # whoever reads the member says what is wrong
 
 
 def _kept(table: Table, folder: Path) -> Table:
