@@ -109,8 +109,9 @@ FILES: Final[Mapping[str, Foreign]] = {
                     "properties": {
                         "battery_status": "unplugged", "ping": None, "battery": 85,
                         "tracker_id": "jane-phone", "topic": "owntracks/jane/phone", "altitude": 15,
-                        "velocity": "0", "trigger": "unknown", "bssid": None, "ssid": "Home", "connection": "wifi", "vertical_accuracy": 3,
-                        "accuracy": 5, "timestamp": NOON_S, "mode": 1, "inrids": [], "in_regions": [],
+                        "velocity": "0", "trigger": "unknown", "bssid": None, "ssid": "Home",
+                        "connection": "wifi", "vertical_accuracy": 3, "accuracy": 5,
+                        "timestamp": NOON_S, "mode": 1, "inrids": [], "in_regions": [],
                         "city": None, "country": None, "geodata": {}, "course": None, "latitude": "48.85",
                         "longitude": "2.35", "country_name": None, "track_id": 4, "anomaly": None,
                     },
