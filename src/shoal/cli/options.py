@@ -118,7 +118,8 @@ _INPUT_OPTIONS: Final = (
     _reading(
         "--time-zone",
         metavar="ZONE",
-        help="Zone of times without one, e.g. Europe/Paris. [default: UTC]",
+        help="Zone of times without one, and of the hours of home, work and profiles, e.g. Europe/Paris. "
+        "[default: UTC]",
     ),
     _reading(
         "--date", metavar="COLUMN", help="Column of dates, where --time is a column of clock times alone."

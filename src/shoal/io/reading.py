@@ -19,6 +19,7 @@ from shoal.io.tables import Table
 from shoal.io.taken import Taken, no_rows, take_batch
 from shoal.io.times import Times, clock_jumps
 from shoal.io.whose import Owners
+from shoal.model.clocks import Clock
 from shoal.model.intake import BESIDE_DEGREES, Reading
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
@@ -105,7 +106,7 @@ def read(
     time_format : str or None
         How times are written, in strptime's signs ("%d/%m/%Y %H:%M"); None = recognized.
     time_zone : str or None
-        The zone of times without one, such as "Europe/Paris"; None = UTC.
+        The zone of times without one, and of the hours that are shown, such as "Europe/Paris"; None = UTC.
     cells : str or None
         A file with the positions of cells (id, lat, lon) or their footprints, for records that name a cell.
     cell_id : str or None
@@ -213,6 +214,8 @@ def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], N
     """
     require_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
     require_screening(reading)
+    if reading.time_zone is not None:
+        Clock(reading.time_zone)
     if reading.not_after_s is None:
         reading = replace(reading, not_after_s=_end_of_today_s())
     elif not np.isfinite(reading.not_after_s):

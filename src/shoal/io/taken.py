@@ -81,14 +81,20 @@ class Taken:
     def _hours_of_utc(self) -> list[str]:
         """A warning where the hours that shoal shows are far from those of the people."""
         longitude = self.positions.middle_lon_deg
-        if longitude is None or self.times.steps or abs(longitude) < _FAR_DEG:
+        if (
+            self.reading.time_zone is not None
+            or longitude is None
+            or self.times.steps
+            or abs(longitude) < _FAR_DEG
+        ):
             return []
         ahead_h = round(longitude / DEGREES_PER_HOUR)
         told = (
             f"hours of the day, such as a home's nights, are those of UTC; here it is about UTC{ahead_h:+d}"
         )
-        if self.times.naive and self.reading.time_zone is None:
-            told += ": if times without a zone are local, give --time-zone"
+        told += ": give --time-zone for local hours"
+        if self.times.naive:
+            told += ", if times without a zone are local"
         return [told]
 
 
