@@ -315,6 +315,30 @@ def test_any_cut_of_a_file_is_read_with_a_true_account_or_refused_in_one_line(
     assert told == 7
 
 
+def test_a_sheet_is_read_in_pieces_and_begins_wherever_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("python_calamine", reason="python-calamine is not installed")
+    from shoal.io import excel_files
+
+    def moved(sheet: bytes) -> bytes:
+        """Three rows down, a column to the right, and an empty row among those with values."""
+
+        def down(row: bytes) -> bytes:
+            return str(int(row) + (3 if int(row) < 3 else 4)).encode()
+
+        sheet = re.sub(rb'<row r="(\d+)"', lambda found: b'<row r="' + down(found[1]) + b'"', sheet)
+        return re.sub(
+            rb'<c r="([A-D])(\d+)"',
+            lambda found: b'<c r="' + bytes([found[1][0] + 1]) + down(found[2]) + b'"',
+            sheet,
+        )
+
+    monkeypatch.setattr(excel_files, "_ROWS", 1)
+    got = read(spreadsheet(moved)(tmp_path))
+    assert (got.ids, got.intake.rows_read) == (("7", "8"), 2)
+
+
 def test_json_is_told_apart_by_its_content_not_by_its_name(tmp_path: Path) -> None:
     for name, content in (("a.json", people().to_pylist()), ("b.geojson", people().to_pylist())):
         (tmp_path / name).write_text(json.dumps(content))
