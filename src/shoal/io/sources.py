@@ -105,11 +105,11 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
         return "standard input", [partial(_standard_input, reading)]
     if isinstance(source, str | Path):
         return _of_files(source, reading)
-    if isinstance(source, frames.ArrowStream):
-        return frames.NAME, [partial(frames.open_table, source)]
     parts = frames.parts_of(source)
     if parts is not None:
         return frames.NAME, [partial(frames.open_part, part) for part in parts]
+    if isinstance(source, frames.ArrowStream):
+        return frames.NAME, [partial(frames.open_table, source)]
     raise MisuseError(
         f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or "
         "a data frame"
