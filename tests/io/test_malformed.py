@@ -16,9 +16,24 @@ import pyarrow.parquet as pq
 import pytest
 
 from foreign_files import FILES, installed
-from foreign_writers import GPX, KML, NOON_S, TCX, document, fit_bytes, packed, people, text, zipped
+from foreign_writers import (
+    GPX,
+    KML,
+    NOON_S,
+    SHIP,
+    TCX,
+    document,
+    feed,
+    fit_bytes,
+    packed,
+    people,
+    tagged,
+    text,
+    zipped,
+)
 from shoal.errors import ShoalError
 from shoal.io import read
+from shoal.io.sources import FORMATS
 
 Writer = Callable[[Path], object]
 HEAD: Final = "id,t,lat,lon\n"
@@ -337,6 +352,41 @@ def test_a_sheet_is_read_in_pieces_and_begins_wherever_it_begins(
     monkeypatch.setattr(excel_files, "_ROWS", 1)
     got = read(spreadsheet(moved)(tmp_path))
     assert (got.ids, got.intake.rows_read) == (("7", "8"), 2)
+
+
+PACKED: Final[Mapping[str, tuple[bytes, str]]] = {
+    ".gpx.gz": (GPX.encode(), ""),
+    ".tcx.gz": (TCX.encode(), ""),
+    ".kml.gz": (KML.encode(), ""),
+    ".fit.gz": (fit_bytes(), "fitdecode"),
+    ".json.gz": (b'[{"id":1,"t":1714564800,"lat":48.85,"lon":2.35}]', ""),
+    ".geojson.gz": (b'{"type":"FeatureCollection","features":[]}', ""),
+    ".jsonl.gz": (b'{"id":1,"t":1714564800,"lat":48.85,"lon":2.35}\n', ""),
+    ".csv.gz": ((HEAD + ROW).encode(), ""),
+    ".tsv.gz": ((HEAD + ROW).encode(), ""),
+    ".txt.gz": ((HEAD + ROW).encode(), ""),
+    ".nmea.gz": (b"$GPRMC,120000,A,4851.000,N,00221.000,E,022.4,084.4,010524,003.1,W\r\n", ""),
+    ".ais.gz": (tagged(SHIP, NOON_S).encode(), "pyais"),
+    ".pb.gz": (feed(NOON_S, ("bus", NOON_S, 48.85, 2.35)), "google.transit.gtfs_realtime_pb2"),
+}
+
+
+@pytest.mark.parametrize("ending", PACKED)
+def test_a_packed_file_that_is_damaged_gives_one_clear_line(ending: str, tmp_path: Path) -> None:
+    """In its first block, which is no longer of a known kind, and in the middle of it."""
+    content, needs = PACKED[ending]
+    if not installed(needs):
+        pytest.skip(f"{needs} is not installed")
+    whole = gzip.compress(content)
+    for place, value in ((10, 0xFF), (len(whole) // 2, whole[len(whole) // 2] ^ 0xA5)):
+        (tmp_path / f"a{ending}").write_bytes(whole[:place] + bytes([value]) + whole[place + 1 :])
+        with pytest.raises(ShoalError) as refused:
+            read(tmp_path / f"a{ending}")
+        assert "\n" not in str(refused.value)
+
+
+def test_every_packed_format_is_among_them() -> None:
+    assert set(PACKED) == {ending for ending in FORMATS if ending.endswith(".gz")}
 
 
 def test_json_is_told_apart_by_its_content_not_by_its_name(tmp_path: Path) -> None:

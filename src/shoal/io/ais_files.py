@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
 from shoal.io.tables import Table, text_batch
-from shoal.io.xml_files import opened
+from shoal.io.xml_files import BROKEN_GZIP, opened
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("mmsi", "datetime", "lat", "lon")
@@ -56,7 +56,7 @@ def holds(path: Path) -> bool:
     try:
         with opened(path) as file:
             return bool(_LOOKS.search(file.read(_SAMPLE_BYTES)))
-    except (OSError, EOFError):
+    except (OSError, *BROKEN_GZIP):
         return False
 
 
@@ -82,7 +82,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
                 while lines := list(islice(file, _LINES)):
                     rows = [row for line in lines if (row := _row(line.decode("latin-1"), log, pyais))]
                     yield 0.0, text_batch(rows, COLUMNS, columns)
-        except (OSError, EOFError) as error:
+        except (OSError, *BROKEN_GZIP) as error:
             raise InputError(f"{path.name} broke off while it was read; copy it again") from error
         for _, parts in log.waiting.values():
             log.count(INCOMPLETE, len(parts))

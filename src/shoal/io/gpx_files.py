@@ -6,7 +6,6 @@ of Nextcloud) write a track for each: there the person is the track, by its name
 plans, not movement, and are left out with a note.
 """
 
-import gzip
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ import pyarrow as pa
 
 from shoal.io.tables import Owner, Table, text_batch
 from shoal.io.whose import of_file, stem_of
-from shoal.io.xml_files import child_text, ended, opened
+from shoal.io.xml_files import BROKEN_GZIP, child_text, ended, opened
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
@@ -71,6 +70,6 @@ def _of_several_devices(path: Path) -> str:
     try:
         with opened(path) as file:
             found = _A_TRACK_EACH.search(file.read(_START_BYTES))
-    except (OSError, EOFError, gzip.BadGzipFile):
+    except (OSError, *BROKEN_GZIP):
         return ""  # whoever reads the file says what is wrong
     return found[1].decode() if found else ""

@@ -5,7 +5,6 @@ vehicle, by its id, label or plate; ``--person trip`` takes the trip of a day. A
 its own gets that of its snapshot, and is counted.
 """
 
-import gzip
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +14,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
 from shoal.io.tables import Table, text_batch
-from shoal.io.xml_files import opened
+from shoal.io.xml_files import BROKEN_GZIP, opened
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("vehicle", "trip", "t", "lat", "lon")
@@ -41,7 +40,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
         try:
             with opened(path) as file:
                 feed.ParseFromString(file.read())
-        except (DecodeError, gzip.BadGzipFile, EOFError) as error:
+        except (DecodeError, *BROKEN_GZIP) as error:
             raise InputError(
                 f"{path.name} is not a whole GTFS-realtime feed; it may be cut off: copy it again"
             ) from error

@@ -4,7 +4,6 @@ GeoJSON, Google's Timeline (from the account and from the phone), positions of O
 Mobility Data Specification, or a plain list of objects.
 """
 
-import gzip
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
@@ -17,7 +16,7 @@ from shoal.errors import InputError
 from shoal.io import geojson, google_timeline, json_arrays, mds_trips, owntracks_files
 from shoal.io.tables import Table, text_batch
 from shoal.io.whose import of_file, stem_of
-from shoal.io.xml_files import opened
+from shoal.io.xml_files import BROKEN_GZIP, opened
 from shoal.model.intake import Reading
 
 Rows = list[tuple[str | None, ...]]
@@ -35,7 +34,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
     try:
         with opened(path) as file:
             content = json.loads(file.read())
-    except (ValueError, RecursionError, EOFError, gzip.BadGzipFile) as error:
+    except (ValueError, RecursionError, *BROKEN_GZIP) as error:
         why = (
             "is empty" if path.stat().st_size == 0 else "is not whole JSON; it may be cut off: copy it again"
         )

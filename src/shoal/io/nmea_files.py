@@ -17,7 +17,7 @@ from shoal.errors import InputError
 from shoal.io import ais_files
 from shoal.io.tables import Table, text_batch
 from shoal.io.whose import of_file, stem_of
-from shoal.io.xml_files import opened
+from shoal.io.xml_files import BROKEN_GZIP, opened
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
@@ -41,20 +41,23 @@ def open_table(path: Path, reading: Reading) -> Table:
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         others = 0
-        with opened(path) as file:
-            while lines := list(islice(file, _LINES)):
-                rows: list[tuple[str, ...]] = []
-                for line in lines:
-                    found = _SENTENCE.search(line.decode("latin-1"))
-                    if found is None or not found[2].endswith("RMC"):
-                        others += bool(line.strip())
-                        continue
-                    fields = found[3].split(",")
-                    if len(fields) < _FIELDS or not _is_whole(found):
-                        unreadable[BROKEN] = unreadable.get(BROKEN, 0) + 1
-                        continue
-                    rows.append((*own, *position_of(fields)))
-                yield 0.0, text_batch(rows, COLUMNS, columns)
+        try:
+            with opened(path) as file:
+                while lines := list(islice(file, _LINES)):
+                    rows: list[tuple[str, ...]] = []
+                    for line in lines:
+                        found = _SENTENCE.search(line.decode("latin-1"))
+                        if found is None or not found[2].endswith("RMC"):
+                            others += bool(line.strip())
+                            continue
+                        fields = found[3].split(",")
+                        if len(fields) < _FIELDS or not _is_whole(found):
+                            unreadable[BROKEN] = unreadable.get(BROKEN, 0) + 1
+                            continue
+                        rows.append((*own, *position_of(fields)))
+                    yield 0.0, text_batch(rows, COLUMNS, columns)
+        except BROKEN_GZIP as error:
+            raise InputError(f"{path.name} broke off while it was read; copy it again") from error
         if others:
             notes.append(f"{others:,} lines of {path.name} are no RMC sentences, and were left out")
 

@@ -92,10 +92,9 @@ class Taken:
         told = (
             f"hours of the day, such as a home's nights, are those of UTC; here it is about UTC{ahead_h:+d}"
         )
-        told += ": give --time-zone for local hours"
         if self.times.naive:
-            told += ", if times without a zone are local"
-        return [told]
+            return [f"{told}: if times without a zone are local, give --time-zone"]
+        return [f"{told}: --time-zone gives local ones"]
 
 
 def take_batch(taken: Taken, table: Table, batch: Any) -> None:

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import weakref
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -22,9 +23,10 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.io.tables import Owner, Table, reshaped
 from shoal.io.whose import stem_of
+from shoal.io.xml_files import BROKEN_GZIP
 
 # what zipfile raises for damage, an unknown compression, a missing password and an early end
-BROKEN_ARCHIVE: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError)
+BROKEN_ARCHIVE: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error)
 _BLOCK: Final = 1 << 20
 _DAWARICH: Final = "data.json"
 _DAWARICH_START: Final = re.compile(rb'\{\s*"counts"\s*:')
@@ -123,7 +125,7 @@ def _ending_of(path: Path) -> str:
         try:
             with gzip.open(path) as file:
                 start = file.read(4096)
-        except (OSError, EOFError) as error:
+        except (OSError, *BROKEN_GZIP) as error:
             raise InputError("standard input is not whole gzip data; copy it again") from error
     if start.startswith(b"PK\x03\x04"):
         with path.open("rb") as file:
