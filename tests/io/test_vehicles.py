@@ -22,6 +22,7 @@ LINES = {
     "a tag block of milliseconds": tagged(SHIP, NOON_S * 1000),
     "a leading time": f"2024-05-01T12:00:00Z {sentence(SHIP)}",
     "a leading column": f"2024-05-01 12:00:00,{sentence(SHIP)}",
+    "a quoted column with a header": f'time,sentence\n2024-05-01 12:00:00,"{sentence(SHIP)}"',
     "leading seconds": f"{NOON_S}\t{sentence(SHIP)}",
     "a time behind, as coast guards log": f"{sentence(SHIP)},b003669713,{NOON_S}",
 }
@@ -37,6 +38,12 @@ def test_the_receivers_time_is_found_wherever_it_stands(kind: str, name: str, tm
     assert got.t.tolist() == [NOON_S]
     assert got.lat is not None
     assert got.lat.tolist() == pytest.approx([48.85], abs=1e-6)
+
+
+def test_a_table_of_decoded_positions_is_a_table(tmp_path: Path) -> None:
+    rows = f'mmsi,time,lat,lon,raw\n368084090,2024-05-01 12:00:00,48.85,2.35,"{sentence(SHIP)}"\n'
+    (tmp_path / "a.csv").write_text(rows, encoding="utf-8")
+    assert read(tmp_path / "a.csv").ids == ("368084090",)
 
 
 @ships

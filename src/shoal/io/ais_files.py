@@ -28,6 +28,7 @@ _SENTENCE: Final = re.compile(
     r"(?P<payload>[0-W`-w]*),[0-5])\*(?P<sum>[0-9A-Fa-f]{2})"
 )
 _LOOKS: Final = re.compile(rb"![A-Z]{2}VD[MO],\d,\d,")
+_DECODED: Final = re.compile(rb"(?i)\blat(itude)?\b")
 _TAGS: Final = re.compile(r"\\([^\\*]*)\*([0-9A-Fa-f]{2})\\")
 _TAG_TIME: Final = re.compile(r"(?:^|,)c:(\d{9,13})(?:,|$)")
 _SECONDS: Final = re.compile(r"\d{9,11}(?:\.\d+)?|\d{12,13}")
@@ -55,9 +56,12 @@ def holds(path: Path) -> bool:
     """Whether a file begins like a log of a ships' receiver."""
     try:
         with opened(path) as file:
-            return bool(_LOOKS.search(file.read(_SAMPLE_BYTES)))
+            sample = file.read(_SAMPLE_BYTES)
     except (OSError, *BROKEN_GZIP):
         return False
+    first, _, _ = sample.partition(b"\n")
+    decoded = b"!" not in first and _DECODED.search(first)  # a table, with the sentence beside its meaning
+    return bool(_LOOKS.search(sample)) and not decoded
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
@@ -164,7 +168,7 @@ def _time_beside(line: str, found: re.Match[str]) -> str:
         stamp = _TAG_TIME.search(tags[1])
         if stamp and checksum_is_right(tags[1], tags[2]):
             return _moment(stamp[1])
-    ahead = _TAGS.sub("", before).strip(" \t,;|")
+    ahead = _TAGS.sub("", before).strip(" \t,;|\"'")
     if ahead:
         return _moment(ahead)
     behind = line[found.end() :].strip().rpartition(",")[2].strip()
