@@ -18,6 +18,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.methods import METHODS, Method
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.claims import KAnonymity, KteAnonymity
+from shoal.model.intake import Intake, Reading
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
@@ -249,6 +250,29 @@ def test_home_and_work_of_planted_people() -> None:
     assert ("work", "raw") not in shifted
     release, linkage = naive_release(people, k=2)
     assert rates_of(people, release, linkage, ["home-work"])["home", "release"].rate < 1.0
+
+
+def test_home_and_work_are_looked_for_by_the_clock_of_the_zone_which_is_named() -> None:
+    """At 18 o'clock in UTC it is night in Bangkok, and 11 o'clock is no time of work there."""
+    monday = 1_714_348_800 // 60
+    ids, t, x = [], [], []
+    for i in range(6):
+        for hour, cell, times in ((22, 100 + i, 3), (11, 200 + i, 3), (18, 300 + i, 5)):
+            ids += [str(i)] * times
+            t += [monday + 60 * hour + j for j in range(times)]
+            x += [cell] * times
+    told = {}
+    for zone in (None, "Asia/Bangkok"):
+        intake = Intake(rows_read=len(ids), reading=Reading(time_zone=zone))
+        people = Trajectories.from_rows(ids, t, x, np.zeros(len(t)), grid=Grid(), intake=intake)
+        told[zone] = rates_of(people, None, None, ["home-work"])
+    assert set(told[None]) == {("home", "raw"), ("work", "raw")}
+    assert set(told["Asia/Bangkok"]) == {("home", "raw")}
+    assert "between 20 and 6 o'clock (Asia/Bangkok)" in told["Asia/Bangkok"]["home", "raw"].attacker
+    assert "o'clock (UTC), Monday to Friday" in told[None]["work", "raw"].attacker
+    offset = rates_of(people, None, None, ["home-work:+7h"])["home", "raw"]
+    assert "(UTC+7)" in offset.attacker
+    assert offset.rate == told["Asia/Bangkok"]["home", "raw"].rate == 1.0
 
 
 def test_people_who_return_to_their_places_are_linked_over_periods() -> None:

@@ -5,16 +5,24 @@ rows are lost for what reason. ``docs/formats.md`` has a row for each.
 """
 
 import gzip
+import importlib.util
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from foreign_writers import (
+    DAWARICH_GPX,
     GPX,
     KML,
+    LOST_SHIP,
     NOON_S,
+    PHONETRACK,
+    SHIP,
+    STATION,
     TCX,
+    TWO_PARTS,
     arrow_file,
     arrow_stream,
     delta,
@@ -27,7 +35,10 @@ from foreign_writers import (
     kmz_bytes,
     multimno,
     packed,
+    sentence,
+    snapshots,
     sqlite,
+    tagged,
     text,
     with_towers,
     zipped,
@@ -49,6 +60,14 @@ class Foreign:
     preset: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     needs: str = ""
+
+
+def installed(module: str) -> bool:
+    """Whether an optional library is there."""
+    try:
+        return not module or importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package that it is part of
+        return False
 
 
 POINT: Final = {"type": "Point", "coordinates": [2.35, 48.85]}
@@ -73,6 +92,58 @@ FILES: Final[Mapping[str, Foreign]] = {
     "GPX": Foreign(
         write=text("ride.gpx", GPX), ids=("ride",), samples=2, first_s=NOON_S,
         dropped={"empty or unreadable time": 1},
+    ),
+    "PhoneTrack": Foreign(
+        write=text("family.gpx", PHONETRACK), ids=("ann's phone", "bob's phone"), samples=3, first_s=NOON_S
+    ),
+    "Dawarich, GPX": Foreign(
+        write=text("export_from_2024-05-01.gpx", DAWARICH_GPX),
+        ids=("export_from_2024-05-01",), samples=2, first_s=NOON_S,
+    ),
+    "Dawarich, GeoJSON": Foreign(
+        write=document(
+            "export_from_2024-05-01.json",
+            {"type": "FeatureCollection", "features": [
+                {
+                    "type": "Feature", "geometry": {"type": "Point", "coordinates": [2.35, 48.85]},
+                    "properties": {
+                        "battery_status": "unplugged", "ping": None, "battery": 85,
+                        "tracker_id": "jane-phone", "topic": "owntracks/jane/phone", "altitude": 15,
+                        "velocity": "0", "trigger": "unknown", "bssid": None, "ssid": "Home",
+                        "connection": "wifi", "vertical_accuracy": 3, "accuracy": 5,
+                        "timestamp": NOON_S, "mode": 1, "inrids": [], "in_regions": [],
+                        "city": None, "country": None, "geodata": {}, "course": None, "latitude": "48.85",
+                        "longitude": "2.35", "country_name": None, "track_id": 4, "anomaly": None,
+                    },
+                },
+            ]},
+        ),
+        ids=("export_from_2024-05-01",), samples=1, first_s=NOON_S,
+    ),
+    "Dawarich, the whole account": Foreign(
+        write=zipped(
+            "user_data_export_20240502.zip",
+            {
+                "data.json": json.dumps(
+                    {
+                        "counts": {"areas": 1, "points": 3}, "settings": {"timezone": "UTC"},
+                        "areas": [{"name": "Home", "latitude": "40.7128", "longitude": "-74.0060"}],
+                        "points": [
+                            {"timestamp": NOON_S, "tracker_id": "phone", "lonlat": "POINT(2.35 48.85)",
+                             "longitude": 2.35, "latitude": 48.85, "raw_data": {"lat": 1, "lon": 1, "tst": 9},
+                             "created_at": "2024-05-02T00:00:00Z", "import_reference": None},
+                            {"timestamp": NOON_S + 300, "lonlat": "POINT (2.36 48.86)", "longitude": None,
+                             "latitude": None, "updated_at": "2024-05-02T00:00:00Z"},
+                            {"timestamp": NOON_S + 600, "lonlat": None},
+                        ],
+                        "visits": [{"started_at": "2024-05-01T08:00:00Z", "name": "Work"}], "places": [],
+                    },
+                    separators=(",", ":"),
+                ).encode(),
+                "files/import_1_2024_MAY.gpx": GPX.encode(),
+            },
+        ),
+        ids=("user_data_export_20240502",), samples=2, first_s=NOON_S, dropped={NO_PLACE: 1},
     ),
     "KML": Foreign(write=text("walk.kml", KML), ids=("walk",), samples=2, first_s=NOON_S),
     "KMZ": Foreign(write=packed("walk.kmz", kmz_bytes()), ids=("walk",), samples=2, first_s=NOON_S),
@@ -194,6 +265,25 @@ FILES: Final[Mapping[str, Foreign]] = {
         ),
         ids=("boat",), samples=1, first_s=NOON_S,
         dropped={NO_PLACE: 1, "NMEA sentence with a wrong checksum or too few fields": 1},
+    ),
+    "AIS sentences": Foreign(
+        write=text(
+            "receiver.nmea",
+            "\r\n".join((
+                tagged(SHIP, NOON_S), tagged(LOST_SHIP, NOON_S), tagged(STATION, NOON_S),
+                tagged(TWO_PARTS[0], NOON_S + 60), sentence(TWO_PARTS[1]), sentence(SHIP),
+                tagged(SHIP, NOON_S)[:-1] + "0", sentence(TWO_PARTS[1]), "",
+            )),
+        ),
+        ids=("368084090", "368084091"), samples=2, first_s=NOON_S, needs="pyais",
+        dropped={
+            NO_PLACE: 1, "empty or unreadable time": 1, "AIS sentence with a wrong checksum, or cut": 1,
+            "AIS message without all of its sentences": 1,
+        },
+    ),
+    "GTFS-realtime": Foreign(
+        write=snapshots, ids=("bus 1", "bus 2"), samples=3, first_s=NOON_S,
+        needs="google.transit.gtfs_realtime_pb2", dropped={"empty id": 1, SAME: 1},
     ),
     "OwnTracks recorder": Foreign(
         write=text(

@@ -50,6 +50,64 @@ GPX: Final = """<?xml version="1.0" encoding="UTF-8"?>
 </extensions></trkpt>
 <trkpt lat="48.86" lon="2.36"><time>2024-05-01T12:05:00Z</time></trkpt>
 <trkpt lat="48.87" lon="2.36"/></trkseg></trk></gpx>"""
+PHONETRACK: Final = """<?xml version="1.0" encoding="UTF-8" standalone="no" ?>
+<gpx xmlns="http://www.topografix.com/GPX/1/1" xmlns:gpxx="http://www.garmin.com/xmlschemas/GpxExtensions/v3"
+ xmlns:wptx1="http://www.garmin.com/xmlschemas/WaypointExtension/v1" creator="PhoneTrack Nextcloud app 0.9.1"
+ version="1.1" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+<metadata>
+ <time>2024-05-02T08:00:00Z</time>
+ <name>family</name>
+ <desc>2 devices</desc>
+</metadata>
+<trk>
+ <name>ann's phone</name>
+ <trkseg>
+  <trkpt lat="48.85" lon="2.35">
+   <time>2024-05-01T12:00:00Z</time>
+   <ele>30.00</ele>
+   <sat>9</sat>
+   <extensions>
+     <speed>0.500</speed>
+     <accuracy>5.00</accuracy>
+     <batterylevel>80.00</batterylevel>
+     <useragent>PhoneTrack/0.0.19</useragent>
+   </extensions>
+  </trkpt>
+  <trkpt lat="48.86" lon="2.36">
+   <time>2024-05-01T12:05:00Z</time>
+  </trkpt>
+ </trkseg>
+</trk>
+<trk>
+ <name>bob's phone</name>
+ <trkseg>
+  <trkpt lat="48.87" lon="2.37">
+   <time>2024-05-01T12:00:00Z</time>
+  </trkpt>
+ </trkseg>
+</trk>
+</gpx>"""
+DAWARICH_GPX: Final = """<?xml version="1.0" encoding="UTF-8"?>
+<gpx xmlns="http://www.topografix.com/GPX/1/1" version="1.1" creator="Dawarich">
+  <trk>
+    <name>dawarich_export_from_2024-05-01</name>
+    <trkseg>
+      <trkpt lat="48.85" lon="2.35">
+        <ele>15.0</ele>
+        <speed>1.5</speed>
+        <time>2024-05-01T12:00:00Z</time>
+        <extensions>
+          <course>90.0</course>
+        </extensions>
+      </trkpt>
+      <trkpt lat="48.86" lon="2.36">
+        <ele>0.0</ele>
+        <time>2024-05-01T12:05:00Z</time>
+      </trkpt>
+    </trkseg>
+  </trk>
+</gpx>
+"""
 TCX: Final = """          <?xml version="1.0" encoding="UTF-8"?>
 <TrainingCenterDatabase xmlns="http://www.garmin.com/xmlschemas/TrainingCenterDatabase/v2">
 <Activities><Activity Sport="Running"><Id>2024-05-01T12:00:00Z</Id>
@@ -108,6 +166,73 @@ def fit_bytes() -> bytes:
     header = struct.pack("<BBHI4s", 14, 0x20, 2132, len(body), b".FIT")
     whole = header + struct.pack("<H", _fit_crc(header)) + body
     return whole + struct.pack("<H", _fit_crc(whole))
+
+
+def _proto(*fields: tuple[int, object]) -> bytes:
+    """A protobuf message: numbers as varints, floats of 32 bits, text and messages with their length."""
+
+    def varint(value: int) -> bytes:
+        low, rest = value & 0x7F, value >> 7
+        return bytes([low | 0x80]) + varint(rest) if rest else bytes([low])
+
+    whole = b""
+    for number, value in fields:
+        if isinstance(value, float):
+            whole += varint(number << 3 | 5) + struct.pack("<f", value)
+        elif isinstance(value, int):
+            whole += varint(number << 3) + varint(value)
+        else:
+            content = value if isinstance(value, bytes) else str(value).encode()
+            whole += varint(number << 3 | 2) + varint(len(content)) + content
+    return whole
+
+
+def feed(taken_s: int, *vehicles: tuple[str, int, float, float]) -> bytes:
+    """A snapshot of GTFS-realtime: vehicles with their times (0 = none), and a trip update."""
+    entities = [
+        _proto(
+            (1, f"e{place}"),
+            (4, _proto(
+                (1, _proto((1, "trip 7"), (3, "20240501"))), (2, _proto((1, lat), (2, lon))),
+                *([(5, t_s)] if t_s else []), (8, _proto((1, name)) if name else b""),
+            )),
+        )
+        for place, (name, t_s, lat, lon) in enumerate(vehicles)
+    ]  # fmt: skip
+    update = _proto((1, "u"), (3, _proto((1, _proto((1, "trip 7"))))))
+    return _proto((1, _proto((1, "2.0"), (3, taken_s))), *((2, one) for one in [*entities, update]))
+
+
+def snapshots(place: Path) -> Path:
+    """A folder of two snapshots of a fleet; the second bus stands still."""
+    (place / "fleet").mkdir()
+    buses = [("bus 1", NOON_S, 48.85, 2.35), ("bus 2", NOON_S, 48.86, 2.36), ("", NOON_S, 48.87, 2.37)]
+    (place / "fleet" / "1200.pb").write_bytes(feed(NOON_S + 5, *buses))
+    moved = [("bus 1", 0, 48.851, 2.351), ("bus 2", NOON_S, 48.86, 2.36)]
+    (place / "fleet" / "1205.pb").write_bytes(feed(NOON_S + 300, *moved))
+    return place / "fleet"
+
+
+def sentence(body: str) -> str:
+    """A sentence with its checksum."""
+    total = 0
+    for character in body:
+        total ^= ord(character)
+    return f"!{body}*{total:02X}"
+
+
+def tagged(body: str, t_s: int) -> str:
+    """The same behind a tag block with the receiver's time."""
+    tags = f"s:rORBCOMM,c:{t_s}"
+    return f"\\{tags}*{sentence(tags)[-2:]}\\{sentence(body)}"
+
+
+SHIP: Final = "AIVDM,1,1,,A,15O24NgP000:hNPKtt<00001P000,0"  # 368084090 at 48.85, 2.35
+LOST_SHIP: Final = "AIVDM,1,1,,A,B5O24Nh003?8mP=18D0000000000,0"  # 368084091, not available
+STATION: Final = "AIVDM,1,1,,A,403PbB1s8@P000:kJ0KuC`000000,0"
+TWO_PARTS: Final = (
+    "AIVDM,2,1,3,A,C5O24Nh0002dnP6wDr0000000000,0", "AIVDM,2,2,3,A,000000000000000000000000,0",
+)  # fmt: skip  # 368084091 at 48.86, 2.36
 
 
 def _fit_crc(content: bytes) -> int:

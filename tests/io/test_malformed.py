@@ -4,7 +4,6 @@ Nothing is half read in silence: what is read adds up, and what is refused says 
 """
 
 import gzip
-import importlib.util
 import json
 import re
 import zipfile
@@ -16,10 +15,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from foreign_files import FILES
-from foreign_writers import GPX, KML, NOON_S, TCX, document, fit_bytes, packed, people, text, zipped
+from foreign_files import FILES, installed
+from foreign_writers import (
+    GPX,
+    KML,
+    NOON_S,
+    SHIP,
+    TCX,
+    document,
+    feed,
+    fit_bytes,
+    packed,
+    people,
+    tagged,
+    text,
+    zipped,
+)
 from shoal.errors import ShoalError
 from shoal.io import read
+from shoal.io.sources import FORMATS
 
 Writer = Callable[[Path], object]
 HEAD: Final = "id,t,lat,lon\n"
@@ -30,7 +44,7 @@ def of(name: str, share: float = 0.6) -> Writer:
     """A writer of the first part of a sound file."""
 
     def write(place: Path) -> Path:
-        if FILES[name].needs and importlib.util.find_spec(FILES[name].needs) is None:
+        if not installed(FILES[name].needs):
             pytest.skip(f"{FILES[name].needs} is not installed")
         path = FILES[name].write(place)
         assert isinstance(path, Path)
@@ -53,7 +67,7 @@ def spreadsheet(change: Callable[[bytes], bytes], ending: str = ".xlsx") -> Writ
     """A writer of a workbook whose sheet is changed."""
 
     def write(place: Path) -> Path:
-        if importlib.util.find_spec("python_calamine") is None:
+        if not installed("python_calamine"):
             pytest.skip("python-calamine is not installed")
         sound = FILES["Excel"].write(place)
         assert isinstance(sound, Path)
@@ -314,6 +328,65 @@ def test_any_cut_of_a_file_is_read_with_a_true_account_or_refused_in_one_line(
         assert refusal or intake.rows_read == samples + sum(intake.dropped.values())
         told += 1
     assert told == 7
+
+
+def test_a_sheet_is_read_in_pieces_and_begins_wherever_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("python_calamine", reason="python-calamine is not installed")
+    from shoal.io import excel_files
+
+    def moved(sheet: bytes) -> bytes:
+        """Three rows down, a column to the right, and an empty row among those with values."""
+
+        def down(row: bytes) -> bytes:
+            return str(int(row) + (3 if int(row) < 3 else 4)).encode()
+
+        sheet = re.sub(rb'<row r="(\d+)"', lambda found: b'<row r="' + down(found[1]) + b'"', sheet)
+        return re.sub(
+            rb'<c r="([A-D])(\d+)"',
+            lambda found: b'<c r="' + bytes([found[1][0] + 1]) + down(found[2]) + b'"',
+            sheet,
+        )
+
+    monkeypatch.setattr(excel_files, "_ROWS", 1)
+    got = read(spreadsheet(moved)(tmp_path))
+    assert (got.ids, got.intake.rows_read) == (("7", "8"), 2)
+
+
+PACKED: Final[Mapping[str, tuple[bytes, str]]] = {
+    ".gpx.gz": (GPX.encode(), ""),
+    ".tcx.gz": (TCX.encode(), ""),
+    ".kml.gz": (KML.encode(), ""),
+    ".fit.gz": (fit_bytes(), "fitdecode"),
+    ".json.gz": (b'[{"id":1,"t":1714564800,"lat":48.85,"lon":2.35}]', ""),
+    ".geojson.gz": (b'{"type":"FeatureCollection","features":[]}', ""),
+    ".jsonl.gz": (b'{"id":1,"t":1714564800,"lat":48.85,"lon":2.35}\n', ""),
+    ".csv.gz": ((HEAD + ROW).encode(), ""),
+    ".tsv.gz": ((HEAD + ROW).encode(), ""),
+    ".txt.gz": ((HEAD + ROW).encode(), ""),
+    ".nmea.gz": (b"$GPRMC,120000,A,4851.000,N,00221.000,E,022.4,084.4,010524,003.1,W\r\n", ""),
+    ".ais.gz": (tagged(SHIP, NOON_S).encode(), "pyais"),
+    ".pb.gz": (feed(NOON_S, ("bus", NOON_S, 48.85, 2.35)), "google.transit.gtfs_realtime_pb2"),
+}
+
+
+@pytest.mark.parametrize("ending", PACKED)
+def test_a_packed_file_that_is_damaged_gives_one_clear_line(ending: str, tmp_path: Path) -> None:
+    """In its first block, which is no longer of a known kind, and in the middle of it."""
+    content, needs = PACKED[ending]
+    if not installed(needs):
+        pytest.skip(f"{needs} is not installed")
+    whole = gzip.compress(content)
+    for place, value in ((10, 0xFF), (len(whole) // 2, whole[len(whole) // 2] ^ 0xA5)):
+        (tmp_path / f"a{ending}").write_bytes(whole[:place] + bytes([value]) + whole[place + 1 :])
+        with pytest.raises(ShoalError) as refused:
+            read(tmp_path / f"a{ending}")
+        assert "\n" not in str(refused.value)
+
+
+def test_every_packed_format_is_among_them() -> None:
+    assert set(PACKED) == {ending for ending in FORMATS if ending.endswith(".gz")}
 
 
 def test_json_is_told_apart_by_its_content_not_by_its_name(tmp_path: Path) -> None:

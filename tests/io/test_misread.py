@@ -136,6 +136,9 @@ def test_times_without_a_zone_are_counted_and_the_hours_are_said() -> None:
     assert (local.t * 60).tolist() == [NOON_S, NOON_S]
     assert local.intake.repaired == {}
     assert local.intake.reading.time_zone == "Asia/Shanghai"
+    assert not any("UTC" in note for note in local.intake.notes)
+    zoned = table(t=["2024-05-01T20:00Z"] * 2, lat=[31.2, 31.4], lon=[121.4, 121.4])
+    assert any("UTC+8: --time-zone gives local ones" in note for note in read(zoned).intake.notes)
     assert not any("UTC+" in note for note in read(table()).intake.notes)
 
 

@@ -1,6 +1,5 @@
 """Every source, in the layout of the program that writes it: who is in it, when, and what is lost why."""
 
-import importlib.util
 import io
 import re
 import sys
@@ -11,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from foreign_files import FILES, Foreign
+from foreign_files import FILES, Foreign, installed
 from foreign_writers import GPX, NOON_S, people
 from shoal.errors import InputError, MissingExtraError
 from shoal.io import read, read_with
@@ -26,7 +25,7 @@ FORMATS_PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 def written(name: str, place: Path) -> tuple[Foreign, Any, dict[str, Any]]:
     """The row, its source, and its options with the paths that they name."""
     row = FILES[name]
-    if row.needs and importlib.util.find_spec(row.needs) is None:
+    if not installed(row.needs):
         pytest.skip(f"{row.needs} is not installed")
     source = row.write(place)
     options = dict(row.options)
@@ -75,7 +74,7 @@ def test_every_preset_and_every_format_has_its_file(tmp_path: Path) -> None:
     same_code = (
         ".csv.gz .tsv .tsv.gz .txt.gz .geoparquet .pq .gpx.gz .kml.gz .tcx.gz .fit.gz .json.gz .geojson.gz"
     )
-    same_code += " .jsonl.gz .ndjson .geojsonl .xls .ods .sqlite3 .db"
+    same_code += " .nmea.gz .ais.gz .pb.gz .jsonl.gz .ndjson .geojsonl .xls .ods .sqlite3 .db"
     seen = {".parquet"}
     for name, row in FILES.items():
         if row.needs:
@@ -87,6 +86,8 @@ def test_every_preset_and_every_format_has_its_file(tmp_path: Path) -> None:
     assert len(seen) > 10
     assert set(FORMATS) - seen - set(same_code.split()) == {
         ".fit",
+        ".ais",
+        ".pb",
         ".xlsx",
         ".gpkg",
         ".fgb",
@@ -109,7 +110,9 @@ def test_without_its_library_a_format_names_the_extra(
 ) -> None:
     row, source, options = written(name, tmp_path)
     monkeypatch.setitem(sys.modules, "pyogrio" if row.needs == "geopandas" else row.needs, None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'shoal\[(geo|fit|excel|duckdb|delta)\]'"):
+    with pytest.raises(
+        MissingExtraError, match=r"pip install 'shoal\[(geo|fit|excel|duckdb|delta|vehicles)\]'"
+    ):
         read(source, **options)
 
 

@@ -120,6 +120,7 @@ class InspectDocument(TypedDict):
     map: list[str]
     map_letter_m: float
     samples_by_hour: list[int]
+    time_zone: str
     columns: dict[str, str]
     unit_of_protection: str
     cell_m: float | None
@@ -313,6 +314,7 @@ class GranularityDocument(TypedDict):
     samples: int
     settings: list[dict[str, Any]]
     failed: dict[str, str]
+    time_zone: str
     report: str | None
 
 

@@ -118,7 +118,8 @@ _INPUT_OPTIONS: Final = (
     _reading(
         "--time-zone",
         metavar="ZONE",
-        help="Zone of times without one, e.g. Europe/Paris. [default: UTC]",
+        help="Zone of times without one, and of the hours of home, work and profiles, e.g. Europe/Paris. "
+        "[default: UTC]",
     ),
     _reading(
         "--date", metavar="COLUMN", help="Column of dates, where --time is a column of clock times alone."
@@ -135,7 +136,10 @@ _INPUT_OPTIONS: Final = (
     ),
     _reading("--table", metavar="NAME", help="Table, sheet or layer, where INPUT holds several."),
     _reading(
-        "--cells", metavar="FILE", help="Positions of cells (id, lat, lon), for records that name a cell."
+        "--cells",
+        metavar="FILE",
+        help="Positions of cells (id, lat, lon) or their footprints (polygons, bounds, a radius), for "
+        "records that name a cell.",
     ),
     _reading(
         "--cell-id", metavar="COLUMN", help="Column that names the cell. [default: recognized, e.g. cell_id]"

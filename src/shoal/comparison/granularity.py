@@ -13,6 +13,7 @@ import numpy as np
 
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.methods.kte_hide.kte_hide import KteHide
+from shoal.model.clocks import clock_of
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.writing import write_page
@@ -27,7 +28,6 @@ from shoal.verification import verify
 
 TAUS_S: Final = (600.0, 1800.0, 3600.0, 7200.0, 14400.0)  # the paper's range
 _FEWEST_SAMPLES: Final = 10  # of an hour of which means are shown
-_HOUR_S: Final = 3600
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Hour:
-    """An hour of the day (UTC): raw samples, the share suppressed, mean extents of the rest.
+    """An hour of the day: raw samples, the share suppressed, mean extents of the rest.
 
     Figures of too few samples are nan.
     """
@@ -67,13 +67,17 @@ class Granularity:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Releases for several tau = epsilon. failed: those tau that gave none, with the reason."""
+    """Releases for several tau = epsilon. failed: those tau that gave none, with the reason.
+
+    time_zone: of the hours.
+    """
 
     k: int
     people: int
     samples: int
     settings: tuple[Granularity, ...]
     failed: dict[str, str]
+    time_zone: str
 
     def to_json(self) -> dict[str, Any]:
         """All figures; null where there are too few samples for one."""
@@ -112,7 +116,12 @@ def study_granularity(
             "no tau gave a release: " + "; ".join(f"{tau}: {reason}" for tau, reason in failed.items())
         )
     found = Study(
-        k=k, people=original.n_subjects, samples=original.n_samples, settings=tuple(settings), failed=failed
+        k=k,
+        people=original.n_subjects,
+        samples=original.n_samples,
+        settings=tuple(settings),
+        failed=failed,
+        time_zone=clock_of(original).zone,
     )
     if page is not None:
         write_page(granularity_page(found.to_json()), page)
@@ -123,7 +132,7 @@ def _granularity(original: Trajectories, release: Release, linkage: Linkage, tau
     grid = original.snapped_grid()
     space_cells, time_slots = extents_of_samples(original, release, linkage)
     shown = time_slots > 0
-    hour_of = (original.t * grid.slot_s).astype(np.int64) // _HOUR_S % 24
+    hour_of = clock_of(original).hours(original.t * grid.slot_s)
     hours = []
     for hour in range(24):
         inside = hour_of == hour

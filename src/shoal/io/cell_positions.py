@@ -1,23 +1,29 @@
 """Records that name a cell of a mobile network, or a zone, instead of a position.
 
-A table of cells with their positions completes them.
+A table of cells with their positions, or their footprints, completes them.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
+from shoal.io import footprints, gis_files
 from shoal.io.columns import CELLS, NAMES
+from shoal.io.footprints import Layout, Places
 from shoal.io.tables import Table, reshaped
-from shoal.io.values import Names, numbers
+from shoal.io.values import Names
 from shoal.model.intake import Reading
+from shoal.runtime.arrays import Flags, Floats
 
 UNKNOWN: Final = "cell that is not in the table of cells"
+CENTERED: Final = "records at the center of their cell's footprint"
+_COLUMNS: Final = ("lon", "lat", "width_m", "height_m")
 
 
 def joined(table: Table, reading: Reading) -> tuple[Table, Reading]:
@@ -31,7 +37,8 @@ def joined(table: Table, reading: Reading) -> tuple[Table, Reading]:
             "positions come from the table of cells; leave out --cells, or the columns of positions"
         )
     place = _cell_column(table.name, table.columns, reading.cell_id, but=(reading.id,))
-    known, lat, lon = _cells(reading)
+    known, cells = _cells(reading)
+    extended = _known(cells)
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
         own = Names()
@@ -43,59 +50,106 @@ def joined(table: Table, reading: Reading) -> tuple[Table, Reading]:
         if lost:
             table.unreadable[UNKNOWN] = table.unreadable.get(UNKNOWN, 0) + lost
             batch, rows = batch.filter(pa.array(found)), rows[found]
+        table.repaired[CENTERED] = table.repaired.get(CENTERED, 0) + int(np.count_nonzero(extended[rows]))
         columns = {name: batch.column(name) for name in batch.schema.names if name not in {"lat", "lon"}}
-        return pa.record_batch({**columns, "lat": pa.array(lat[rows]), "lon": pa.array(lon[rows])})
+        return pa.record_batch(
+            {**columns, "lat": pa.array(cells.lat[rows]), "lon": pa.array(cells.lon[rows])}
+        )
 
     table.notes.append(f"positions are those of the cells in column '{place}'")
+    table.notes.extend(_extents(cells))
     return reshaped(table, ("lat", "lon"), (place,), change), replace(reading, lat="lat", lon="lon")
 
 
-def _cells(reading: Reading) -> tuple[dict[str, int], Any, Any]:
-    """Row of each cell by its name, and the latitudes and longitudes of the rows."""
+def _extents(cells: Places) -> list[str]:
+    """How large the footprints are that records stand in the middle of; nothing where none is known.
+
+    They are those of the whole table, so that no note tells where somebody was.
+    """
+    extents = np.sort(np.maximum(cells.width_m, cells.height_m)[_known(cells)])
+    if not len(extents):
+        return []
+    middle, most = extents[len(extents) // 2], extents[-1]
+    return [
+        "records stand at the center of their cell's footprint, as if it were a point; the footprints in the "
+        f"table are {_length(middle)} wide or high (median; {_length(most)} at most). A box of a release "
+        f"holds that center; somebody may have been up to {_length(most / 2)} beyond it on each axis. Choose "
+        "a --cell of about the footprints' width, so that boxes do not look finer than the records are"
+    ]
+
+
+def _known(cells: Places) -> Flags:
+    """Whether the extent of each cell is known."""
+    return np.isfinite(cells.width_m) & np.isfinite(cells.height_m)
+
+
+def _length(meters: float) -> str:
+    """Two digits are enough for the area where an antenna is received."""
+    rounded = float(f"{meters:.2g}")
+    return f"{rounded / 1000:g} km" if rounded >= 1000 else f"{rounded:g} m"
+
+
+def _cells(reading: Reading) -> tuple[dict[str, int], Places]:
+    """Row of each cell by its name, and the places of the rows."""
     from shoal.io.sources import openers
 
     path = Path(str(reading.cells))
     if not path.exists():
         raise InputError(f"no table of cells {path.name}; give its path with --cells")
     name, waiting = openers(path, Reading())
+    if path.is_file() and footprints.holds_areas(path):
+        name, waiting = path.name, [partial(gis_files.open_table, path, Reading())]
     names = Names()
-    codes, lats, lons = [], [], []
+    codes, found = [], []
     for opener in waiting:
         cells = opener()
         place = _cell_column(cells.name, cells.columns, None)
-        lat, lon = (_coordinate(cells, role) for role in ("lat", "lon"))
-        for _, batch in cells.batches([place, lat, lon]):
+        layout = _layout(cells)
+        for _, batch in cells.batches(list(dict.fromkeys([place, *layout.wanted()]))):
             codes.append(names.codes(batch.column(place), f"column '{place}' of {cells.name}"))
-            lats.append(numbers(batch.column(lat), f"column '{lat}' of {cells.name}")[0])
-            lons.append(numbers(batch.column(lon), f"column '{lon}' of {cells.name}")[0])
+            found.append(footprints.places(batch, layout, cells.name))
     if not codes:
         raise InputError(f"the table of cells {name} holds no rows")
-    code, latitude, longitude = np.concatenate(codes), np.concatenate(lats), np.concatenate(lons)
-    sound = np.isfinite(latitude) & np.isfinite(longitude) & (code >= 0)
+    code = np.concatenate(codes)
+    every = Places(**{role: np.concatenate([getattr(one, role) for one in found]) for role in _COLUMNS})
+    sound = np.isfinite(every.lat) & np.isfinite(every.lon) & (code >= 0)
+    if not sound.any():
+        raise InputError(f"no row of the table of cells {name} tells where its cell is")
     row_of = {names.texts[one]: row for row, one in enumerate(code.tolist()) if sound[row]}
     moved = [
         row
         for row, one in enumerate(code.tolist())
-        if sound[row]
-        and (latitude[row], longitude[row]) != _at(row_of[names.texts[one]], latitude, longitude)
+        if sound[row] and not _same(every, row, row_of[names.texts[one]])
     ]
     if moved:
         raise InputError(f"{len(moved)} cells of {name} stand at two places; keep one position for each cell")
-    return row_of, latitude, longitude
+    return row_of, every
 
 
-def _at(row: int, latitude: Any, longitude: Any) -> tuple[float, float]:
-    return latitude[row], longitude[row]
+def _same(cells: Places, row: int, other: int) -> bool:
+    """Whether two rows of a cell tell the same."""
+
+    def told(at: int) -> Floats:
+        return np.array([getattr(cells, role)[at] for role in _COLUMNS])
+
+    return row == other or bool(np.array_equal(told(row), told(other), equal_nan=True))
 
 
-def _coordinate(cells: Table, role: str) -> str:
-    found = [name for name in cells.columns if name.strip().lower() in NAMES[role]]
-    if len(found) != 1:
+def _layout(cells: Table) -> Layout:
+    """How a table of cells tells where they are; raises InputError when it does not."""
+    centers = [
+        found[0]
+        for role in ("lon", "lat")
+        if len(found := [name for name in cells.columns if name.strip().lower() in NAMES[role]]) == 1
+    ]
+    layout = footprints.layout_of(cells, centers if len(centers) == 2 else ())
+    if layout is None:
         raise InputError(
-            f"{cells.name} needs one column of latitudes and one of longitudes, called lat and lon "
+            f"{cells.name} needs one column of latitudes and one of longitudes, called lat and lon, or "
+            "footprints: polygons, or lon_min, lat_min, lon_max and lat_max "
             f"(found: {', '.join(cells.columns[:30])})"
         )
-    return found[0]
+    return layout
 
 
 def _cell_column(name: str, columns: Sequence[str], given: str | None, but: Sequence[str | None] = ()) -> str:

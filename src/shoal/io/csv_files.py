@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from shoal.errors import InputError, MisuseError
-from shoal.io import presets
+from shoal.io import ais_files, presets
 from shoal.io.columns import RECOGNIZED
 from shoal.io.tables import Table
 from shoal.model.intake import Reading
@@ -35,6 +35,8 @@ def open_table(path: Path, reading: Reading) -> Table:
     Lines with another number of fields than the header are counted and left out. Raises InputError for an
     empty file, one that is not UTF-8, that has no header, or that is cut.
     """
+    if ais_files.holds(path):
+        return ais_files.open_table(path, reading)
     sample, whole = _beginning(path)
     layout = _layout(path.name, sample, reading)
     header, delimiter, has_rows = layout.names, layout.delimiter, layout.has_rows

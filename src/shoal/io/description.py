@@ -17,10 +17,11 @@ from shoal.io.sketch import (
     top_places,
 )
 from shoal.io.time_text import SECOND
+from shoal.model.clocks import clock_of
 from shoal.model.given import require_trajectories
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, Numbers
-from shoal.units import DAY_S, HOUR_S, show_m, show_s
+from shoal.units import DAY_S, show_m, show_s
 
 _COLUMNS: Final = ("id", "person", "date", "time", "lat", "lon", "x", "y", "cell_id")
 _EVEN: Final = 0.5  # the share of all intervals from which one interval is the rhythm of the data
@@ -40,7 +41,8 @@ class Description:
     usual_gap_s, usual_gap_share: the most frequent of them and its share. area: in degrees, None on a plane
     of no known system. top_places: the most frequent ones. map: the samples as lines of letters, north up.
     cell_m, slot_s: None for points as given. map_letter_m: how wide a letter of the map is.
-    samples_by_hour: of the day, UTC, 24 numbers. columns: those that were read, by what they hold.
+    samples_by_hour: of the day, by the clock of time_zone, 24
+    numbers. columns: those that were read, by what they hold.
     """
 
     subjects: int
@@ -73,6 +75,7 @@ class Description:
     notes: tuple[str, ...]
     map_letter_m: float
     samples_by_hour: tuple[int, ...]
+    time_zone: str
     columns: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
@@ -213,7 +216,8 @@ def describe(trajectories: Trajectories) -> Description:
         rows_repaired=dict(intake.repaired),
         notes=intake.notes,
         map_letter_m=letter_width(trajectories.x, trajectories.y) * cell_m,
-        samples_by_hour=_by_hour(trajectories.t, slot_s),
+        samples_by_hour=_by_hour(trajectories, slot_s),
+        time_zone=clock_of(trajectories).zone,
         columns={name: column for name in _COLUMNS if (column := getattr(intake.reading, name)) is not None},
     )
 
@@ -230,8 +234,8 @@ def _by_place(x: Numbers, y: Numbers) -> tuple[Integers, Integers]:
     return np.flatnonzero(np.append(True, (x[1:] != x[:-1]) | (y[1:] != y[:-1]))), order
 
 
-def _by_hour(t: Numbers, slot_s: float) -> tuple[int, ...]:
-    hours = (np.asarray(t, dtype=np.float64) * slot_s // HOUR_S % 24).astype(np.int64)
+def _by_hour(data: Trajectories, slot_s: float) -> tuple[int, ...]:
+    hours = clock_of(data).hours(data.t * slot_s)
     return tuple(np.bincount(hours, minlength=24).tolist())
 
 

@@ -30,12 +30,9 @@ _BOX_AS: Final = get_args(BoxAs)
 def from_geopandas(frame: "GeoDataFrame", **settings: Any) -> Trajectories:
     """Trajectories from a frame with a point geometry, such as trackintel's positionfixes.
 
-    An index with a name becomes a column first: a frame of MovingPandas has its times there. settings: as for
-    ``shoal.read``.
+    The same as ``shoal.read``, which takes such frames as they are.
     """
-    named = [name for name in frame.index.names if name is not None and name not in frame.columns]
-    whole = frame.reset_index(level=named) if named else frame
-    return read(whole.to_arrow(index=False), **settings)
+    return read(frame, **settings)
 
 
 def to_geopandas(release: Release) -> "GeoDataFrame":

@@ -5,6 +5,7 @@ One sheet is read; its first row gives the names of the columns.
 
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from shoal.errors import InputError, MissingExtraError
 from shoal.io.tables import Table, text_batch
 from shoal.model.intake import Reading
 
-_ROWS: Final = 1 << 16
+_ROWS: Final = 1 << 14
 
 
 def open_table(path: Path, reading: Reading) -> Table:
@@ -31,40 +32,49 @@ def open_table(path: Path, reading: Reading) -> Table:
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     try:
-        book = CalamineWorkbook.from_path(str(path))
-        sheets = {name: book.get_sheet_by_name(name) for name in book.sheet_names}
-        filled = [name for name, sheet in sheets.items() if sheet.height > 1 and sheet.width > 1]
-        wanted = _wanted(path.name, reading.table, list(sheets), filled)
-        found: list[list[Any]] = sheets[wanted].to_python(skip_empty_area=True)
+        sheet = _wanted(path.name, reading.table, CalamineWorkbook.from_path(str(path)))
     except (CalamineError, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
             f"{path.name} is no whole spreadsheet, or needs a password; save it again"
         ) from error
-    names = [str(value).strip() for value in (found[0] if found else [])]
-    rows = [row for row in found[1:] if any(value not in ("", None) for value in row)]
+    rows = filter(_is_filled, sheet.iter_rows())  # one at a time: as objects of Python they take most memory
+    names = [str(value).strip() for value in next(rows, [])]
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         places = [names.index(name) for name in columns]
-        for begin in range(0, max(len(rows), 1), _ROWS):
-            part = [tuple(_text(row[place]) for place in places) for row in rows[begin : begin + _ROWS]]
-            yield begin / max(len(rows), 1), text_batch(part, columns, columns)
+        while some := list(islice(rows, _ROWS)):
+            part = [tuple(_text(row[place]) for place in places) for row in some]
+            yield 0.0, text_batch(part, columns, columns)
 
     return Table(name=path.name, columns=tuple(names), batches=batches)
 
 
-def _wanted(name: str, given: str | None, sheets: Sequence[str], filled: Sequence[str]) -> str:
+def _wanted(name: str, given: str | None, book: Any) -> Any:
+    """The sheet that was named, or the only one with rows and columns."""
+    names: list[str] = book.sheet_names
     if given is not None:
-        if given not in sheets:
-            raise InputError(f"{name} has no sheet '{given}'; it has {', '.join(sheets)}")
-        return given
+        if given not in names:
+            raise InputError(f"{name} has no sheet '{given}'; it has {', '.join(names)}")
+        return book.get_sheet_by_name(given)
+    filled, wanted = [], None
+    for each in names:
+        sheet = book.get_sheet_by_name(each)
+        if sheet.height > 1 and sheet.width > 1:
+            filled.append(each)
+            wanted = wanted or sheet
     if len(filled) != 1:
         raise InputError(
             f"{name} has {len(filled)} sheets with rows and columns"
             + (f": {', '.join(filled)}; name one with --table" if filled else "; there is nothing to read")
         )
-    return filled[0]
+    return wanted
+
+
+def _is_filled(row: Sequence[Any]) -> bool:
+    """Whether any cell of a row holds something."""
+    return any(value not in ("", None) for value in row)
 
 
 def _text(value: Any) -> str | None:

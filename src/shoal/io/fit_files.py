@@ -4,7 +4,6 @@ The person is the file; ``--person folder`` takes the folder that holds it, ``--
 number of the device.
 """
 
-import gzip
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +13,7 @@ import pyarrow as pa
 from shoal.errors import InputError, MissingExtraError
 from shoal.io.tables import Table, text_batch
 from shoal.io.whose import of_file, stem_of
-from shoal.io.xml_files import opened
+from shoal.io.xml_files import BROKEN_GZIP, opened
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "device", "datetime", "lat", "lon")
@@ -50,7 +49,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
                     if frame.name == "record":
                         time = frame.get_value("timestamp", fallback=None)
                         rows.append((*own, device, "" if time is None else time.isoformat(), *_place(frame)))
-        except (fitdecode.FitError, gzip.BadGzipFile, EOFError, ValueError, KeyError) as error:
+        except (fitdecode.FitError, *BROKEN_GZIP, ValueError, KeyError) as error:
             raise InputError(
                 f"{path.name} is not a whole FIT file; it may be cut off: copy it again"
             ) from error

@@ -1,4 +1,7 @@
-"""Frames of other libraries (pandas, polars, pyarrow, DuckDB ...), through their Arrow streams."""
+"""Frames of other libraries (pandas, polars, pyarrow, DuckDB, GeoPandas ...), through their Arrow streams.
+
+No library is imported: a frame is known by where its class comes from, and by what it offers.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -21,13 +24,19 @@ class ArrowStream(Protocol):
 
 
 def parts_of(frame: object) -> list[Callable[[], Any]] | None:
-    """Calls that give the parts of a frame that is computed only when asked for, None for any other object.
+    """Calls that give the parts of a frame that no Arrow stream tells as it is, None for any other object.
 
     A lazy frame of polars comes in one part, from its streaming engine; one of Dask in its partitions, one
-    at a time; one of Spark in one part, through its Arrow table.
+    at a time; one of Spark in one part, through its Arrow table. Of GeoPandas, and of what is built on it
+    (trackintel), the geometry needs the library's own way; MovingPandas keeps trajectories and their times
+    apart.
     """
     home = type(frame).__module__.partition(".")[0]
     kind: Any = frame
+    if any(each.__module__.startswith("geopandas.") for each in type(frame).__mro__):
+        return [partial(_of_geometry, kind)]
+    if hasattr(frame, "to_point_gdf"):
+        return [partial(_of_trajectories, kind)]
     if home == "polars" and hasattr(frame, "collect"):
         return [lambda: kind.collect(engine="streaming")]
     if home in {"dask", "dask_expr"} and hasattr(frame, "partitions"):
@@ -35,6 +44,26 @@ def parts_of(frame: object) -> list[Callable[[], Any]] | None:
     if hasattr(frame, "toArrow") and hasattr(frame, "schema"):
         return [kind.toArrow]
     return None
+
+
+def _of_geometry(frame: Any) -> Any:
+    """Geometry as well-known binary. An index with a name, or one of times, becomes a column."""
+    if frame.index.name is None and frame.index.dtype.kind == "M":
+        frame = frame.rename_axis("t")
+    named = [name for name in frame.index.names if name is not None and name not in frame.columns]
+    whole = frame.reset_index(level=named) if named else frame
+    return whole.to_arrow(index=False)
+
+
+def _of_trajectories(collection: Any) -> Any:
+    """Points of MovingPandas, by the moving object where it is known, else by the trajectory.
+
+    That library takes the zone from its times, and keeps it beside them.
+    """
+    each = getattr(collection, "trajectories", [collection])
+    points = collection.to_point_gdf(return_orig_tz=True)
+    owners = [one.id if one.obj_id is None else one.obj_id for one in each for _ in range(len(one.df))]
+    return _of_geometry(points[[points.geometry.name]].rename_axis("t").assign(uid=owners))
 
 
 def _computed(part: Any) -> Any:
@@ -51,10 +80,7 @@ def open_table(frame: ArrowStream) -> Table:
     try:
         reader = pa.RecordBatchReader.from_stream(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InputError(
-            f"{NAME} cannot be turned into Arrow columns; give every column one type (a geopandas frame: "
-            "its to_arrow())"
-        ) from error
+        raise InputError(f"{NAME} cannot be turned into Arrow columns; give every column one type") from error
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         try:

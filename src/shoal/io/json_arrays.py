@@ -1,7 +1,6 @@
 """A list of objects in one JSON file, read object by object, so that its size does not matter."""
 
 import codecs
-import gzip
 import json
 from collections.abc import Iterator
 from itertools import islice
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from shoal.errors import InputError
-from shoal.io.xml_files import opened
+from shoal.io.xml_files import BROKEN_GZIP, opened
 
 _BLOCK_BYTES: Final = 1 << 20
 _BLANKS: Final = " \t\r\n"
@@ -20,7 +19,7 @@ def begins_as_list(path: Path) -> bool:
     try:
         with opened(path) as file:
             return file.read(4096).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
-    except (EOFError, gzip.BadGzipFile):
+    except BROKEN_GZIP:
         return False
 
 
@@ -51,7 +50,7 @@ def objects(path: Path) -> Iterator[Any]:
                     continue
                 place = end
                 yield member
-    except (ValueError, RecursionError, EOFError, gzip.BadGzipFile) as error:
+    except (ValueError, RecursionError, *BROKEN_GZIP) as error:
         raise InputError(f"{path.name} is not whole JSON; it may be cut off: copy it again") from error
 
 

@@ -4,7 +4,6 @@ GeoJSON, Google's Timeline (from the account and from the phone), positions of O
 Mobility Data Specification, or a plain list of objects.
 """
 
-import gzip
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
@@ -17,7 +16,7 @@ from shoal.errors import InputError
 from shoal.io import geojson, google_timeline, json_arrays, mds_trips, owntracks_files
 from shoal.io.tables import Table, text_batch
 from shoal.io.whose import of_file, stem_of
-from shoal.io.xml_files import opened
+from shoal.io.xml_files import BROKEN_GZIP, opened
 from shoal.model.intake import Reading
 
 Rows = list[tuple[str | None, ...]]
@@ -35,7 +34,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
     try:
         with opened(path) as file:
             content = json.loads(file.read())
-    except (ValueError, RecursionError, EOFError, gzip.BadGzipFile) as error:
+    except (ValueError, RecursionError, *BROKEN_GZIP) as error:
         why = (
             "is empty" if path.stat().st_size == 0 else "is not whole JSON; it may be cut off: copy it again"
         )
@@ -84,9 +83,8 @@ def table_of(path: Path, content: Any) -> Table:
             names, rows, notes = take(content)
             return _own_table(path, own, names, rows, notes)
     raise InputError(
-        f"{path.name} is JSON, but of no kind that shoal knows: GeoJSON, Google's Timeline, OwnTracks, trips "
-        "of "
-        "MDS, or a list of objects with the same names"
+        f"{path.name} is JSON, but of no kind that shoal knows: GeoJSON, Google's Timeline, OwnTracks, "
+        "Dawarich, trips of MDS, or a list of objects with the same names"
     )
 
 
@@ -160,6 +158,23 @@ def _owntracks(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
     )
 
 
+def _is_dawarich(content: Any) -> bool:
+    found = content.get("points") if isinstance(content, dict) and "counts" in content else None
+    return isinstance(found, list) and all(isinstance(one, dict) for one in found)
+
+
+def _dawarich(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
+    """The points of an account; newer versions keep the position as text alone: POINT (2.35 48.85)."""
+    rows: list[tuple[str | None, ...]] = []
+    for one in content["points"]:
+        lon, lat = one.get("longitude"), one.get("latitude")
+        if lon is None or lat is None:
+            pair = str(one.get("lonlat") or "").upper().removeprefix("POINT").strip(" ()").split()
+            lon, lat = pair if len(pair) == 2 else (None, None)
+        rows.append((text_of(one.get("timestamp")), text_of(lat), text_of(lon)))
+    return ("t", "lat", "lon"), rows, []
+
+
 _KINDS: Final[
     Sequence[tuple[Callable[[Any], bool], Callable[[Any], tuple[Sequence[str], Rows, list[str]]]]]
 ] = (
@@ -167,5 +182,6 @@ _KINDS: Final[
     (google_timeline.holds, google_timeline.rows),
     (_is_owntracks, _owntracks),
     (mds_trips.holds, mds_trips.rows),
+    (_is_dawarich, _dawarich),
     (_is_objects, _objects),
 )

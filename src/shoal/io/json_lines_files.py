@@ -1,6 +1,5 @@
 """JSON Lines: one object a line, plain or gzipped; also GeoJSON, one feature a line."""
 
-import gzip
 import json
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -12,7 +11,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.io import json_files
 from shoal.io.tables import Table, text_batch
-from shoal.io.xml_files import opened
+from shoal.io.xml_files import BROKEN_GZIP, opened
 from shoal.model.intake import Reading
 
 BROKEN: Final = "line that is no JSON object"
@@ -56,7 +55,7 @@ def _objects(path: Path) -> Iterator[dict[str, Any] | None]:
                 text = line.strip(b"\x1e \t\r\n\xef\xbb\xbf")  # a record may begin with its own separator
                 if text:
                     yield _object(text)
-    except (gzip.BadGzipFile, EOFError) as error:
+    except BROKEN_GZIP as error:
         raise InputError(f"{path.name} is not whole gzip data; copy it again") from error
 
 

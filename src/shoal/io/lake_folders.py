@@ -15,6 +15,7 @@ from shoal.errors import InputError, MissingExtraError
 from shoal.io.tables import BATCH_ROWS, Table, geometry_of
 
 _DELTA, _ICEBERG, _HUDI = "Delta Lake", "Iceberg", "Hudi"
+_NOT_AS_FILES: Final = frozenset({"deletionVectors"})
 _KINDS: Final = (_DELTA, _ICEBERG, _HUDI)
 
 
@@ -87,19 +88,40 @@ def _delta(folder: Path) -> tuple[pa.Schema, Any]:
             "rows: "
             "pip install 'shoal[delta]'"
         ) from error
+    features: list[str] = []
     try:
-        dataset = DeltaTable(str(folder)).to_pyarrow_dataset()
+        table = DeltaTable(str(folder))
+        features = table.protocol().reader_features or []
+        if set(features) & _NOT_AS_FILES and hasattr(table, "scan"):
+            return _scanned(folder, table)
+        dataset = table.to_pyarrow_dataset()
     except (DeltaError, OSError, ValueError) as error:
+        uses = f" (it uses {', '.join(sorted(features))})" if features else ""
         raise InputError(
-            f"{folder.name} is a Delta Lake table that cannot be read here (it may use deletion vectors); "
-            "export its "
-            "current rows to Parquet"
+            f"{folder.name} is a Delta Lake table that cannot be read here{uses}; update deltalake, or "
+            "export the table's current rows to Parquet"
         ) from error
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
         yield from dataset.to_batches(columns=columns, batch_size=BATCH_ROWS)
 
     return dataset.schema, batches
+
+
+def _scanned(folder: Path, table: Any) -> tuple[pa.Schema, Any]:
+    """A table whose files alone do not tell its rows: deltalake's own engine reads it."""
+    from deltalake.exceptions import DeltaError
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from pa.RecordBatchReader.from_stream(table.scan(columns=columns))
+        except (DeltaError, OSError, ValueError) as error:  # ValueError: also what pyarrow raises
+            raise InputError(
+                f"{folder.name} is a Delta Lake table whose rows cannot be read; a file of it, or a "
+                "deletion vector, is missing or damaged"
+            ) from error
+
+    return pa.schema(table.schema().to_arrow()), batches
 
 
 def _version(path: Path) -> tuple[int, str]:
@@ -126,6 +148,14 @@ def _iceberg(folder: Path) -> tuple[pa.Schema, Any]:
         raise InputError(f"{folder.name} is an Iceberg table that cannot be read here") from error
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        yield from scan.select(*columns).to_arrow_batch_reader()
+        try:
+            yield from scan.select(*columns).to_arrow_batch_reader()
+        except (OSError, ValueError, NotImplementedError) as error:  # ValueError: also what pyarrow raises
+            unread = "equality deletes" in str(error)
+            cause = "it uses equality deletes" if unread else "a file of it is missing or damaged"
+            raise InputError(
+                f"{folder.name} is an Iceberg table whose rows cannot be read here ({cause}); compact it, or "
+                "export its current rows to Parquet"
+            ) from error
 
     return schema, batches

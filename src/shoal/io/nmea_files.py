@@ -1,7 +1,8 @@
 """NMEA 0183 sentences as GPS receivers and loggers write them: positions of RMC, which has date and time.
 
 A file does not say whose it is: the person is the file, by its name. Other sentences tell no date and are
-left out, with a note. A sentence with a wrong checksum is counted; one without a fix has no position.
+left out, with a note. A sentence with a wrong checksum is counted; one without a fix has no position. A log
+of ships' sentences (``!AIVDM``) is read by ``ais_files``.
 """
 
 import re
@@ -13,9 +14,10 @@ from typing import Final
 import pyarrow as pa
 
 from shoal.errors import InputError
+from shoal.io import ais_files
 from shoal.io.tables import Table, text_batch
 from shoal.io.whose import of_file, stem_of
-from shoal.io.xml_files import opened
+from shoal.io.xml_files import BROKEN_GZIP, opened
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
@@ -27,30 +29,35 @@ _CENTURY_FROM: Final = 80  # two digits of a year: 80 is 1980, when GPS began
 _SIGNS: Final = {"N": 1, "S": -1, "E": 1, "W": -1}
 
 
-def open_table(path: Path, _reading: Reading) -> Table:
+def open_table(path: Path, reading: Reading) -> Table:
     """The RMC sentences of one file. Raises InputError for a file that holds no sentence at all."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
+    if ais_files.holds(path):
+        return ais_files.open_table(path, reading)
     own = (stem_of(path.name), path.resolve().parent.name)
     unreadable: dict[str, int] = {}
     notes: list[str] = []
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         others = 0
-        with opened(path) as file:
-            while lines := list(islice(file, _LINES)):
-                rows: list[tuple[str, ...]] = []
-                for line in lines:
-                    found = _SENTENCE.search(line.decode("latin-1"))
-                    if found is None or not found[2].endswith("RMC"):
-                        others += bool(line.strip())
-                        continue
-                    fields = found[3].split(",")
-                    if len(fields) < _FIELDS or not _is_whole(found):
-                        unreadable[BROKEN] = unreadable.get(BROKEN, 0) + 1
-                        continue
-                    rows.append((*own, *position_of(fields)))
-                yield 0.0, text_batch(rows, COLUMNS, columns)
+        try:
+            with opened(path) as file:
+                while lines := list(islice(file, _LINES)):
+                    rows: list[tuple[str, ...]] = []
+                    for line in lines:
+                        found = _SENTENCE.search(line.decode("latin-1"))
+                        if found is None or not found[2].endswith("RMC"):
+                            others += bool(line.strip())
+                            continue
+                        fields = found[3].split(",")
+                        if len(fields) < _FIELDS or not _is_whole(found):
+                            unreadable[BROKEN] = unreadable.get(BROKEN, 0) + 1
+                            continue
+                        rows.append((*own, *position_of(fields)))
+                    yield 0.0, text_batch(rows, COLUMNS, columns)
+        except BROKEN_GZIP as error:
+            raise InputError(f"{path.name} broke off while it was read; copy it again") from error
         if others:
             notes.append(f"{others:,} lines of {path.name} are no RMC sentences, and were left out")
 
@@ -93,9 +100,4 @@ def _degrees(text: str, side: str, digits: int) -> str:
 
 def _is_whole(found: re.Match[str]) -> bool:
     """Whether the checksum is right: exclusive or of everything between the first sign and the asterisk."""
-    if found[4] is None:
-        return True
-    total = 0
-    for character in f"{found[2]},{found[3]}":
-        total ^= ord(character)
-    return total == int(found[4], 16)
+    return found[4] is None or ais_files.checksum_is_right(f"{found[2]},{found[3]}", found[4])

@@ -19,6 +19,7 @@ from shoal.io.tables import Table
 from shoal.io.taken import Taken, no_rows, take_batch
 from shoal.io.times import Times, clock_jumps
 from shoal.io.whose import Owners
+from shoal.model.clocks import Clock
 from shoal.model.intake import BESIDE_DEGREES, Reading
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
@@ -105,9 +106,9 @@ def read(
     time_format : str or None
         How times are written, in strptime's signs ("%d/%m/%Y %H:%M"); None = recognized.
     time_zone : str or None
-        The zone of times without one, such as "Europe/Paris"; None = UTC.
+        The zone of times without one, and of the hours that are shown, such as "Europe/Paris"; None = UTC.
     cells : str or None
-        A file with the positions of cells (id, lat, lon), for records that name a cell.
+        A file with the positions of cells (id, lat, lon) or their footprints, for records that name a cell.
     cell_id : str or None
         The column that names the cell; None = recognized.
     run : Run or None
@@ -213,6 +214,8 @@ def take_in(source: object, reading: Reading, run: Run, keep: Callable[[Rows], N
     """
     require_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
     require_screening(reading)
+    if reading.time_zone is not None:
+        Clock(reading.time_zone)
     if reading.not_after_s is None:
         reading = replace(reading, not_after_s=_end_of_today_s())
     elif not np.isfinite(reading.not_after_s):
@@ -249,6 +252,8 @@ def _take_tables(source: object, reading: Reading, run: Run, keep: Callable[[Row
         for reason, rows in table.unreadable.items():
             taken.dropped[reason] = taken.dropped.get(reason, 0) + rows
             taken.rows_read += rows
+        for reason, rows in table.repaired.items():
+            taken.repaired[reason] = taken.repaired.get(reason, 0) + rows
         taken.notes += table.notes
     if taken is None:
         raise InputError(f"there is nothing to read in {name}")

@@ -11,6 +11,7 @@ from typing import Final
 
 from shoal.errors import InputError, MisuseError
 from shoal.io import (
+    ais_files,
     arrow_files,
     csv_files,
     database_files,
@@ -19,6 +20,7 @@ from shoal.io import (
     frames,
     gis_files,
     gpx_files,
+    gtfs_realtime_files,
     json_files,
     json_lines_files,
     kml_files,
@@ -67,6 +69,11 @@ FORMATS: Final[Mapping[str, Callable[[Path, Reading], Table]]] = {
     ".geojsonl": json_lines_files.open_table,
     ".rec": owntracks_files.open_table,
     ".nmea": nmea_files.open_table,
+    ".nmea.gz": nmea_files.open_table,
+    ".ais": ais_files.open_table,
+    ".ais.gz": ais_files.open_table,
+    ".pb": gtfs_realtime_files.open_table,
+    ".pb.gz": gtfs_realtime_files.open_table,
     ".arrow": arrow_files.open_table,
     ".feather": arrow_files.open_table,
     ".xlsx": excel_files.open_table,
@@ -98,11 +105,11 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
         return "standard input", [partial(_standard_input, reading)]
     if isinstance(source, str | Path):
         return _of_files(source, reading)
-    if isinstance(source, frames.ArrowStream):
-        return frames.NAME, [partial(frames.open_table, source)]
     parts = frames.parts_of(source)
     if parts is not None:
         return frames.NAME, [partial(frames.open_part, part) for part in parts]
+    if isinstance(source, frames.ArrowStream):
+        return frames.NAME, [partial(frames.open_table, source)]
     raise MisuseError(
         f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or "
         "a data frame"

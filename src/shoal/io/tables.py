@@ -33,7 +33,8 @@ class Table:
 
     name: for messages. place: the file itself, to tell files of one name apart. batches: given the columns
     wanted, (share of the input read so far, rows) pairs in file order. unreadable: rows by reason that never
-    reach a batch, and notes: both filled while batches are drawn. owners: whose the file is, where only
+    reach a batch, repaired: rows by what the format's reader mended, and notes: all filled while batches are
+    drawn. owners: whose the file is, where only
     names tell. settings: of the reading, where the file itself shows them and the caller does not give them.
     """
 
@@ -45,6 +46,7 @@ class Table:
     owners: "tuple[Owner, ...]" = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     unreadable: dict[str, int] = field(default_factory=dict)
+    repaired: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 

@@ -42,6 +42,7 @@ class Taken:
     rows_read: int = 0
     rows_kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
+    repaired: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -58,6 +59,7 @@ class Taken:
             cleaning.DECIMAL_COMMA: self.positions.commas.rows,
             cleaning.TWICE: self.times.twice,
             cleaning.NEVER: self.times.never,
+            **self.repaired,
         }
         return Intake(
             rows_read=self.rows_read,
@@ -79,15 +81,20 @@ class Taken:
     def _hours_of_utc(self) -> list[str]:
         """A warning where the hours that shoal shows are far from those of the people."""
         longitude = self.positions.middle_lon_deg
-        if longitude is None or self.times.steps or abs(longitude) < _FAR_DEG:
+        if (
+            self.reading.time_zone is not None
+            or longitude is None
+            or self.times.steps
+            or abs(longitude) < _FAR_DEG
+        ):
             return []
         ahead_h = round(longitude / DEGREES_PER_HOUR)
         told = (
             f"hours of the day, such as a home's nights, are those of UTC; here it is about UTC{ahead_h:+d}"
         )
-        if self.times.naive and self.reading.time_zone is None:
-            told += ": if times without a zone are local, give --time-zone"
-        return [told]
+        if self.times.naive:
+            return [f"{told}: if times without a zone are local, give --time-zone"]
+        return [f"{told}: --time-zone gives local ones"]
 
 
 def take_batch(taken: Taken, table: Table, batch: Any) -> None:

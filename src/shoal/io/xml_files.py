@@ -1,6 +1,7 @@
 """XML files, read piece by piece: safely, and in little memory."""
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final, cast
@@ -9,6 +10,8 @@ from xml.parsers import expat
 
 from shoal.errors import InputError
 
+# what reading a packed file raises where it is damaged or cut
+BROKEN_GZIP: Final = (gzip.BadGzipFile, EOFError, zlib.error)
 _BLOCK_BYTES: Final = 1 << 18
 Element = ElementTree.Element
 
@@ -47,7 +50,7 @@ def ended(path: Path, root_name: str, format_name: str) -> Iterator[tuple[str, E
                     if event == "end":
                         yield tag, element
         parser.close()
-    except (ElementTree.ParseError, UnicodeDecodeError, ValueError, EOFError, gzip.BadGzipFile) as error:
+    except (ElementTree.ParseError, UnicodeDecodeError, ValueError, *BROKEN_GZIP) as error:
         raise InputError(
             f"{path.name} is not a whole {format_name} file; it may be cut off: copy it again"
         ) from error

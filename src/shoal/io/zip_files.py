@@ -1,15 +1,18 @@
 """Archives (.zip), and what comes on standard input: kept in a folder of its own while it is read.
 
-An export of Strava is one person's: only its activities are read. Of an export of Google, the records of the
-Timeline are.
+An export of Strava is one person's: only its activities are read. So is one of Dawarich, whose ``data.json``
+holds all points; the files that were imported into it lie beside it. Of an export of Google, the records of
+the Timeline are read.
 """
 
 import gzip
 import json
+import re
 import shutil
 import tempfile
 import weakref
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -20,10 +23,14 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.io.tables import Owner, Table, reshaped
 from shoal.io.whose import stem_of
+from shoal.io.xml_files import BROKEN_GZIP
 
 # what zipfile raises for damage, an unknown compression, a missing password and an early end
-BROKEN_ARCHIVE: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError)
+BROKEN_ARCHIVE: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error)
 _BLOCK: Final = 1 << 20
+_DAWARICH: Final = "data.json"
+_DAWARICH_START: Final = re.compile(rb'\{\s*"counts"\s*:')
+_LOOKED_AT: Final = 256
 _STARTS: Final = (
     (b"PAR1", ".parquet"),
     (b"ARROW1", ".arrow"),
@@ -43,11 +50,14 @@ def members(path: Path, reads: Callable[[Path], bool]) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if not name.endswith("/")]
+            dawarich = _is_dawarich(archive)
     except (zipfile.BadZipFile, OSError) as error:
         raise InputError(f"{path.name} is not a whole zip archive; copy it again") from error
     found = sorted(name for name in names if reads(Path(name)))
     if _is_strava(names):
         found = [name for name in found if name.startswith("activities/")]
+    if dawarich:
+        found = [_DAWARICH]
     timeline = [name for name in found if PurePosixPath(name).name in {"Records.json", "Timeline.json"}]
     if timeline:
         found = timeline
@@ -75,7 +85,7 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
             inner.parent.mkdir(parents=True, exist_ok=True)
             with archive.open(member) as packed, inner.open("wb") as file:
                 shutil.copyfileobj(packed, file, _BLOCK)
-            strava = _is_strava(archive.namelist())
+            of_one_person = _is_strava(archive.namelist()) or _is_dawarich(archive)
     except (*BROKEN_ARCHIVE, OSError) as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise InputError(
@@ -87,7 +97,7 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
         replace(owner, place=f"{path.resolve()}!{owner.place.removeprefix(inside)}") for owner in table.owners
     )
     table = replace(table, owners=owners)
-    if strava:
+    if of_one_person:
         return _of_one_person(table, path)
     return replace(table, place=f"{path.resolve()}!{member}")
 
@@ -115,7 +125,7 @@ def _ending_of(path: Path) -> str:
         try:
             with gzip.open(path) as file:
                 start = file.read(4096)
-        except (OSError, EOFError) as error:
+        except (OSError, *BROKEN_GZIP) as error:
             raise InputError("standard input is not whole gzip data; copy it again") from error
     if start.startswith(b"PK\x03\x04"):
         with path.open("rb") as file:
@@ -158,6 +168,17 @@ def _of_one_person(table: Table, path: Path) -> Table:
 
 def _is_strava(names: Sequence[str]) -> bool:
     return "activities.csv" in names and any(name.startswith("activities/") for name in names)
+
+
+def _is_dawarich(archive: zipfile.ZipFile) -> bool:
+    """Whether an archive is the whole export of an account of Dawarich."""
+    if _DAWARICH not in archive.namelist():
+        return False
+    try:
+        with archive.open(_DAWARICH) as file:
+            return bool(_DAWARICH_START.match(file.read(_LOOKED_AT)))
+    except BROKEN_ARCHIVE:
+        return False  # whoever reads the member says what is wrong
 
 
 def _kept(table: Table, folder: Path) -> Table:

@@ -5,6 +5,7 @@ from typing import Final, Literal
 import numpy as np
 
 from shoal.kernels.presence import share_in_hours
+from shoal.model.clocks import Clock
 from shoal.runtime.arrays import Floats, Integers
 
 Place = Literal["home", "work"]
@@ -15,10 +16,18 @@ HOURS: Final[dict[str, tuple[float, float]]] = {
 }  # 30 = 6 on the next morning
 
 
-def share_of_hours(boxes: Integers, slot_s: float, place: Place, utc_offset_s: float = 0.0) -> Floats:
+def ahead_of(clock: Clock, boxes: Integers, slot_s: float) -> Floats:
+    """[b]: how many seconds the clock is ahead of UTC in the middle of each box's interval."""
+    return clock.ahead_s((boxes[:, 0] + boxes[:, 1]) * (slot_s / 2))
+
+
+def share_of_hours(
+    boxes: Integers, slot_s: float, place: Place, utc_offset_s: Floats | float = 0.0
+) -> Floats:
     """[b]: the share of each box's interval that lies in the hours of ``place``.
 
-    These are 20 to 6 for home, and 9 to 17 on Monday to Friday for work.
+    These are 20 to 6 for home, and 9 to 17 on Monday to Friday for work. utc_offset_s: of the clock, for all
+    boxes or for each: a box that spans a change of the clock has one offset all the same.
     """
     start, end = (np.asarray(boxes[:, side] * slot_s + utc_offset_s, dtype=np.float64) for side in (0, 1))
     first, last = (hour * 3600.0 for hour in HOURS[place])

@@ -25,6 +25,7 @@ from shoal.kernels.presence import (
     fill_spans,
     hours_of_day,
 )
+from shoal.model.clocks import MICROSECONDS, UTC_CLOCK, Clock
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Floats, Integers
@@ -184,15 +185,23 @@ def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
     return Estimates(minimum=total[0], expected=total[1], maximum=total[2])
 
 
-def time_profile(data: Release | Trajectories) -> Estimates:
-    """[24]: the share of all samples that lies in each hour of the day (UTC).
+def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Estimates:
+    """[24]: the share of all samples that lies in each hour of the day, by a clock.
 
     expected: each box spread evenly over its interval. minimum: boxes that lie wholly in the hour. maximum:
     boxes that touch it.
     """
     boxes, _, grid = boxes_of(data)
     counts = np.zeros((3, 24))
-    hours_of_day(boxes.t_start, boxes.t_end, grid.slot_s, counts)
+    if clock == UTC_CLOCK:
+        hours_of_day(boxes.t_start, boxes.t_end, grid.slot_s, counts)
+    else:
+        ahead_s = clock.ahead_s((boxes.t_start + boxes.t_end) * (grid.slot_s / 2))
+        start, end = (
+            np.rint((slots * grid.slot_s + ahead_s) * MICROSECONDS).astype(np.int64)
+            for slots in (boxes.t_start, boxes.t_end)
+        )
+        hours_of_day(start, end, 1 / MICROSECONDS, counts)
     counts /= max(len(boxes), 1)
     return Estimates(minimum=counts[0], expected=counts[1], maximum=counts[2])
 

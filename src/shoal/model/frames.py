@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shoal.model.release import Boxes, Points, Release
     from shoal.model.trajectories import Grid, Trajectories
 
-_CLOCK_UNITS: Final = (None, "s", "ms", "us", "ns")
+_CLOCK_UNITS: Final = (None, "s", "ms", "us", "ns", "serial-days")
 _FIRST_CLOCK_S: Final = 1e8  # March 1973: readers take numbers below it for steps, not for a clock's seconds
 _MICROS: Final = 1_000_000
 

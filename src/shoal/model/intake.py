@@ -58,9 +58,9 @@ class Reading:
     preset: the layout of a known data set or program, None = recognized. columns: the names of the columns of
     a file without a header, separated by commas. table: the table, sheet or layer of a source that holds
     several. date: the column of dates where ``time`` holds the clock time alone. time_format: of times as
-    text, in strptime's signs. time_zone: of times without a zone, None = UTC. cells: the file of the cells'
-    positions, for records that name a cell; in a manifest its name without folders. cell_id: the column that
-    names the cell.
+    text, in strptime's signs. time_zone: of times without a zone, and of the hours that are shown, None =
+    UTC. cells: the file of the cells' positions, for records that name a cell; in a manifest its name without
+    folders. cell_id: the column that names the cell.
     """
 
     id: str | None = None

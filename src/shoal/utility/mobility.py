@@ -7,8 +7,9 @@ from typing import Final
 import numpy as np
 
 from shoal.kernels.moves import Areas, bounds_of_lengths, middle_lengths
-from shoal.measures.presence import holds, likeliest_area, share_of_hours
+from shoal.measures.presence import ahead_of, holds, likeliest_area, share_of_hours
 from shoal.measures.query import Estimates, time_profile
+from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Floats, Integers
@@ -105,12 +106,13 @@ def _middle_lengths(areas: Areas, offsets: Integers, grid: Grid) -> Floats:
 
 
 def time_profile_error(facts: Facts) -> Value:
-    """Total variation distance of the shares of samples in the 24 hours of the day (UTC).
+    """Total variation distance of the shares of samples in the 24 hours of the day, by the clock of the data.
 
     Each box is spread evenly over its interval. low, high: bounds of the distance over all times that the
     boxes allow (what must lie in other hours than the raw samples, and what can).
     """
-    true, seen = time_profile(facts.original).expected, time_profile(facts.release)
+    clock = clock_of(facts.original)
+    true, seen = time_profile(facts.original, clock).expected, time_profile(facts.release, clock)
     return Value(
         value=float(np.abs(true - seen.expected).sum()) / 2,
         low=max(_excess(seen.minimum, true), _excess(true, seen.maximum)),
@@ -121,15 +123,17 @@ def time_profile_error(facts: Facts) -> Value:
 def home_kept(facts: Facts) -> Value:
     """Share of people whose most visited cell at night lies in their record's likeliest area at night.
 
-    Night is from 20 to 6 o'clock (UTC). People without a sample then, or without a record, do not count; nan
-    without anybody.
+    Night is from 20 to 6 o'clock, by the clock of the data (UTC without a zone). People without a sample
+    then, or without a record, do not count; nan without anybody.
     """
     original, release = facts.original, facts.release
-    slot_s, kept = original.snapped_grid().slot_s, []
+    slot_s, clock, kept = original.snapped_grid().slot_s, clock_of(original), []
     for people in np.array_split(np.flatnonzero(facts.records >= 0), -(-facts.n_published // _AT_ONCE) or 1):
         raw = [Boxes.of_samples(*original.samples_of(subject)) for subject in people.tolist()]
         published = [release.record(record) for record in facts.records[people].tolist()]
-        for own, record in zip(_at_night(raw, slot_s), _at_night(published, slot_s), strict=True):
+        for own, record in zip(
+            _at_night(raw, slot_s, clock), _at_night(published, slot_s, clock), strict=True
+        ):
             home = likeliest_area(*own)
             if len(home):
                 area = likeliest_area(*record)
@@ -137,11 +141,11 @@ def home_kept(facts: Facts) -> Value:
     return Value(value=float(np.mean(kept)) if kept else math.nan)
 
 
-def _at_night(records: list[Boxes], slot_s: float) -> Iterator[tuple[Integers, Floats]]:
+def _at_night(records: list[Boxes], slot_s: float, clock: Clock) -> Iterator[tuple[Integers, Floats]]:
     """Of each record the boxes, [b, 6], and the share of each that lies at night: looked at all together."""
     table = np.column_stack(Boxes.concatenate(records).columns())
     ends = np.cumsum([len(record) for record in records])[:-1]
-    shares = share_of_hours(table, slot_s, "home")
+    shares = share_of_hours(table, slot_s, "home", ahead_of(clock, table, slot_s))
     return zip(np.split(table, ends), np.split(shares, ends), strict=True)
 
 

@@ -6,12 +6,12 @@ from typing import Final
 import numpy as np
 
 from shoal.measures.query import Zones
+from shoal.model.clocks import clock_of
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Flags, Integers
 from shoal.utility.facts import Facts
 
 ACROSS: Final = 8
-_HOUR_S: Final = 3600.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,13 +28,14 @@ class Presence:
 class Vanished:
     """What was lost by place and by hour.
 
-    by_zone: [zones], in the order of ``zones``. by_hour: [24], hours of the day in UTC, by the start of a
-    sample's slot.
+    by_zone: [zones], in the order of ``zones``. by_hour: [24], hours of the day by the clock of
+    ``time_zone``, by the start of a sample's slot.
     """
 
     zones: Zones
     by_zone: Presence
     by_hour: Presence
+    time_zone: str = "UTC"
 
 
 def vanished_of(facts: Facts, *, across: int = ACROSS) -> Vanished | None:
@@ -55,11 +56,13 @@ def vanished_of(facts: Facts, *, across: int = ACROSS) -> Vanished | None:
         np.searchsorted(edges, (cells + 0.5) * grid.cell_m) - 1
         for edges, cells in ((zones.x_m, x), (zones.y_m, y))
     )
-    hour = np.floor(t * grid.slot_s / _HOUR_S).astype(np.int64) % 24
+    clock = clock_of(original)
+    hour = clock.hours(t * grid.slot_s)
     return Vanished(
         zones=zones,
         by_zone=_presence(original, lost, north * (len(zones.x_m) - 1) + east, len(zones)),
         by_hour=_presence(original, lost, hour, 24),
+        time_zone=clock.zone,
     )
 
 

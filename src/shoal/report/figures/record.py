@@ -92,10 +92,10 @@ def _vanished_by_place(shown: Shown) -> Drawing | None:
 
 
 def _vanished_by_hour(shown: Shown) -> Drawing | None:
-    """The share of raw samples lost in each hour (UTC), in steps of 5 %; no bar below ten people."""
+    """The share of raw samples lost in each hour, in steps of 5 %; no bar below ten people."""
     if shown.vanished is None:
         return None
-    drawing = Drawing("hour of the day (UTC)", "share of raw samples lost")
+    drawing = Drawing(f"hour of the day ({shown.vanished.time_zone})", "share of raw samples lost")
     shares = [
         None if np.isnan(share) else round(share, 2)
         for share in shown_shares(shown.vanished.by_hour).tolist()

@@ -23,9 +23,9 @@ def granularity_page(found: Mapping[str, Any]) -> str:
         "space": _against_tau(settings, "space_m", "dx + dy, km", 1000),
         "time": _against_tau(settings, "time_s", "duration, min", 60),
         "suppressed": _suppressed(settings),
-        "hour-space": _by_hour(settings, "mean_space_m", "mean dx + dy, km", 1000),
-        "hour-time": _by_hour(settings, "mean_time_s", "mean duration, min", 60),
-        "hour-suppressed": _by_hour(settings, "suppressed", "samples suppressed", 1),
+        "hour-space": _by_hour(found, "mean_space_m", "mean dx + dy, km", 1000),
+        "hour-time": _by_hour(found, "mean_time_s", "mean duration, min", 60),
+        "hour-suppressed": _by_hour(found, "suppressed", "samples suppressed", 1),
     }
     return page("granularity.html.j2", drawings, found=found, settings=settings)
 
@@ -67,10 +67,10 @@ def _suppressed(settings: Sequence[Mapping[str, Any]]) -> Drawing:
     return drawing
 
 
-def _by_hour(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit: float) -> Drawing:
+def _by_hour(found: Mapping[str, Any], name: str, title: str, unit: float) -> Drawing:
     """One line for each tau over the hours of the day (Fig. 9)."""
-    drawing = Drawing("hour of the day, UTC", title)
-    for number, one in enumerate(settings):
+    drawing = Drawing(f"hour of the day ({found['time_zone']})", title)
+    for number, one in enumerate(found["settings"]):
         y = [None if hour[name] is None else round(hour[name] / unit, 6) for hour in one["by_hour"]]
         hours = [hour["hour"] for hour in one["by_hour"]]
         drawing.add(
