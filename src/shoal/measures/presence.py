@@ -16,7 +16,7 @@ HOURS: Final[dict[str, tuple[float, float]]] = {
 
 
 def share_of_hours(boxes: Integers, slot_s: float, place: Place, utc_offset_s: float = 0.0) -> Floats:
-    """[b]: the share of each box's interval that lies in the hours of ``place``.
+    """[b]: the share of each box's interval, its first two columns, that lies in the hours of ``place``.
 
     These are 20 to 6 for home, and 9 to 17 on Monday to Friday for work.
     """
