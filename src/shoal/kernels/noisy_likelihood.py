@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.kernels.cover_index import Sides, first_not_below
 from shoal.kernels.likelihood import NOWHERE, Book, Desk, Followers, Weighed, answer, desk_for
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 MARGIN: Final = 10.0  # in natural logarithms: a record 22,000 times less likely is not looked at any closer
@@ -76,7 +76,7 @@ def _until(blur: Blur, position: int) -> float:
     if 0 <= place < len(blur.known):
         if math.isnan(blur.known[place]):
             blur.known[place] = math.erf((position - blur.seen) / blur.scale)
-        return blur.known[place]
+        return float(blur.known[place])
     return math.erf((position - blur.seen) / blur.scale)
 
 
@@ -162,7 +162,7 @@ def _place_density(boxes: Integers, x: Blur, y: Blur, noise: Noise) -> float:
 
 @compiled
 def add_noisy_record_cues(
-    seen: Floats,
+    seen: Numbers,
     noise: Noise,
     book: Book,
     logs: Floats,
