@@ -17,7 +17,7 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.home_work import where_sides_meet
 from shoal.attacks.likelihoods import CUES, WEIGHTS, weigh_blurred, weigh_exact
 from shoal.attacks.places import attack_top, top_cells, top_cells_of_records, weigh_visits
-from shoal.attacks.target import BoxTarget
+from shoal.attacks.target import BoxTarget, index_along
 from shoal.attacks.tau_knowledge import Drawn, follow, weigh
 from shoal.kernels.noisy_likelihood import MARGIN, Noise
 from shoal.model.trajectories import Grid, Trajectories
@@ -258,3 +258,20 @@ def test_nobody_who_holds_nothing_is_named_but_by_luck() -> None:
     assert found.named.tolist() == [[-1] * len(WEIGHTS)]
     top, fits = attack_top(evaluation, 1, rng=np.random.default_rng(0))
     assert (top.rate, fits.rate) == (0.5, 0)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), max_size=12),
+    st.sampled_from([1, 3, 1 << 40, 1 << 58]),
+)
+def test_an_index_stands_by_length_start_and_row_however_far_apart(
+    spans: list[tuple[int, int]], scale: int
+) -> None:
+    boxes = np.array([[a * scale, a * scale + length, 0, 0, 1, 1] for a, length in spans], dtype=np.int64)
+    index = index_along(0, boxes.reshape(-1, 6), np.arange(len(spans)))
+    level = {1: 0, 2: 1, 3: 2, 4: 2, 5: 3, 6: 3, 7: 3, 8: 3, 9: 4}
+    order = sorted(range(len(spans)), key=lambda row: (level[spans[row][1]], spans[row][0], row))
+    assert index.record.tolist() == order
+    assert np.diff(index.class_offsets).tolist() == [
+        sum(level[length] == one for _, length in spans) for one in range(len(index.class_offsets) - 1)
+    ]

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
-from shoal.attacks.target import BoxTarget
+from shoal.attacks.target import BoxTarget, sides_of
 from shoal.errors import MisuseError
 from shoal.kernels.place_likelihood import N_SCORES, Gains, Places, Shown, Visited, weigh_places
 from shoal.kernels.top_places import top_places
@@ -150,6 +150,7 @@ def weigh_visits(
     records = target.classes.records
     shelf = Places(
         records.by_x,
+        sides_of(records.by_x, 2),
         np.maximum(np.diff(records.offsets), 1),
         target.classes.sizes,
     )

@@ -12,7 +12,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels.cover_index import Index
+from shoal.kernels.cover_index import Index, Sides
 from shoal.kernels.likelihood import Book
 from shoal.kernels.record_order import ascend
 from shoal.model.release import Boxes, Points, Release
@@ -27,8 +27,8 @@ def index_along(axis: int, boxes: Integers, record: Integers) -> Index:
     """
     start, end = (0, 1) if axis == 0 else (2, 4)
     extent = np.maximum(boxes[:, end] - boxes[:, start], 1)
-    level = np.ceil(np.log2(extent)).astype(np.int64) if len(boxes) else np.empty(0, dtype=np.int64)
-    order = np.lexsort((boxes[:, start], level))
+    level = np.frexp(extent - 1)[1].astype(np.int64)  # the least with extent <= 2**level
+    order = _order_by(level, boxes[:, start])
     counts = np.bincount(level, minlength=1)
     return Index(
         class_offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
@@ -36,6 +36,28 @@ def index_along(axis: int, boxes: Integers, record: Integers) -> Index:
         record=np.ascontiguousarray(record[order]),
         starts=boxes[order, start],
     )
+
+
+def sides_of(index: Index, axis: int) -> Sides:
+    """Where the boxes of an index lie along x (axis 1) or y (axis 2)."""
+    low, high = (np.ascontiguousarray(index.boxes[:, axis + side]) for side in (1, 3))
+    return Sides(low=low, high=high)
+
+
+def _order_by(first: Integers, second: Integers) -> Integers:
+    """Rows ascending by the first column, from 0, then by the second, equal ones as they stand."""
+    n = len(first)
+    if not n:
+        return np.empty(0, dtype=np.int64)
+    least = int(second.min())
+    span = int(second.max()) - least + 1
+    if (int(first.max()) + 1) * span * n > np.iinfo(np.int64).max:
+        return np.lexsort((second, first))
+    keys = ((first * span + (second - least)) * n) + np.arange(
+        n
+    )  # all different, so the fastest sort will do
+    keys.sort()
+    return keys % n
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.cover_index import Index, first_not_below
+from shoal.kernels.cover_index import Index, Sides, first_not_below
 from shoal.kernels.likelihood import ALIKE, hull_density
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
@@ -27,12 +27,13 @@ class Visited(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Different records of boxes in an index over x.
+    """Different records of boxes in an index over x, with their sides along y.
 
     lengths: int64 [c], boxes of each record, at least 1. sizes: int64 [c], records equal to each.
     """
 
     by_x: Index
+    sides: Sides
     lengths: Integers
     sizes: Integers
 
@@ -65,13 +66,14 @@ def _visits_of(
     places: Places, starts: Integers, x: int, y: int, even: Floats, hull: Floats, now: Integers
 ) -> int:
     """Add the expected visits to a cell; write to ``now`` the records that have any, and return how many."""
-    index, n_now = places.by_x, 0
+    index, sides, n_now = places.by_x, places.sides, 0
     for level in range(len(index.class_offsets) - 1):
         end = index.class_offsets[level + 1]
-        place = first_not_below(starts, index.class_offsets[level], end, x - (1 << level) + 1)
-        while place < end and starts[place] <= x:
-            box = index.boxes[place]
-            if box[4] > x and box[3] <= y < box[5]:
+        begin = first_not_below(starts, index.class_offsets[level], end, x - (1 << level) + 1)
+        stop = first_not_below(starts, begin, end, x + 1)
+        for place in range(begin, stop):
+            if sides.low[place] <= y < sides.high[place] and index.boxes[place, 4] > x:
+                box = index.boxes[place]
                 one = index.record[place]
                 if even[one] == 0.0:
                     now[n_now] = one
@@ -79,7 +81,6 @@ def _visits_of(
                 n = max(places.sizes[one], 2)
                 even[one] += 1.0 / ((box[4] - box[2]) * (box[5] - box[3]))
                 hull[one] += hull_density(box[2], box[4], x, n) * hull_density(box[3], box[5], y, n)
-            place += 1
     return n_now
 
 

@@ -221,32 +221,41 @@ def weighed_partition(
 
 
 @compiled
+def cheapest_beside(tracks: Tracks, i: int, near: int, first: int, last: int, weights: Weights) -> Any:
+    """What sample i costs beside the sample of first to last that suits it best.
+
+    near: the first of these not before i. The search runs both ways from there, and ends where time alone
+    costs as much as the best found.
+    """
+    _, t, x, y = tracks
+    place, per_slot = weights
+    widest, best = len(place) - 1, IMPOSSIBLE
+    for j in range(near, last):
+        lasting = per_slot * (t[j] - t[i] + 1)
+        if lasting + place[2] >= best:
+            break
+        best = min(best, lasting + place[min(abs(x[j] - x[i]) + abs(y[j] - y[i]) + 2, widest)])
+    for j in range(near - 1, first - 1, -1):
+        lasting = per_slot * (t[i] - t[j] + 1)
+        if lasting + place[2] >= best:
+            break
+        best = min(best, lasting + place[min(abs(x[j] - x[i]) + abs(y[j] - y[i]) + 2, widest)])
+    return best
+
+
+@compiled
 def beside(tracks: Tracks, p: int, q: int, weights: Weights, limit: int) -> Any:
     """What p's samples cost at least in any record that q shares: each beside the sample of q nearest to it.
 
-    Every box holds a sample of each member. Ends early above ``limit``, with a sum above it. The search runs
-    both ways from the nearest time and ends where time alone costs as much as the best found.
+    Every box holds a sample of each member. Ends early above ``limit``, with a sum above it.
     """
-    offsets, t, x, y = tracks
-    place, per_slot = weights
-    widest = len(place) - 1
+    offsets, t, _, _ = tracks
     first, last = offsets[q], offsets[q + 1]
     near, total = first, 0
     for i in range(offsets[p], offsets[p + 1]):
         while near < last and t[near] < t[i]:
             near += 1
-        best = IMPOSSIBLE
-        for j in range(near, last):
-            lasting = per_slot * (t[j] - t[i] + 1)
-            if lasting + place[2] >= best:
-                break
-            best = min(best, lasting + place[min(abs(x[j] - x[i]) + abs(y[j] - y[i]) + 2, widest)])
-        for j in range(near - 1, first - 1, -1):
-            lasting = per_slot * (t[i] - t[j] + 1)
-            if lasting + place[2] >= best:
-                break
-            best = min(best, lasting + place[min(abs(x[j] - x[i]) + abs(y[j] - y[i]) + 2, widest)])
-        total += best
+        total += cheapest_beside(tracks, i, near, first, last, weights)
         if total > limit:
             break
     return total

@@ -10,13 +10,15 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.companions import companion_costs
+from shoal.kernels.companions import Squares, companion_costs
+from shoal.kernels.places import own_places
 from shoal.kernels.weighed_runs import Tracks, Weights
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
 _FINEST: Final = 1000  # the larger of both weights
+_SQUARES_ACROSS: Final = 256
 _WIDEST: Final = 1 << 20  # cells; a million of 100 m is more than twice around the world
 
 
@@ -43,19 +45,32 @@ def least_costs_in_a_class(
     """
     require_people(original.n_subjects, k)
     starts = original.offsets[:-1]
-    around = np.stack(
-        [bound.reduceat(column, starts) for column in (original.x, original.y) for bound in _BOUNDS], axis=1
-    )
     middles = [np.add.reduceat(column, starts) / original.lengths for column in (original.x, original.y)]
+    squares = _squares_of(original)
     tracks = Tracks(original.offsets, original.t, original.x, original.y)
 
     def least(subject: int) -> int:
         away = sum(np.abs(middle - middle[subject]) for middle in middles)
         costs = np.empty(k - 1, dtype=np.int64)
-        companion_costs(tracks, around, subject, np.argsort(away, kind="stable"), weights, costs)
+        companion_costs(tracks, squares, subject, np.argsort(away, kind="stable"), weights, costs)
         return int(costs[-1])
 
     return np.array(list(run.map(least, subjects.tolist(), label="bounding the extents")), dtype=np.int64)
 
 
-_BOUNDS: Final = (np.minimum, np.maximum)
+def _squares_of(original: Trajectories) -> Squares:
+    """A raster over all people, so many squares on its longer side."""
+    x, y = original.x - original.x.min(), original.y - original.y.min()
+    side = max(int(x.max()), int(y.max())) // _SQUARES_ACROSS + 1
+    columns, rows = int(x.max()) // side + 1, int(y.max()) // side + 1
+    square_of, offsets, numbers, samples = own_places(
+        original.offsets, y // side * columns + x // side, columns * rows
+    )
+    return Squares(
+        offsets=offsets,
+        column=numbers % columns,
+        row=numbers // columns,
+        samples=samples,
+        square_of=square_of,
+        side=side,
+    )

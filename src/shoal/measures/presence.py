@@ -24,7 +24,7 @@ def ahead_of(clock: Clock, boxes: Integers, slot_s: float) -> Floats:
 def share_of_hours(
     boxes: Integers, slot_s: float, place: Place, utc_offset_s: Floats | float = 0.0
 ) -> Floats:
-    """[b]: the share of each box's interval that lies in the hours of ``place``.
+    """[b]: the share of each box's interval, its first two columns, that lies in the hours of ``place``.
 
     These are 20 to 6 for home, and 9 to 17 on Monday to Friday for work. utc_offset_s: of the clock, for all
     boxes or for each: a box that spans a change of the clock has one offset all the same.

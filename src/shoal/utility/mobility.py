@@ -1,13 +1,13 @@
 """How people move: radius of gyration, lengths of trips, hours of the day, home."""
 
 import math
-from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
+from shoal.kernels.homes import Spread, homes_kept
 from shoal.kernels.moves import Areas, bounds_of_lengths, middle_lengths
-from shoal.measures.presence import ahead_of, holds, likeliest_area, share_of_hours
+from shoal.measures.presence import ahead_of, share_of_hours
 from shoal.measures.query import Estimates, time_profile
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes, Release
@@ -26,15 +26,14 @@ def gyration_error(facts: Facts) -> Value:
     counted once: moving them inside their boxes changes the radius by at most the root mean square of half
     their diagonals.
     """
-    cell_m, original = facts.original.snapped_grid().cell_m, facts.original
-    rows = [
-        (
-            gyration_of(Boxes.of_samples(*original.samples_of(subject)), cell_m).expected[0],
-            *_three(gyration_of(boxes, cell_m)),
-        )
-        for subject, boxes in facts.linked()
-    ]
-    true, low, expected, high = np.array(rows).T
+    cell_m, original, release = facts.original.snapped_grid().cell_m, facts.original, facts.release
+    people = np.flatnonzero(facts.records >= 0)
+    own = Boxes.of_samples(original.t, original.x, original.y)
+    true = gyration_of(own, original.offsets, cell_m).expected[people]
+    seen = gyration_of(release.boxes, release.offsets, cell_m)
+    low, expected, high = (
+        values[facts.records[people]] for values in (seen.minimum, seen.expected, seen.maximum)
+    )
     return Value(
         value=float(np.median(np.abs(expected - true))),
         low=float(np.median(np.maximum(0, np.maximum(low - true, true - high)))),
@@ -46,21 +45,26 @@ def gyration_error(facts: Facts) -> Value:
     )
 
 
-def gyration_of(boxes: Boxes, cell_m: float) -> Estimates:
-    """[1] meters: root mean square distance of samples from their mean; a cell counts as its center."""
-    x, y = (boxes.x_min + boxes.x_max) / 2 * cell_m, (boxes.y_min + boxes.y_max) / 2 * cell_m
-    wide, tall = boxes.x_max - boxes.x_min, boxes.y_max - boxes.y_min
-    square, n = float(np.var(x) + np.var(y)), len(boxes)
-    centered, freedom = (
-        math.sqrt(square),
-        cell_m * math.sqrt(float(np.mean((wide - 1) ** 2 + (tall - 1) ** 2)) / 4),
-    )
-    inside = cell_m**2 * float(np.mean(wide**2 + tall**2 - 2)) / 12  # variance of a random cell of a box
-    expected = math.sqrt(square + inside * (n - 1) / n)
+def gyration_of(boxes: Boxes, offsets: Integers, cell_m: float) -> Estimates:
+    """[records] meters: root mean square distance of samples from their mean; a cell counts as its center."""
+    lengths, starts = np.diff(offsets), offsets[:-1]
+
+    def mean(values: Floats) -> Floats:
+        """Of each record."""
+        return np.add.reduceat(values, starts) / lengths
+
+    square, inside, freedom = np.zeros((3, len(lengths)))
+    for low, high in ((boxes.x_min, boxes.x_max), (boxes.y_min, boxes.y_max)):
+        middle, wide = (low + high) / 2, (high - low).astype(np.float64)
+        middle -= np.repeat(mean(middle), lengths)
+        square += mean(middle**2)
+        inside += mean(wide**2 - 1) / 12  # variance of a random cell of a box
+        freedom += mean((wide - 1) ** 2) / 4
+    centered, free = cell_m * np.sqrt(square), cell_m * np.sqrt(freedom)
     return Estimates(
-        minimum=np.array([max(0.0, centered - freedom)]),
-        expected=np.array([expected]),
-        maximum=np.array([centered + freedom]),
+        minimum=np.maximum(0.0, centered - free),
+        expected=cell_m * np.sqrt(square + inside * (lengths - 1) / lengths),
+        maximum=centered + free,
     )
 
 
@@ -127,32 +131,28 @@ def home_kept(facts: Facts) -> Value:
     then, or without a record, do not count; nan without anybody.
     """
     original, release = facts.original, facts.release
-    slot_s, clock, kept = original.snapped_grid().slot_s, clock_of(original), []
-    for people in np.array_split(np.flatnonzero(facts.records >= 0), -(-facts.n_published // _AT_ONCE) or 1):
-        raw = [Boxes.of_samples(*original.samples_of(subject)) for subject in people.tolist()]
-        published = [release.record(record) for record in facts.records[people].tolist()]
-        for own, record in zip(
-            _at_night(raw, slot_s, clock), _at_night(published, slot_s, clock), strict=True
-        ):
-            home = likeliest_area(*own)
-            if len(home):
-                area = likeliest_area(*record)
-                kept.append(len(area) > 0 and holds(area, int(home[0, 0]), int(home[0, 1])))
-    return Value(value=float(np.mean(kept)) if kept else math.nan)
+    slot_s, people = original.snapped_grid().slot_s, np.flatnonzero(facts.records >= 0)
+    clock, raw_boxes = clock_of(original), Boxes.of_samples(original.t, original.x, original.y)
+    raw = _at_night(raw_boxes, original.offsets, slot_s, clock)
+    published = _at_night(release.boxes, release.offsets, slot_s, clock)
+
+    def part(people: Integers) -> Integers:
+        known, kept = np.zeros((2, len(people)), dtype=np.bool_)
+        homes_kept(raw, published, people, facts.records[people], known, kept)
+        return np.array([np.count_nonzero(known), np.count_nonzero(kept)])
+
+    parts = np.array_split(people, -(-len(people) // _AT_ONCE) or 1)
+    known, kept = np.sum(list(facts.run.map(part, parts)), axis=0)
+    return Value(value=kept / known if known else math.nan)
 
 
-def _at_night(records: list[Boxes], slot_s: float, clock: Clock) -> Iterator[tuple[Integers, Floats]]:
-    """Of each record the boxes, [b, 6], and the share of each that lies at night: looked at all together."""
-    table = np.column_stack(Boxes.concatenate(records).columns())
-    ends = np.cumsum([len(record) for record in records])[:-1]
-    shares = share_of_hours(table, slot_s, "home", ahead_of(clock, table, slot_s))
-    return zip(np.split(table, ends), np.split(shares, ends), strict=True)
+def _at_night(boxes: Boxes, offsets: Integers, slot_s: float, clock: Clock) -> Spread:
+    """Boxes, each with the share of it that lies at night."""
+    intervals = np.column_stack([boxes.t_start, boxes.t_end])
+    shares = share_of_hours(intervals, slot_s, "home", ahead_of(clock, intervals, slot_s))
+    return Spread(offsets, boxes.x_min, boxes.y_min, boxes.x_max, boxes.y_max, shares)
 
 
 def _excess(these: Floats, those: Floats) -> float:
     """The sum of what the first have more than the second."""
     return float(np.maximum(0, these - those).sum())
-
-
-def _three(estimates: Estimates) -> tuple[float, float, float]:
-    return float(estimates.minimum[0]), float(estimates.expected[0]), float(estimates.maximum[0])

@@ -9,7 +9,7 @@ from shoal.verification.boxes.kte_loops import (
     Published,
     Raw,
     first_from,
-    fits_until,
+    fits_at,
     holds_sample,
     kept_samples,
 )
@@ -66,7 +66,7 @@ def leakage(
                     record = published.owner[found[place]]
                     if seen[record] != search:
                         seen[record] = search
-                        if fits_until(raw, published, record, own, low, a, tau) > a:
+                        if fits_at(raw, published, record, own, low, a, tau):
                             candidates[count] = record
                             count += 1
                         else:

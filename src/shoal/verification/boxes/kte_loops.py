@@ -78,10 +78,16 @@ def fits_until(raw: Raw, published: Published, record: int, own: Integers, low: 
     inside the interval holds one of them.
     """
     # most records do not fit at ``a``, so no more is asked of them
-    if _fits_before(raw, published, record, own, low, a, tau, a + 1) == a:
+    if not fits_at(raw, published, record, own, low, a, tau):
         return a
     # FOREVER, but not as a constant, for which the loop would be compiled once more
     return _fits_before(raw, published, record, own, low, a, tau, max(a, FOREVER))
+
+
+@compiled
+def fits_at(raw: Raw, published: Published, record: int, own: Integers, low: int, a: int, tau: int) -> bool:
+    """Whether a record is a candidate at ``a``; the rest as for ``fits_until``."""
+    return _fits_before(raw, published, record, own, low, a, tau, a + 1) > a
 
 
 @compiled

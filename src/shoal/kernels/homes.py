@@ -1,0 +1,107 @@
+"""Where people most likely are at some hours, each among the many of a table."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.cover_index import first_not_below
+from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.runtime.compiled import compiled
+
+_ALIKE = 1 - 1e-9  # of the most presence: what is as much but for rounding
+
+
+class Spread(NamedTuple):
+    """Rectangles of cells with how much each counts; record i owns offsets[i] to offsets[i + 1].
+
+    x_min, y_min, x_max, y_max: int64 [b], ends not included. weights: float64 [b], 0 = it does not count.
+    """
+
+    offsets: Integers
+    x_min: Integers
+    y_min: Integers
+    x_max: Integers
+    y_max: Integers
+    weights: Floats
+
+
+@compiled
+def sides_along(spread: Spread, one: int, low: Integers, high: Integers) -> Integers:
+    """The different sides of a record's areas that count, ascending; low, high: of all areas on an axis."""
+    sides, n = np.empty(2 * (spread.offsets[one + 1] - spread.offsets[one]), dtype=np.int64), 0
+    for i in range(spread.offsets[one], spread.offsets[one + 1]):
+        if spread.weights[i] > 0:
+            sides[n], sides[n + 1] = low[i], high[i]
+            n += 2
+    sides = sides[:n]
+    sides.sort()
+    kept = 0
+    for i in range(n):
+        if kept == 0 or sides[i] != sides[kept - 1]:
+            sides[kept] = sides[i]
+            kept += 1
+    return sides[:kept]
+
+
+@compiled
+def expected_presence(spread: Spread, one: int) -> Any:
+    """(xs, ys, presence): the expected presence of a record in each rectangle between its sides.
+
+    Each area spreads its weight evenly over its cells. presence: [len(xs), len(ys)], that of the rectangle
+    from xs[i], ys[j] on; empty where no area counts.
+    """
+    xs = sides_along(spread, one, spread.x_min, spread.x_max)
+    ys = sides_along(spread, one, spread.y_min, spread.y_max)
+    presence = np.zeros((len(xs), len(ys)))
+    for corner in range(4):
+        east, north = corner % 2, corner // 2
+        for i in range(spread.offsets[one], spread.offsets[one + 1]):
+            if spread.weights[i] > 0:
+                x0, x1, y0, y1 = spread.x_min[i], spread.x_max[i], spread.y_min[i], spread.y_max[i]
+                density = spread.weights[i] / ((x1 - x0) * (y1 - y0))
+                at_x = first_not_below(xs, 0, len(xs), x1 if east else x0)
+                at_y = first_not_below(ys, 0, len(ys), y1 if north else y0)
+                presence[at_x, at_y] += density if east == north else -density
+    for i in range(1, len(xs)):
+        for j in range(len(ys)):
+            presence[i, j] += presence[i - 1, j]
+    for i in range(len(xs)):
+        for j in range(1, len(ys)):
+            presence[i, j] += presence[i, j - 1]
+    return xs, ys, presence
+
+
+@compiled
+def first_likeliest(spread: Spread, one: int) -> tuple[bool, int, int]:
+    """Whether any area of a record counts; and the first corner, by x and y, of where it is likeliest."""
+    xs, ys, presence = expected_presence(spread, one)
+    if len(xs):
+        most = presence.max() * _ALIKE
+        for i in range(len(xs)):
+            for j in range(len(ys)):
+                if presence[i, j] >= most:
+                    return True, xs[i], ys[j]
+    return False, 0, 0
+
+
+@compiled
+def likeliest_holds(spread: Spread, one: int, x: int, y: int) -> bool:
+    """Whether a cell is one of those where a record is likeliest."""
+    xs, ys, presence = expected_presence(spread, one)
+    if not len(xs) or x < xs[0] or y < ys[0]:
+        return False
+    i, j = first_not_below(xs, 0, len(xs), x + 1) - 1, first_not_below(ys, 0, len(ys), y + 1) - 1
+    return bool(presence[i, j] >= presence.max() * _ALIKE)
+
+
+@compiled
+def homes_kept(
+    raw: Spread, published: Spread, people: Integers, records: Integers, known: Flags, kept: Flags
+) -> None:
+    """Fill known [n] and kept [n]: who is anywhere then, and whether the record's likeliest area holds it.
+
+    people, records: int64 [n] whose rows of ``raw``, and which record of ``published`` is theirs.
+    """
+    for i in range(len(people)):
+        known[i], x, y = first_likeliest(raw, people[i])
+        kept[i] = known[i] and likeliest_holds(published, records[i], x, y)
