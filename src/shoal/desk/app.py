@@ -168,6 +168,7 @@ class Pages:
             folder=str(self._desk.folder),
             jobs={name: job_facts(getattr(work, name)) for name in step.jobs},
             refused=None if refused is None else words(refused.key, **refused.values),
+            beside={} if refused is None else refused.beside,
             entered=entered,
             **({"answer": None} | content | more),
         )

@@ -1,13 +1,17 @@
 """Step 1: which data, how it was read, what was left out, and what has to be looked at before going on."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from shoal.desk.case import Choices
 from shoal.desk.desk import Desk, Work
 from shoal.desk.figures import clock, letters_map
-from shoal.desk.forms import Form, RefusedError, accepted, checked_source
+from shoal.desk.forms import Form, RefusedError, absolute, accepted, checked_source
 from shoal.desk.steps.step import Step
 from shoal.desk.words import Words
+from shoal.errors import MisuseError
+from shoal.io.street_files import read_streets
+from shoal.model.streets import StreetGraph
 from shoal.units import duration_s, length_m, show_s
 
 OPTIONS: Final = (
@@ -31,6 +35,7 @@ OPTIONS: Final = (
     "slot",
     "min-samples-per-day",
 )
+STREETS: Final = ("streets-nodes", "streets-edges", "streets-crs")
 FEW_PEOPLE: Final = 20
 
 
@@ -59,13 +64,28 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
             good = False
         if not good:
             raise RefusedError("error.samples_per_day", text=reading["min-samples-per-day"])
+    streets = {name: form.one(name) for name in STREETS if form.one(name)}
+    if streets:
+        for name in set(streets) - {"streets-crs"}:
+            streets[name] = str(absolute(streets[name]))
+        accepted(lambda: streets_of(streets))
     same = (source, reading) == (choices.source, choices.reading)
-    return {"source": source, "reading": reading} | ({} if same else {"confirmed": ()})
+    return {"source": source, "reading": reading, "streets": streets} | ({} if same else {"confirmed": ()})
+
+
+def streets_of(named: Mapping[str, str]) -> StreetGraph | None:
+    """The street graph that was named, None where none was; raises InputError when it cannot be read."""
+    if not named:
+        return None
+    nodes, edges, crs = (named.get(name) for name in STREETS)
+    if nodes is None:
+        raise MisuseError("--streets-edges and --streets-crs need --streets-nodes")
+    return read_streets(nodes, edges, crs=crs)
 
 
 def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     found = work.found(work.data)
-    shown: dict[str, Any] = {"options": OPTIONS, "found": found}
+    shown: dict[str, Any] = {"options": OPTIONS, "streets": STREETS, "found": found}
     if found is not None:
         shown |= {
             "warnings": warnings_of(found),

@@ -8,10 +8,12 @@ import numpy as np
 
 from shoal.attacks.finding import Fit, Sighting, records_that_fit
 from shoal.desk.case import Choices
+from shoal.desk.commands import release_plan
 from shoal.desk.desk import Desk, Work
 from shoal.desk.figures import density_map
 from shoal.desk.forms import Form, RefusedError, accepted, new_path
 from shoal.desk.risk import risks_of, strongest_first
+from shoal.desk.settings import K, fields_of, settings_from
 from shoal.desk.steps.step import Step
 from shoal.desk.words import Words
 from shoal.errors import MisuseError, ShoalError
@@ -36,7 +38,9 @@ _EXTENTS: Final = (
 def _take(choices: Choices, form: Form) -> dict[str, Any]:
     if "like" in form:
         return {"shown_class": form.one("like")}
-    wanted = {
+    settings = settings_from(form, choices.method, settings_of(choices))
+    k = int(settings.pop(K, fields_of(choices.method, {})[0].default))
+    wanted: dict[str, Any] = {
         "output": form.one("output"),
         "linkage": form.one("linkage"),
         "private_report": form.one("private_report") if "private" in form else "",
@@ -56,7 +60,12 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
         raise RefusedError("error.secret_inside")
     if len(set(secret)) < len(secret):
         raise RefusedError("error.same_file")
-    return wanted | {"shown_class": ""}
+    return wanted | {"k": k, "settings": settings, "shown_class": ""}
+
+
+def settings_of(choices: Choices) -> dict[str, str]:
+    """Every parameter of the method that was chosen, the size of the crowd with them."""
+    return {K: str(choices.k), **choices.settings}
 
 
 def classes_of(release: Release) -> list[dict[str, Any]]:
@@ -103,8 +112,10 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
         "verdict": work.found(work.release, 1),
         "attacked": work.found(work.release, 2),
         "sightings": range(SIGHTINGS),
+        "settings": fields_of(choices.method, settings_of(choices)),
         "no_anonymity": _no_anonymity(work),
     }
+    shown["planned"] = _planned(choices.model_copy(update=shown["defaults"]), folder)
     if shown["written"] is not None:
         shown |= _looked_at(desk, work, words)
         shown["extents"] = [
@@ -120,6 +131,15 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     if of_class is not None:
         shown["beliefs"] = strongest_first(of_class["attacks"])
     return shown
+
+
+def _planned(choices: Choices, folder: Path) -> dict[str, Any]:
+    """What would be run with the choices as they are."""
+    plan = release_plan(choices, folder, folder / "attacks.json")
+    return {
+        "commands": [command.shown() for command in plan.commands],
+        "files": {str(path): text for path, text in plan.files.items()},
+    }
 
 
 def _no_anonymity(work: Work) -> str:
