@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from shoal.cli.collect import needs_extra
-from shoal.cli.options import PATH, input_options, output_options, take_reading
+from shoal.cli.options import PATH, input_options, output_options, street_options, take_reading, take_streets
 from shoal.cli.terminal import Bars, print_result
 
 
@@ -74,6 +74,7 @@ def desk(folder: Path, port: int, no_browser: bool) -> int:
 @click.option(
     "--output", type=PATH, required=True, metavar="RECORD.html", help="The page; it must not exist yet."
 )
+@street_options
 @input_options
 @output_options
 def record(
@@ -99,6 +100,7 @@ def record(
     from shoal.report.words.numbers import percent
     from shoal.runtime.run import Run
 
+    streets = take_streets(options)
     with Bars(quiet=quiet) as bars:
         signed = sign_off(
             raw,
@@ -109,6 +111,7 @@ def record(
             recipients=take_recipients(recipients),
             statement=NOTHING_STATED if statement is None else read_statement(statement),
             language=language,
+            streets=streets,
             run=Run(progress=bars),
             **take_reading(options),
         )

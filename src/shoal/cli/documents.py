@@ -119,6 +119,7 @@ class InspectDocument(TypedDict):
     top_places: list[PlaceDocument]
     map: list[str]
     map_letter_m: float
+    map_bounds_m: list[float]
     samples_by_hour: list[int]
     columns: dict[str, str]
     unit_of_protection: str

@@ -182,7 +182,8 @@ def record_plan(choices: Choices, folder: Path, results: Path, language: str) ->
                     "recipient": [f"{name}={','.join(texts)}" for name, texts in choices.recipients.items()],
                     "language": language,
                     "output": choices.record,
-                },
+                }
+                | _filled(choices.streets),
             ),
         ),
         files={file: _table(stated)},
@@ -210,14 +211,14 @@ def purpose_of(choices: Choices) -> dict[str, str]:
 
 
 def _reading(choices: Choices) -> dict[str, Value]:
-    return {name: text for name, text in choices.reading.items() if text}
+    return _filled(choices.reading)
 
 
 def _streets(choices: Choices) -> dict[str, Value]:
     """The street graph, for a method that works on one."""
     if not needs_streets(choices.method):
         return {}
-    return {name: text for name, text in choices.streets.items() if text}
+    return _filled(choices.streets)
 
 
 def _linked(choices: Choices) -> dict[str, Value]:
@@ -229,6 +230,10 @@ def _linked(choices: Choices) -> dict[str, Value]:
 def _unit(choices: Choices) -> dict[str, Value]:
     person: dict[str, Value] = {"person": choices.person} if choices.person else {}
     return person | ({"per-day": True} if choices.per_day else {})
+
+
+def _filled(named: Mapping[str, str]) -> dict[str, Value]:
+    return {name: text for name, text in named.items() if text}
 
 
 def _table(entries: Mapping[str, str]) -> str:

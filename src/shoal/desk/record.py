@@ -15,11 +15,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.desk.figures import density_map
+from shoal.desk.maps import density_map
 from shoal.desk.pages import render
 from shoal.desk.risk import BANDS, risks_of, strongest_first
 from shoal.desk.words import Words
 from shoal.errors import InputError, OutputError
+from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.publishing.against_raw import read_raw_of
@@ -78,6 +79,7 @@ def sign_off(
     recipients: Mapping[str, Sequence[str]],
     statement: Statement,
     language: str = "en",
+    streets: StreetGraph | None = None,
     run: Run | None = None,
     **overrides: Any,
 ) -> Signed:
@@ -101,6 +103,8 @@ def sign_off(
         What the publisher says of the release.
     language
         One of those that the desk speaks.
+    streets
+        Drawn behind the map.
     run
         Progress and threads.
     **overrides
@@ -147,6 +151,7 @@ def sign_off(
         statement=statement,
         digests=digests,
         words=Words(language),
+        streets=streets,
     )
     write_page(html, output)
     output.chmod(0o600)
@@ -173,6 +178,7 @@ def record_page(
     statement: Statement,
     digests: Mapping[str, str | None],
     words: Words,
+    streets: StreetGraph | None = None,
 ) -> str:
     """The page itself: one file without scripts."""
     manifest: Manifest = read_manifest(folder)
@@ -202,7 +208,7 @@ def record_page(
         statement=statement,
         digests=digests,
         bands=BANDS,
-        map=density_map(release, words("release.map_label")),
+        map=density_map(release, words("release.map_label"), streets),
     )
 
 

@@ -1,17 +1,14 @@
 """Step 1: which data, how it was read, what was left out, and what has to be looked at before going on."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from shoal.desk.case import Choices
-from shoal.desk.desk import Desk, Work
-from shoal.desk.figures import clock, letters_map
+from shoal.desk.desk import STREETS, Desk, Work, streets_of
+from shoal.desk.figures import clock
 from shoal.desk.forms import Form, RefusedError, absolute, accepted, checked_source
+from shoal.desk.maps import letters_map
 from shoal.desk.steps.step import Step
 from shoal.desk.words import Words
-from shoal.errors import MisuseError
-from shoal.io.street_files import read_streets
-from shoal.model.streets import StreetGraph
 from shoal.units import duration_s, length_m, show_s
 
 OPTIONS: Final = (
@@ -35,7 +32,6 @@ OPTIONS: Final = (
     "slot",
     "min-samples-per-day",
 )
-STREETS: Final = ("streets-nodes", "streets-edges", "streets-crs")
 FEW_PEOPLE: Final = 20
 
 
@@ -73,24 +69,14 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
     return {"source": source, "reading": reading, "streets": streets} | ({} if same else {"confirmed": ()})
 
 
-def streets_of(named: Mapping[str, str]) -> StreetGraph | None:
-    """The street graph that was named, None where none was; raises InputError when it cannot be read."""
-    if not named:
-        return None
-    nodes, edges, crs = (named.get(name) for name in STREETS)
-    if nodes is None:
-        raise MisuseError("--streets-edges and --streets-crs need --streets-nodes")
-    return read_streets(nodes, edges, crs=crs)
-
-
-def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
+def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     found = work.found(work.data)
     shown: dict[str, Any] = {"options": OPTIONS, "streets": STREETS, "found": found}
     if found is not None:
         shown |= {
             "warnings": warnings_of(found),
             "few": found["subjects"] < FEW_PEOPLE,
-            "map": letters_map(found["map"], found["map_letter_m"], words("data.map_label")),
+            "map": letters_map(found, words("data.map_label"), desk.streets(work.choices)),
             "clock": clock(found["samples_by_hour"], words("data.clock_label")),
             "gap": None if found["median_gap_s"] is None else show_s(found["median_gap_s"]),
             "gaps": [show_s(one) for one in found["gap_quantiles_s"] or ()],

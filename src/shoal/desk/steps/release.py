@@ -10,8 +10,8 @@ from shoal.attacks.finding import Fit, Sighting, records_that_fit
 from shoal.desk.case import Choices
 from shoal.desk.commands import release_plan
 from shoal.desk.desk import Desk, Work
-from shoal.desk.figures import density_map
 from shoal.desk.forms import Form, RefusedError, accepted, new_path
+from shoal.desk.maps import density_map
 from shoal.desk.risk import risks_of, strongest_first
 from shoal.desk.settings import K, fields_of, settings_from
 from shoal.desk.steps.step import Step
@@ -154,7 +154,7 @@ def _looked_at(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     except (ShoalError, OSError) as error:
         return {"gone": str(error) if isinstance(error, MisuseError) else words("release.gone")}
     return {
-        "map": density_map(release, words("release.map_label")),
+        "map": density_map(release, words("release.map_label"), desk.streets(work.choices)),
         "classes": classes_of(release),
         "planar": release.crs is None,
         "private": work.choices.private_report and Path(work.choices.private_report).exists(),

@@ -1,6 +1,7 @@
 """Maps: how densely a release lies on the plane, what was lost where, and boxes as rectangles."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -9,15 +10,20 @@ from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid
 from shoal.report.facts.density import Density
 from shoal.report.facts.evidence import shown_shares
+from shoal.report.facts.towns import CREDIT, Town
 from shoal.report.figures.style import BAR_ABOVE, short_rows
 from shoal.utility.vanished import Vanished
+
+_MOST_NAMES: Final = 6
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-def release_map(density: Density, examples: Boxes, grid: Grid, *, projected: bool) -> "Figure":
-    """Expected boxes per square kilometer as a heat map, with the rectangles of some boxes."""
+def release_map(
+    density: Density, examples: Boxes, grid: Grid, towns: Sequence[Town] = (), *, projected: bool
+) -> "Figure":
+    """Expected boxes per square kilometer as a heat map, with rectangles of some boxes and names of towns."""
     plane = "km (projected)" if projected else "km (local)"
     figure = new_figure(f"east, {plane}", f"north, {plane}")
     window, km = density.window, grid.cell_m / 1000
@@ -55,6 +61,22 @@ def release_map(density: Density, examples: Boxes, grid: Grid, *, projected: boo
         hoverinfo="skip",
         name="some boxes",
     )
+    named = _apart(towns, window.rows * window.side * grid.cell_m / 12)
+    if named:
+        figure.add_scatter(
+            x=[round(town.x_m / 1000, 2) for town in named],
+            y=[round(town.y_m / 1000, 2) for town in named],
+            mode="markers+text",
+            text=[town.name for town in named],
+            textposition="top center",
+            textfont={"size": 11, "color": "#1b2733"},
+            marker={"color": "#1b2733", "size": 4},
+            hoverinfo="skip",
+            name=CREDIT,
+        )
+        figure.add_annotation(
+            text=f"towns: {CREDIT}", xref="paper", yref="paper", x=1, y=0, showarrow=False, font={"size": 9}
+        )
     x_range = [window.x * km, (window.x + window.columns * window.side) * km]
     y_range = [window.y * km, (window.y + window.rows * window.side) * km]
     figure.update_xaxes(range=x_range, constrain="domain", showgrid=False, tickformat=",~r", nticks=6)
@@ -63,6 +85,15 @@ def release_map(density: Density, examples: Boxes, grid: Grid, *, projected: boo
     )
     figure.update_layout(showlegend=False, margin={"t": 62, "r": 8})
     return figure
+
+
+def _apart(towns: Sequence[Town], least_m: float) -> list[Town]:
+    """Some towns, the largest first, no two of them nearly at one height, so that no names meet."""
+    shown: list[Town] = []
+    for town in towns:
+        if len(shown) < _MOST_NAMES and all(abs(town.y_m - other.y_m) >= least_m for other in shown):
+            shown.append(town)
+    return shown
 
 
 def vanished_by_place(vanished: Vanished) -> "Figure":
