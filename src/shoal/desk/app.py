@@ -191,6 +191,8 @@ class Pages:
             choices = self._desk.case.change(seen, **changes)
             if action == "start":
                 self._start(step, name, choices, work.choices.language)
+            if action == "next" and not step.done(self._work(request)):
+                raise RefusedError("error.unanswered")
             following = list(STEPS)[min(list(STEPS).index(step.name) + 1, len(STEPS) - 1)]
             return moved(request, following if action == "next" else step.name)
         except OvertakenError:

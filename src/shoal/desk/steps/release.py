@@ -1,5 +1,6 @@
 """Step 5: the release is written, verified and attacked, and looked at from both sides."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -115,7 +116,7 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
         "settings": fields_of(choices.method, settings_of(choices)),
         "no_anonymity": _no_anonymity(work),
     }
-    shown["planned"] = _planned(choices.model_copy(update=shown["defaults"]), folder)
+    shown["planned"] = _planned(choices, shown["defaults"], folder)
     if shown["written"] is not None:
         shown |= _looked_at(desk, work, words)
         shown["extents"] = [
@@ -133,9 +134,10 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     return shown
 
 
-def _planned(choices: Choices, folder: Path) -> dict[str, Any]:
-    """What would be run with the choices as they are."""
-    plan = release_plan(choices, folder, folder / "attacks.json")
+def _planned(choices: Choices, defaults: Mapping[str, str], folder: Path) -> dict[str, Any]:
+    """What would be run with the choices as they are, and with the places that the page proposes."""
+    places = {name: defaults[name] for name in ("output", "linkage")}
+    plan = release_plan(choices.model_copy(update=places), folder, folder / "attacks.json")
     return {
         "commands": [command.shown() for command in plan.commands],
         "files": {str(path): text for path, text in plan.files.items()},
