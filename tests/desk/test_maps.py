@@ -101,7 +101,7 @@ def test_names_do_not_meet_and_stay_on_the_map() -> None:
         Town(name=f"Town {n}", x_m=-16_000 + 640 * n, y_m=100.0 * (n % 3), people=100 - n) for n in range(50)
     ]
     parts = _names([*crowd, Town(name="B <& C", x_m=0, y_m=9_000, people=1)], GROUND, 48, 1)
-    labels = [part for part in parts if part.startswith("<text")]
+    labels = [part for part in parts if part.startswith('<text class="label"')]
     boxes = []
     for label in labels:
         at = re.search(r'x="([\d.-]+)" y="([\d.-]+)"( text-anchor="end")?>(.*)<', label)

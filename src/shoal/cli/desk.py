@@ -74,6 +74,7 @@ def desk(folder: Path, port: int, no_browser: bool) -> int:
 @click.option(
     "--output", type=PATH, required=True, metavar="RECORD.html", help="The page; it must not exist yet."
 )
+@click.option("--pdf", type=PATH, metavar="RECORD.pdf", help="Also write it as a PDF; it must not exist yet.")
 @street_options
 @input_options
 @output_options
@@ -86,6 +87,7 @@ def record(
     statement: Path | None,
     language: str,
     output: Path,
+    pdf: Path | None,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -112,6 +114,7 @@ def record(
             statement=NOTHING_STATED if statement is None else read_statement(statement),
             language=language,
             streets=streets,
+            pdf=pdf,
             run=Run(progress=bars),
             **take_reading(options),
         )
@@ -122,6 +125,7 @@ def record(
     )
     lines = [
         f"record: {output}",
+        *([] if pdf is None else [f"PDF: {pdf}"]),
         f"the claim {'holds' if signed.holds else 'DOES NOT HOLD'}; {strongest}",
         f"SHA-256 of the release: {signed.release_sha256}",
         f"SHA-256 of the data as read: {signed.data_sha256}",

@@ -388,6 +388,7 @@ class SignedDocument(TypedDict):
     """Where a record to sign was written, and what it names."""
 
     record: str
+    pdf: str | None
     holds: bool
     strongest: str | None
     strongest_rate: float | None

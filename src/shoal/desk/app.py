@@ -228,7 +228,8 @@ class Pages:
         work = self._work(request)
         if name in ("release.toml", "steps.sh"):
             return Response(self._texts(work)[name], media_type="text/plain")
-        known: dict[str, Path] = {path.name: path for path in self._desk.folder.glob("record*.html")}
+        records = (*self._desk.folder.glob("record*.html"), *self._desk.folder.glob("record*.pdf"))
+        known: dict[str, Path] = {path.name: path for path in records}
         if work.choices.output:
             known[REPORT_FILE] = Path(work.choices.output) / REPORT_FILE
         if work.choices.private_report:
@@ -237,6 +238,8 @@ class Pages:
             text = known[name].read_bytes()
         except (KeyError, OSError) as error:
             raise HTTPException(404) from error
+        if name.endswith(".pdf"):
+            return Response(text, media_type="application/pdf")
         return Response(text, media_type="text/html", headers=_SHOWN)
 
     def language(self, request: Request, form: Form) -> Response:

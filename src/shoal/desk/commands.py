@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from shoal.desk.case import Choices
+from shoal.desk.pdf import can_print
 from shoal.desk.recipients import for_studies, on_payload
 from shoal.desk.settings import fields_of, needs_streets, options_of
 from shoal.methods import METHODS
@@ -183,6 +184,7 @@ def record_plan(choices: Choices, folder: Path, results: Path, language: str) ->
                     "language": language,
                     "output": choices.record,
                 }
+                | ({"pdf": str(Path(choices.record).with_suffix(".pdf"))} if can_print() else {})
                 | _filled(choices.streets),
             ),
         ),

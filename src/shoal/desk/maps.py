@@ -73,8 +73,11 @@ def letters_map(found: Mapping[str, Any], label: str, streets: StreetGraph | Non
     return _drawn(cells, ground, label, streets, aspect=_LETTER_HEIGHT)
 
 
-def density_map(release: Release, label: str, streets: StreetGraph | None = None) -> str:
-    """How densely the boxes or points of a release lie on the plane, each box spread over its area."""
+def density_map(release: Release, label: str, streets: StreetGraph | None = None, *, style: str = "") -> str:
+    """How densely the boxes or points of a release lie on the plane, each box spread over its area.
+
+    style: of the drawing, where what shows it does not pass on that of the page, as makers of PDFs.
+    """
     boxes = release.boxes if release.kind == "boxes" else release.as_boxes(Grid()).boxes
     cell_m = release.grid.cell_m if release.grid is not None else Grid().cell_m
     window: Window = window_around(boxes, _PIXELS)
@@ -87,7 +90,8 @@ def density_map(release: Release, label: str, streets: StreetGraph | None = None
         rows=window.rows,
         crs=release.crs,
     )
-    return _drawn(_shades(expected_density(boxes, window)), ground, label, streets)
+    styled = [f"<style>{style}</style>"] if style else []
+    return _drawn(_shades(expected_density(boxes, window)), ground, label, streets, first=styled)
 
 
 def _shades(expected: Floats) -> list[list[int]]:
@@ -102,12 +106,18 @@ def _shades(expected: Floats) -> list[list[int]]:
 
 
 def _drawn(
-    cells: Sequence[Sequence[int]], ground: Ground, label: str, streets: StreetGraph | None, aspect: int = 1
+    cells: Sequence[Sequence[int]],
+    ground: Ground,
+    label: str,
+    streets: StreetGraph | None,
+    aspect: int = 1,
+    first: Sequence[str] = (),
 ) -> str:
     """Shades, streets over them, names of towns, a scale bar below. aspect: how high a row is drawn."""
     width, height = ground.columns, len(cells) * aspect
     towns = towns_in(*ground.bounds_m, crs=ground.crs)
     parts = [
+        *first,
         f'<rect class="ground" width="{width}" height="{height}"/>',
         *_shaded(cells, aspect),
         *([] if streets is None else _lines(streets, ground, aspect)),
@@ -183,7 +193,7 @@ def _names(towns: Sequence[Town], ground: Ground, height: float, aspect: int) ->
         at = f'x="{x - 1.1 if to_left else x + 1.1:.3g}" y="{y + 0.9:.3g}"'
         anchor = ' text-anchor="end"' if to_left else ""
         parts.append(f'<circle class="town" cx="{x:.3g}" cy="{y:.3g}" r=".6"/>')
-        parts.append(f'<text class="label" {at}{anchor}>{escape(town.name)}</text>')
+        parts += [f'<text class="{one}" {at}{anchor}>{escape(town.name)}</text>' for one in ("halo", "label")]
         if len(taken) == _MOST_NAMES:
             break
     return parts

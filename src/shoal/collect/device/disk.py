@@ -51,7 +51,9 @@ def state_text(kept: Kept) -> bytes:
         "lasting": lasting,
         "round": under_way,
     }
-    return json.dumps(document).encode()  # unindented, which takes a seventh of the time: it is kept at each step
+    return json.dumps(
+        document
+    ).encode()  # unindented, which takes a seventh of the time: it is kept at each step
 
 
 def read_state(content: bytes, where: str) -> Kept:
