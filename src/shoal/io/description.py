@@ -19,6 +19,7 @@ from shoal.io.sketch import (
 )
 from shoal.io.time_text import SECOND
 from shoal.model.given import require_trajectories
+from shoal.model.summaries import table
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.units import DAY_S, HOUR_S, show_m, show_s
@@ -91,6 +92,11 @@ class Description:
             "samples_by_hour": list(self.samples_by_hour),
             "columns": dict(self.columns),
         }
+
+    def _repr_html_(self) -> str:
+        shown = [line.partition(": ") for line in self.lines() if line[:1] != " " and line[-1:] != ":"]
+        rows = [(name, told) for name, _, told in shown if name != "note"]
+        return table("Data", rows, notes=self.notes)
 
     def lines(self) -> list[str]:
         """For people to read."""
