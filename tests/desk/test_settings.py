@@ -164,6 +164,11 @@ def test_settings_are_kept_and_shown_until_the_method_changes(visitor: Visitor) 
     assert job is not None
     assert "--suppress-space 15km" in job.plan.commands[0].shown()
     assert 'suppress-space = "15km"' in visitor.get("kept/release.toml").html
+    (visitor.folder / "out").mkdir()
+    (visitor.folder / "l.parquet").touch()
+    html = visitor.get("release").html
+    assert f'value="{visitor.folder}/out-2"' in html
+    assert f'value="{visitor.folder}/l-2.parquet"' in html
     visitor.post("trade", "next", direct="yes", method="static", k="4")
     assert visitor.desk.case.choices().settings == {}
 

@@ -104,11 +104,7 @@ def find(desk: Desk, choices: Choices, form: Form) -> Fit:
 def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     choices, folder = work.choices, desk.folder
     shown: dict[str, Any] = {
-        "defaults": {
-            "output": choices.output or str(folder / "release"),
-            "linkage": choices.linkage or str(folder / "secret" / "linkage.parquet"),
-            "private_report": choices.private_report or str(folder / "secret" / "private-report.html"),
-        },
+        "defaults": _places(work, folder),
         "written": work.found(work.release),
         "verdict": work.found(work.release, 1),
         "attacked": work.found(work.release, 2),
@@ -132,6 +128,25 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     if of_class is not None:
         shown["beliefs"] = strongest_first(of_class["attacks"])
     return shown
+
+
+def _places(work: Work, folder: Path) -> dict[str, str]:
+    """Where to write: as chosen, under a new name where an earlier release of other choices has that one."""
+    choices = work.choices
+    places = {
+        "output": Path(choices.output or folder / "release"),
+        "linkage": Path(choices.linkage or folder / "secret" / "linkage.parquet"),
+        "private_report": Path(choices.private_report or folder / "secret" / "private-report.html"),
+    }
+    if work.release is None or work.release.state == "absent":
+        places = {name: _free(path) for name, path in places.items()}
+    return {name: str(path) for name, path in places.items()}
+
+
+def _free(path: Path) -> Path:
+    """The path, or the first with a number behind its name that is not there yet."""
+    numbered = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in range(2, 1000))
+    return next(one for one in (path, *numbered) if not one.exists())
 
 
 def _planned(choices: Choices, defaults: Mapping[str, str], folder: Path) -> dict[str, Any]:
