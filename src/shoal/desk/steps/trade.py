@@ -20,6 +20,7 @@ _LARGEST_K: Final = 1_000
 _PEOPLE: Final = (10, 100_000)
 _TRIES: Final = (10, 10_000)
 _MOST_KS: Final = 6
+_LEFT: Final = ("samples-covered", "people-suppressed")
 
 
 def methods_compared() -> list[str]:
@@ -101,7 +102,8 @@ def _sentence(point: Mapping[str, Any], found: Mapping[str, Any], words: Words) 
         for one in played
         if one["target"] == "release" and f"{one['name']}, {one['knowledge']}" == point["worst_by"]
     )
-    return words(
+    measured = {one["name"]: one["value"] for one in result["measurements"]}
+    sentence = words(
         "trade.sentence",
         risk=percent(point["worst"]),
         guess=percent(worst["baseline"]),
@@ -110,6 +112,10 @@ def _sentence(point: Mapping[str, Any], found: Mapping[str, Any], words: Words) 
         utility=show(point["utility"], metric.unit),
         better=words(f"trade.{metric.better}"),
     )
+    covered, left_out = (measured.get(name) for name in _LEFT)
+    if METHODS[result["method"]].about.publishes == "points" or covered is None or left_out is None:
+        return sentence  # a point may be moved, and is not left out for that
+    return f"{sentence} {words('trade.left_out', samples=percent(1 - covered), people=percent(left_out))}"
 
 
 def _summary(work: Work, words: Words) -> list[str]:
