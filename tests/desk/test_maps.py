@@ -15,9 +15,13 @@ import shoal
 from desk_visits import Visitor
 from shoal.desk.maps import Ground, _lines, _names, letters_map, round_length
 from shoal.model.projection import WGS84, transform
+from shoal.model.release import Boxes
 from shoal.model.streets import StreetGraph
+from shoal.model.trajectories import Grid
 from shoal.report.facts import towns
+from shoal.report.facts.density import Density, Window
 from shoal.report.facts.towns import Town, towns_in
+from shoal.report.figures.maps import release_map
 
 PLANE = "+proj=laea +lat_0=48.8 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
 TABLE: dict[str, dict[str, Any]] = {
@@ -118,6 +122,19 @@ def test_names_do_not_meet_and_stay_on_the_map() -> None:
         if a != b and abs(a[1] - b[1]) < 2 and a[0] < b[2] and b[0] < a[2]
     ] == []
     assert any("B &lt;&amp; C" in label for label in labels)
+
+
+@pytest.mark.usefixtures("gazetteer")
+def test_the_map_in_the_report_names_towns_too() -> None:
+    side = Window(x=-160, y=-120, side=5, columns=64, rows=48)
+    density = Density(window=side, expected=np.ones((48, 64)), share_outside=0)
+    found = towns_in(*side.bounds_m(100), crs=PLANE)
+    drawn = release_map(density, Boxes.concatenate([]), Grid(), found, projected=True)
+    assert drawn.traces[-1]["text"] == ["Northport", "A & B <i>"]
+    assert (drawn.traces[-1]["x"][0], drawn.traces[-1]["y"][0]) == pytest.approx((0, 0), abs=0.01)
+    assert "GeoNames, CC BY 4.0" in drawn.to_json()
+    assert "GeoNames" not in release_map(density, Boxes.concatenate([]), Grid(), projected=True).to_json()
+    assert len(drawn.figure().data) == 3
 
 
 def test_a_large_graph_stays_small_and_a_strange_one_is_left_out() -> None:
