@@ -233,6 +233,29 @@ def test_choices_that_cannot_work(name: str, visitor: Visitor) -> None:
     assert not (visitor.folder / "out").exists()
 
 
+def test_unanswered_warnings_keep_the_first_step(newcomer: Visitor, desk_city: Path) -> None:
+    newcomer.post("data", "start:data", source=str(desk_city))
+    page = newcomer.post("data", "next", confirm="yes")
+    assert page.status == 422
+    assert_a_sentence(page, "Check each line that is right")
+    assert 'name="confirmed"' in page.html
+
+
+def test_columns_that_are_not_recognized_are_asked_for_at_their_fields(
+    newcomer: Visitor, tmp_path: Path
+) -> None:
+    (tmp_path / "calls.csv").write_text(GOOD.replace("uid,t,lat,lon", "who,when,Breite,Länge"))
+    page = newcomer.post("data", "start:data", source=str(tmp_path / "calls.csv"))
+    assert '<details id="reading" open>' in page.html
+    named = [part.partition('"')[0] for part in page.html.split('<p class="field bad"><label for="f-')[1:]]
+    assert named == ["id", "time", "lat", "lon", "x", "y"]
+    assert '<code class="option">--lat</code>' in page.html
+    fields: dict[str, Any] = {"id": "who", "time": "when", "lat": "Breite", "lon": "Länge"}
+    page = newcomer.post("data", "start:data", source=str(tmp_path / "calls.csv"), **fields)
+    assert 'id="people"' in page.html
+    assert "field bad" not in page.html
+
+
 def test_there_are_sixty_of_them() -> None:
     assert len(SOURCES) + len(FILES) + len(READINGS) + len(LATER) >= 60
 

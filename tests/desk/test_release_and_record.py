@@ -7,6 +7,7 @@ import subprocess
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ import pytest
 from command_line import Shoal
 from desk_visits import Visitor
 from shoal.cli.release import anonymize
+from shoal.desk import pdf
+from shoal.desk.commands import record_plan
 from shoal.desk.desk import Work
 from shoal.desk.record import digest_of_data, read_attacks
 from shoal.desk.risk import risks_of, strongest_first
@@ -180,3 +183,53 @@ def test_finding_oneself_counts_whole_crowds(released: Visitor, shoal: Shoal) ->
 def test_what_is_chosen_is_kept_as_settings(released: Visitor) -> None:
     stated = tomllib.loads((released.folder / "record.toml").read_text())
     assert stated == {"data_set": "Calls <of> Northport", "version": "2027-1"}
+
+
+def test_the_styles_of_the_record_are_not_escaped(work: Work) -> None:
+    style = Path(work.choices.record).read_text().partition("<style>")[2].partition("</style>")[0]
+    assert '"Segoe UI"' in style
+    assert "&#" not in style
+
+
+class Printer:
+    """In the place of WeasyPrint: prints what it is given, and asks for an address."""
+
+    def __init__(self, string: str, url_fetcher: Callable[[str], object]) -> None:
+        self.string, self.fetch = string, url_fetcher
+
+    def write_pdf(self) -> bytes:
+        with pytest.raises(InputError, match="refers to nothing"):
+            self.fetch("https://example.org/font.woff")
+        return b"%PDF-1.7 " + self.string.encode()
+
+
+def test_the_record_as_a_pdf(
+    released: Visitor, work: Work, shoal: Shoal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert work.record is not None
+    words = work.record.plan.commands[0].arguments()
+    words[words.index("--output") + 1] = str(tmp_path / "record.html")
+    if "--pdf" in words:
+        del words[words.index("--pdf") : words.index("--pdf") + 2]
+    monkeypatch.setattr(pdf, "_library", lambda: None)
+    missing = shoal(*words, "--pdf", str(tmp_path / "record.pdf"))
+    assert (missing.code, "pip install 'shoal[pdf]'" in missing.err) == (2, True)
+    assert not (tmp_path / "record.html").exists()
+    assert "Save as PDF" in released.get("record").html
+    monkeypatch.setattr(pdf, "_library", lambda: SimpleNamespace(HTML=Printer))
+    same = shoal(*words, "--pdf", str(tmp_path / "record.html"))
+    assert (same.code, "choose another --pdf" in same.err) == (2, True)
+    inside = shoal(*words, "--pdf", f"{work.choices.output}/record.pdf")
+    assert (inside.code, "outside the release folder" in inside.err) == (2, True)
+    done = shoal(*words, "--pdf", str(tmp_path / "record.pdf"), "--json")
+    assert done.err == ""
+    assert json.loads(done.out)["pdf"] == str(tmp_path / "record.pdf")
+    printed = tmp_path / "record.pdf"
+    assert printed.read_bytes() == b"%PDF-1.7 " + (tmp_path / "record.html").read_bytes()
+    assert stat.S_IMODE(printed.stat().st_mode) == 0o600
+    assert "--pdf" in record_plan(work.choices, tmp_path, tmp_path / "a.json", "en").commands[0].arguments()
+
+
+def test_the_library_itself_prints_it(work: Work) -> None:
+    pytest.importorskip("weasyprint", reason="the extra `pdf` is not installed")
+    assert pdf.pdf_of(Path(work.choices.record).read_text()).startswith(b"%PDF-")

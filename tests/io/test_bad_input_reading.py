@@ -143,11 +143,11 @@ UNUSABLE_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "not UTF-8": (
         lambda place: text_file(place, GOOD.encode() + b"\xe9\xe8,2024-05-01,48,2\n"),
-        "calls.csv is not UTF-8 text; convert it",
+        "calls.csv is not UTF-8 text; save it again as UTF-8",
     ),
     "UTF-16": (
         lambda place: text_file(place, GOOD.encode("utf-16")),
-        "calls.csv is not UTF-8 text; convert it",
+        "calls.csv is not UTF-8 text; save it again as UTF-8",
     ),
     "empty Parquet": (lambda place: as_parquet(place, 0), "calls.parquet is empty"),
     "no rows in Parquet": (

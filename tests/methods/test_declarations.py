@@ -12,13 +12,14 @@ import pytest
 
 import shoal
 from shoal.cli import main as cli
-from shoal.cli.methods import MethodCommand, default_text, take_settings
+from shoal.cli.methods import MethodCommand, take_settings
 from shoal.comparison.study import read_study
 from shoal.errors import MisuseError
 from shoal.methods import METHODS, About, Method
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.parameters import ABOVE_0, declared, k_parameter, parameter, require_declared, stated
 from shoal.methods.techniques import rounding
+from shoal.methods.written import default_text, value_of
 from shoal.model.claims import KAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Losses, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -167,6 +168,7 @@ def test_what_an_option_takes_is_what_the_method_gets(name: str, field: str) -> 
     option = options()[f"--{each.option_of(field)}"]
     value = option.type.convert(default_text(each), option, None)
     assert take_settings(name, {str(option.name): value}) == ({}, {field: each.default})
+    assert value_of(each, default_text(each)) == each.default
 
 
 def test_no_option_means_two_kinds_of_things() -> None:

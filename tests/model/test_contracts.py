@@ -232,3 +232,12 @@ def test_run_keeps_order_and_reports_progress() -> None:
     assert seen[0] == ("squares", 0, 10)
     assert seen[-1] == ("squares", 10, 10)
     assert [step[1] for step in seen] == list(range(11))
+
+
+def test_a_verdict_is_true_where_it_holds_and_only_there() -> None:
+    broken = Verdict.of([Finding("bad", "a sentence", None)], checked=5)
+    assert [bool(verdict) for verdict in (Verdict.of([], checked=5), Verdict.of([], checked=0), broken)] == [
+        True,
+        False,
+        False,
+    ]

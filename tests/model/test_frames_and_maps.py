@@ -3,6 +3,7 @@
 The values are right, large data is thinned, nothing is unescaped, and nobody is named.
 """
 
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,7 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from shoal.attacks.rate import Attacked, Rate
+from shoal.comparison.compare import Comparison
+from shoal.comparison.study import Setting, Study
 from shoal.errors import MissingExtraError, MisuseError
+from shoal.io.description import describe
+from shoal.methods.glove.glove import Glove
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.intake import Intake, Reading
 from shoal.model.projection import WGS84, transform
@@ -25,6 +30,7 @@ from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
+from shoal.utility.frontier import Budget, Point, Recommendation
 from small_points import crowd
 from small_releases import naive_release, random_people
 
@@ -238,6 +244,34 @@ def test_everything_shown_is_escaped() -> None:
     shown = [each._repr_html_() for each in (data, boxes, verdict, a_rate(NASTY), attacked)]
     assert [SAFE in page for page in shown] == [True] * 5
     assert [page for page in shown if "<script" in page] == []
+
+
+def test_a_description_and_a_comparison_are_shown() -> None:
+    data = replace(random_people(6, 5), intake=Intake(dropped={NASTY: 3}, notes=(NASTY,)))
+    shown = describe(data)._repr_html_()
+    assert f"<tr><th>samples</th><td>{data.n_samples}, from" in shown
+    assert f"<p>{SAFE}</p>" in shown
+    assert [uid for uid in data.ids if uid in shown] == []
+    setting = Setting(label=NASTY, name="glove", method=Glove(k=2))
+    study = Study(settings=(setting,), budget=Budget(), knowledge=("points:4",))
+    risks: Any = {"method": "glove", "risk": 0.2, "risk_low": 0.1, "risk_high": 0.3}
+    points = (
+        Point(label=NASTY, utility=0.41, worst=0.4321, worst_by="insider", worst_gain=0.4, **risks),
+        Point(label="glove k=3", utility=math.nan, **risks),
+    )
+    found = Comparison(
+        results=(),
+        failed={"static k=9": NASTY},
+        points=points,
+        better="lower",
+        recommendation=Recommendation(label=NASTY, reasons=(f"Take {NASTY}.",)),
+        study=study,
+    )._repr_html_()
+    assert f"<tr><th>{SAFE}</th><td>43.2% (insider)</td>" in found
+    assert "<tr><th>glove k=3</th><td></td><td></td>" in found
+    assert f"<tr><th>static k=9</th><td>no release</td><td></td><td>{SAFE}</td>" in found
+    assert f"<p>Take {SAFE}.</p>" in found
+    assert "<script" not in shown + found
 
 
 def test_nobody_is_named_and_no_seed_is_shown() -> None:

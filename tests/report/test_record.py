@@ -313,6 +313,8 @@ def test_every_drawing_is_of_these_numbers(published: tuple[Trajectories, Path])
         for place, extents in enumerate((accuracy.raw, accuracy.published)):
             curve = curve_of_extents(extents, spatial=spatial)
             line(name, place, list(curve.value), list(curve.share))
+        # "raw samples" beside "published samples" read as before and after: both are boxes of the release
+        assert [one["name"] for one in drawn[name]] == ["the box of each raw sample", "each published box"]
     for place, k in enumerate(sorted({2, 5, release.claim.k})):
         curve = curve_of_people(shoal.k_gap(original, k).gap)
         line("k-gap", place, list(curve.value), list(curve.share))

@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from shoal.cli.collect import needs_extra
-from shoal.cli.options import PATH, input_options, output_options, take_reading
+from shoal.cli.options import PATH, input_options, output_options, street_options, take_reading, take_streets
 from shoal.cli.terminal import Bars, print_result
 
 
@@ -74,6 +74,8 @@ def desk(folder: Path, port: int, no_browser: bool) -> int:
 @click.option(
     "--output", type=PATH, required=True, metavar="RECORD.html", help="The page; it must not exist yet."
 )
+@click.option("--pdf", type=PATH, metavar="RECORD.pdf", help="Also write it as a PDF; it must not exist yet.")
+@street_options
 @input_options
 @output_options
 def record(
@@ -85,6 +87,7 @@ def record(
     statement: Path | None,
     language: str,
     output: Path,
+    pdf: Path | None,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -99,6 +102,7 @@ def record(
     from shoal.report.words.numbers import percent
     from shoal.runtime.run import Run
 
+    streets = take_streets(options)
     with Bars(quiet=quiet) as bars:
         signed = sign_off(
             raw,
@@ -109,6 +113,8 @@ def record(
             recipients=take_recipients(recipients),
             statement=NOTHING_STATED if statement is None else read_statement(statement),
             language=language,
+            streets=streets,
+            pdf=pdf,
             run=Run(progress=bars),
             **take_reading(options),
         )
@@ -119,6 +125,7 @@ def record(
     )
     lines = [
         f"record: {output}",
+        *([] if pdf is None else [f"PDF: {pdf}"]),
         f"the claim {'holds' if signed.holds else 'DOES NOT HOLD'}; {strongest}",
         f"SHA-256 of the release: {signed.release_sha256}",
         f"SHA-256 of the data as read: {signed.data_sha256}",

@@ -119,6 +119,7 @@ class InspectDocument(TypedDict):
     top_places: list[PlaceDocument]
     map: list[str]
     map_letter_m: float
+    map_bounds_m: list[float]
     samples_by_hour: list[int]
     time_zone: str
     columns: dict[str, str]
@@ -389,6 +390,7 @@ class SignedDocument(TypedDict):
     """Where a record to sign was written, and what it names."""
 
     record: str
+    pdf: str | None
     holds: bool
     strongest: str | None
     strongest_rate: float | None

@@ -38,10 +38,6 @@ _METAVARS: Final = {
     "records": "K",
     "rounds": "N",
 }
-_STEPS: Final[Mapping[str | None, tuple[tuple[str, float], ...]]] = {
-    "m": (("km", 1000.0), ("m", 1.0)),
-    "s": (("h", 3600.0), ("min", 60.0), ("s", 1.0)),
-}
 
 
 class MethodCommand(Command):
@@ -122,21 +118,6 @@ def take_settings(method: str, options: dict[str, Any]) -> tuple[dict[str, Any],
     }
     graph = take_streets(given)
     return reading, {**parameters, **({} if graph is None else dict.fromkeys(streets, graph))}
-
-
-def default_text(parameter: "Parameter") -> str:
-    """A default as somebody would write it on the command line."""
-    default = parameter.default
-    if default is None:
-        return parameter.unset
-    if parameter.switch:
-        return "on" if default else "off"
-    if parameter.spelled is not None:
-        return next(text for text, value in parameter.spelled.items() if value == default)
-    for unit, step in _STEPS.get(parameter.unit, ()):
-        if default % step == 0 and (default or step == 1):
-            return f"{default / step:g}{unit}"
-    return f"{default:g}" if isinstance(default, float) else str(default)
 
 
 def _chosen(ctx: click.Context) -> str:
@@ -237,6 +218,8 @@ def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
 
 def _meanings(methods: Mapping[str, "Parameter"]) -> dict[str, str]:
     """What the option means and its default, for each method."""
+    from shoal.methods.written import default_text
+
     return {method: f"{each.help} [default: {default_text(each)}]" for method, each in methods.items()}
 
 

@@ -22,6 +22,7 @@ from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.methods import METHODS
 from shoal.model.given import require_trajectories
+from shoal.model.summaries import table
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.publish import publish
@@ -69,6 +70,22 @@ class Comparison:
     def ranking(self) -> tuple[Point, ...]:
         """The releases by the strongest adversary of each, the safest first."""
         return tuple(sorted(self.points, key=lambda point: (point.worst_gain, point.label)))
+
+    def _repr_html_(self) -> str:
+        metric = METRICS[self.study.budget.utility]
+        best = {point.label for point in frontier(self.points, self.better)}
+        rows = [
+            (
+                point.label,
+                "" if math.isnan(point.worst) else f"{point.worst:.1%} ({point.worst_by})",
+                "" if math.isnan(point.utility) else f"{point.utility:.4g} {metric.unit}",
+                "no other is better in both" if point.label in best else "",
+            )
+            for point in self.ranking
+        ]
+        rows += [(label, "no release", "", reason) for label, reason in self.failed.items()]
+        header = ("release", "strongest adversary right in", metric.question, "")
+        return table("Comparison", rows, header=header, notes=self.recommendation.reasons)
 
     def to_json(self) -> dict[str, Any]:
         """Everything, with the frontier and the table at equal measured risk."""

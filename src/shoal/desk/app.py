@@ -168,6 +168,7 @@ class Pages:
             folder=str(self._desk.folder),
             jobs={name: job_facts(getattr(work, name)) for name in step.jobs},
             refused=None if refused is None else words(refused.key, **refused.values),
+            beside={} if refused is None else refused.beside,
             entered=entered,
             **({"answer": None} | content | more),
         )
@@ -190,6 +191,8 @@ class Pages:
             choices = self._desk.case.change(seen, **changes)
             if action == "start":
                 self._start(step, name, choices, work.choices.language)
+            if action == "next" and not step.done(self._work(request)):
+                raise RefusedError("error.unanswered")
             following = list(STEPS)[min(list(STEPS).index(step.name) + 1, len(STEPS) - 1)]
             return moved(request, following if action == "next" else step.name)
         except OvertakenError:
@@ -225,7 +228,8 @@ class Pages:
         work = self._work(request)
         if name in ("release.toml", "steps.sh"):
             return Response(self._texts(work)[name], media_type="text/plain")
-        known: dict[str, Path] = {path.name: path for path in self._desk.folder.glob("record*.html")}
+        records = (*self._desk.folder.glob("record*.html"), *self._desk.folder.glob("record*.pdf"))
+        known: dict[str, Path] = {path.name: path for path in records}
         if work.choices.output:
             known[REPORT_FILE] = Path(work.choices.output) / REPORT_FILE
         if work.choices.private_report:
@@ -234,6 +238,8 @@ class Pages:
             text = known[name].read_bytes()
         except (KeyError, OSError) as error:
             raise HTTPException(404) from error
+        if name.endswith(".pdf"):
+            return Response(text, media_type="application/pdf")
         return Response(text, media_type="text/html", headers=_SHOWN)
 
     def language(self, request: Request, form: Form) -> Response:

@@ -22,8 +22,9 @@ Unit = Literal["", "person", "device", "vehicle", "other"]
 class Choices(BaseModel):
     """Everything that was chosen so far; empty means not yet.
 
-    reading: options of the command line by name, as typed. confirmed: warnings that were answered.
-    recipients: the knowledge of the adversaries of each. sample: people of the study, at most.
+    reading, streets, settings: options of the command line by name, as typed: how to read the data, the
+    street graph, and those parameters of the method that have not their default. confirmed: warnings that
+    were answered. recipients: the knowledge of the adversaries of each. sample: people of the study, at most.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -32,6 +33,7 @@ class Choices(BaseModel):
     language: str = ""
     source: str = ""
     reading: dict[str, str] = {}
+    streets: dict[str, str] = {}
     confirmed: tuple[str, ...] = ()
     unit: Unit = ""
     person: str = ""
@@ -45,6 +47,7 @@ class Choices(BaseModel):
     tries: int = 200
     method: str = ""
     k: int = 0
+    settings: dict[str, str] = {}
     output: str = ""
     linkage: str = ""
     private_report: str = ""

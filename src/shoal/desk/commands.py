@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from shoal.desk.case import Choices
+from shoal.desk.pdf import can_print
 from shoal.desk.recipients import for_studies, on_payload
+from shoal.desk.settings import fields_of, needs_streets, options_of
 from shoal.methods import METHODS
 
 Value = str | int | bool | Sequence[str]
@@ -31,7 +33,8 @@ class Command:
     words
         What stands before its options.
     options
-        Its options by name, without dashes; a list is an option that is repeated, True one without a value.
+        Its options by name, without dashes; a list is an option that is repeated, True one without a value,
+        False the same with no- in front.
     kept
         The file that takes its standard output, where a later command reads it.
     """
@@ -46,7 +49,7 @@ class Command:
         found = [self.name, *self.words]
         for option, value in self.options.items():
             if isinstance(value, bool):
-                found += [f"--{option}"] if value else []
+                found += [f"--{option}" if value else f"--no-{option}"]
             elif isinstance(value, str | int):
                 found += [f"--{option}", str(value)]
             else:
@@ -104,11 +107,14 @@ def study_plan(choices: Choices, folder: Path) -> Plan:
 
 def anonymize_command(choices: Choices, folder: Path) -> Command:
     """Write the release."""
-    options: dict[str, Value] = {"method": choices.method, "k": choices.k}
-    options |= _reading(choices) | _unit(choices)
+    reading = _reading(choices)
     if METHODS[choices.method].about.publishes == "points":
-        options = {name: value for name, value in options.items() if name not in _LAYOUT_OF_RELEASE}
-    options |= {"output": choices.output, "linkage": choices.linkage}
+        reading = {name: value for name, value in reading.items() if name not in _LAYOUT_OF_RELEASE}
+    own = {field.option for field in fields_of(choices.method, {})}
+    options: dict[str, Value] = {"method": choices.method, "k": choices.k}
+    options |= options_of(choices.method, choices.settings)
+    options |= {f"reading-{name}" if name in own else name: value for name, value in reading.items()}
+    options |= _streets(choices) | _unit(choices) | {"output": choices.output, "linkage": choices.linkage}
     if choices.private_report:
         options["private-report"] = choices.private_report
     if purpose_of(choices):
@@ -128,7 +134,11 @@ def release_plan(choices: Choices, folder: Path, results: Path) -> Plan:
     return Plan(
         commands=(
             anonymize,
-            Command(name="verify", words=(choices.source, choices.output), options=_linked(choices)),
+            Command(
+                name="verify",
+                words=(choices.source, choices.output),
+                options=_linked(choices) | _streets(choices),
+            ),
             Command(
                 name="attack",
                 words=(choices.source, choices.output),
@@ -173,7 +183,9 @@ def record_plan(choices: Choices, folder: Path, results: Path, language: str) ->
                     "recipient": [f"{name}={','.join(texts)}" for name, texts in choices.recipients.items()],
                     "language": language,
                     "output": choices.record,
-                },
+                }
+                | ({"pdf": str(Path(choices.record).with_suffix(".pdf"))} if can_print() else {})
+                | _filled(choices.streets),
             ),
         ),
         files={file: _table(stated)},
@@ -201,7 +213,14 @@ def purpose_of(choices: Choices) -> dict[str, str]:
 
 
 def _reading(choices: Choices) -> dict[str, Value]:
-    return {name: text for name, text in choices.reading.items() if text}
+    return _filled(choices.reading)
+
+
+def _streets(choices: Choices) -> dict[str, Value]:
+    """The street graph, for a method that works on one."""
+    if not needs_streets(choices.method):
+        return {}
+    return _filled(choices.streets)
 
 
 def _linked(choices: Choices) -> dict[str, Value]:
@@ -213,6 +232,10 @@ def _linked(choices: Choices) -> dict[str, Value]:
 def _unit(choices: Choices) -> dict[str, Value]:
     person: dict[str, Value] = {"person": choices.person} if choices.person else {}
     return person | ({"per-day": True} if choices.per_day else {})
+
+
+def _filled(named: Mapping[str, str]) -> dict[str, Value]:
+    return {name: text for name, text in named.items() if text}
 
 
 def _table(entries: Mapping[str, str]) -> str:

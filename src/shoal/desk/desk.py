@@ -1,9 +1,9 @@
 """A desk: one case, its jobs, and what they found so far."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from shoal.desk.case import Case, Choices
 from shoal.desk.commands import (
@@ -17,8 +17,13 @@ from shoal.desk.commands import (
 )
 from shoal.desk.jobs import Job, Jobs, start_process
 from shoal.desk.work import result_file
+from shoal.errors import MisuseError, ShoalError
+from shoal.io.street_files import read_streets
 from shoal.model.release import Release
+from shoal.model.streets import StreetGraph
 from shoal.release_folder.folder import read_release
+
+STREETS: Final = ("streets-nodes", "streets-edges", "streets-crs")
 
 
 class Desk:
@@ -36,11 +41,22 @@ class Desk:
         self.folder = folder.absolute()
         self.case = Case(self.folder)
         self._jobs = Jobs(self.folder, launch)
+        self._streets: dict[tuple[tuple[str, str], ...], StreetGraph | None] = {}
         self._releases: dict[tuple[str, int], Release] = {}
 
     def work(self, choices: Choices) -> "Work":
         """The jobs that belong to these choices."""
         return Work(self.folder, self._jobs, choices)
+
+    def streets(self, choices: Choices) -> StreetGraph | None:
+        """The street graph that was named; None where none was, or where it is no longer there."""
+        key = tuple(choices.streets.items())
+        if key not in self._streets:
+            try:
+                self._streets = {key: streets_of(choices.streets)}
+            except ShoalError:
+                return None
+        return self._streets[key]
 
     def release(self, choices: Choices) -> Release:
         """The release that was written; raises InputError when it cannot be read."""
@@ -49,6 +65,16 @@ class Desk:
         if key not in self._releases:
             self._releases = {key: read_release(folder)}  # one at a time
         return self._releases[key]
+
+
+def streets_of(named: Mapping[str, str]) -> StreetGraph | None:
+    """The street graph that was named, None where none was; raises InputError when it cannot be read."""
+    if not named:
+        return None
+    nodes, edges, crs = (named.get(name) for name in STREETS)
+    if nodes is None:
+        raise MisuseError("--streets-edges and --streets-crs need --streets-nodes")
+    return read_streets(nodes, edges, crs=crs)
 
 
 @dataclass(frozen=True)

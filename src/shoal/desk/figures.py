@@ -1,94 +1,16 @@
-"""Drawings of the desk and of the record, as SVG: no script, no style of their own, a few kilobytes each."""
+"""Drawings of the desk, as SVG: no script, no style of their own, a few kilobytes each."""
 
-import math
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, Final
-
-import numpy as np
-
-from shoal.model.release import Release
-from shoal.report.facts.density import Window, expected_density, window_around
-from shoal.runtime.arrays import Floats
-from shoal.units import show_m
-
-_LETTERS: Final = " .:+*#@"  # as the map of `shoal inspect` writes density
-_SHADES: Final = 6
-_PIXELS: Final = 64
-_ROUND: Final = (1, 2, 5)
-_LETTER_HEIGHT: Final = 2  # a letter is about twice as high as wide
+from typing import Any
 
 
-def _svg(width: float, height: float, label: str, parts: Sequence[str]) -> str:
+def svg(width: float, height: float, label: str, parts: Sequence[str]) -> str:
+    """A drawing with its title, which screen readers say."""
     return (
         f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(label)}">'
         f"<title>{escape(label)}</title>{''.join(parts)}</svg>"
     )
-
-
-def letters_map(lines: Sequence[str], letter_m: float, label: str) -> str:
-    """The map of ``shoal inspect``: darker where more samples are. letter_m: how wide a letter is."""
-    columns = max((len(line) for line in lines), default=1)
-    cells = [
-        [_LETTERS.index(letter) if letter in _LETTERS else 0 for letter in line.ljust(columns)]
-        for line in lines
-    ]
-    return _shaded(cells, columns, columns * letter_m, label, aspect=_LETTER_HEIGHT)
-
-
-def density_map(release: Release, label: str) -> str:
-    """How densely the boxes or points of a release lie on the plane, each box spread over its area."""
-    boxes = release.boxes if release.kind == "boxes" else release.as_boxes(_grid()).boxes
-    cell_m = release.grid.cell_m if release.grid is not None else _grid().cell_m
-    window: Window = window_around(boxes, _PIXELS)
-    expected = expected_density(boxes, window)
-    return _shaded(_shades(expected), window.columns, window.columns * window.side * cell_m, label)
-
-
-def _grid() -> Any:
-    from shoal.model.trajectories import Grid
-
-    return Grid()
-
-
-def _shades(expected: Floats) -> list[list[int]]:
-    """0 for nothing, else 1 to 6 by the logarithm over four powers of ten, north first."""
-    seen = expected > 0
-    if not seen.any():
-        return [[0] * expected.shape[1]]
-    top = math.log10(float(expected.max()))
-    logs = np.log10(np.where(seen, expected, 1.0))
-    shade = np.clip(np.ceil((logs - top + 4) / 4 * _SHADES), 1, _SHADES).astype(np.int64)
-    return [list(map(int, row)) for row in np.where(seen, shade, 0)[::-1]]
-
-
-def _shaded(cells: Sequence[Sequence[int]], columns: int, width_m: float, label: str, aspect: int = 1) -> str:
-    """Rows of shades as rectangles, equal neighbors in one, with a scale bar below."""
-    parts = [f'<rect class="ground" width="{columns}" height="{len(cells) * aspect}"/>']
-    for row, line in enumerate(cells):
-        start = 0
-        for end in range(1, len(line) + 1):
-            if end == len(line) or line[end] != line[start]:
-                if line[start]:
-                    parts.append(
-                        f'<rect class="s{line[start]}" x="{start}" y="{row * aspect}" width="{end - start}" '
-                        f'height="{aspect}"/>'
-                    )
-                start = end
-    height = len(cells) * aspect
-    bar_m = round_length(width_m / 4)
-    bar = columns * bar_m / width_m if width_m > 0 else 0
-    parts.append(f'<path class="bar" d="M1 {height + 1.2}v.8h{bar:.3g}v-.8"/>')
-    parts.append(f'<text class="small" x="{bar + 2:.3g}" y="{height + 2.3}">{show_m(bar_m)}</text>')
-    return _svg(columns, height + 3, label, parts)
-
-
-def round_length(at_most_m: float) -> float:
-    """The largest of 1, 2, 5, 10, 20, ... meters that is not longer."""
-    if not at_most_m >= 1:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(at_most_m))
-    return max(digit * power for digit in _ROUND if digit * power <= at_most_m)
 
 
 def clock(samples_by_hour: Sequence[int], label: str) -> str:
@@ -104,7 +26,7 @@ def clock(samples_by_hour: Sequence[int], label: str) -> str:
         for hour in (0, 6, 12, 18, 23)
     ]
     parts.append('<path class="bar" d="M1 30H99"/>')
-    return _svg(100, 37, label, parts)
+    return svg(100, 37, label, parts)
 
 
 def frontier(points: Sequence[Mapping[str, Any]], better: str, label: str, axes: tuple[str, str]) -> str:
@@ -135,4 +57,4 @@ def frontier(points: Sequence[Mapping[str, Any]], better: str, label: str, axes:
         parts.append(
             f'<text class="number" x="{x:.2f}" y="{y + 0.9:.2f}" text-anchor="middle">{number}</text>'
         )
-    return _svg(100, 62, label, parts)
+    return svg(100, 62, label, parts)

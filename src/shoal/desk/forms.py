@@ -19,12 +19,13 @@ _LONGEST: Final = 4_000
 class RefusedError(Exception):
     """What somebody entered cannot be used.
 
-    key: of the sentence that says why; values: what is filled into it.
+    key: of the sentence that says why; beside: sentences that stand at fields, by their names; values: what
+    is filled into the sentence.
     """
 
-    def __init__(self, key: str, **values: Any) -> None:
+    def __init__(self, key: str, *, beside: Mapping[str, str] | None = None, **values: Any) -> None:
         super().__init__(key)
-        self.key, self.values = key, values
+        self.key, self.beside, self.values = key, beside or {}, values
 
 
 class Form:

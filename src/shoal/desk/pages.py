@@ -1,8 +1,10 @@
 """Templates filled in: every value is escaped, every sentence comes from a file of messages."""
 
+import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from shoal.desk.library import translated
 from shoal.desk.risk import band_of, question_of
 from shoal.desk.steps.whom import adversary_words
 from shoal.desk.words import LANGUAGES, Words
@@ -10,6 +12,9 @@ from shoal.report.words.numbers import count, meters, percent, seconds
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
+
+_OPTION: Final = re.compile(r"(?<![\w-])--[a-z](?:[a-z-]*[a-z])?")
 
 
 def render(template: str, words: Words, **content: Any) -> str:
@@ -17,14 +22,28 @@ def render(template: str, words: Words, **content: Any) -> str:
     return (
         _templates()
         .get_template(template)
-        .render(t=words, languages=LANGUAGES, says=lambda text: adversary_words(text, words), **content)
+        .render(
+            t=words,
+            languages=LANGUAGES,
+            says=lambda text: adversary_words(text, words),
+            said=lambda text: _said(text, words.language),
+            **content,
+        )
     )
+
+
+def _said(text: str, language: str) -> "Markup":
+    """What shoal printed, in the language of the page; where nobody said it so, in English and marked so."""
+    from markupsafe import Markup, escape
+
+    known = translated(text, language)
+    return escape(known) if known is not None else Markup('<span lang="en">{}</span>').format(text)
 
 
 @cache
 def _templates() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
+    from markupsafe import Markup, escape
 
     templates = Environment(
         loader=PackageLoader("shoal.desk"),
@@ -35,5 +54,12 @@ def _templates() -> "Environment":
     )
     for function in (count, percent, meters, seconds, question_of, band_of):
         templates.filters[function.__name__] = function
+
+    def options_marked(text: str) -> Markup:
+        """A complaint, its options kept in one piece each."""
+        return Markup(_OPTION.sub(r'<code class="option">\g<0></code>', str(escape(text))))  # noqa: S704
+
+    templates.filters["options_marked"] = options_marked
+    templates.filters["options_named"] = _OPTION.findall
     templates.filters["drawing"] = Markup  # SVG of desk/figures.py, whose texts are escaped there
     return templates

@@ -7,6 +7,7 @@ guess: so this page stays with the publisher, beside the release and never in it
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -15,11 +16,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.desk.figures import density_map
+from shoal.desk.maps import density_map
 from shoal.desk.pages import render
+from shoal.desk.pdf import pdf_of, require_printing
 from shoal.desk.risk import BANDS, risks_of, strongest_first
 from shoal.desk.words import Words
 from shoal.errors import InputError, OutputError
+from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.publishing.against_raw import read_raw_of
@@ -32,6 +35,7 @@ from shoal.report.words.settings import method_name
 from shoal.report.words.terms import techniques_of
 from shoal.runtime.hashing import sha256_of
 from shoal.runtime.run import Run
+from shoal.runtime.staging import staged_file
 
 _RATE: Final[dict[str, type | tuple[type, ...]]] = {
     "name": str,
@@ -56,6 +60,7 @@ class Signed:
     """
 
     record: Path
+    pdf: Path | None
     holds: bool
     strongest: str | None
     strongest_rate: float | None
@@ -65,7 +70,8 @@ class Signed:
 
     def to_json(self) -> dict[str, Any]:
         """As ``--json`` prints it."""
-        return {**vars(self), "record": str(self.record)}
+        pdf = None if self.pdf is None else str(self.pdf)
+        return {**vars(self), "record": str(self.record), "pdf": pdf}
 
 
 def sign_off(
@@ -78,6 +84,8 @@ def sign_off(
     recipients: Mapping[str, Sequence[str]],
     statement: Statement,
     language: str = "en",
+    streets: StreetGraph | None = None,
+    pdf: Path | None = None,
     run: Run | None = None,
     **overrides: Any,
 ) -> Signed:
@@ -101,6 +109,10 @@ def sign_off(
         What the publisher says of the release.
     language
         One of those that the desk speaks.
+    streets
+        Drawn behind the map.
+    pdf
+        Where the same is written as a PDF; None = nowhere.
     run
         Progress and threads.
     **overrides
@@ -116,15 +128,17 @@ def sign_off(
     InputError
         When something cannot be read, or the attacks were on another release.
     OutputError
-        When the page exists or cannot be written.
+        When a file exists or cannot be written.
+    MissingExtraError
+        When a PDF is wanted and no library makes one.
     """
     run = run or Run()
-    if output.resolve().is_relative_to(folder.resolve()):
-        raise OutputError(
-            f"the record {output} names raw data by their digest; write it outside the release folder"
-        )
-    if output.exists():
-        raise OutputError(f"{output} exists; choose another --output or remove it first")
+    _require_free(output, "--output", folder)
+    if pdf is not None:
+        _require_free(pdf, "--pdf", folder)
+        if pdf.resolve() == output.resolve():
+            raise OutputError(f"{pdf} is named for the page and for the PDF; choose another --pdf")
+        require_printing()
     released = sha256_of_release(folder)
     attacks = read_attacks(attacks_file, released)
     original = read_raw_of(raw, folder, run, **overrides)
@@ -147,12 +161,16 @@ def sign_off(
         statement=statement,
         digests=digests,
         words=Words(language),
+        streets=streets,
     )
-    write_page(html, output)
-    output.chmod(0o600)
+    printed = nullcontext() if pdf is None else staged_file(pdf, lambda file: file.write(pdf_of(html)))
+    with printed:
+        write_page(html, output)
+        output.chmod(0o600)
     rates = strongest_first(attacks["attacks"])
     return Signed(
         record=output,
+        pdf=pdf,
         holds=verdict.holds,
         strongest=rates[0]["name"] if rates else None,
         strongest_rate=rates[0]["rate"] if rates else None,
@@ -160,6 +178,16 @@ def sign_off(
         data_sha256=digest_of_data(original),
         release_sha256=released,
     )
+
+
+def _require_free(output: Path, option: str, folder: Path) -> None:
+    """Raise OutputError for a file that exists, or lies in the release."""
+    if output.resolve().is_relative_to(folder.resolve()):
+        raise OutputError(
+            f"the record {output} names raw data by their digest; write it outside the release folder"
+        )
+    if output.exists():
+        raise OutputError(f"{output} exists; choose another {option} or remove it first")
 
 
 def record_page(
@@ -173,6 +201,7 @@ def record_page(
     statement: Statement,
     digests: Mapping[str, str | None],
     words: Words,
+    streets: StreetGraph | None = None,
 ) -> str:
     """The page itself: one file without scripts."""
     manifest: Manifest = read_manifest(folder)
@@ -181,7 +210,7 @@ def record_page(
     return render(
         "signed.html.j2",
         words,
-        style=files("shoal.desk").joinpath("static", "signed.css").read_text(encoding="utf-8"),
+        style=_style("signed.css"),
         data=data,
         made=datetime.now(UTC).date().isoformat(),
         folder=folder.name,
@@ -202,8 +231,12 @@ def record_page(
         statement=statement,
         digests=digests,
         bands=BANDS,
-        map=density_map(release, words("release.map_label")),
+        map=density_map(release, words("release.map_label"), streets, style=_style("map.css")),
     )
+
+
+def _style(name: str) -> str:
+    return files("shoal.desk").joinpath("static", name).read_text(encoding="utf-8")
 
 
 def sha256_of_release(folder: Path) -> str:

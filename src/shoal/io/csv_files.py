@@ -209,7 +209,7 @@ def _header(name: str, sample: bytes) -> tuple[list[str], str, bool]:
     try:
         line = first.decode("utf-8").strip("\r")
     except UnicodeDecodeError as error:
-        raise InputError(f"{name} is not UTF-8 text; convert it, for example with iconv -t UTF-8") from error
+        raise InputError(_not_utf8(name)) from error
 
     def fields(delimiter: str) -> list[str]:
         return next(csv.reader(io.StringIO(line), delimiter=delimiter), [])
@@ -233,11 +233,18 @@ def _is_number(field: str) -> bool:
     return True
 
 
+def _not_utf8(name: str) -> str:
+    return (
+        f"{name} is not UTF-8 text; save it again as UTF-8 (spreadsheets call that CSV UTF-8), or convert "
+        "it, for example with iconv -t UTF-8"
+    )
+
+
 def _why(name: str, error: Exception) -> str:
     """A failure of Arrow in one line, without the values it may quote."""
     text = str(error)
     if isinstance(error, UnicodeDecodeError) or "UTF8" in text:
-        return f"{name} is not UTF-8 text; convert it, for example with iconv -t UTF-8"
+        return _not_utf8(name)
     if "Truncated compressed stream" in text:
         return f"{name} is cut off in the middle of its gzip data; copy it again"
     if "inflate" in text:

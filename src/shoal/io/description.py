@@ -13,12 +13,14 @@ from shoal.io.sketch import (
     area_of,
     letter_width,
     letters_map,
+    middle_of,
     surface_of,
     top_places,
 )
 from shoal.io.time_text import SECOND
 from shoal.model.clocks import clock_of
 from shoal.model.given import require_trajectories
+from shoal.model.summaries import table
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.units import DAY_S, show_m, show_s
@@ -40,9 +42,9 @@ class Description:
     and 90 %.
     usual_gap_s, usual_gap_share: the most frequent of them and its share. area: in degrees, None on a plane
     of no known system. top_places: the most frequent ones. map: the samples as lines of letters, north up.
-    cell_m, slot_s: None for points as given. map_letter_m: how wide a letter of the map is.
-    samples_by_hour: of the day, by the clock of time_zone, 24
-    numbers. columns: those that were read, by what they hold.
+    cell_m, slot_s: None for points as given. map_letter_m: how wide a letter of the map is. map_bounds_m: of
+    the map, west, south, east and north on the plane of crs.
+    samples_by_hour: of the day, by the clock of time_zone, 24 numbers. columns: those that were read, by what they hold.
     """
 
     subjects: int
@@ -74,6 +76,7 @@ class Description:
     rows_repaired: Mapping[str, int]
     notes: tuple[str, ...]
     map_letter_m: float
+    map_bounds_m: tuple[float, float, float, float]
     samples_by_hour: tuple[int, ...]
     time_zone: str
     columns: Mapping[str, str]
@@ -91,6 +94,11 @@ class Description:
             "samples_by_hour": list(self.samples_by_hour),
             "columns": dict(self.columns),
         }
+
+    def _repr_html_(self) -> str:
+        shown = [line.partition(": ") for line in self.lines() if line[:1] != " " and line[-1:] != ":"]
+        rows = [(name, told) for name, _, told in shown if name != "note"]
+        return table("Data", rows, notes=self.notes)
 
     def lines(self) -> list[str]:
         """For people to read."""
@@ -216,10 +224,18 @@ def describe(trajectories: Trajectories) -> Description:
         rows_repaired=dict(intake.repaired),
         notes=intake.notes,
         map_letter_m=letter_width(trajectories.x, trajectories.y) * cell_m,
+        map_bounds_m=_bounds_m(trajectories, cell_m),
         samples_by_hour=_by_hour(trajectories, slot_s),
         time_zone=clock_of(trajectories).zone,
         columns={name: column for name in _COLUMNS if (column := getattr(intake.reading, name)) is not None},
     )
+
+
+def _bounds_m(data: Trajectories, cell_m: float) -> tuple[float, float, float, float]:
+    """Of the map in meters; a cell lies in its middle."""
+    half = 0.5 if data.grid else 0.0
+    west, south, east, north = ((value + half) * cell_m for value in middle_of(data.x, data.y))
+    return west, south, east, north
 
 
 def _extent(values: Numbers, *, snapped: bool) -> float:

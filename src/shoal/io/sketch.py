@@ -110,6 +110,12 @@ def letter_width(x: Numbers, y: Numbers) -> float:
     return _longest(east - west, north - south) / _COLUMNS
 
 
+def middle_of(x: Numbers, y: Numbers) -> tuple[float, float, float, float]:
+    """West, south, east and north of the map, in the unit of x."""
+    (west, east), (south, north) = _middle(x), _middle(y)
+    return west, south, east, north
+
+
 def _longest(wide: float, high: float) -> float:
     """What the whole width of the map stands for."""
     return max(wide, high * _COLUMNS / (_MOST_ROWS * _LETTER_SHAPE), 1e-9)

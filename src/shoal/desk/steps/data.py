@@ -3,9 +3,10 @@
 from typing import Any, Final
 
 from shoal.desk.case import Choices
-from shoal.desk.desk import Desk, Work
-from shoal.desk.figures import clock, letters_map
-from shoal.desk.forms import Form, RefusedError, accepted, checked_source
+from shoal.desk.desk import STREETS, Desk, Work, streets_of
+from shoal.desk.figures import clock
+from shoal.desk.forms import Form, RefusedError, absolute, accepted, checked_source
+from shoal.desk.maps import letters_map
 from shoal.desk.steps.step import Step
 from shoal.desk.words import Words
 from shoal.units import duration_s, length_m, show_s
@@ -59,18 +60,23 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
             good = False
         if not good:
             raise RefusedError("error.samples_per_day", text=reading["min-samples-per-day"])
+    streets = {name: form.one(name) for name in STREETS if form.one(name)}
+    if streets:
+        for name in set(streets) - {"streets-crs"}:
+            streets[name] = str(absolute(streets[name]))
+        accepted(lambda: streets_of(streets))
     same = (source, reading) == (choices.source, choices.reading)
-    return {"source": source, "reading": reading} | ({} if same else {"confirmed": ()})
+    return {"source": source, "reading": reading, "streets": streets} | ({} if same else {"confirmed": ()})
 
 
-def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
+def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     found = work.found(work.data)
-    shown: dict[str, Any] = {"options": OPTIONS, "found": found}
+    shown: dict[str, Any] = {"options": OPTIONS, "streets": STREETS, "found": found}
     if found is not None:
         shown |= {
             "warnings": warnings_of(found),
             "few": found["subjects"] < FEW_PEOPLE,
-            "map": letters_map(found["map"], found["map_letter_m"], words("data.map_label")),
+            "map": letters_map(found, words("data.map_label"), desk.streets(work.choices)),
             "clock": clock(found["samples_by_hour"], words("data.clock_label")),
             "gap": None if found["median_gap_s"] is None else show_s(found["median_gap_s"]),
             "gaps": [show_s(one) for one in found["gap_quantiles_s"] or ()],

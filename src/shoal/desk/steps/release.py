@@ -1,5 +1,6 @@
 """Step 5: the release is written, verified and attacked, and looked at from both sides."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -8,10 +9,12 @@ import numpy as np
 
 from shoal.attacks.finding import Fit, Sighting, records_that_fit
 from shoal.desk.case import Choices
+from shoal.desk.commands import release_plan
 from shoal.desk.desk import Desk, Work
-from shoal.desk.figures import density_map
 from shoal.desk.forms import Form, RefusedError, accepted, new_path
+from shoal.desk.maps import density_map
 from shoal.desk.risk import risks_of, strongest_first
+from shoal.desk.settings import K, fields_of, settings_from
 from shoal.desk.steps.step import Step
 from shoal.desk.words import Words
 from shoal.errors import MisuseError, ShoalError
@@ -36,7 +39,9 @@ _EXTENTS: Final = (
 def _take(choices: Choices, form: Form) -> dict[str, Any]:
     if "like" in form:
         return {"shown_class": form.one("like")}
-    wanted = {
+    settings = settings_from(form, choices.method, settings_of(choices))
+    k = int(settings.pop(K, fields_of(choices.method, {})[0].default))
+    wanted: dict[str, Any] = {
         "output": form.one("output"),
         "linkage": form.one("linkage"),
         "private_report": form.one("private_report") if "private" in form else "",
@@ -56,7 +61,12 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
         raise RefusedError("error.secret_inside")
     if len(set(secret)) < len(secret):
         raise RefusedError("error.same_file")
-    return wanted | {"shown_class": ""}
+    return wanted | {"k": k, "settings": settings, "shown_class": ""}
+
+
+def settings_of(choices: Choices) -> dict[str, str]:
+    """Every parameter of the method that was chosen, the size of the crowd with them."""
+    return {K: str(choices.k), **choices.settings}
 
 
 def classes_of(release: Release) -> list[dict[str, Any]]:
@@ -94,17 +104,15 @@ def find(desk: Desk, choices: Choices, form: Form) -> Fit:
 def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     choices, folder = work.choices, desk.folder
     shown: dict[str, Any] = {
-        "defaults": {
-            "output": choices.output or str(folder / "release"),
-            "linkage": choices.linkage or str(folder / "secret" / "linkage.parquet"),
-            "private_report": choices.private_report or str(folder / "secret" / "private-report.html"),
-        },
+        "defaults": _places(work, folder),
         "written": work.found(work.release),
         "verdict": work.found(work.release, 1),
         "attacked": work.found(work.release, 2),
         "sightings": range(SIGHTINGS),
+        "settings": fields_of(choices.method, settings_of(choices)),
         "no_anonymity": _no_anonymity(work),
     }
+    shown["planned"] = _planned(choices, shown["defaults"], folder)
     if shown["written"] is not None:
         shown |= _looked_at(desk, work, words)
         shown["extents"] = [
@@ -122,6 +130,35 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     return shown
 
 
+def _places(work: Work, folder: Path) -> dict[str, str]:
+    """Where to write: as chosen, under a new name where an earlier release of other choices has that one."""
+    choices = work.choices
+    places = {
+        "output": Path(choices.output or folder / "release"),
+        "linkage": Path(choices.linkage or folder / "secret" / "linkage.parquet"),
+        "private_report": Path(choices.private_report or folder / "secret" / "private-report.html"),
+    }
+    if work.release is None or work.release.state == "absent":
+        places = {name: _free(path) for name, path in places.items()}
+    return {name: str(path) for name, path in places.items()}
+
+
+def _free(path: Path) -> Path:
+    """The path, or the first with a number behind its name that is not there yet."""
+    numbered = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in range(2, 1000))
+    return next(one for one in (path, *numbered) if not one.exists())
+
+
+def _planned(choices: Choices, defaults: Mapping[str, str], folder: Path) -> dict[str, Any]:
+    """What would be run with the choices as they are, and with the places that the page proposes."""
+    places = {name: defaults[name] for name in ("output", "linkage")}
+    plan = release_plan(choices.model_copy(update=places), folder, folder / "attacks.json")
+    return {
+        "commands": [command.shown() for command in plan.commands],
+        "files": {str(path): text for path, text in plan.files.items()},
+    }
+
+
 def _no_anonymity(work: Work) -> str:
     """Why a claim that holds is no anonymity; empty where it is."""
     written = work.found(work.release)
@@ -134,7 +171,7 @@ def _looked_at(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     except (ShoalError, OSError) as error:
         return {"gone": str(error) if isinstance(error, MisuseError) else words("release.gone")}
     return {
-        "map": density_map(release, words("release.map_label")),
+        "map": density_map(release, words("release.map_label"), desk.streets(work.choices)),
         "classes": classes_of(release),
         "planar": release.crs is None,
         "private": work.choices.private_report and Path(work.choices.private_report).exists(),

@@ -8,11 +8,11 @@ from shoal.desk.case import Choices
 from shoal.desk.desk import Desk, Work
 from shoal.desk.figures import frontier
 from shoal.desk.forms import Form, RefusedError, accepted, whole
+from shoal.desk.settings import needs_streets
 from shoal.desk.steps.step import Step
 from shoal.desk.steps.whom import adversary_words
 from shoal.desk.words import Words
 from shoal.methods import METHODS, method_named
-from shoal.methods.parameters import declared
 from shoal.report.words.numbers import percent, show
 from shoal.utility import METRICS
 
@@ -20,25 +20,27 @@ _LARGEST_K: Final = 1_000
 _PEOPLE: Final = (10, 100_000)
 _TRIES: Final = (10, 10_000)
 _MOST_KS: Final = 6
+_LEFT: Final = ("samples-covered", "people-suppressed")
 
 
-def methods_offered() -> list[str]:
+def methods_compared() -> list[str]:
     """Methods that need nothing but the data: no street graph."""
-    return [
-        name
-        for name, kind in METHODS.items()
-        if not any(each.street_graph for each in declared(kind).values())
-    ]
+    return [name for name in METHODS if not needs_streets(name)]
 
 
-def _take(_choices: Choices, form: Form) -> dict[str, Any]:
+def methods_offered(choices: Choices) -> list[str]:
+    """Those, and with a street graph all."""
+    return [name for name in METHODS if choices.streets or not needs_streets(name)]
+
+
+def _take(choices: Choices, form: Form) -> dict[str, Any]:
     if "pick" in form:
         method, _, k = form.one("pick").rpartition(" k=")
-        return _picked(method, k)
+        return _picked(choices, method, k)
     if "direct" in form:
-        return _picked(form.one("method"), form.one("k"))
+        return _picked(choices, form.one("method"), form.one("k"))
     methods = form.many("methods")
-    if not methods or not set(methods) <= set(methods_offered()):
+    if not methods or not set(methods) <= set(methods_compared()):
         raise RefusedError("error.no_method")
     texts = form.one("ks").replace(",", " ").split()
     ks = tuple(sorted({whole(text, 2, _LARGEST_K) for text in texts}))
@@ -52,17 +54,23 @@ def _take(_choices: Choices, form: Form) -> dict[str, Any]:
     }
 
 
-def _picked(method: str, k: str) -> dict[str, Any]:
-    if method not in methods_offered():
+def _picked(choices: Choices, method: str, k: str) -> dict[str, Any]:
+    if method not in methods_offered(choices):
         raise RefusedError("error.pick")
     size = whole(k, 2, _LARGEST_K)
     accepted(lambda: method_named(method)(k=size))
-    return {"method": method, "k": size}
+    kept = choices.settings if method == choices.method else {}
+    return {"method": method, "k": size, "settings": kept}
 
 
 def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     found = work.found(work.study)
-    shown: dict[str, Any] = {"methods": methods_offered(), "found": found, "points": []}
+    shown: dict[str, Any] = {
+        "methods": methods_compared(),
+        "offered": methods_offered(work.choices),
+        "found": found,
+        "points": [],
+    }
     if found is not None:
         metric = METRICS[found["budget"]["utility"]]
         points = sorted(found["points"], key=lambda point: (point["worst_gain"], point["label"]))
@@ -94,7 +102,8 @@ def _sentence(point: Mapping[str, Any], found: Mapping[str, Any], words: Words) 
         for one in played
         if one["target"] == "release" and f"{one['name']}, {one['knowledge']}" == point["worst_by"]
     )
-    return words(
+    measured = {one["name"]: one["value"] for one in result["measurements"]}
+    sentence = words(
         "trade.sentence",
         risk=percent(point["worst"]),
         guess=percent(worst["baseline"]),
@@ -103,6 +112,10 @@ def _sentence(point: Mapping[str, Any], found: Mapping[str, Any], words: Words) 
         utility=show(point["utility"], metric.unit),
         better=words(f"trade.{metric.better}"),
     )
+    covered, left_out = (measured.get(name) for name in _LEFT)
+    if METHODS[result["method"]].about.publishes == "points" or covered is None or left_out is None:
+        return sentence  # a point may be moved, and is not left out for that
+    return f"{sentence} {words('trade.left_out', samples=percent(1 - covered), people=percent(left_out))}"
 
 
 def _summary(work: Work, words: Words) -> list[str]:

@@ -27,6 +27,11 @@ class Window:
     columns: int
     rows: int
 
+    def bounds_m(self, cell_m: float) -> tuple[float, float, float, float]:
+        """West, south, east and north in meters, where a cell is so wide."""
+        east, north = self.x + self.columns * self.side, self.y + self.rows * self.side
+        return self.x * cell_m, self.y * cell_m, east * cell_m, north * cell_m
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Density:

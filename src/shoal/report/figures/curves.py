@@ -70,8 +70,8 @@ def extents(accuracy: Accuracy, *, spatial: bool) -> Drawing:
     """
     grid = accuracy.raw.grid
     curves = [
-        ("raw samples", curve_of_extents(accuracy.raw, spatial=spatial)),
-        ("published samples", curve_of_extents(accuracy.published, spatial=spatial)),
+        ("the box of each raw sample", curve_of_extents(accuracy.raw, spatial=spatial)),
+        ("each published box", curve_of_extents(accuracy.published, spatial=spatial)),
     ]
     drawing = Drawing("spatial extent dx + dy" if spatial else "temporal extent", "share of samples")
     for number, (name, curve) in enumerate(curves):

@@ -1,5 +1,8 @@
 """Maps: how densely a release lies on the plane, what was lost where, and boxes as rectangles."""
 
+from collections.abc import Sequence
+from typing import Final
+
 import numpy as np
 
 from shoal.model.plotting import COLORS, Drawing, rectangles, short, short_list
@@ -7,12 +10,17 @@ from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid
 from shoal.report.facts.density import Density
 from shoal.report.facts.evidence import shown_shares
+from shoal.report.facts.towns import CREDIT, Town
 from shoal.report.figures.style import BAR_ABOVE, BLUES, REDS, short_rows
 from shoal.utility.vanished import Vanished
 
+_MOST_NAMES: Final = 6
 
-def release_map(density: Density, examples: Boxes, grid: Grid, *, projected: bool) -> Drawing:
-    """Expected boxes per square kilometer as a heat map, with the rectangles of some boxes."""
+
+def release_map(
+    density: Density, examples: Boxes, grid: Grid, towns: Sequence[Town] = (), *, projected: bool
+) -> Drawing:
+    """Expected boxes per square kilometer as a heat map, with rectangles of some boxes and names of towns."""
     plane = "km (projected)" if projected else "km (local)"
     drawing = Drawing(f"east, {plane}", f"north, {plane}")
     window, km = density.window, grid.cell_m / 1000
@@ -52,6 +60,22 @@ def release_map(density: Density, examples: Boxes, grid: Grid, *, projected: boo
         hoverinfo="skip",
         name="some boxes",
     )
+    named = _apart(towns, window.rows * window.side * grid.cell_m / 12)
+    if named:
+        drawing.add(
+            "scatter",
+            x=[round(town.x_m / 1000, 2) for town in named],
+            y=[round(town.y_m / 1000, 2) for town in named],
+            mode="markers+text",
+            text=[town.name for town in named],
+            textposition="top center",
+            textfont={"size": 11, "color": "#1b2733"},
+            marker={"color": "#1b2733", "size": 4},
+            hoverinfo="skip",
+            name=CREDIT,
+        )
+        credit = {"text": f"towns: {CREDIT}", "showarrow": False, "font": {"size": 9}}
+        drawing.layout["annotations"] = [{**credit, "xref": "paper", "yref": "paper", "x": 1, "y": 0}]
     x_range = [window.x * km, (window.x + window.columns * window.side) * km]
     y_range = [window.y * km, (window.y + window.rows * window.side) * km]
     drawing.set_x_axis(range=x_range, constrain="domain", showgrid=False, tickformat=",~r", nticks=6)
@@ -61,6 +85,15 @@ def release_map(density: Density, examples: Boxes, grid: Grid, *, projected: boo
     drawing.layout["showlegend"] = False
     drawing.set_margin(t=62, r=8)
     return drawing
+
+
+def _apart(towns: Sequence[Town], least_m: float) -> list[Town]:
+    """Some towns, the largest first, no two of them nearly at one height, so that no names meet."""
+    shown: list[Town] = []
+    for town in towns:
+        if len(shown) < _MOST_NAMES and all(abs(town.y_m - other.y_m) >= least_m for other in shown):
+            shown.append(town)
+    return shown
 
 
 def vanished_by_place(vanished: Vanished) -> Drawing:

@@ -14,6 +14,7 @@ from shoal.model.release import Release
 from shoal.report.facts.evidence import shown_shares
 from shoal.report.facts.example import Example
 from shoal.report.facts.release import ReleaseFacts
+from shoal.report.facts.towns import towns_in
 from shoal.report.figures import curves, maps
 from shoal.report.figures import example as crowd
 from shoal.report.figures.style import share_axis
@@ -54,7 +55,8 @@ def _extents_in_time(shown: Shown) -> Drawing | None:
 def _map(shown: Shown) -> Drawing:
     facts = shown.facts
     projected = shown.release.crs is not None
-    return maps.release_map(facts.density, facts.example_boxes, facts.grid, projected=projected)
+    towns = towns_in(*facts.density.window.bounds_m(facts.grid.cell_m), crs=shown.release.crs)
+    return maps.release_map(facts.density, facts.example_boxes, facts.grid, towns, projected=projected)
 
 
 def _crowd_sizes(shown: Shown) -> Drawing | None:

@@ -1,0 +1,53 @@
+"""What shoal prints in English, said in the desk's other languages; what nobody translated stays English.
+
+The sentences stand in ``messages/library.toml`` beside their English, so that the library knows no language.
+"""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from string import Formatter
+
+_BETWEEN = re.compile(r"(?<=[.!?]) (?=[A-Z])")
+ENGLISH = "en"
+
+
+def translated(text: str, language: str) -> str | None:
+    """A text of one or several sentences in a language; None unless all of them are known in it."""
+    if language == ENGLISH:
+        return text
+    said = [_one(sentence, language) for sentence in _BETWEEN.split(text)]
+    known = [sentence for sentence in said if sentence is not None]
+    return " ".join(known) if len(known) == len(said) else None
+
+
+def _one(sentence: str, language: str) -> str | None:
+    for pattern, form in _forms(language):
+        found = pattern.fullmatch(sentence)
+        if found is not None:
+            return form.format(**found.groupdict())
+    return None
+
+
+@cache
+def _forms(language: str) -> Sequence[tuple[re.Pattern[str], str]]:
+    """Each English sentence as a pattern, and how it is said in a language."""
+    return [(_pattern(row[ENGLISH]), row[language]) for row in library_sentences() if row.get(language)]
+
+
+@cache
+def library_sentences() -> Sequence[dict[str, str]]:
+    """Every sentence of the file, by language."""
+    text = files("shoal.desk").joinpath("messages", "library.toml").read_text(encoding="utf-8")
+    rows: list[dict[str, str]] = tomllib.loads(text)["said"]
+    return rows
+
+
+def _pattern(english: str) -> re.Pattern[str]:
+    parts = [
+        re.escape(plain) + ("" if name is None else f"(?P<{name}>[^;]+?)")
+        for plain, name, _, _ in Formatter().parse(english)
+    ]
+    return re.compile("".join(parts))

