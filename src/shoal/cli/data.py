@@ -20,6 +20,7 @@ from shoal.cli.options import (
     output_options,
     take_reading,
 )
+from shoal.cli.planned import assessment, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling
 
@@ -154,6 +155,7 @@ def synthesize(
     "intervals]",
 )
 @config_option
+@plan_option
 @input_options
 @output_options
 def assess(
@@ -161,6 +163,7 @@ def assess(
     ks: tuple[int, ...],
     output: Path | None,
     exact_figures: bool,
+    planned: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -170,9 +173,20 @@ def assess(
     from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
     from shoal.runtime.run import Run
 
+    reading = take_reading(options)
+    if planned:
+        return print_plan(
+            "assess",
+            source,
+            reading,
+            lambda people: assessment(len(set(ks)) or 2, people, exact=exact_figures),
+            target=output,
+            as_json=as_json,
+            quiet=quiet,
+        )
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
-        original = read_telling(source, take_reading(options), bars, run)
+        original = read_telling(source, reading, bars, run)
         wanted = sorted(set(ks)) or [k for k in (2, 5) if k <= max(original.n_subjects, 2)]
         gaps = assess_people(original, wanted, run, output, exact_figures=exact_figures)
     lines = [*gaps_in_words(original, gaps), *([] if output is None else [f"report: {output}"])]

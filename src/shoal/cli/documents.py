@@ -14,6 +14,7 @@ from shoal.errors import MisuseError
 from shoal.release_folder.manifest import Manifest
 
 VERSION: Final = 1
+PLAN: Final = "plan"  # what commands with --plan print of themselves
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _CLOSED: Final = ConfigDict(extra="forbid", strict=True)
 _OPEN: Final = ConfigDict(extra="allow", strict=True)
@@ -431,6 +432,35 @@ class CollectPlanDocument(TypedDict):
     sizes: list[GroupSizeDocument]
 
 
+@with_config(_CLOSED)
+class StepDocument(TypedDict):
+    """What one task of a plan takes."""
+
+    task: str
+    cpu_s: float
+    memory_mb: int
+    disk_mb: float
+
+
+@with_config(_CLOSED)
+class PlanDocument(TypedDict):
+    """What a command would take, of ``--plan``; times are CPU seconds, memory and disk are in MB (10^6)."""
+
+    command: Literal["anonymize", "assess", "attack", "compare", "measure"]
+    rows: int
+    samples: int
+    people: int
+    cpu_s: float
+    memory_mb: int
+    disk_mb: float
+    steps: list[StepDocument]
+    machine_memory_mb: int | None
+    free_disk_mb: int | None
+    too_large: list[str]
+    measured_on: str
+    notes: list[str]
+
+
 DOCUMENTS: Final[Mapping[str, Any]] = {
     "inspect": InspectDocument,
     "synthesize": SynthesizeDocument,
@@ -450,6 +480,7 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "find": FindDocument,
     "reproduce": ReproduceDocument,
     "collect-plan": CollectPlanDocument,
+    PLAN: PlanDocument,
 }
 """The type of the document of each command."""
 

@@ -18,7 +18,8 @@ from shoal.errors import InputError, OutputError
 from shoal.io.parquet_files import open_source
 from shoal.io.tables import Table
 
-SCHEMES: Final = ("s3://", "gs://", "gcs://")
+SCHEMES: Final = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
+_DEEPEST: Final = 16  # folders within one another
 PARQUET: Final = (".parquet", ".pq", ".geoparquet")
 
 
@@ -27,8 +28,12 @@ def is_address(source: str) -> bool:
     return source.startswith(SCHEMES)
 
 
-def files(address: str, reads: Callable[[PurePosixPath], bool]) -> tuple[Any, str, list[str]]:
+def files(
+    address: str, reads: Callable[[PurePosixPath], bool], *, with_rows_of_others: bool = False
+) -> tuple[Any, str, list[str]]:
     """The file system, the folder's or file's path in it, and the paths of the files to read, in their order.
+
+    with_rows_of_others: also of tables that hold deleted rows, for copying them as a whole.
 
     Raises InputError when there is none, or the store cannot be reached. No message repeats the address,
     which may hold a key.
@@ -46,7 +51,9 @@ def files(address: str, reads: Callable[[PurePosixPath], bool]) -> tuple[Any, st
         ) from error
     paths = [each.path for each in listed if each.type == pafs.FileType.File]
     inside = [PurePosixPath(path).relative_to(root) for path in paths]
-    if any("_delta_log" in path.parts or ".hoodie" in path.parts for path in inside):
+    if not with_rows_of_others and any(
+        "_delta_log" in path.parts or ".hoodie" in path.parts for path in inside
+    ):
         raise InputError(
             "this is the folder of a Delta Lake or Hudi table, which also holds deleted rows; copy it, "
             "and read the "
@@ -74,6 +81,25 @@ def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> 
         raise InputError(f"{name} cannot be copied from the object store") from error
     weakref.finalize(table.batches, shutil.rmtree, folder, ignore_errors=True)
     return table
+
+
+def fetch(address: str, folder: Path) -> None:
+    """Copy all files below an address into a folder that exists, under the names that they have there.
+
+    Raises InputError when there are none, when the store cannot be reached, or when a name leads elsewhere.
+    """
+    system, root, paths = files(address, lambda _: True, with_rows_of_others=True)
+    for path in paths:
+        inside = PurePosixPath(path).relative_to(root)
+        if inside.is_absolute() or ".." in inside.parts or len(inside.parts) > _DEEPEST:
+            raise InputError("the object store holds a file there whose name leads out of the folder")
+        target = folder.joinpath(*inside.parts)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with system.open_input_stream(path, compression=None) as remote, target.open("wb") as local:
+                shutil.copyfileobj(remote, local, 1 << 20)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{inside.name} cannot be copied from the object store") from error
 
 
 def store(folder: Path, address: str, *, last: str) -> None:
