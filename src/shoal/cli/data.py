@@ -35,12 +35,21 @@ if TYPE_CHECKING:
 def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
     """Describe INPUT, and say what had to be dropped or repaired.
 
-    INPUT is a file, a folder of files, or a pattern.
+    INPUT is a file, a folder of files, or a pattern. Of a release it says what its manifest states.
     """
     from shoal.io import describe, read
+    from shoal.publishing.opening import opened_release
+    from shoal.publishing.release_facts import facts_of, is_release
+    from shoal.release_folder.folder import read_release
     from shoal.runtime.run import Run
 
     reading = take_reading(options)
+    if is_release(source):
+        with opened_release(source) as opened:
+            facts = facts_of(read_release(opened.folder))
+        notes = [f"  note: {told}" for told in opened.told]
+        print_result(as_json, {**facts.to_json(), "notes": list(opened.told)}, [*facts.lines(), *notes])
+        return 0
     with Bars(quiet=quiet) as bars:
         description = describe(read(source, run=Run(progress=bars), **reading))
     following = next_command(source, reading)

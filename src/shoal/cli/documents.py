@@ -134,6 +134,27 @@ class InspectDocument(TypedDict):
 
 
 @with_config(_CLOSED)
+class ReleaseDocument(TypedDict):
+    """What ``shoal inspect`` says of a release: what its manifest states, unchecked."""
+
+    release_of: Literal["boxes", "points"]
+    method: str
+    claim: dict[str, Any]
+    promise: str
+    unit_of_protection: str
+    records: int
+    rows: int
+    first_time: str
+    last_time: str
+    extent_east_km: float
+    extent_north_km: float
+    crs: str | None
+    publishable: bool
+    next: str
+    notes: list[str]
+
+
+@with_config(_CLOSED)
 class SynthesizeDocument(TypedDict):
     """What ``shoal synthesize`` wrote."""
 
@@ -462,7 +483,7 @@ class PlanDocument(TypedDict):
 
 
 DOCUMENTS: Final[Mapping[str, Any]] = {
-    "inspect": InspectDocument,
+    "inspect": InspectDocument | ReleaseDocument,
     "synthesize": SynthesizeDocument,
     "assess": AssessDocument,
     "anonymize": PublicationDocument,
