@@ -29,7 +29,12 @@ class Shoal:
         shown = self._capsys.readouterr()
         assert isinstance(left.value.code, int)
         assert "Traceback" not in shown.err
-        name = PLAN if "--plan" in words else str(words[0])
+        name = PLAN if "--plan" in words else _document_of([str(word) for word in words])
         if "--json" in words and name in DOCUMENTS and left.value.code != BAD:
             TypeAdapter(DOCUMENTS[name]).validate_json(shown.out)
         return Outcome(left.value.code, shown.out, shown.err)
+
+
+def _document_of(words: list[str]) -> str:
+    """The name of a command's document: its words, joined, as many as there are."""
+    return next((name for n in (3, 2, 1) if (name := "-".join(words[:n])) in DOCUMENTS), "")

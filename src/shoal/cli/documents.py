@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, NotRequired
 from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
+from shoal.cli.collect_documents import COLLECT
 from shoal.errors import MisuseError
 from shoal.release_folder.manifest import Manifest
 
@@ -428,32 +429,6 @@ class FindDocument(TypedDict):
 
 
 @with_config(_CLOSED)
-class GroupSizeDocument(TypedDict):
-    """What groups of one size mean; probabilities are for one round."""
-
-    group_size: int
-    isolated: float
-    somebody_isolated: float
-    bad_grouping_as_printed: float
-    messages: int
-    cpu_s: float
-    sent_mb: float
-
-
-@with_config(_CLOSED)
-class CollectPlanDocument(TypedDict):
-    """How safe groups of each size are, and what they cost a member."""
-
-    people: int
-    dishonest: int
-    shots: int
-    questions: int
-    pieces: int
-    proven_shuffle: bool
-    sizes: list[GroupSizeDocument]
-
-
-@with_config(_CLOSED)
 class StepDocument(TypedDict):
     """What one task of a plan takes."""
 
@@ -500,7 +475,7 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "record": SignedDocument,
     "find": FindDocument,
     "reproduce": ReproduceDocument,
-    "collect-plan": CollectPlanDocument,
+    **COLLECT,
     PLAN: PlanDocument,
 }
 """The type of the document of each command."""
