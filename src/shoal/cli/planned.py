@@ -64,23 +64,23 @@ def print_plan(
     return 0
 
 
-def publication(method: "Method", tries: int | None) -> list["Task"]:
+def publication(method: "Method", tries: int | None, people: int) -> list["Task"]:
     """The work of anonymize."""
     from shoal.publishing.planning import Task
 
     own = Task(name=method.about.name, k=_k_of(method))
-    times = (_RECORD_TRIES if tries is None else tries) / _RECORD_TRIES
+    times = min(_RECORD_TRIES if tries is None else tries, people) / _RECORD_TRIES
     played = Task(name=f"200 tries for the record of {method.about.publishes}", times=times)
     return [own, *([played] if times else [])]
 
 
-def attacks(knowledge: Collection[str], tries: int) -> list["Task"]:
-    """The work of attack."""
+def attacks(knowledge: Collection[str], tries: int, people: int) -> list["Task"]:
+    """The work of attack; nobody is a victim twice."""
     from shoal.attacks.knowledge import default_knowledge
     from shoal.publishing.planning import Task
 
     share = len(knowledge) / len(default_knowledge(None)) if knowledge else 1.0
-    times = share * tries / _ATTACK_TRIES
+    times = share * min(tries, people) / _ATTACK_TRIES
     return [Task(name="attack"), Task(name="1000 tries of attack", times=times)]
 
 
@@ -99,12 +99,16 @@ def assessment(ks: int, people: int, *, exact: bool) -> list["Task"]:
     return [Task(name="assess of everybody" if everybody else "assess of drawn people", times=max(ks, 1))]
 
 
-def comparison(study: "Study") -> list["Task"]:
+def comparison(study: "Study", people: int) -> list["Task"]:
     """The work of compare: each release is made, attacked and measured."""
     return [
         task
         for setting in study.settings
-        for task in (*publication(setting.method, 0), *attacks(study.knowledge, study.tries), *measures())
+        for task in (
+            *publication(setting.method, 0, people),
+            *attacks(study.knowledge, study.tries, people),
+            *measures(),
+        )
     ]
 
 

@@ -167,7 +167,7 @@ def anonymize(
             "anonymize",
             source,
             reading,
-            lambda _: publication(parameters, risk_tries),
+            lambda people: publication(parameters, risk_tries, people),
             target=output,
             notes=changed(settings),
             as_json=as_json,
