@@ -55,7 +55,8 @@ def print_plan(
         found = plan(counts, tasks(counts.people), target)
     told = [
         f"figured from what was measured on {MACHINE}, of people of a synthetic city and default settings; "
-        "expect half or double on other data, and another speed on another machine",
+        "other sizes of such data took 0.5 to 1.8 times as long, a day of taxis three times, and another "
+        "machine has another speed",
         f"the first use on a machine compiles for about {FIRST_USE_CPU_S} s more",
         *notes,
     ]
