@@ -137,4 +137,6 @@ def _lines(found: "Plan") -> list[str]:
 
 
 def _line(task: str, cpu_s: float, memory_mb: float, disk_mb: float) -> str:
-    return f"{task:34} {show_s(round(cpu_s)):>10} {memory_mb:>7,.0f} MB {disk_mb:>7,.1f} MB"
+    memory = f"{memory_mb:,.0f} MB" if memory_mb else "-"  # of a part of the task before it
+    disk = f"{disk_mb:,.1f} MB" if disk_mb else "-"
+    return f"{task:34} {show_s(round(cpu_s)):>10} {memory:>10} {disk:>10}"
