@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
 from service_processes import Site, finish
 from service_town import (
@@ -25,6 +26,7 @@ from service_town import (
     seed,
     volunteers,
 )
+from shoal.cli.documents import DOCUMENTS
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.matching.cylinders import Cylinder
@@ -68,7 +70,8 @@ def test_records_of_nobody_have_no_owner_count_in_no_crowd_and_go(database: Data
         for one in town.own_rounds.values()
     }
     assert (len(shown), shown & own) == (3, set()), "not even the collector sees a tag that comes again"
-    noted = json.loads(StateFolder(tmp_path).note(Kept(town.own_rounds[0].device), endings[0]).read_text())
+    file = StateFolder(tmp_path).note(Kept(town.own_rounds[0].device), endings[0])
+    noted = TypeAdapter(DOCUMENTS["collect-join"]).validate_json(file.read_text())
     assert noted["bootstrap"] == {"until": date_of(TODAY + 3), "records": 3}
     assert (noted["k"], noted["identifier"], len(noted["released"]["points"])) == (0, None, 3)
     assert town.mailbox.gauges(town.now_s) == {"releases": 0, "bootstrap_records": 3}

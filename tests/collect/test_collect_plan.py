@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from collect_costs import mix_messages
 from command_line import Shoal
 from service_town import seed
-from shoal.cli.documents import CollectPlanDocument
+from shoal.cli.collect_documents import CollectPlanDocument
 from shoal.collect.mix.grouping import divide
 from shoal.collect.mix.session import LARGEST
 from shoal.collect.roles.plan import bad_grouping_as_printed, cost_of, isolated, somebody_isolated

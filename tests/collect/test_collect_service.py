@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
 from collect_history import check_round
 from service_town import (
@@ -22,6 +23,7 @@ from service_town import (
     through_disk,
     volunteers,
 )
+from shoal.cli.documents import DOCUMENTS
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.sealing import address
 from shoal.collect.crypto.signatures import signature, verify_key
@@ -91,7 +93,8 @@ def test_what_is_stored_had_the_crowd_that_its_owner_asked_for(database: Databas
     for number in (0, 1):
         assert len(endings[number].kept) == 3, "where nobody else has been is not released"
         folder, device = StateFolder(tmp_path / str(number)), town.own_rounds[number].device
-        noted = json.loads(folder.note(Kept(device), endings[number]).read_text())
+        file = folder.note(Kept(device), endings[number])
+        noted = TypeAdapter(DOCUMENTS["collect-join"]).validate_json(file.read_text())
         n += check_round(database, noted, device.device_key, 2, terms.rules.thresholds)
         with pytest.raises(AssertionError, match="others share"):
             check_round(database, noted, device.device_key, 3, terms.rules.thresholds)

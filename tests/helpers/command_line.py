@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 from pydantic import TypeAdapter
 
-from shoal.cli.documents import DOCUMENTS
+from shoal.cli.documents import DOCUMENTS, PLAN
 from shoal.cli.main import BAD, main
 
 
@@ -29,6 +29,12 @@ class Shoal:
         shown = self._capsys.readouterr()
         assert isinstance(left.value.code, int)
         assert "Traceback" not in shown.err
-        if "--json" in words and str(words[0]) in DOCUMENTS and left.value.code != BAD:
-            TypeAdapter(DOCUMENTS[str(words[0])]).validate_json(shown.out)
+        name = PLAN if "--plan" in words else _document_of([str(word) for word in words])
+        if "--json" in words and name in DOCUMENTS and left.value.code != BAD:
+            TypeAdapter(DOCUMENTS[name]).validate_json(shown.out)
         return Outcome(left.value.code, shown.out, shown.err)
+
+
+def _document_of(words: list[str]) -> str:
+    """The name of a command's document: its words, joined, as many as there are."""
+    return next((name for n in (3, 2, 1) if (name := "-".join(words[:n])) in DOCUMENTS), "")

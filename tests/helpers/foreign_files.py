@@ -494,6 +494,16 @@ FILES: Final[Mapping[str, Foreign]] = {
         ids=("20000589",), samples=9, first_s=NOON_S, preset="porto",
         dropped={"trip without points": 1, "trip whose polyline cannot be read": 1},
     ),
+    "MobilityDB": Foreign(
+        write=text(
+            "trips.csv",
+            'id,tgeompoint\nann,"SRID=4326;[POINT(2.35 48.85)@2024-05-01 12:00:00+00, '
+            'POINT(2.36 48.86)@2024-05-01 12:05:00+00)"\nbob,POINT(2.35 48.85)@2024-05-01 14:00:00+02\n'
+            "bob,POINT EMPTY\n",
+        ),
+        ids=("ann", "bob"), samples=3, first_s=NOON_S, preset="mobilitydb",
+        dropped={"moving point that cannot be read": 1},
+    ),
     "T-Drive": Foreign(
         write=text(
             "taxi_log/1.txt",

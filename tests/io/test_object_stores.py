@@ -1,23 +1,32 @@
 """Files in an object store that speaks S3: a real server on this machine, where moto is installed."""
 
 import importlib.util
+import json
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import click
+import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 
+import shoal
+from command_line import Shoal
 from foreign_writers import GPX, NOON_S, people
+from shoal.cli.options import RELEASE
 from shoal.errors import InputError, OutputError
 from shoal.io import read
-from shoal.io.object_stores import files, is_address, open_object
+from shoal.io.object_stores import SCHEMES, files, is_address, open_object
 from shoal.io.object_stores import store as to_store
 from shoal.io.sources import openers
 from shoal.model.intake import Reading
+from shoal.publishing.exporting import export_to_store
+from shoal.publishing.opening import opened_release
 
 needs_moto = pytest.mark.skipif(
     importlib.util.find_spec("moto") is None or importlib.util.find_spec("flask") is None,
@@ -130,3 +139,115 @@ def test_a_store_that_cannot_be_reached_is_an_error_in_words() -> None:
             "s3://key:secret@bucket/x?endpoint_override=127.0.0.1:9&scheme=http&region=none", lambda _: True
         )
     assert "secret" not in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Raw data, a release and its linkage, in a folder."""
+    place = tmp_path_factory.mktemp("released")
+    pq.write_table(pa.table(shoal.synthesize(10, 1, 1)), place / "raw.parquet")
+    shoal.publish(
+        shoal.read(place / "raw.parquet"), shoal.Glove(k=2), place / "release", tries=0,
+        rng=shoal.Randomness.from_system(), linkage_file=place / "links.parquet",
+    )  # fmt: skip
+    return place
+
+
+@needs_moto
+def test_a_release_in_a_bucket_is_judged_where_it_lies(
+    store: str, released: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = Shoal(capsys)
+    plain, handed = f"s3://{KEYS}@data/plain?{store}", f"s3://{KEYS}@data/handed?{store}"
+    to_store(released / "release", plain, last="manifest.json")
+    assert command("publish", released / "release", "--to", handed, "--format", "csv").code == 0
+    raw, linked = released / "raw.parquet", ("--linkage", released / "links.parquet")
+    jobs = [
+        (0, "verify", raw, plain, *linked, "--json"),
+        (0, "verify", raw, handed, *linked, "--json"),
+        (3, "verify", raw, handed, "--json"),
+        (0, "measure", raw, handed, *linked, "--json"),
+        (0, "attack", raw, plain, *linked, "--knowledge", "points:2", "--tries", 10, "--json"),
+        (0, "inspect", plain, "--json"),
+        (0, "inspect", handed, "--json"),
+    ]
+    told = [command(*words) for _, *words in jobs]
+    assert [each.code for each in told] == [code for code, *_ in jobs]
+    assert not [each for each in told if "testing" in each.out + each.err]
+    manifest = json.loads((released / "release" / "manifest.json").read_text())
+    assert json.loads(told[-1].out)["records"] == manifest["n_records"]
+    digest = json.loads(told[4].out)["release_sha256"]
+    assert digest == manifest["release_sha256"]
+
+
+@needs_moto
+def test_a_release_that_is_damaged_or_not_complete_in_a_bucket_is_found(store: str, released: Path) -> None:
+    system, _ = pafs.FileSystem.from_uri(f"s3://{KEYS}@data?{store}")
+    export_to_store(released / "release", f"s3://{KEYS}@data/cut?{store}", "csv")
+    put(store, "cut/notes.txt", b"the first one is Ann")
+    with opened_release(f"s3://{KEYS}@data/cut?{store}") as opened:
+        assert [finding.kind for finding in opened.findings] == ["unexpected-file"]
+    system.delete_file("data/cut/datapackage.json")
+    with (
+        pytest.raises(InputError, match="no complete release at that address"),
+        opened_release(f"s3://{KEYS}@data/cut?{store}"),
+    ):
+        pass
+    put(store, "wrong/manifest.json", b"{}")
+    put(store, "wrong/release.parquet", b"none")
+    with (
+        pytest.raises(InputError, match=r"^manifest\.json cannot be read"),
+        opened_release(f"s3://{KEYS}@data/wrong?{store}") as opened,
+    ):
+        shoal.read_release(opened.folder)
+
+
+def test_a_release_in_a_folder_is_no_raw_data(released: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = Shoal(capsys)("inspect", released / "release")
+    assert told.code == 0
+    assert told.out.startswith("a release of boxes by glove: ")
+    assert "nothing of this was checked" in told.out
+
+
+def test_addresses_of_releases_are_those_that_are_read(tmp_path: Path) -> None:
+    for scheme in (*SCHEMES, "postgresql://", "postgres://"):
+        assert RELEASE.convert(f"{scheme}place/x", None, None) == f"{scheme}place/x"
+    assert RELEASE.convert(str(tmp_path), None, None) == tmp_path
+    with pytest.raises(click.BadParameter, match="on this machine"):
+        RELEASE.convert("https://host/x", None, None)
+
+
+@pytest.mark.parametrize("scheme", ["gs", "abfs"])
+def test_other_stores_say_where_credentials_are_looked_for(scheme: str) -> None:
+    where = {
+        "gs": "gs://anonymous@data/x?endpoint_override=127.0.0.1:9&scheme=http&retry_limit_seconds=1",
+        "abfs": "abfs://account:c2VjcmV0@127.0.0.1:9/data/x?enable_tls=false",
+    }
+    with pytest.raises(InputError, match=f"credentials .for {scheme}:") as caught:
+        files(where[scheme], lambda _: True)
+    assert "c2VjcmV0" not in str(caught.value)
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("gcp_storage_emulator") is None, reason="gcp-storage-emulator is not installed"
+)
+def test_a_bucket_that_speaks_as_googles_does_is_written_read_and_verified(
+    released: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from gcp_storage_emulator.server import create_server
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = create_server("127.0.0.1", port, in_memory=True, default_bucket="data")
+    server.start()
+    try:
+        where = f"endpoint_override=127.0.0.1:{port}&scheme=http&retry_limit_seconds=5"
+        command, address = Shoal(capsys), f"gs://anonymous@data/out?{where}"
+        assert command("publish", released / "release", "--to", address, "--format", "geojsonl").code == 0
+        found = command(
+            "verify", released / "raw.parquet", address, "--linkage", released / "links.parquet", "--json"
+        )
+        assert (found.code, json.loads(found.out)["outcome"]) == (0, "HOLDS")
+    finally:
+        server.stop()

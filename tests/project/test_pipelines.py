@@ -67,4 +67,15 @@ def test_the_image_is_made_of_files_that_exist() -> None:
     copied = re.search(r"^COPY (.*) \./$", text, re.MULTILINE)
     assert copied is not None
     assert [name for name in copied[1].split() if not (ROOT / name).exists()] == []
-    assert "USER 10001" in text
+    stages = re.findall(r"^FROM (\S+)", text, re.MULTILINE)
+    assert stages == ["${BASE}"] * 2  # named once, so that a digest pins both
+    last = text.rpartition("\nFROM ")[2]
+    assert last.index("USER 10001") < last.index("ENTRYPOINT")
+    assert "root" not in last
+    installs = [
+        line for line in text.replace("\\\n", " ").splitlines() if "pip" in line and "install" in line
+    ]
+    assert len(installs) == 2
+    assert [line for line in installs if "-c constraints.txt" not in line and "==" not in line] == []
+    assert "--no-compile" in text
+    assert "cyclonedx-py environment --output-reproducible" in text

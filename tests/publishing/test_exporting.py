@@ -15,6 +15,7 @@ from command_line import Shoal
 from shoal.cli.publish import publish
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.publishing.exporting import PACKAGE_FILE, export
+from shoal.publishing.in_database import FORMS
 from shoal.release_folder.exports import EXPORTS
 from shoal.runtime.hashing import sha256_of
 
@@ -75,7 +76,7 @@ def test_a_release_is_verified_in_every_format(
 
 def test_the_help_names_every_format() -> None:
     choices = next(option.type for option in publish.params if option.name == "form")
-    assert list(choices.choices) == list(EXPORTS)  # type: ignore[attr-defined]  # of a choice
+    assert list(choices.choices) == [*EXPORTS, *FORMS]  # type: ignore[attr-defined]  # of a choice
 
 
 def relisted(folder: Path) -> None:

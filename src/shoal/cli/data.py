@@ -20,6 +20,7 @@ from shoal.cli.options import (
     output_options,
     take_reading,
 )
+from shoal.cli.planned import assessment, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling
 
@@ -34,12 +35,21 @@ if TYPE_CHECKING:
 def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
     """Describe INPUT, and say what had to be dropped or repaired.
 
-    INPUT is a file, a folder of files, or a pattern.
+    INPUT is a file, a folder of files, or a pattern. Of a release it says what its manifest states.
     """
     from shoal.io import describe, read
+    from shoal.publishing.opening import opened_release
+    from shoal.publishing.release_facts import facts_of, is_release
+    from shoal.release_folder.folder import read_release
     from shoal.runtime.run import Run
 
     reading = take_reading(options)
+    if is_release(source):
+        with opened_release(source) as opened:
+            facts = facts_of(read_release(opened.folder))
+        notes = [f"  note: {told}" for told in opened.told]
+        print_result(as_json, {**facts.to_json(), "notes": list(opened.told)}, [*facts.lines(), *notes])
+        return 0
     with Bars(quiet=quiet) as bars:
         description = describe(read(source, run=Run(progress=bars), **reading))
     following = next_command(source, reading)
@@ -154,6 +164,7 @@ def synthesize(
     "intervals]",
 )
 @config_option
+@plan_option
 @input_options
 @output_options
 def assess(
@@ -161,6 +172,7 @@ def assess(
     ks: tuple[int, ...],
     output: Path | None,
     exact_figures: bool,
+    planned: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -170,9 +182,20 @@ def assess(
     from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
     from shoal.runtime.run import Run
 
+    reading = take_reading(options)
+    if planned:
+        return print_plan(
+            "assess",
+            source,
+            reading,
+            lambda people: assessment(len(set(ks)) or 2, people, exact=exact_figures),
+            target=output,
+            as_json=as_json,
+            quiet=quiet,
+        )
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
-        original = read_telling(source, take_reading(options), bars, run)
+        original = read_telling(source, reading, bars, run)
         wanted = sorted(set(ks)) or [k for k in (2, 5) if k <= max(original.n_subjects, 2)]
         gaps = assess_people(original, wanted, run, output, exact_figures=exact_figures)
     lines = [*gaps_in_words(original, gaps), *([] if output is None else [f"report: {output}"])]

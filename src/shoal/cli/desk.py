@@ -8,7 +8,15 @@ from typing import Any, Final
 import click
 
 from shoal.cli.collect import needs_extra
-from shoal.cli.options import PATH, input_options, output_options, street_options, take_reading, take_streets
+from shoal.cli.options import (
+    PATH,
+    RELEASE,
+    input_options,
+    output_options,
+    street_options,
+    take_reading,
+    take_streets,
+)
 from shoal.cli.terminal import Bars, print_result
 
 
@@ -151,7 +159,7 @@ def take_recipients(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     epilog="Places are degrees, or meters x,y with --planar. Of areas a record fits that holds place and "
     "time; of points, one within 200 m and 10 min."
 )
-@click.argument("release", type=PATH, metavar="RELEASE")
+@click.argument("release", type=RELEASE, metavar="RELEASE")
 @click.option(
     "--at",
     "sightings",
@@ -162,17 +170,18 @@ def take_recipients(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
 )
 @click.option("--planar", is_flag=True, help="Places are x,y in meters of the release's plane.")
 @output_options
-def find(release: Path, sightings: tuple[str, ...], planar: bool, as_json: bool, quiet: bool) -> int:
+def find(release: Path | str, sightings: tuple[str, ...], planar: bool, as_json: bool, quiet: bool) -> int:
     """Try to find yourself: how many records of RELEASE fit a few times and places."""
     from dataclasses import asdict
 
     from shoal.attacks.finding import Sighting, records_that_fit
+    from shoal.publishing.opening import opened_release
     from shoal.release_folder.folder import read_release
 
-    with Bars(quiet=quiet) as bars:
+    with Bars(quiet=quiet) as bars, opened_release(release) as opened:
         bars("reading the release", 0, 1)
         known = [Sighting.parse(text, planar=planar) for text in sightings]
-        fit = records_that_fit(read_release(release), known)
+        fit = records_that_fit(read_release(opened.folder), known)
     lines = [
         *(
             f"{text}: {count:,} of {fit.records:,} records fit"

@@ -10,10 +10,12 @@ from typing import Any, Final, Literal, NotRequired
 from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
+from shoal.cli.collect_documents import COLLECT
 from shoal.errors import MisuseError
 from shoal.release_folder.manifest import Manifest
 
 VERSION: Final = 1
+PLAN: Final = "plan"  # what commands with --plan print of themselves
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _CLOSED: Final = ConfigDict(extra="forbid", strict=True)
 _OPEN: Final = ConfigDict(extra="allow", strict=True)
@@ -132,6 +134,27 @@ class InspectDocument(TypedDict):
     rows_repaired: Counts
     notes: list[str]
     next: str
+
+
+@with_config(_CLOSED)
+class ReleaseDocument(TypedDict):
+    """What ``shoal inspect`` says of a release: what its manifest states, unchecked."""
+
+    release_of: Literal["boxes", "points"]
+    method: str
+    claim: dict[str, Any]
+    promise: str
+    unit_of_protection: str
+    records: int
+    rows: int
+    first_time: str
+    last_time: str
+    extent_east_km: float
+    extent_north_km: float
+    crs: str | None
+    publishable: bool
+    next: str
+    notes: list[str]
 
 
 @with_config(_CLOSED)
@@ -410,33 +433,36 @@ class FindDocument(TypedDict):
 
 
 @with_config(_CLOSED)
-class GroupSizeDocument(TypedDict):
-    """What groups of one size mean; probabilities are for one round."""
+class StepDocument(TypedDict):
+    """What one task of a plan takes."""
 
-    group_size: int
-    isolated: float
-    somebody_isolated: float
-    bad_grouping_as_printed: float
-    messages: int
+    task: str
     cpu_s: float
-    sent_mb: float
+    memory_mb: int
+    disk_mb: float
 
 
 @with_config(_CLOSED)
-class CollectPlanDocument(TypedDict):
-    """How safe groups of each size are, and what they cost a member."""
+class PlanDocument(TypedDict):
+    """What a command would take, of ``--plan``; times are CPU seconds, memory and disk are in MB (10^6)."""
 
+    command: Literal["anonymize", "assess", "attack", "compare", "measure"]
+    rows: int
+    samples: int
     people: int
-    dishonest: int
-    shots: int
-    questions: int
-    pieces: int
-    proven_shuffle: bool
-    sizes: list[GroupSizeDocument]
+    cpu_s: float
+    memory_mb: int
+    disk_mb: float
+    steps: list[StepDocument]
+    machine_memory_mb: int | None
+    free_disk_mb: int | None
+    too_large: list[str]
+    measured_on: str
+    notes: list[str]
 
 
 DOCUMENTS: Final[Mapping[str, Any]] = {
-    "inspect": InspectDocument,
+    "inspect": InspectDocument | ReleaseDocument,
     "synthesize": SynthesizeDocument,
     "assess": AssessDocument,
     "anonymize": PublicationDocument,
@@ -453,7 +479,8 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "record": SignedDocument,
     "find": FindDocument,
     "reproduce": ReproduceDocument,
-    "collect-plan": CollectPlanDocument,
+    **COLLECT,
+    PLAN: PlanDocument,
 }
 """The type of the document of each command."""
 

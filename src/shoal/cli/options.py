@@ -1,5 +1,6 @@
 """Options that several commands share, the types of their values, and the settings file behind --config."""
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields
 from functools import partial
@@ -19,6 +20,7 @@ from shoal.units import duration_s, length_m
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _QUERY: Final = "shoal.query"
+_READABLE: Final = re.compile(r"(?:s3|gs|gcs|abfss?|postgres(?:ql)?)://", re.IGNORECASE)  # a test holds it
 READING_FIELDS: Final = tuple(field.name for field in fields(Reading))
 
 
@@ -67,7 +69,18 @@ class LocalPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class ReleasePlace(LocalPath):
+    """A release: a folder of this machine, or an address in an object store or on a server."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """A path, or the address as text."""
+        if isinstance(value, str) and _READABLE.match(value):
+            return value
+        return super().convert(value, param, ctx)
+
+
 PATH: Final = LocalPath(path_type=Path)
+RELEASE: Final = ReleasePlace(path_type=Path)
 UNITS: Final = "Lengths and durations take units: 500m, 2km, 30min, 1h, 100s."
 
 _reading: Final = partial(click.option, cls=Option, section=READING)

@@ -9,7 +9,8 @@ from shoal.cli.options import PATH, output_options
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 
-_FORMATS: Final = ("csv", "geojsonl", "parquet-by-day", "flatgeobuf", "delta")  # a test holds it to EXPORTS
+_FILES: Final = ("csv", "geojsonl", "parquet-by-day", "flatgeobuf", "delta")  # a test holds it
+_TABLES: Final = ("postgis", "mobilitydb")  # and these to the forms of a database
 
 
 @click.command(cls=Command)
@@ -19,33 +20,46 @@ _FORMATS: Final = ("csv", "geojsonl", "parquet-by-day", "flatgeobuf", "delta")  
     "target",
     required=True,
     metavar="DIR",
-    help="The folder to write, which must not exist yet, or a new one in an object store: s3://BUCKET/FOLDER.",
+    help="The folder to write, which must not exist yet; a new one in an object store, s3://BUCKET/FOLDER; "
+    "or a new table on a server, postgresql://USER@HOST/DATABASE#schema.table.",
 )
 @click.option(
     "--format",
     "form",
-    type=click.Choice(_FORMATS),
+    type=click.Choice((*_FILES, *_TABLES)),
     required=True,
-    help="How to write the rows. flatgeobuf needs the extra geo, delta the extra delta.",
+    help="How to write the rows. flatgeobuf needs the extra geo, delta the extra delta; "
+    "postgis and mobilitydb are tables on a server, and need the extra postgresql.",
 )
 @output_options
 def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -> int:
-    """Write the folder RELEASE in another format into a new folder, which shoal verify accepts as well.
+    """Write the folder RELEASE in another format, which shoal verify accepts as well.
 
-    The manifest and the page come along; datapackage.json lists every file with its digest, and is written
-    last.
+    The manifest and the page come along. In a folder, datapackage.json lists every file with its digest and
+    is written last; tables of a server are written in one transaction.
     """
     from shoal.io.object_stores import is_address
+    from shoal.io.servers import is_address as is_server
     from shoal.publishing.exporting import export, export_to_store
+    from shoal.publishing.in_database import export_to_database
     from shoal.release_folder.manifest import read_manifest
 
+    on_server = is_server(target)
+    if on_server != (form in _TABLES):
+        raise click.UsageError(
+            f"--format {form} is {'a table on a server' if form in _TABLES else 'written as files'}; give "
+            + ("--to postgresql://USER@HOST/DATABASE#schema.table" if form in _TABLES else "--to DIR")
+        )
     with Bars(quiet=quiet) as bars:
         bars(f"writing {form}", 0, 1)
-        if is_address(target):
+        if on_server:
+            done = export_to_database(release, target, form)
+        elif is_address(target):
             done = export_to_store(release, target, form)
         else:
             done = export(release, Path(target), form)
-    shown = target.rpartition("@")[2].partition("?")[0]  # an address may hold a key
+    # an address may hold a key
+    shown = str(done.folder) if on_server else target.rpartition("@")[2].partition("?")[0]
     publishable = read_manifest(release).publishable
     research = [] if publishable else ["made with a research seed: NOT FOR PUBLICATION"]
     lines = [f"{done.rows:,} rows as {form} in {shown}, {len(done.files)} files", *research]

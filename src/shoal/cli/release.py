@@ -13,6 +13,7 @@ import click
 from shoal.cli.methods import MethodCommand, take_settings
 from shoal.cli.options import (
     PATH,
+    RELEASE,
     UNITS,
     config_option,
     earlier_option,
@@ -25,6 +26,7 @@ from shoal.cli.options import (
     take_streets,
 )
 from shoal.cli.outcomes import EXIT_CODES, about, judged, print_publication
+from shoal.cli.planned import changed, plan_option, print_plan, publication
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling, tell_of_reading
 from shoal.runtime.json_values import null_for_nan
@@ -108,6 +110,7 @@ from shoal.runtime.timings import Timings
     help="Also say what each stage took: seconds, CPU seconds, peak memory.",
 )
 @config_option
+@plan_option
 @input_options
 @output_options
 def anonymize(
@@ -125,6 +128,7 @@ def anonymize(
     exact_figures: bool,
     as_published: bool,
     timed: bool,
+    planned: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -156,6 +160,19 @@ def anonymize(
             raise click.UsageError(f"the defaults of {method} are its paper's; leave out --as-published")
         settings = {**kind.about.as_published, **settings}
     parameters = kind(**settings)
+    if planned:
+        if blocks is not None:
+            raise click.UsageError("--plan figures the work in one piece; leave out --blocks")
+        return print_plan(
+            "anonymize",
+            source,
+            reading,
+            lambda people: publication(parameters, risk_tries, people),
+            target=output,
+            notes=changed(settings),
+            as_json=as_json,
+            quiet=quiet,
+        )
     statement = NOTHING_STATED if record is None else read_statement(record)
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
     if engine is not None and blocks is None:
@@ -228,7 +245,7 @@ def anonymize(
     "shown; 2: bad input; 3: nothing was found, but parts of the claim were not checked.",
 )
 @click.argument("raw", metavar="RAW")
-@click.argument("release", type=PATH, metavar="RELEASE")
+@click.argument("release", type=RELEASE, metavar="RELEASE")
 @click.option(
     "--linkage",
     type=PATH,
@@ -253,7 +270,7 @@ def anonymize(
 @output_options
 def verify(
     raw: str,
-    release: Path,
+    release: Path | str,
     linkage: Path | None,
     streamed: bool,
     claim: str | None,
@@ -264,10 +281,14 @@ def verify(
 ) -> int:
     """Check the folder RELEASE against the data RAW that it was made from, trusting nothing in the folder.
 
+    RELEASE may lie in an object store (s3://BUCKET/FOLDER) or on a server
+    (postgresql://USER@HOST/DATABASE#schema.table), and be what `shoal publish` wrote.
+
     With --earlier, also: does everybody still hide among k people from someone who holds all these releases?
     """
     from shoal.model.claims.expected import Expected
     from shoal.publishing.against_raw import reveal, stream_against_raw, verify_against_raw
+    from shoal.publishing.opening import opened_release
     from shoal.release_folder.folder import read_linkage
     from shoal.runtime.run import Run
 
@@ -289,19 +310,20 @@ def verify(
         raise click.UsageError(
             "what several releases reveal together needs the linkage of each; give --linkage as well"
         )
-    with Bars(quiet=quiet) as bars:
+    with Bars(quiet=quiet) as bars, opened_release(release, as_written=True) as opened:
         run = Run(progress=bars)
+        folder = opened.folder
         known = None if linkage is None else read_linkage(linkage)
         if streets is not None and known is not None and known.trace is not None:
             known = replace(known, trace=replace(known.trace, streets=streets))
         if streamed and known is not None:
-            found = stream_against_raw(raw, release, known, run, expected=claim, **reading)
+            found = stream_against_raw(raw, folder, known, run, expected=claim, **reading)
         else:
-            found = verify_against_raw(raw, release, known, run, expected=claim, **reading)
+            found = verify_against_raw(raw, folder, known, run, expected=claim, **reading)
         together = (
-            reveal(raw, release, linkage, others, run, **reading) if others and linkage is not None else None
+            reveal(raw, folder, linkage, others, run, **reading) if others and linkage is not None else None
         )
-    verdict = found.verdict
+    verdict = replace(found.verdict.and_also(opened.findings), notes=(*found.verdict.notes, *opened.notes))
     if together is not None:
         verdict = verdict.and_also(together.findings())
     facts = {

@@ -12,6 +12,7 @@ import click
 from shoal.cli.options import (
     DURATION,
     PATH,
+    RELEASE,
     config_option,
     earlier_option,
     input_argument,
@@ -20,10 +21,19 @@ from shoal.cli.options import (
     take_earlier,
     take_reading,
 )
+from shoal.cli.planned import attacks, comparison, measures, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
+_ATTACK_NOTES: Final = (
+    "each kind of knowledge counts the same here; noisy takes about half of the default selection, and "
+    "--earlier and --control come on top",
+)
+_COMPARE_NOTES: Final = (
+    "each release counts as if it were made, attacked and measured by commands of its own; hold_out, people "
+    "and what an earlier run has finished are not taken off",
+)
 
 
 class _KnowledgeOption(click.Option):
@@ -41,7 +51,7 @@ class _KnowledgeOption(click.Option):
     epilog="A tie among c equally good answers counts 1/c. Rates are fractions with 95 % intervals.",
 )
 @click.argument("raw", metavar="RAW")
-@click.argument("release", type=PATH, metavar="RELEASE")
+@click.argument("release", type=RELEASE, metavar="RELEASE")
 @click.option(
     "--linkage",
     type=PATH,
@@ -80,11 +90,12 @@ class _KnowledgeOption(click.Option):
     metavar="S",
     help="Draw the same victims and samples again; nothing is published here.",
 )
+@plan_option
 @input_options
 @output_options
 def attack(
     raw: str,
-    release: Path,
+    release: Path | str,
     linkage: Path,
     knowledge: tuple[str, ...],
     tries: int,
@@ -92,6 +103,7 @@ def attack(
     like: str | None,
     earlier: tuple[str, ...],
     seed: int | None,
+    planned: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -107,6 +119,7 @@ def attack(
     from shoal.attacks import attack as evaluate
     from shoal.attacks.together import attack_together
     from shoal.publishing.against_raw import issued_releases
+    from shoal.publishing.opening import opened_release
     from shoal.release_folder.folder import read_linkage, read_release
     from shoal.release_folder.manifest import RELEASE_FILE
     from shoal.report.words.numbers import percent
@@ -116,14 +129,25 @@ def attack(
     from shoal.verification.composition.several import reveal_together
 
     before = take_earlier(earlier)
-    with Bars(quiet=quiet) as bars:
+    if planned:
+        return print_plan(
+            "attack",
+            raw,
+            take_reading(dict(options)),
+            lambda people: attacks(knowledge, tries, people),
+            notes=_ATTACK_NOTES,
+            as_json=as_json,
+            quiet=quiet,
+        )
+    with Bars(quiet=quiet) as bars, opened_release(release) as opened:
+        folder = opened.folder
         reading = take_reading(dict(options))
-        given, known = _read_as_given(raw, release, options, bars), read_linkage(linkage)
-        published = _read_release(release, given)
-        others = None if control is None else _read_as_given(control, release, options, bars)
+        given, known = _read_as_given(raw, folder, options, bars), read_linkage(linkage)
+        published = _read_release(folder, given)
+        others = None if control is None else _read_as_given(control, folder, options, bars)
         rng = Randomness.from_system() if seed is None else Randomness.for_research(seed)
         run = Run(progress=bars)
-        last = [(read_release(folder), read_linkage(file)) for folder, file in before[:1]]
+        last = [(read_release(earlier_folder), read_linkage(file)) for earlier_folder, file in before[:1]]
         found = evaluate(
             given,
             published,
@@ -137,37 +161,48 @@ def attack(
             run=run,
         )
         if before and set(knowledge) != {"series"}:
-            issued = issued_releases(raw, release, linkage, before, run, **reading)
+            issued = issued_releases(raw, folder, linkage, before, run, **reading)
             reveal_together(issued[0], issued[1:])  # refuses what does not belong or fails its own claim
             joint = attack_together([(one.original, one.release, one.linkage) for one in issued])
             found = replace(found, rates=(*found.rates, *joint))
+        digest = sha256_of(folder / RELEASE_FILE)
     lines = [
         f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to "
         f"{percent(rate.high)}; guessing {percent(rate.baseline)}; {rate.tries:,} tries; {rate.knowledge})"
         for rate in found.rates
     ]
-    document = {**found.to_json(), "release_sha256": sha256_of(release / RELEASE_FILE)}
-    print_result(as_json, document, [*lines, *_noted(found.notes)])
+    document = {**found.to_json(), "release_sha256": digest}
+    document["notes"] = [*found.notes, *opened.told]
+    print_result(as_json, document, [*lines, *_noted(document["notes"])])
     return 0
 
 
 @click.command(cls=Command)
 @click.argument("raw", metavar="RAW")
-@click.argument("release", type=PATH, metavar="RELEASE")
+@click.argument("release", type=RELEASE, metavar="RELEASE")
 @click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record.")
+@plan_option
 @input_options
 @output_options
-def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, **options: Any) -> int:
+def measure(
+    raw: str, release: Path | str, linkage: Path, planned: bool, as_json: bool, quiet: bool, **options: Any
+) -> int:
     """Say what the folder RELEASE is still good for, compared with RAW.
 
     Each metric with its unit and the direction that is better.
     """
+    from shoal.publishing.opening import opened_release
     from shoal.release_folder.folder import read_linkage
     from shoal.utility import measure as compute
 
-    with Bars(quiet=quiet) as bars:
-        given, known = _read_as_given(raw, release, options, bars), read_linkage(linkage)
-        document = compute(given, _read_release(release, given), known).to_json()
+    if planned:
+        reading = take_reading(dict(options))
+        return print_plan("measure", raw, reading, lambda _: measures(), as_json=as_json, quiet=quiet)
+    with Bars(quiet=quiet) as bars, opened_release(release) as opened:
+        given, known = _read_as_given(raw, opened.folder, options, bars), read_linkage(linkage)
+        document = compute(given, _read_release(opened.folder, given), known).to_json()
+    for told in opened.told:
+        bars.say(f"note: {told}")
     facts, points = document["measurements"], document.get("points", {})
     lines = [
         f"{fact['name']:20} {_shown(fact['value'], fact['unit']):>10}  {_bounds(fact)}({fact['words']}; "
@@ -196,9 +231,12 @@ def measure(raw: str, release: Path, linkage: Path, as_json: bool, quiet: bool, 
     metavar="DIR",
     help="Folder for everything (secret); an earlier one goes on.",
 )
+@plan_option
 @input_options
 @output_options
-def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool, **options: Any) -> int:
+def compare(
+    source: str, config: Path, output: Path, planned: bool, as_json: bool, quiet: bool, **options: Any
+) -> int:
     """Make several releases of INPUT, attack and measure them alike, and recommend settings for a budget.
 
     Writes comparison.html and comparison.json. Run again to continue after an interruption, or after adding
@@ -213,6 +251,17 @@ def compare(source: str, config: Path, output: Path, as_json: bool, quiet: bool,
 
     reading = take_reading(options)
     study = read_study(config)
+    if planned:
+        return print_plan(
+            "compare",
+            source,
+            reading,
+            lambda people: comparison(study, people),
+            target=output,
+            notes=_COMPARE_NOTES,
+            as_json=as_json,
+            quiet=quiet,
+        )
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
         original, given = read(source, run=run, **reading), None
@@ -311,7 +360,7 @@ def granularity(
 
 
 @click.command(cls=Command)
-@click.argument("release", type=PATH, metavar="RELEASE")
+@click.argument("release", type=RELEASE, metavar="RELEASE")
 @click.argument("output", type=PATH, metavar="DIR")
 @click.option(
     "--to",
@@ -327,7 +376,7 @@ def granularity(
     help="Which point stands for an area and interval; must be said.",
 )
 @output_options
-def convert(release: Path, output: Path, how: Any, box_as: Any, as_json: bool, quiet: bool) -> int:
+def convert(release: Path | str, output: Path, how: Any, box_as: Any, as_json: bool, quiet: bool) -> int:
     """Write the folder RELEASE as point files, one for each record, into a new folder DIR.
 
     A release of areas and intervals is converted only when --box-as says which point stands for a box: points
@@ -335,11 +384,12 @@ def convert(release: Path, output: Path, how: Any, box_as: Any, as_json: bool, q
     release.parquet as it is.
     """
     from shoal.io.point_files import write_points
+    from shoal.publishing.opening import opened_release
     from shoal.release_folder.folder import read_release
 
-    with Bars(quiet=quiet) as bars:
+    with Bars(quiet=quiet) as bars, opened_release(release) as opened:
         bars("reading the release", 0, 1)
-        files = write_points(read_release(release, kind="boxes"), output, how, box_as=box_as)
+        files = write_points(read_release(opened.folder, kind="boxes"), output, how, box_as=box_as)
     lines = [f"{files:,} {how.upper()} files in {output}"]
     if box_as:
         lines.append(

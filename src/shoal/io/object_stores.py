@@ -1,4 +1,4 @@
-"""Files in object stores (``s3://bucket/folder``), through the file systems of pyarrow.
+"""Files in object stores (``s3://``, ``gs://``, ``abfs://``), through the file systems of pyarrow.
 
 Parquet is read in place, only the columns that are needed; any other format is copied to a file of its own
 while it is read. Credentials come from the environment or the usual files of the store's own tools.
@@ -18,7 +18,10 @@ from shoal.errors import InputError, OutputError
 from shoal.io.parquet_files import open_source
 from shoal.io.tables import Table
 
-SCHEMES: Final = ("s3://", "gs://", "gcs://")
+SCHEMES: Final = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
+_GOOGLE: Final = ("gs://", "gcs://")
+_PATIENCE_S: Final = 20  # pyarrow's own is 15 minutes
+_DEEPEST: Final = 16  # folders within one another
 PARQUET: Final = (".parquet", ".pq", ".geoparquet")
 
 
@@ -27,26 +30,29 @@ def is_address(source: str) -> bool:
     return source.startswith(SCHEMES)
 
 
-def files(address: str, reads: Callable[[PurePosixPath], bool]) -> tuple[Any, str, list[str]]:
+def files(
+    address: str, reads: Callable[[PurePosixPath], bool], *, with_rows_of_others: bool = False
+) -> tuple[Any, str, list[str]]:
     """The file system, the folder's or file's path in it, and the paths of the files to read, in their order.
+
+    with_rows_of_others: also of tables that hold deleted rows, for copying them as a whole.
 
     Raises InputError when there is none, or the store cannot be reached. No message repeats the address,
     which may hold a key.
     """
     try:
-        system, root = pafs.FileSystem.from_uri(address)
+        system, root = _opened(address)
         info = system.get_file_info(root)
         if info.type == pafs.FileType.File:
             return system, str(PurePosixPath(root).parent), [root]
         listed = system.get_file_info(pafs.FileSelector(root, recursive=True))
     except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            "the object store cannot be read; check the address, the region and the credentials (for s3: the "
-            "variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL, or ?endpoint_override=)"
-        ) from error
+        raise _unread(address) from error
     paths = [each.path for each in listed if each.type == pafs.FileType.File]
     inside = [PurePosixPath(path).relative_to(root) for path in paths]
-    if any("_delta_log" in path.parts or ".hoodie" in path.parts for path in inside):
+    if not with_rows_of_others and any(
+        "_delta_log" in path.parts or ".hoodie" in path.parts for path in inside
+    ):
         raise InputError(
             "this is the folder of a Delta Lake or Hudi table, which also holds deleted rows; copy it, "
             "and read the "
@@ -76,6 +82,63 @@ def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> 
     return table
 
 
+def _opened(address: str) -> tuple[Any, str]:
+    """The file system of an address, and the path in it; a store of Google's that is silent is given up."""
+    if address.startswith(_GOOGLE) and "retry_limit_seconds=" not in address:
+        address += f"{'&' if '?' in address else '?'}retry_limit_seconds={_PATIENCE_S}"
+    system, root = pafs.FileSystem.from_uri(address)
+    return system, root
+
+
+def _unread(address: str) -> InputError:
+    return InputError(
+        f"the object store cannot be read; check the address and the credentials ({_credentials(address)})"
+    )
+
+
+def _credentials(address: str) -> str:
+    """Where the credentials of a store are looked for."""
+    if address.startswith(_GOOGLE):
+        return "for gs: the file that GOOGLE_APPLICATION_CREDENTIALS names, or gs://anonymous@BUCKET"
+    if address.startswith("abfs"):
+        return (
+            "for abfs: the variables AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, or a login "
+            "with az; abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/FOLDER"
+        )
+    return (
+        "for s3: the region, the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL, or "
+        "?endpoint_override="
+    )
+
+
+def holds(address: str, name: str) -> bool:
+    """Whether a file of that name lies at an address; InputError when the store cannot be read."""
+    try:
+        system, root = _opened(address)
+        return bool(system.get_file_info(f"{root}/{name}").type == pafs.FileType.File)
+    except (pa.ArrowException, OSError) as error:
+        raise _unread(address) from error
+
+
+def fetch(address: str, folder: Path) -> None:
+    """Copy all files below an address into a folder that exists, under the names that they have there.
+
+    Raises InputError when there are none, when the store cannot be reached, or when a name leads elsewhere.
+    """
+    system, root, paths = files(address, lambda _: True, with_rows_of_others=True)
+    for path in paths:
+        inside = PurePosixPath(path).relative_to(root)
+        if inside.is_absolute() or ".." in inside.parts or len(inside.parts) > _DEEPEST:
+            raise InputError("the object store holds a file there whose name leads out of the folder")
+        target = folder.joinpath(*inside.parts)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with system.open_input_stream(path, compression=None) as remote, target.open("wb") as local:
+                shutil.copyfileobj(remote, local, 1 << 20)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{inside.name} cannot be copied from the object store") from error
+
+
 def store(folder: Path, address: str, *, last: str) -> None:
     """Copy a folder into a new one of a store, one file last: without it nothing is complete.
 
@@ -83,7 +146,7 @@ def store(folder: Path, address: str, *, last: str) -> None:
     stays, without the last file.
     """
     try:
-        system, root = pafs.FileSystem.from_uri(address)
+        system, root = _opened(address)
         there = system.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))
         if any(each.type == pafs.FileType.File for each in there):
             raise OutputError(

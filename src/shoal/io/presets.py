@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from shoal.errors import MisuseError
-from shoal.io import cell_positions, grid_steps, polylines, trips, whose
+from shoal.io import cell_positions, grid_steps, mobility_text, polylines, trips, whose
 from shoal.io.tables import Table
 from shoal.model.intake import Reading
 
@@ -147,6 +147,13 @@ PRESETS: Final[Mapping[str, Preset]] = {
         looks=rf"\d+,[0-9a-f]{{24}},[0-9a-f]{{24}},.*,{_NUMBER},{_NUMBER},-?\d+,[A-Z][a-z]{{2}} .*",
         settings={"id": "user", "time": "time", "lat": "lat", "lon": "lon"},
         encoding="latin-1",
+    ),
+    "mobilitydb": Preset(
+        title="moving points of MobilityDB in its text form, one or more samples a row",
+        source="https://libmeos.org/documentation/datamodel/",
+        header=frozenset({mobility_text.COLUMN}),
+        settings={"time": "time", "lat": "lat", "lon": "lon", "time_unit": "s"},
+        rows=mobility_text.moving_points,
     ),
     "gowalla": Preset(
         title="check-ins of Gowalla and Brightkite",

@@ -1,15 +1,16 @@
-"""Databases on a server, read by a query through ADBC (extra ``postgresql``): in batches, and read-only.
+"""Databases on a server, through ADBC (extra ``postgresql``): queries in batches and read-only, connections.
 
 The address may hold a password: no message repeats it.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import pyarrow as pa
 
-from shoal.errors import InputError, MissingExtraError
+from shoal.errors import InputError, MissingExtraError, OutputError
 from shoal.io.tables import Table, geometry_of
 
 NAME: Final = "the database"
@@ -39,7 +40,7 @@ def open_table(source: str) -> Table:
     schema = _schema(address, query)
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        with _connected(address) as connection, _told(address), connection.cursor() as cursor:
+        with connected(address) as connection, told(address), connection.cursor() as cursor:
             cursor.execute(query)
             for batch in cursor.fetch_record_batch():
                 yield 0.0, batch.select(list(columns))
@@ -53,42 +54,43 @@ def open_table(source: str) -> Table:
 
 
 def _schema(address: str, query: str) -> pa.Schema:
-    with _connected(address) as connection, _told(address), connection.cursor() as cursor:
+    with connected(address) as connection, told(address), connection.cursor() as cursor:
         cursor.execute(f"SELECT * FROM ({query}) AS source LIMIT 0")  # noqa: S608 (the caller's own query)
         return cursor.fetch_record_batch().schema
 
 
-def _connected(address: str) -> Any:
+def connected(address: str, *, writes: bool = False) -> Any:
+    """A connection, read-only unless it writes; raises InputError (OutputError) when the server refuses."""
     try:
         import adbc_driver_postgresql.dbapi as postgresql
     except ImportError as error:
         raise MissingExtraError(
             "PostgreSQL needs adbc-driver-postgresql; install it with: pip install 'shoal[postgresql]'"
         ) from error
-    with _told(address):
+    with told(address, writes=writes):
         connection = postgresql.connect(address)
-        with connection.cursor() as cursor:
-            cursor.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
-        connection.commit()
+        if not writes:
+            with connection.cursor() as cursor:
+                cursor.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+            connection.commit()
     return connection
 
 
-class _told:  # noqa: N801 (used as a statement)
-    """Turns the driver's errors into one line, without the password."""
-
-    def __init__(self, address: str) -> None:
-        self._secret = re.search(r"://[^/@]*:([^/@]*)@", address)
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is None or not (
+@contextmanager
+def told(address: str, *, writes: bool = False) -> Iterator[None]:
+    """Turn the driver's errors into one line, without the password and without values of rows."""
+    try:
+        yield
+    except Exception as error:
+        if not (
             isinstance(error, pa.ArrowException) or type(error).__module__.startswith("adbc_driver_manager")
         ):
-            return
+            raise
         line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")
-        if self._secret is not None and self._secret[1]:
-            line = line.replace(self._secret[1], "***")
+        secret = re.search(r"://[^/@]*:([^/@]*)@", address)
+        if secret is not None and secret[1]:
+            line = line.replace(secret[1], "***")
         line = _VALUE.sub(": a value", line)
+        if writes:
+            raise OutputError(f"the database cannot be written, and nothing was: {line}") from None
         raise InputError(f"the database cannot be read: {line}") from None

@@ -81,16 +81,7 @@ def export(release_folder: Path, target: Path, form: str) -> Exported:
         When the target exists or cannot be written.
     """
     row = _row(form)
-    manifest = read_manifest(release_folder)
-    require_plain_file(release_folder / RELEASE_FILE)
-    if sha256_of(release_folder / RELEASE_FILE) != manifest.release_sha256:
-        raise InputError(
-            f"{RELEASE_FILE} is not the table that the manifest names; look at it with shoal verify "
-            "before it is "
-            "handed over"
-        )
-    read_release(release_folder)  # what is no release is refused before anything is written
-    table = pq.read_table(release_folder / RELEASE_FILE)
+    manifest, table = table_to_hand_over(release_folder)
     with staged_folder(target) as staging:
         for name in (MANIFEST_FILE, REPORT_FILE):
             if (release_folder / name).exists():
@@ -101,6 +92,19 @@ def export(release_folder: Path, target: Path, form: str) -> Exported:
         text = json.dumps(package, indent=2, ensure_ascii=False) + "\n"
         (staging / PACKAGE_FILE).write_text(text, encoding="utf-8")  # last: without it there is no release
     return Exported(folder=target, form=form, rows=len(table), files=files)
+
+
+def table_to_hand_over(release_folder: Path) -> tuple[Manifest, pa.Table]:
+    """The manifest and the table of a release; InputError for what is no release, or another table."""
+    manifest = read_manifest(release_folder)
+    require_plain_file(release_folder / RELEASE_FILE)
+    if sha256_of(release_folder / RELEASE_FILE) != manifest.release_sha256:
+        raise InputError(
+            f"{RELEASE_FILE} is not the table that the manifest names; look at it with shoal verify "
+            "before it is handed over"
+        )
+    read_release(release_folder)  # what is no release is refused before anything is written
+    return manifest, pq.read_table(release_folder / RELEASE_FILE)
 
 
 def export_to_store(release_folder: Path, address: str, form: str) -> Exported:
@@ -164,15 +168,8 @@ def _rebuilt(
     if extra or rows.schema.names != schema.names:
         yield Finding("unexpected-column", f"its table has other columns than a release: {len(extra)} more")
         rows = rows.select(schema.names)
-    release = release_in(rows, folder, manifest)
-    write_table(release, inner / RELEASE_FILE)
-    table = pq.read_table(inner / RELEASE_FILE)
-    canonical = row.arranged(table)
-    plain = canonical.drop_columns([GEOMETRY]) if GEOMETRY in canonical.column_names else canonical
-    if not _alike(plain, rows):
-        yield Finding(
-            "row-order", "the rows of the export do not stand in the order of a release, or are others"
-        )
+    table = release_of_rows(rows, folder, manifest, inner)
+    yield from in_another_order(row.arranged(table), rows)
     if row.text:
         again = inner.parent / "again"
         row.write(table, again)
@@ -183,8 +180,23 @@ def _rebuilt(
     if (folder / REPORT_FILE).exists() or (folder / REPORT_FILE).is_symlink():
         require_plain_file(folder / REPORT_FILE)
         shutil.copyfile(folder / REPORT_FILE, inner / REPORT_FILE)
+
+
+def release_of_rows(rows: pa.Table, folder: Path, manifest: Manifest, inner: Path) -> pa.Table:
+    """Write the release folder that rows make, but for its page; returns its table."""
+    write_table(release_in(rows, folder, manifest), inner / RELEASE_FILE)
     digest = sha256_of(inner / RELEASE_FILE)
     write_manifest(manifest.model_copy(update={"release_sha256": digest}), inner / MANIFEST_FILE)
+    return pq.read_table(inner / RELEASE_FILE)
+
+
+def in_another_order(canonical: pa.Table, rows: pa.Table) -> Iterator[Finding]:
+    """Whether rows differ from those that a release would have written."""
+    plain = canonical.drop_columns([GEOMETRY]) if GEOMETRY in canonical.column_names else canonical
+    if not _alike(plain, rows):
+        yield Finding(
+            "row-order", "the rows of the export do not stand in the order of a release, or are others"
+        )
 
 
 def _alike(canonical: pa.Table, rows: pa.Table) -> bool:
@@ -202,13 +214,17 @@ def _alike(canonical: pa.Table, rows: pa.Table) -> bool:
 def _schema(folder: Path, package: dict[str, Any], manifest: Manifest) -> pa.Schema:
     """The columns that the list of files names, without geometry; InputError for those of no release."""
     given = package.get("shoal_columns")
-    told: dict[str, Any] = given if isinstance(given, dict) else {}
+    return schema_of(given if isinstance(given, dict) else {}, manifest, folder / PACKAGE_FILE)
+
+
+def schema_of(told: dict[str, Any], manifest: Manifest, where: object) -> pa.Schema:
+    """The columns of a release by their names and types as text; InputError for those of none."""
     names = list(told)
     allowed = [["trajectory_id", *BOX_COLUMNS]]
     if manifest.grid is None:
         allowed = [["trajectory_id", *POINT_COLUMNS], ["trajectory_id", *POINT_COLUMNS, *DEGREE_COLUMNS]]
     if names not in allowed or not set(told.values()) <= set(_KINDS):
-        raise InputError(f"{folder / PACKAGE_FILE} names other columns than a release has")
+        raise InputError(f"{where} names other columns than a release has")
     return pa.schema([(name, _KINDS[told[name]]) for name in names])
 
 

@@ -1,0 +1,187 @@
+"""COLLECT, the shape of what the commands of ``shoal collect`` print with ``--json``: a part of DOCUMENTS."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from pydantic import ConfigDict, with_config
+from typing_extensions import TypedDict
+
+_CLOSED: Final = ConfigDict(extra="forbid", strict=True)
+_OPEN: Final = ConfigDict(extra="allow", strict=True)
+Circle = list[int]
+
+
+@with_config(_CLOSED)
+class GroupSizeDocument(TypedDict):
+    """What groups of one size mean; probabilities are for one round."""
+
+    group_size: int
+    isolated: float
+    somebody_isolated: float
+    bad_grouping_as_printed: float
+    messages: int
+    cpu_s: float
+    sent_mb: float
+
+
+@with_config(_CLOSED)
+class CollectPlanDocument(TypedDict):
+    """How safe groups of each size are, and what they cost a member."""
+
+    people: int
+    dishonest: int
+    shots: int
+    questions: int
+    pieces: int
+    proven_shuffle: bool
+    sizes: list[GroupSizeDocument]
+
+
+@with_config(_CLOSED)
+class CollectExportDocument(TypedDict):
+    """What was exported of a collection; terms are those of its rounds."""
+
+    output: str
+    releases: int
+    circles: int
+    of_nobody: int
+    first_day: str
+    last_day: str
+    verdict: str
+    terms: list[dict[str, Any]]
+
+
+@with_config(_CLOSED)
+class OwnReleaseDocument(TypedDict):
+    """One release of one's own."""
+
+    identifier: str
+    day: str
+    deleted: bool
+
+
+@with_config(_CLOSED)
+class OwnReleasesDocument(TypedDict):
+    """All of one's own releases, without --fetch and --delete."""
+
+    releases: list[OwnReleaseDocument]
+
+
+@with_config(_CLOSED)
+class FetchedDocument(TypedDict):
+    """With --fetch: what the collector stores, a list of numbers for each circle."""
+
+    identifier: str
+    day: str
+    columns: list[str]
+    points: list[Circle]
+
+
+@with_config(_CLOSED)
+class DeletedDocument(TypedDict):
+    """With --delete: when, until when it counts, and the collector's signature (hexadecimal)."""
+
+    identifier: str
+    deleted_on: str
+    counts_until: str
+    proof: str
+
+
+@with_config(_CLOSED)
+class MovedOutDocument(TypedDict):
+    """The file that holds the state now."""
+
+    file: str
+
+
+@with_config(_CLOSED)
+class MovedInDocument(TypedDict):
+    """The folder that holds the state now."""
+
+    folder: str
+
+
+@with_config(_OPEN)
+class SimulatedDocument(TypedDict):
+    """One configuration, averaged over its simulations; with real cryptography its costs stand beside."""
+
+    bootstrap: int
+    theta_m: float
+    theta_min: float
+    k: int
+    people: float
+    subtrajectories_asked: float
+    subtrajectories_submitted: float
+    share_submitted: float
+    users_with_at_least_one: float
+    their_average_share: float
+    phi_share_of_zeros: float
+    phi_mean_of_others: float
+
+
+@with_config(_CLOSED)
+class SimulateDocument(TypedDict):
+    """How much people would share."""
+
+    crypto: Literal["real", "off"]
+    note: str
+    phi_counts: str
+    k_counts: str
+    similar_times: str
+    times: str
+    simulations: int
+    participants: int
+    trips: int
+    pairs: int
+    configurations: list[SimulatedDocument]
+
+
+@with_config(_CLOSED)
+class CheckedDocument(TypedDict):
+    """How many others share the parts at these places of the trip."""
+
+    places: list[int]
+    people: int
+
+
+@with_config(_CLOSED)
+class BootstrapDocument(TypedDict):
+    """Records of nobody that were counted, and the day on which they are deleted."""
+
+    until: str
+    records: int
+
+
+@with_config(_CLOSED)
+class ReleasedDocument(TypedDict):
+    """What was released, a list of numbers for each circle."""
+
+    columns: list[str]
+    points: list[Circle]
+
+
+@with_config(_CLOSED)
+class JoinDocument(TypedDict):
+    """What became of a round, for whoever took part alone."""
+
+    ending: Literal["shared", "nothing-left", "alone", "failed"]
+    message: str
+    identifier: str | None
+    k: int | None
+    bootstrap: BootstrapDocument | None
+    snapshot_day: int | None
+    checked: list[CheckedDocument]
+    kept: list[int]
+    released: ReleasedDocument
+
+
+COLLECT: Final[Mapping[str, Any]] = {
+    "collect-plan": CollectPlanDocument,
+    "collect-join": JoinDocument,
+    "collect-simulate": SimulateDocument,
+    "collect-export": CollectExportDocument,
+    "collect-mine": OwnReleasesDocument | FetchedDocument | DeletedDocument,
+    "collect-state-export": MovedOutDocument,
+    "collect-state-import": MovedInDocument,
+}
+"""The documents by the words of the command, joined by hyphens."""

@@ -1,0 +1,126 @@
+"""A release as tables of a PostgreSQL server: written whole or not at all, read back, and checked.
+
+``schema.table`` holds the rows, numbered in their order, ``schema.table_files`` the manifest and the page.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import InputError, MisuseError
+from shoal.io.mobility_text import texts
+from shoal.io.server_tables import GEOMETRY, WGS84_CODE, Stored, place_of, read_table, write_table
+from shoal.model.release import BOX_COLUMNS
+from shoal.model.verdicts import Finding
+from shoal.publishing.exporting import (
+    Exported,
+    in_another_order,
+    release_of_rows,
+    schema_of,
+    table_to_hand_over,
+)
+from shoal.release_folder.manifest import MANIFEST_FILE, REPORT_FILE, read_manifest
+from shoal.runtime.hashing import sha256_of
+
+FORMS: Final = ("postgis", "mobilitydb")
+_MOVING: Final[Mapping[str, str]] = {"boxes": "stbox", "points": "tgeompoint"}
+_FILES: Final = frozenset({MANIFEST_FILE, REPORT_FILE})
+
+
+def export_to_database(release_folder: Path, address: str, form: str) -> Exported:
+    """Write a release folder as tables of a server.
+
+    Parameters
+    ----------
+    release_folder
+        The folder that ``publish`` wrote.
+    address
+        ``postgresql://USER@HOST/DATABASE#schema.table``; neither the table nor the one of its files exists.
+    form
+        "postgis": rows with their geometry; "mobilitydb": also with MobilityDB's ``stbox`` or ``tgeompoint``.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be read, or its table is not the one that its manifest names.
+    MisuseError
+        For another form, or an address without a table.
+    OutputError
+        When a table exists already or the server refuses. Nothing was written then.
+    """
+    if form not in FORMS:
+        raise MisuseError(f"'{form}' is no format of a database; choose from {', '.join(FORMS)}")
+    place = place_of(address)
+    manifest, table = table_to_hand_over(release_folder)
+    rows = table.replace_schema_metadata(None)
+    moving = _MOVING[manifest.kind] if form == "mobilitydb" else None
+    if moving is not None:
+        rows = rows.append_column(moving, pa.array(_moving(rows), pa.string()))
+    paths = [release_folder / name for name in sorted(_FILES) if (release_folder / name).is_file()]
+    write_table(place, rows, moving, {path.name: path.read_bytes() for path in paths})
+    digests = {path.name: sha256_of(path) for path in paths}
+    return Exported(folder=Path(place.shown), form=form, rows=len(rows), files=digests)
+
+
+def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list[str]]:
+    """Make a release folder of what the tables hold; what is wrong with them, and notes.
+
+    Raises InputError when there is no release, MisuseError for an address without a table.
+    """
+    place = place_of(address)
+    stored = read_table(place)
+    if MANIFEST_FILE not in stored.files:
+        raise InputError(f"{place.shown}_files holds no {MANIFEST_FILE}, so {place.shown} is no release")
+    for name in _FILES & set(stored.files):
+        (folder / name).write_bytes(stored.files[name])
+    manifest = read_manifest(folder)
+    beside = {GEOMETRY, _MOVING[manifest.kind]}
+    told = {field.name: str(field.type) for field in stored.rows.schema if field.name not in beside}
+    schema = schema_of(told, manifest, place.shown)
+    rows = stored.rows.select(schema.names).combine_chunks()
+    if any(column.null_count for column in rows.columns):
+        raise InputError(f"{place.shown} is not the table of a release: it has empty values")
+    table = release_of_rows(rows, folder, manifest, folder)
+    findings = [
+        *(Finding("unexpected-file", f"{place.shown}_files holds a file that no release has: {name[:80]}")
+          for name in sorted(set(stored.files) - _FILES)),
+        *in_another_order(table, rows),
+        *_beside(stored, table, _MOVING[manifest.kind]),
+    ]  # fmt: skip
+    notes = [
+        "the rows were read from the database and checked as the table of a release; what else it keeps of "
+        "the tables (comments, rights, statistics) was not looked at",
+        *(f"the column {name} is of a type of its own and was not looked at" for name in stored.unread),
+    ]
+    return findings, notes
+
+
+def _beside(stored: Stored, table: pa.Table, moving: str) -> Iterator[Finding]:
+    """Columns that follow from others and do not, and numbers of rows that are no numbers of rows."""
+    if not stored.numbered:
+        yield Finding("hidden-bytes", "the rows are not numbered 0, 1, 2, ...")
+    names = stored.rows.column_names
+    if GEOMETRY in names and (
+        GEOMETRY not in table.column_names or stored.rows[GEOMETRY].to_pylist() != table[GEOMETRY].to_pylist()
+    ):
+        yield Finding("hidden-bytes", "the geometry holds other places than its rows")
+    if moving in names and stored.rows[moving].to_pylist() != _moving(table):
+        yield Finding("hidden-bytes", f"the column {moving} holds other places or times than its rows")
+
+
+def _moving(table: pa.Table) -> list[str]:
+    """MobilityDB's text of each row: in degrees where the release has them, else in meters of its plane."""
+    if GEOMETRY in table.column_names:
+        return texts(table, map(_bounds, table[GEOMETRY].to_pylist()), WGS84_CODE)
+    names = BOX_COLUMNS[2:] if "x_min" in table.column_names else ("x", "y", "x", "y")
+    return texts(table, zip(*(table[name].to_pylist() for name in names), strict=True), 0)
+
+
+def _bounds(wkb: bytes) -> tuple[float, float, float, float]:
+    """What encloses a point or a rectangle of one ring."""
+    start = 5 if int.from_bytes(wkb[1:5], "little") == 1 else 13
+    x, y = np.frombuffer(wkb[start:], dtype="<f8").reshape(-1, 2).T
+    return float(x.min()), float(y.min()), float(x.max()), float(y.max())

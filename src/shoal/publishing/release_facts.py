@@ -1,0 +1,95 @@
+"""What a release says of itself, for whoever got it and has no raw data: ``shoal inspect RELEASE``."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoal.io import object_stores, server_tables
+from shoal.model.claims import claim_to_json
+from shoal.model.claims.expected import numbers_in_words
+from shoal.model.release import Boxes, Release
+from shoal.publishing.exporting import is_export
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReleaseFacts:
+    """A release, its first and last second since 1970, and how far it reaches east and north in meters."""
+
+    release: Release
+    first_s: float
+    last_s: float
+    east_m: float
+    north_m: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``shoal inspect --json`` prints it of a release."""
+        release = self.release
+        return {
+            "release_of": release.kind,
+            "method": release.method,
+            "claim": claim_to_json(release.claim),
+            "promise": release.claim.promise,
+            "unit_of_protection": release.unit_of_protection,
+            "records": release.n_records,
+            "rows": release.n_samples,
+            "first_time": _moment(self.first_s),
+            "last_time": _moment(self.last_s),
+            "extent_east_km": round(self.east_m / 1000, 3),
+            "extent_north_km": round(self.north_m / 1000, 3),
+            "crs": release.crs,
+            "publishable": release.publishable,
+            "next": "shoal verify RAW RELEASE --linkage LINKAGE.parquet",
+        }
+
+    def lines(self) -> list[str]:
+        """The same for people."""
+        release = self.release
+        bare = [f"this is no anonymity: {release.claim.no_anonymity}"] if release.claim.no_anonymity else []
+        return [
+            f"a release of {release.kind} by {release.method}: {release.n_records:,} records, "
+            f"{release.n_samples:,} rows",
+            f"claim, as its manifest states it: {release.claim.name} ({numbers_in_words(release.claim)})",
+            f"it promises: {release.claim.promise}",
+            *bare,
+            f"protected: {release.unit_of_protection}",
+            f"from {_moment(self.first_s)} to {_moment(self.last_s)} (UTC), "
+            f"{self.east_m / 1000:,.1f} km x {self.north_m / 1000:,.1f} km",
+            *([] if release.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
+            "nothing of this was checked: shoal verify RAW RELEASE --linkage LINKAGE.parquet does",
+        ]
+
+
+def is_release(source: str) -> bool:
+    """Whether a source is a release folder, here or in a store, or tables of a server, and not raw data."""
+    if object_stores.is_address(source):
+        return object_stores.holds(source, MANIFEST_FILE)
+    if server_tables.is_place(source):
+        return "#" in source
+    folder = Path(source)
+    there = (folder / RELEASE_FILE).is_file() or is_export(folder)
+    return there and (folder / MANIFEST_FILE).is_file()
+
+
+def facts_of(release: Release) -> ReleaseFacts:
+    """When and where the rows of a release are."""
+    payload = release.payload
+    if isinstance(payload, Boxes):
+        grid = release.snapped_grid()
+        times = payload.t_start * grid.slot_s, payload.t_end * grid.slot_s
+        reach = [
+            grid.cell_m * float(high.max() - low.min())
+            for low, high in ((payload.x_min, payload.x_max), (payload.y_min, payload.y_max))
+        ]
+    else:
+        times = payload.t, payload.t
+        reach = [float(np.ptp(payload.x)), float(np.ptp(payload.y))]
+    first_s, last_s = float(times[0].min()), float(times[1].max())
+    return ReleaseFacts(release=release, first_s=first_s, last_s=last_s, east_m=reach[0], north_m=reach[1])
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,101 @@
+"""`--plan`: what a command would take, figured from counts of the input, without doing any of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import measure_costs
+from command_line import Shoal
+from shoal.methods import METHODS
+from shoal.model.intake import Reading
+from shoal.publishing.costs import COSTS, Growth
+from shoal.publishing.planning import Counts, Task, count, plan
+from shoal.runtime.run import Run
+
+CALLS = "uid,t,lat,lon\n" + "".join(
+    f"{who},{1714557600 + 600 * i},{48.85 + i / 1000},2.35\n" for who in "abc" for i in range(4)
+)
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Path:
+    (tmp_path / "calls.csv").write_text(CALLS + "a,none,48.85,2.35\n")
+    return tmp_path / "calls.csv"
+
+
+def test_each_command_says_what_it_takes_and_does_nothing(
+    calls: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = Shoal(capsys)
+    study = tmp_path / "study.toml"
+    study.write_text('[[runs]]\nmethod = "glove"\nk = [2, 5]\n')
+    out, linked = tmp_path / "out", ("--linkage", tmp_path / "links.parquet")
+    jobs: dict[str, tuple[object, ...]] = {
+        "anonymize": (calls, "--k", 5, "--output", out, "--suppress-space", "15km"),
+        "assess": (calls, "--output", out),
+        "attack": (calls, out, *linked, "--tries", 100),
+        "measure": (calls, out, *linked),
+        "compare": (calls, "--config", study, "--output", out),
+    }
+    told = {name: command(name, *words, "--plan", "--json") for name, words in jobs.items()}
+    assert {name: each.code for name, each in told.items()} == dict.fromkeys(jobs, 0)
+    documents = {name: json.loads(each.out) for name, each in told.items()}
+    assert {name: each["command"] for name, each in documents.items()} == {name: name for name in jobs}
+    assert [(each["rows"], each["samples"], each["people"]) for each in documents.values()] == [
+        (13, 12, 3)
+    ] * 5
+    assert [step["task"] for step in documents["anonymize"]["steps"]] == [
+        "glove", "200 tries for the record of boxes"]  # fmt: skip
+    assert "suppress-space-m" in " ".join(documents["anonymize"]["notes"])
+    assert [step["task"] for step in documents["compare"]["steps"]] == [
+        "glove", "attack", "1000 tries of attack", "measure"] * 2  # fmt: skip
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["calls.csv", "study.toml"]
+    words = command("anonymize", calls, "--output", out, "--plan").out
+    assert "13 rows, 12 samples of 3 people" in words
+    assert "a day of taxis three times" in words
+
+
+def test_what_was_not_measured_is_not_guessed(calls: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = Shoal(capsys)
+    given = ("anonymize", calls, "--output", calls.with_name("out"), "--plan")
+    told = command(*given, "--method", "reach-locations")
+    assert (told.code, "nobody has measured what reach-locations takes" in told.err) == (2, True)
+    told = command(*given, "--blocks", 100)
+    assert (told.code, "leave out --blocks" in told.err) == (2, True)
+
+
+def test_people_are_counted_over_batches_and_what_is_too_large_is_said(tmp_path: Path) -> None:
+    for name, who in (("a", "xy"), ("b", "yz")):
+        rows = "".join(f"{each},171455760{i},48.85,2.35\n" for each in who for i in range(3))
+        (tmp_path / f"{name}.csv").write_text("uid,t,lat,lon\n" + rows)
+    assert count(tmp_path, Reading(), Run()) == Counts(rows=12, samples=12, people=3)
+    huge = plan(Counts(rows=10**14, samples=10**14, people=10**6), [Task(name="nwa")], tmp_path)
+    assert [words.split(" than ")[0] for words in huge.too_large] == ["more memory", "more disk"]
+
+
+def test_the_constants_are_those_of_the_measurement() -> None:
+    """Nothing is set by hand: COSTS is what the bench makes of the table of its runs."""
+    assert measure_costs.fitted() == dict(COSTS)
+    assert set(METHODS) - set(COSTS) <= {*measure_costs.UNKNOWN, "static"}
+
+
+def test_a_fit_finds_the_growth_that_made_the_figures() -> None:
+    true = Growth(
+        fixed_s=2.0, s_per_million=8.0, by_people=0.5, by_k=0.3, fixed_mb=300, mb_per_million=100,
+        disk_mb=1.0, disk_mb_per_million=4.0,
+    )  # fmt: skip
+    rows = [
+        {"people": people, "samples": 250 * people, "k": k, "cpu_s": true.cpu_s(people, 250 * people, k),
+         "peak_mb": true.memory_mb(250 * people), "disk_mb": true.written_mb(250 * people)}
+        for people in (200, 1000, 5000) for k in (2, 5)
+    ]  # fmt: skip
+    assert measure_costs.fit(rows) == true
+
+
+def test_the_page_shows_what_the_prediction_was_worth() -> None:
+    """Sizes that no constant was fitted to stand on the page, as the bench prints them."""
+    page = (Path(__file__).parents[2] / "docs" / "performance.md").read_text()
+    lines = measure_costs.check()
+    assert len(lines) > 20
+    assert "\n".join(lines) in page
