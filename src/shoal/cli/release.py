@@ -86,7 +86,8 @@ from shoal.runtime.timings import Timings
 @click.option(
     "--engine",
     metavar="NAME",
-    help="What works on the blocks: local, local:N, dask, dask:ADDRESS or threads. [default: local]",
+    help="What works on the blocks: local, local:N, dask, dask:ADDRESS, spark, spark:MASTER or threads. "
+    "[default: local]",
 )
 @click.option(
     "--exact-figures",
