@@ -84,8 +84,10 @@ def start(master: str | None = None) -> "SparkContext":
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
 
-    named = master or f"local[{available_cores()}]"
     conf = SparkConf().setAppName("shoal").set("spark.ui.showConsoleProgress", "false")
+    if master is None and "PYSPARK_GATEWAY_PORT" in os.environ:
+        return SparkContext(conf=conf)  # spark-submit has settled everything else
+    named = master or f"local[{available_cores()}]"
     here = _ON_THIS_MACHINE.fullmatch(named) is not None
     if here:
         conf.setAll(
@@ -212,7 +214,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _running() -> "SparkContext | None":
-    """The session of this process, as of a notebook or of spark-submit."""
+    """The session of this process, as of a notebook."""
     from pyspark import SparkContext
 
     return SparkContext._active_spark_context
