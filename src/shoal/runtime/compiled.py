@@ -6,13 +6,13 @@ too.
 """
 
 import os
-from collections.abc import Callable
-from functools import cached_property, update_wrapper
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial, update_wrapper
 from typing import Any, Final, TypeVar
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
-FLAGS: Final = {"nogil": True, "error_model": "numpy"}
+FLAGS: Final = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # no C program calls one
 _SWITCHED_OFF: Final = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0")
 
 
@@ -32,6 +32,7 @@ class CompiledKernel:
 
         dispatcher = njit(**FLAGS)(self.py_func)
         dispatcher._cache = KernelCache(self.py_func)  # where numba puts its own
+        dispatcher.get_call_template = partial(_without_literals, dispatcher.get_call_template)
         return dispatcher
 
     @property
@@ -48,6 +49,15 @@ class CompiledKernel:
 
             give_up()
             raise
+
+
+def _without_literals(template: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """What one kernel calls in another: a number that stands in the call needs no form of its own."""
+    from numba.core.types import unliteral
+
+    return template(
+        tuple(map(unliteral, arguments)), {name: unliteral(kind) for name, kind in named.items()}
+    )
 
 
 def compiled(function: Kernel) -> Kernel:

@@ -51,7 +51,7 @@ def state_text(kept: Kept) -> bytes:
         "lasting": lasting,
         "round": under_way,
     }
-    return json.dumps(document, indent=1).encode()
+    return json.dumps(document).encode()  # unindented, which takes a seventh of the time: it is kept at each step
 
 
 def read_state(content: bytes, where: str) -> Kept:
@@ -203,7 +203,7 @@ class StateFolder:
             raise InputError(f"{self.folder} holds no state of a device") from error
         document = json.loads(content) if content.startswith(b"{") else None
         if without_round and isinstance(document, dict):
-            content = json.dumps({**document, "round": None}, indent=1).encode()
+            content = json.dumps({**document, "round": None}).encode()
         read_state(content, str(self._file))
         if file.exists():
             raise OutputError(f"{file} exists; name another file")
