@@ -16,7 +16,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.scale import memory
 from shoal.scale.engines import Threads
-from shoal.scale.memory import A_BLOCK, AROUND_BLOCKS, PEAKS, MemoryBound, Peak
+from shoal.scale.memory import A_BLOCK, ALL_AT_ONCE, AROUND_BLOCKS, PEAKS, MemoryBound, Peak
 from shoal.synthetic import write_synthetic
 from shoal.units import MIB, show_bytes, size_bytes
 
@@ -36,13 +36,14 @@ def anonymized(city: Path, output: Path, *given: str) -> int:
     return int(str(ended.value.code))
 
 
-@pytest.mark.parametrize(("workers", "bound_bytes"), [(1, 2 * GIB), (2, 3 * GIB), (7, 4 * GIB)])
+@pytest.mark.parametrize(("workers", "bound_bytes"), [(1, 4 * GIB), (2, 4 * GIB), (7, 5 * GIB)])
 def test_the_largest_blocks_that_fit_are_chosen(workers: int, bound_bytes: int) -> None:
     samples = np.random.default_rng(1).integers(1, 5000, 4000)
-    bound = MemoryBound(total_bytes=bound_bytes, workers=workers)
+    bound = MemoryBound(total_bytes=bound_bytes, workers=workers, measured_people=1000)
     size = bound.people_in_a_block(samples, 2)
     heaviest = np.sort(samples)[::-1]
     around = PEAKS[AROUND_BLOCKS].of(4000, int(samples.sum()))
+    around += PEAKS[ALL_AT_ONCE].sample_bytes * int(heaviest[:1000].sum())
     cost = [
         around + workers * PEAKS[A_BLOCK].of(people, int(heaviest[:people].sum()))
         for people in (size, size + 1)
@@ -54,17 +55,27 @@ def test_the_largest_blocks_that_fit_are_chosen(workers: int, bound_bytes: int) 
 def test_what_would_be_enough_is_enough() -> None:
     samples = np.full(1000, 300)
     with pytest.raises(MisuseError, match="1,000 people with 300,000 samples need memory") as told:
-        MemoryBound(total_bytes=500 * MIB, workers=2).people_in_a_block(samples, 2)
+        MemoryBound(total_bytes=500 * MIB, workers=2, measured_people=1000).people_in_a_block(samples, 2)
     both, alone = re.findall(r"[0-9.]+[MG]iB", told.value.as_written)[:2]
-    assert MemoryBound(total_bytes=size_bytes(both), workers=2).people_in_a_block(samples, 2) >= 4
-    assert MemoryBound(total_bytes=size_bytes(alone), workers=1).people_in_a_block(samples, 2) >= 4
+    assert (
+        MemoryBound(total_bytes=size_bytes(both), workers=2, measured_people=1000).people_in_a_block(
+            samples, 2
+        )
+        >= 4
+    )
+    assert (
+        MemoryBound(total_bytes=size_bytes(alone), workers=1, measured_people=1000).people_in_a_block(
+            samples, 2
+        )
+        >= 4
+    )
     assert size_bytes(alone) < size_bytes(both)
 
 
 def test_few_people_fit_all_at_once(city: Path) -> None:
-    bound = MemoryBound(total_bytes=4 * GIB, workers=2)
+    bound = MemoryBound(total_bytes=4 * GIB, workers=2, measured_people=1000)
     assert bound_of_blocks(city, Reading(), bound, Run()) is None
-    less = MemoryBound(total_bytes=400 * MIB, workers=2)
+    less = MemoryBound(total_bytes=400 * MIB, workers=2, measured_people=1000)
     assert bound_of_blocks(city, Reading(), less, Run()) == less
 
 
@@ -74,14 +85,15 @@ def test_less_memory_makes_blocks_that_keep_the_claim(
     monkeypatch.setattr(
         memory, "PEAKS", {**PEAKS, A_BLOCK: Peak(always_bytes=0, person_bytes=MIB, sample_bytes=0)}
     )
-    around = PEAKS[AROUND_BLOCKS].of(40, shoal.read(city).n_samples)
+    samples = shoal.read(city).n_samples
+    around = PEAKS[AROUND_BLOCKS].of(40, samples) + PEAKS[ALL_AT_ONCE].sample_bytes * samples
     published = publish_in_blocks(
         city,
         Reading(),
         shoal.Glove(k=2),
         tmp_path / "release",
         rng=Randomness.for_research(1),
-        size=MemoryBound(total_bytes=around + 30 * MIB, workers=2),
+        size=MemoryBound(total_bytes=around + 30 * MIB, workers=2, measured_people=1000),
         engine=Threads(Run()),
         tries=0,
     )

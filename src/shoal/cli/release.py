@@ -247,6 +247,7 @@ def anonymize(
 def _bound(memory: int, method: object, blocks: int | None, engine: str | None) -> "MemoryBound":
     """The bound that --memory asks for; a usage error where it cannot be kept."""
     from shoal.methods.glove.glove import Glove
+    from shoal.publishing.block_sample import SAMPLE_PEOPLE
     from shoal.runtime.run import available_cores
     from shoal.scale.memory import MemoryBound
 
@@ -256,7 +257,11 @@ def _bound(memory: int, method: object, blocks: int | None, engine: str | None) 
             "--memory works with --method glove, without --blocks (it chooses them), and with --engine local "
             "or local:N"
         )
-    return MemoryBound(total_bytes=memory, workers=int(number) if number.isdecimal() else available_cores())
+    return MemoryBound(
+        total_bytes=memory,
+        workers=int(number) if number.isdecimal() else available_cores(),
+        measured_people=SAMPLE_PEOPLE,
+    )
 
 
 @click.command(

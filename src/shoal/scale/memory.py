@@ -41,10 +41,14 @@ PEAKS: Final[Mapping[str, Peak]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryBound:
-    """What all processes of a command may take together: one around the blocks, and the workers."""
+    """What all processes of a command may take together: one around the blocks, and the workers.
+
+    measured_people: how many people the record's attacks and uses are measured of, all at once.
+    """
 
     total_bytes: int
     workers: int
+    measured_people: int
 
     def people_in_a_block(self, samples: Integers, k: int) -> int:
         """The most people in a block, whoever they are.
@@ -55,7 +59,9 @@ class MemoryBound:
         n, least = len(samples), min(2 * k, len(samples))
         largest = np.cumsum(np.sort(samples)[::-1])  # of the one, two, three ... people with the most samples
         needs = [PEAKS[A_BLOCK].of(people, int(largest[people - 1])) for people in (least, n)]
-        around = PEAKS[AROUND_BLOCKS].of(n, int(largest[-1]))
+        around = PEAKS[AROUND_BLOCKS].of(n, int(largest[-1])) + PEAKS[ALL_AT_ONCE].sample_bytes * int(
+            largest[min(self.measured_people, n) - 1]
+        )
         if around + self.workers * needs[0] > self.total_bytes:
             alone = around + needs[0]
             fewer = f" (with --engine local:1, {show_bytes(alone)})" if self.workers > 1 else ""
