@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from shoal.model.plotting import COLORS, new_figure
+from shoal.model.plotting import COLORS, Drawing
 from shoal.synthetic import write_synthetic
 
 ALONE = ("reading", "method", "writing")
@@ -81,20 +81,23 @@ def table(found: dict[str, Any]) -> list[str]:
 
 def plot(found: dict[str, Any], path: Path) -> None:
     """Stacked bars, one for each size; the smaller stages together."""
-    figure = new_figure("people", "CPU seconds a thousand people")
+    drawing = Drawing("people", "CPU seconds a thousand people")
     most = sorted(found["cpu_s"], key=lambda name: -found["cpu_s"][name][-1])
     rest = [sum(found["cpu_s"][name][i] for name in most[SHOWN:]) for i in range(len(found["sizes"]))]
     stacked = {name: found["cpu_s"][name] for name in most[:SHOWN]} | {"smaller stages": rest}
     for number, (name, seconds) in enumerate(stacked.items()):
-        figure.add_bar(
+        drawing.add(
+            "bar",
             name=name,
             x=[f"{size:,}" for size in found["sizes"]],
             y=[1000 * value / size for value, size in zip(seconds, found["sizes"], strict=True)],
-            marker_color=COLORS[number % len(COLORS)],
-            marker_pattern_shape="/" if number >= len(COLORS) else "",
+            marker={
+                "color": COLORS[number % len(COLORS)],
+                "pattern": {"shape": "/" if number >= len(COLORS) else ""},
+            },
         )
-    figure.update_layout(barmode="stack", legend={"traceorder": "normal"})
-    path.write_text(figure.to_html(include_plotlyjs=True), encoding="utf-8")
+    drawing.layout |= {"barmode": "stack", "legend": {"traceorder": "normal"}}
+    path.write_text(drawing.figure().to_html(include_plotlyjs=True), encoding="utf-8")
 
 
 def main() -> None:

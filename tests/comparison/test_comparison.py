@@ -264,14 +264,14 @@ def test_moved_points_are_judged_by_whoever_wins_most(
 
 def test_shares_are_percent_and_what_is_no_anonymity_has_a_hollow_mark() -> None:
     points = [point("a", 0.1, 0.2, method="glove"), point("b", 0.2, 0.8, method="w4m")]
-    figure = frontier_figure(points, "higher", "samples covered", "share").to_dict()
+    figure = frontier_figure(points, "higher", "samples covered", "share").figure().to_dict()
     assert figure["layout"]["yaxis"]["tickformat"] == figure["layout"]["xaxis"]["tickformat"] == ".1~%"
     marks = {trace["name"]: trace["marker"]["symbol"] for trace in figure["data"] if "marker" in trace}
     assert set(marks) == {"glove", "w4m (no anonymity)"}
     assert marks["w4m (no anonymity)"].endswith("-open")
     assert not marks["glove"].endswith("-open")
     of_every_method = [point(name, 0.1, 0.2, method=name) for name in METHODS]
-    drawn = frontier_figure(of_every_method, "higher", "samples covered", "share").to_dict()["data"]
+    drawn = frontier_figure(of_every_method, "higher", "samples covered", "share").figure().to_dict()["data"]
     looks = {(trace["marker"]["symbol"], trace["marker"]["color"]) for trace in drawn if "marker" in trace}
     assert len(looks) == len(METHODS)
     assert len({symbol.removesuffix("-open") for symbol, _ in looks}) == len(METHODS)

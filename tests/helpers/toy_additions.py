@@ -393,11 +393,11 @@ FIGURE = Addition(
 """,
                 text='''
 
-def _toy(shown: Shown) -> "Figure":
+def _toy(shown: Shown) -> Drawing:
     """A toy."""
-    figure = new_figure("toys", "people")
-    figure.add_bar(x=[1], y=[2])
-    return figure
+    drawing = Drawing("toys", "people")
+    drawing.add("bar", x=[1], y=[2])
+    return drawing
 ''',
             ),
         ),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from plotly.graph_objects import Figure
 
 import shoal
 from command_line import Shoal
@@ -26,7 +27,7 @@ from shoal.attacks import Rate, attack
 from shoal.attacks.knowledge import parse_knowledge, record_knowledge
 from shoal.attacks.questions import DRAW, QUESTIONS
 from shoal.errors import InputError, MisuseError
-from shoal.model.plotting import new_figure
+from shoal.model.plotting import Drawing
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.manifest import read_manifest
 from shoal.release_folder.statement import Statement, read_statement
@@ -298,7 +299,10 @@ def test_every_drawing_is_of_these_numbers(published: tuple[Trajectories, Path])
     page = Marks((folder / "release/report.html").read_text())
     release, linkage = shoal.read_release(folder / "release"), shoal.read_linkage(folder / "linkage.parquet")
     accuracy = measure_accuracy(original, release, linkage)
+    for figure in page.figures.values():
+        Figure(figure)  # the library knows every word in it
     drawn = {name: figure["data"] for name, figure in page.figures.items()}
+    assert drawn
     seen = set()
 
     def line(name: str, place: int, x: object, y: object) -> None:
@@ -338,7 +342,7 @@ def test_a_figure_needs_a_row_and_a_line_in_a_template(monkeypatch: pytest.Monke
     assert FIGURES.keys() <= named
     original = random_people(30, 8, seed=1)
     release, linkage = shoal.Glove(k=2).anonymize(original, Randomness.for_research(1))
-    monkeypatch.setitem(FIGURES, "toy", lambda _shown: new_figure("toy", "toy"))
+    monkeypatch.setitem(FIGURES, "toy", lambda _shown: Drawing("toy", "toy"))
     page = Marks(record_of(original, release, linkage, shoal.verify(original, release, linkage), ()))
     assert "toy" in page.figures
 

@@ -4,15 +4,12 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from shoal.model.plotting import new_figure
+from shoal.model.plotting import Drawing
 from shoal.report.figures.style import line_style, marker_style
 from shoal.report.pages.frame import page
 from shoal.reproduction.experiment import Cell, Outcome
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 _NOTHING: Final = 1e-9  # what rounding leaves of a difference
 _MANY: Final = 7  # columns of a table; a wider one is turned into lines
@@ -159,13 +156,14 @@ def plot_page(title: str, outcomes: Sequence[Outcome]) -> str:
     return page("reproduction.html.j2", drawings, title=title, sections=sections, left_out=left_out)
 
 
-def _drawing(outcome: Outcome) -> "Figure":
+def _drawing(outcome: Outcome) -> Drawing:
     """Ours with intervals as marks on lines, the paper's as marks of the same color."""
-    figure = new_figure("", "")
+    drawing = Drawing("", "")
     for number, column in enumerate(outcome.columns):
         cells = [cell for cell in outcome.cells if cell.column == column]
         rows, means = [cell.row for cell in cells], [_plain(cell.mean) for cell in cells]
-        figure.add_scatter(
+        drawing.add(
+    "scatter",
             x=rows, y=means, mode="lines+markers", name=column, line=line_style(number),
             error_y={"type": "data", "array": [_plain(cell.margin) or 0 for cell in cells]},
         )  # fmt: skip
@@ -174,12 +172,13 @@ def _drawing(outcome: Outcome) -> "Figure":
             middles = [
                 sum(cell.paper) / 2 if isinstance(cell.paper, tuple) else cell.paper for cell in printed
             ]
-            figure.add_scatter(
+            drawing.add(
+    "scatter",
                 x=[cell.row for cell in printed], y=middles, mode="markers", name=f"{column}, paper",
                 marker={**marker_style(number), "symbol": "x"},
             )  # fmt: skip
-    figure.update_xaxes(type="category")
-    return figure
+    drawing.set_x_axis(type="category")
+    return drawing
 
 
 def _plain(value: float) -> float | None:

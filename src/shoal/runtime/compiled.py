@@ -51,13 +51,13 @@ class CompiledKernel:
             raise
 
 
-def _without_literals(template: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+def _without_literals(
+    template: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]
+) -> Any:
     """What one kernel calls in another: a number that stands in the call needs no form of its own."""
     from numba.core.types import unliteral
 
-    return template(
-        tuple(map(unliteral, arguments)), {name: unliteral(kind) for name, kind in named.items()}
-    )
+    return template(tuple(map(unliteral, arguments)), {name: unliteral(kind) for name, kind in named.items()})
 
 
 def compiled(function: Kernel) -> Kernel:

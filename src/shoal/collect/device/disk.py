@@ -51,7 +51,8 @@ def state_text(kept: Kept) -> bytes:
         "lasting": lasting,
         "round": under_way,
     }
-    return json.dumps(document).encode()  # unindented, which takes a seventh of the time: it is kept at each step
+    # without an indent, which only the slow encoder knows: a device writes its state at each step
+    return json.dumps(document).encode()
 
 
 def read_state(content: bytes, where: str) -> Kept:

@@ -1,19 +1,16 @@
 """Cumulative distributions: of people by k-gap and other values, of samples by the extents of their boxes."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from shoal.model.plotting import INK, new_figure
+from shoal.model.plotting import INK, Drawing
 from shoal.report.facts.curves import Curve, curve_of_extents
 from shoal.report.facts.gaps import GapFacts
 from shoal.report.figures.style import line_style, share_axis
 from shoal.units import show_m, show_s
 from shoal.utility.accuracy import Accuracy
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 _LENGTHS_M: Final = tuple(digit * 10.0**power for power in range(-2, 8) for digit in (1, 2, 5))
 _DURATIONS_S: Final = (
@@ -34,7 +31,7 @@ _DURATIONS_S: Final = (
 )
 
 
-def gap_cdfs(gaps: Sequence[GapFacts]) -> "Figure":
+def gap_cdfs(gaps: Sequence[GapFacts]) -> Drawing:
     """CDF of the k-gap, one line per k (Fig. 3)."""
     curves = [(f"k = {gap.k}", gap.curve) for gap in gaps]
     return cdfs(curves, "k-gap", "share of people", unit_range=True)
@@ -42,14 +39,15 @@ def gap_cdfs(gaps: Sequence[GapFacts]) -> "Figure":
 
 def cdfs(
     curves: Sequence[tuple[str, Curve]], x_title: str, y_title: str, *, unit_range: bool = False
-) -> "Figure":
+) -> Drawing:
     """Cumulative distributions over people, on a linear axis from 0 to the largest value.
 
     unit_range: the scale ends at 1.
     """
-    figure = new_figure(x_title, y_title)
+    drawing = Drawing(x_title, y_title)
     for number, (name, curve) in enumerate(curves):
-        figure.add_scatter(
+        drawing.add(
+            "scatter",
             x=curve.value,
             y=curve.share,
             mode="lines",
@@ -58,14 +56,14 @@ def cdfs(
             hovertemplate="%{x:.3g}: %{y:.1%}",
         )
     end = max((curve.value[-1] for _, curve in curves if curve.value), default=1.0) * 1.08 or 1.0
-    figure.update_xaxes(range=[0, min(end, 1.0) if unit_range else end])
+    drawing.set_x_axis(range=[0, min(end, 1.0) if unit_range else end])
     if len(curves) == 1:
-        figure.update_layout(margin={"t": 12})
-    share_axis(figure)
-    return figure
+        drawing.set_margin(t=12)
+    share_axis(drawing)
+    return drawing
 
 
-def extents(accuracy: Accuracy, *, spatial: bool) -> "Figure":
+def extents(accuracy: Accuracy, *, spatial: bool) -> Drawing:
     """CDF of dx + dy, or of the durations, over raw and published samples.
 
     Source: Gramaglia and Fiore 2015, Fig. 7.
@@ -75,11 +73,12 @@ def extents(accuracy: Accuracy, *, spatial: bool) -> "Figure":
         ("raw samples", curve_of_extents(accuracy.raw, spatial=spatial)),
         ("published samples", curve_of_extents(accuracy.published, spatial=spatial)),
     ]
-    figure = new_figure("spatial extent dx + dy" if spatial else "temporal extent", "share of samples")
+    drawing = Drawing("spatial extent dx + dy" if spatial else "temporal extent", "share of samples")
     for number, (name, curve) in enumerate(curves):
         line = {**line_style(number), "shape": "hv"}
         shown = [show_m(value) if spatial else show_s(value) for value in curve.value]
-        figure.add_scatter(
+        drawing.add(
+            "scatter",
             x=curve.value,
             y=curve.share,
             mode="lines",
@@ -93,13 +92,13 @@ def extents(accuracy: Accuracy, *, spatial: bool) -> "Figure":
     high = max([reference, low * 10, *(curve.value[-1] for _, curve in curves if curve.value)]) * 1.25
     ticks = _log_ticks(_LENGTHS_M if spatial else _DURATIONS_S, reference, low, high)
     labels = [show_m(tick) if spatial else show_s(tick) for tick in ticks]
-    figure.update_xaxes(
+    drawing.set_x_axis(
         type="log", range=[np.log10(low), np.log10(high)], tickvals=ticks, ticktext=labels, tickangle=0
     )
     if low < reference:
-        figure.add_vline(x=reference, line={"color": INK, "width": 1, "dash": "dot"})
-    share_axis(figure)
-    return figure
+        drawing.add_vertical_line(reference, {"color": INK, "width": 1, "dash": "dot"})
+    share_axis(drawing)
+    return drawing
 
 
 def _log_ticks(candidates: Sequence[float], reference: float, low: float, high: float) -> list[float]:

@@ -1,22 +1,18 @@
 """One crowd before and after, for the private page: where its members were, when, and what is published."""
 
-from typing import TYPE_CHECKING
-
-from shoal.model.plotting import COLORS, new_figure, rectangles, short_list
+from shoal.model.plotting import COLORS, Drawing, rectangles, short_list
 from shoal.model.trajectories import Grid
 from shoal.report.facts.example import Example
 from shoal.report.figures.style import marker_style
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
-
-def example_in_space(example: Example, grid: Grid) -> "Figure":
+def example_in_space(example: Example, grid: Grid) -> Drawing:
     """Each member's raw cells against the published boxes."""
     km = grid.cell_m / 1000
-    figure = new_figure("east, km", "north, km")
+    drawing = Drawing("east, km", "north, km")
     x, y = rectangles(example.boxes, km)
-    figure.add_scatter(
+    drawing.add(
+        "scatter",
         x=x,
         y=y,
         mode="lines",
@@ -26,21 +22,22 @@ def example_in_space(example: Example, grid: Grid) -> "Figure":
         name="published",
     )
     for number, (_, cells_x, cells_y) in enumerate(example.members):
-        figure.add_scatter(
+        drawing.add(
+            "scatter",
             x=short_list((cells_x + 0.5) * km),
             y=short_list((cells_y + 0.5) * km),
             mode="markers",
             marker=marker_style(number),
             name=f"member {number + 1}",
         )
-    figure.update_xaxes(tickformat=",~r", nticks=6)
-    figure.update_yaxes(scaleanchor="x", tickformat=",~r", nticks=6)
-    return figure
+    drawing.set_x_axis(tickformat=",~r", nticks=6)
+    drawing.set_y_axis(scaleanchor="x", tickformat=",~r", nticks=6)
+    return drawing
 
 
-def example_in_time(example: Example, grid: Grid) -> "Figure":
+def example_in_time(example: Example, grid: Grid) -> Drawing:
     """A row per member with the times of raw samples, and the published intervals, in hours."""
-    figure = new_figure("hours after the first sample", "")
+    drawing = Drawing("hours after the first sample", "")
     start = min([int(t[0]) for t, _, _ in example.members] + example.boxes.t_start.tolist()[:1])
     hours = grid.slot_s / 3600
     top = len(example.members)
@@ -56,7 +53,8 @@ def example_in_time(example: Example, grid: Grid) -> "Figure":
             None,
         ]
         y += [-0.45, -0.45, top - 0.55, top - 0.55, -0.45, None]
-    figure.add_scatter(
+    drawing.add(
+        "scatter",
         x=x,
         y=y,
         mode="lines",
@@ -73,18 +71,20 @@ def example_in_time(example: Example, grid: Grid) -> "Figure":
             "symbol": "line-ns",
             "line": {"color": COLORS[number % len(COLORS)], "width": 2},
         }
-        figure.add_scatter(
+        drawing.add(
+            "scatter",
             x=short_list((t - start + 0.5) * hours),
             y=[row] * len(t),
             mode="markers",
             marker=marker,
             name=f"member {number + 1}",
         )
-    figure.update_yaxes(
+    drawing.set_y_axis(
         tickvals=list(range(top)),
         ticktext=[f"member {top - row}" for row in range(top)],
         range=[-0.7, top - 0.3],
         showgrid=False,
     )
-    figure.update_layout(showlegend=False, margin={"t": 12})
-    return figure
+    drawing.layout["showlegend"] = False
+    drawing.set_margin(t=12)
+    return drawing

@@ -5,11 +5,11 @@ To add a figure: a function and a row here, and a line in the template that plac
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from shoal.model.plotting import COLORS, new_figure
+from shoal.model.plotting import COLORS, Drawing
 from shoal.model.release import Release
 from shoal.report.facts.evidence import shown_shares
 from shoal.report.facts.example import Example
@@ -18,9 +18,6 @@ from shoal.report.figures import curves, maps
 from shoal.report.figures import example as crowd
 from shoal.report.figures.style import share_axis
 from shoal.utility.vanished import Vanished
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 _MOST_BARS_LABELED: Final = 16
 
@@ -38,92 +35,96 @@ class Shown:
     example: Example | None
 
 
-def drawings_of(shown: Shown) -> "dict[str, Figure]":
+def drawings_of(shown: Shown) -> dict[str, Drawing]:
     """Every figure that this record has, by name."""
     drawn = {name: draw(shown) for name, draw in FIGURES.items()}
     return {name: figure for name, figure in drawn.items() if figure is not None}
 
 
-def _extents_in_space(shown: Shown) -> "Figure | None":
+def _extents_in_space(shown: Shown) -> Drawing | None:
     boxes = shown.facts.boxes
     return None if boxes is None else curves.extents(boxes.accuracy, spatial=True)
 
 
-def _extents_in_time(shown: Shown) -> "Figure | None":
+def _extents_in_time(shown: Shown) -> Drawing | None:
     boxes = shown.facts.boxes
     return None if boxes is None else curves.extents(boxes.accuracy, spatial=False)
 
 
-def _map(shown: Shown) -> "Figure":
+def _map(shown: Shown) -> Drawing:
     facts = shown.facts
     projected = shown.release.crs is not None
     return maps.release_map(facts.density, facts.example_boxes, facts.grid, projected=projected)
 
 
-def _crowd_sizes(shown: Shown) -> "Figure | None":
+def _crowd_sizes(shown: Shown) -> Drawing | None:
     """How many crowds there are of each size."""
     boxes = shown.facts.boxes
     if boxes is None or not boxes.crowds:
         return None
-    figure = new_figure("people in a crowd", "number of crowds")
+    drawing = Drawing("people in a crowd", "number of crowds")
     sizes, numbers = list(boxes.crowds), list(boxes.crowds.values())
-    figure.add_bar(
+    drawing.add(
+        "bar",
         x=sizes,
         y=numbers,
-        marker_color=COLORS[0],
+        marker={"color": COLORS[0]},
         width=0.7,
         hovertemplate="%{y:,} crowds of %{x}<extra></extra>",
     )
     low, high = max(0.0, min(sizes) - 2.5), max(sizes) + 2.5
-    figure.update_xaxes(
+    drawing.set_x_axis(
         range=[low, high], tickformat="d", dtick=1 if high - low <= _MOST_BARS_LABELED else None
     )
-    figure.update_yaxes(rangemode="tozero", tickformat=",d")
-    figure.update_layout(showlegend=False, margin={"t": 12})
-    return figure
+    drawing.set_y_axis(rangemode="tozero", tickformat=",d")
+    drawing.layout["showlegend"] = False
+    drawing.set_margin(t=12)
+    return drawing
 
 
-def _k_gap(shown: Shown) -> "Figure | None":
+def _k_gap(shown: Shown) -> Drawing | None:
     gaps = shown.facts.gaps
     return curves.gap_cdfs(gaps) if any(gap.curve.value for gap in gaps) else None
 
 
-def _vanished_by_place(shown: Shown) -> "Figure | None":
+def _vanished_by_place(shown: Shown) -> Drawing | None:
     return None if shown.vanished is None else maps.vanished_by_place(shown.vanished)
 
 
-def _vanished_by_hour(shown: Shown) -> "Figure | None":
+def _vanished_by_hour(shown: Shown) -> Drawing | None:
     """The share of raw samples lost in each hour (UTC), in steps of 5 %; no bar below ten people."""
     if shown.vanished is None:
         return None
-    figure = new_figure("hour of the day (UTC)", "share of raw samples lost")
+    drawing = Drawing("hour of the day (UTC)", "share of raw samples lost")
     shares = [
         None if np.isnan(share) else round(share, 2)
         for share in shown_shares(shown.vanished.by_hour).tolist()
     ]
-    figure.add_bar(
+    drawing.add(
+        "bar",
         x=list(range(24)),
         y=shares,
-        marker_color=COLORS[1],
+        marker={"color": COLORS[1]},
         hovertemplate="%{x} to %{x}:59: about %{y:.0%}<extra></extra>",
     )
-    figure.update_xaxes(range=[-0.6, 23.6], tickvals=[0, 6, 12, 18, 23])
-    share_axis(figure)
-    figure.update_layout(showlegend=False, margin={"t": 12})
-    return figure
+    drawing.set_x_axis(range=[-0.6, 23.6], tickvals=[0, 6, 12, 18, 23])
+    share_axis(drawing)
+    drawing.layout["showlegend"] = False
+    drawing.set_margin(t=12)
+    return drawing
 
 
-def _example_in_space(shown: Shown) -> "Figure | None":
+def _example_in_space(shown: Shown) -> Drawing | None:
     example = shown.example
     return None if example is None else crowd.example_in_space(example, shown.facts.grid)
 
 
-def _example_in_time(shown: Shown) -> "Figure | None":
+def _example_in_time(shown: Shown) -> Drawing | None:
     example = shown.example
     return None if example is None else crowd.example_in_time(example, shown.facts.grid)
 
 
-FIGURES: Final[Mapping[str, "Callable[[Shown], Figure | None]"]] = {
+FIGURES: Final[Mapping[str, Callable[[Shown], Drawing | None]]] = {
     "spatial-accuracy": _extents_in_space,
     "temporal-accuracy": _extents_in_time,
     "map": _map,

@@ -1,9 +1,9 @@
 """The page of an assessment: the k-gap for each k, its parts, its tail, and what they mean in plain words."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from shoal.measures.k_gap import KGap
+from shoal.model.plotting import Drawing
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.exposure import exposure_facts
 from shoal.report.figures.curves import cdfs, gap_cdfs
@@ -11,14 +11,11 @@ from shoal.report.pages.frame import page
 from shoal.report.words.exposure import exposure_in_words
 from shoal.report.words.numbers import rows_by_reason
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
 
 def assessment_report(original: Trajectories, gaps: Sequence[KGap]) -> str:
     """The page of an assessment; raises MisuseError without a k-gap, or with one of other people."""
     facts, intake = exposure_facts(original, gaps), original.intake
-    drawings: dict[str, Figure] = {}
+    drawings: dict[str, Drawing] = {}
     if any(gap.curve.value for gap in facts.gaps):
         drawings["k-gap"] = gap_cdfs(facts.gaps)
     if facts.time_shares.value:

@@ -2,17 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shoal.methods import method_named
-from shoal.model.plotting import new_figure
+from shoal.model.plotting import Drawing
 from shoal.report.figures.style import line_style, marker_style
 from shoal.report.pages.frame import page
 from shoal.report.words.numbers import percent, show
 from shoal.utility.frontier import Better, Point, frontier
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 
 def comparison_page(
@@ -79,12 +76,13 @@ def comparison_page(
     )
 
 
-def frontier_figure(points: Sequence[Point], better: Better, y_title: str, unit: str) -> "Figure":
+def frontier_figure(points: Sequence[Point], better: Better, y_title: str, unit: str) -> Drawing:
     """Measured risk with its interval against utility, and the line of releases that no other beats."""
     shown = ".1%" if unit == "share" else ".4g"
-    figure = new_figure("measured risk (less is better)", f"{y_title} ({better} is better)")
+    drawing = Drawing("measured risk (less is better)", f"{y_title} ({better} is better)")
     best = frontier(points, better)
-    figure.add_scatter(
+    drawing.add(
+        "scatter",
         x=[point.risk for point in best],
         y=[point.utility for point in best],
         mode="lines",
@@ -94,7 +92,8 @@ def frontier_figure(points: Sequence[Point], better: Better, y_title: str, unit:
     )
     for number, method in enumerate(sorted({point.method for point in points}), start=1):
         own = [point for point in points if point.method == method and not math.isnan(point.utility)]
-        figure.add_scatter(
+        drawing.add(
+            "scatter",
             x=[point.risk for point in own],
             y=[point.utility for point in own],
             error_x={
@@ -108,9 +107,9 @@ def frontier_figure(points: Sequence[Point], better: Better, y_title: str, unit:
             text=[point.label for point in own],
             hovertemplate="%{text}<br>risk %{x:.2%}, utility %{y:" + shown + "}<extra></extra>",
         )
-    figure.update_xaxes(tickformat=".1~%", rangemode="tozero")
-    figure.update_yaxes(rangemode="tozero", tickformat=".1~%" if unit == "share" else None)
-    return figure
+    drawing.set_x_axis(tickformat=".1~%", rangemode="tozero")
+    drawing.set_y_axis(rangemode="tozero", tickformat=".1~%" if unit == "share" else None)
+    return drawing
 
 
 def is_anonymity(method: str) -> bool:

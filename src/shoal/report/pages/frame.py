@@ -10,13 +10,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from shoal.release_folder.page_mark import PRIVATE, PUBLIC
+from shoal.model.plotting import Drawing
+from shoal.release_folder.page_mark import PRIVATE, PUBLIC, drawing_library
 from shoal.report.words import numbers, settings
 from shoal.units import show_s
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from plotly.graph_objects import Figure
 
 DRAW = """
 const draw = () => document.querySelectorAll('script[data-figure]').forEach(source => {
@@ -31,32 +31,32 @@ draw();
 """
 
 
-def page(template: str, drawings: "dict[str, Figure]", *, public: bool = False, **content: Any) -> str:
+def page(template: str, drawings: dict[str, Drawing], *, public: bool = False, **content: Any) -> str:
     """A template filled in, with the drawing library and the drawings as data beside it.
 
     public: whether it may lie in a release folder; the check of a folder refuses every other page there.
     """
     from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
 
-    library = get_plotlyjs()
+    library = drawing_library()
     policy = (
         f"default-src 'none'; script-src '{_hash(library)}' '{_hash(DRAW)}'; style-src 'unsafe-inline'; "
         "img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    specs = {name: Markup(_script_of(figure)) for name, figure in drawings.items()}  # noqa: S704  (as JSON)
+    specs = {name: Markup(_script_of(one)) for name, one in drawings.items()}  # noqa: S704  (as JSON)
     # both are our own text, and must stay as they are
     mark = PUBLIC if public else PRIVATE
     trusted = {"library": Markup(library), "draw": Markup(DRAW), "mark": Markup(mark)}  # noqa: S704
     return _templates().get_template(template).render(policy=policy, drawings=specs, **trusted, **content)
 
 
-def _script_of(figure: "Figure") -> str:
-    """A figure as JSON in which no tag can end the script that holds it."""
-    return str(figure.to_json()).replace("<", "\\u003c")
+def _script_of(drawing: Drawing) -> str:
+    """A drawing as JSON in which no tag can end the script that holds it."""
+    return drawing.to_json().replace("<", "\\u003c")
 
 
+@cache
 def _hash(script: str) -> str:
     """As a content security policy names a script it allows."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,15 +1,12 @@
 """The page on what kte-hide leaves for several tau: the paper's Fig. 6, 8 and 9 for the user's own data."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from shoal.model.plotting import new_figure
+from shoal.model.plotting import Drawing
 from shoal.report.figures.style import line_style
 from shoal.report.pages.frame import page
 from shoal.units import show_s
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 _SPREADS = (
     ("three_quarters", "three quarters"),
@@ -33,12 +30,13 @@ def granularity_page(found: Mapping[str, Any]) -> str:
     return page("granularity.html.j2", drawings, found=found, settings=settings)
 
 
-def _against_tau(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit: float) -> "Figure":
+def _against_tau(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit: float) -> Drawing:
     """Mean, median and quartiles over the raw samples, one place for each tau (Fig. 6)."""
-    figure = new_figure("tau = epsilon", title)
+    drawing = Drawing("tau = epsilon", title)
     for number, (part, words) in enumerate(_SPREADS):
         y = [None if one[name][part] is None else round(one[name][part] / unit, 4) for one in settings]
-        figure.add_scatter(
+        drawing.add(
+            "scatter",
             x=_taus(settings),
             y=y,
             mode="lines+markers",
@@ -46,34 +44,37 @@ def _against_tau(settings: Sequence[Mapping[str, Any]], name: str, title: str, u
             line=line_style(number),
             hovertemplate="%{x}: %{y:.3g}",
         )
-    figure.update_xaxes(type="category")
-    figure.update_yaxes(rangemode="tozero")
-    return figure
+    drawing.set_x_axis(type="category")
+    drawing.set_y_axis(rangemode="tozero")
+    return drawing
 
 
-def _suppressed(settings: Sequence[Mapping[str, Any]]) -> "Figure":
+def _suppressed(settings: Sequence[Mapping[str, Any]]) -> Drawing:
     """The share of raw samples that is suppressed (Fig. 8)."""
-    figure = new_figure("tau = epsilon", "samples suppressed")
-    figure.add_scatter(
+    drawing = Drawing("tau = epsilon", "samples suppressed")
+    drawing.add(
+        "scatter",
         x=_taus(settings),
         y=[one["suppressed"] for one in settings],
         mode="lines+markers",
         line=line_style(0),
         name="suppressed",
     )
-    figure.update_xaxes(type="category")
-    figure.update_yaxes(rangemode="tozero", tickformat=".2~%")
-    figure.update_layout(showlegend=False, margin={"t": 12})
-    return figure
+    drawing.set_x_axis(type="category")
+    drawing.set_y_axis(rangemode="tozero", tickformat=".2~%")
+    drawing.layout["showlegend"] = False
+    drawing.set_margin(t=12)
+    return drawing
 
 
-def _by_hour(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit: float) -> "Figure":
+def _by_hour(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit: float) -> Drawing:
     """One line for each tau over the hours of the day (Fig. 9)."""
-    figure = new_figure("hour of the day, UTC", title)
+    drawing = Drawing("hour of the day, UTC", title)
     for number, one in enumerate(settings):
         y = [None if hour[name] is None else round(hour[name] / unit, 6) for hour in one["by_hour"]]
         hours = [hour["hour"] for hour in one["by_hour"]]
-        figure.add_scatter(
+        drawing.add(
+            "scatter",
             x=hours,
             y=y,
             mode="lines",
@@ -81,9 +82,9 @@ def _by_hour(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit:
             line=line_style(number),
             hovertemplate="%{x} h: %{y:.3g}",
         )
-    figure.update_xaxes(range=[-0.5, 23.5], tickvals=[0, 6, 12, 18, 23])
-    figure.update_yaxes(rangemode="tozero", tickformat=".2~%" if unit == 1 else None)
-    return figure
+    drawing.set_x_axis(range=[-0.5, 23.5], tickvals=[0, 6, 12, 18, 23])
+    drawing.set_y_axis(rangemode="tozero", tickformat=".2~%" if unit == 1 else None)
+    return drawing
 
 
 def _taus(settings: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -4,18 +4,15 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shoal.collect.device.profile import ELSEWHERE, Applied, Profile
 from shoal.collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal.collect.roles.consent import OPEN, promise
 from shoal.errors import MisuseError
-from shoal.model.plotting import COLORS, new_figure
+from shoal.model.plotting import COLORS, Drawing
 from shoal.report.pages.frame import page
 from shoal.units import show_m, show_s
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 _MOST_CIRCLES: Final = 300
 _CORNERS: Final = 32
@@ -107,9 +104,9 @@ def rule_rows(profile: Profile, applied: Applied) -> list[RuleRow]:
     return [*rows, RuleRow(name=ELSEWHERE, met=met.get(ELSEWHERE, 0), left_out=0, says=usual)]
 
 
-def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> "Figure":
+def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> Drawing:
     """Draw the circles that would be sent, her points, and the places of rules, in km around their middle."""
-    figure = new_figure("east, km", "north, km")
+    drawing = Drawing("east, km", "north, km")
     middle = (
         statistics.median(p.lat_deg for p in applied.original),
         statistics.median(p.lon_deg for p in applied.original),
@@ -123,7 +120,8 @@ def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> "Figure":
     y: list[float | None] = []
     for one in shown:
         _ring(x, y, _km(one.lat_udeg / MICRO, one.lon_udeg / MICRO, middle), one.radius_m)
-    figure.add_scatter(
+    drawing.add(
+        "scatter",
         x=x,
         y=y,
         mode="lines",
@@ -146,7 +144,8 @@ def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> "Figure":
             _km(p.lat_deg, p.lon_deg, middle) for p in points[:: max(1, math.ceil(len(points) / _MOST_DOTS))]
         ]
         marker = {"color": color, "symbol": symbol, "size": 6}
-        figure.add_scatter(
+        drawing.add(
+            "scatter",
             x=[e for e, _ in dots],
             y=[n for _, n in dots],
             mode="markers",
@@ -158,11 +157,12 @@ def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> "Figure":
         x, y = [], []
         _ring(x, y, _km(circle.lat_deg, circle.lon_deg, middle), circle.within_m)
         line = {"color": COLORS[2 + number % 4], "width": 2, "dash": "dash"}
-        figure.add_scatter(x=x, y=y, mode="lines", line=line, name=circle.name, hoverinfo="name")
-    figure.update_xaxes(tickformat=",~r", nticks=6)
-    figure.update_yaxes(scaleanchor="x", tickformat=",~r", nticks=6)
-    figure.update_layout(margin={"t": 70}, showlegend=True)
-    return figure
+        drawing.add("scatter", x=x, y=y, mode="lines", line=line, name=circle.name, hoverinfo="name")
+    drawing.set_x_axis(tickformat=",~r", nticks=6)
+    drawing.set_y_axis(scaleanchor="x", tickformat=",~r", nticks=6)
+    drawing.layout["showlegend"] = True
+    drawing.set_margin(t=70)
+    return drawing
 
 
 def _km(lat_deg: float, lon_deg: float, middle: tuple[float, float]) -> tuple[float, float]:

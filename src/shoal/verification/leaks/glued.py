@@ -103,8 +103,10 @@ def _in_parts(
     owners: list[int] = []
     size = 0
     for place, text in enumerate(texts):
-        for match in pattern.finditer(text.casefold()):
-            word = _BETWEEN.sub("", match[0])
+        for found in pattern.findall(text.casefold()):
+            if len(found) < shortest:
+                continue
+            word = found if found.isalnum() else _BETWEEN.sub("", found)
             if len(word) >= shortest:
                 words.append(word)
                 owners.append(place)

@@ -9,6 +9,7 @@ import html
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Final
 
@@ -85,15 +86,30 @@ class Names:
             frozenset(folded_words) - _ORDINARY,
         )
 
+    @cached_property
+    def _first_runs(self) -> Mapping[int, frozenset[str]]:
+        """The first run of every telling name, by the number of its runs."""
+        return {
+            n_runs: frozenset(_RUN.findall(name)[0] for name in wanted)
+            for n_runs, wanted in self.telling.items()
+        }
+
     def in_text(self, text: str) -> int:
         """How many different telling or enclosed names stand in a text, each as whole words.
 
-        The text is read once for each number of runs, whatever the number of names.
+        The text is read once for each number of runs, whatever the number of names; not at all where no word
+        of it begins any.
         """
         found: set[str] = set()
         folded = text.casefold()
-        spans = [run.span() for run in _RUN.finditer(folded)]
-        for n_runs, wanted in self.telling.items():
+        words = frozenset(_RUN.findall(folded))
+        possible = {
+            n_runs: wanted
+            for n_runs, wanted in self.telling.items()
+            if not words.isdisjoint(self._first_runs[n_runs])
+        }
+        spans = [run.span() for run in _RUN.finditer(folded)] if possible else []
+        for n_runs, wanted in possible.items():
             for first, last in zip(spans, spans[n_runs - 1 :], strict=False):
                 here = folded[first[0] : last[1]]
                 if here in wanted and here not in found and not _is_part_of_number(folded, first[0], last[1]):

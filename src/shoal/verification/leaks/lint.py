@@ -20,7 +20,7 @@ from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
-from shoal.release_folder.page_mark import is_public
+from shoal.release_folder.page_mark import drawing_library, is_public
 from shoal.release_folder.statement import EarlierRelease, Statement
 from shoal.verification.leaks.digests import hash_like, hashes_among
 from shoal.verification.leaks.glued import glued
@@ -113,16 +113,15 @@ def leak_findings(
                 "private-page",
                 f"{REPORT_FILE} lacks the mark of a page for publication; it may show the raw data",
             )
-    hashed = hashes_among(
-        ids, chain.from_iterable((*place.strings, *hash_like(place.text)) for place in places)
-    )
+    could_be_hashes = [place.strings | frozenset(hash_like(place.text)) for place in places]
+    hashed = hashes_among(ids, chain.from_iterable(could_be_hashes))
     # a user may be called as a typeface is
     machine = replace(Names.of(_machine_names()), enclosed=frozenset())
     private_path = _private_paths(folder)
     inside = glued(ids, ("\n".join([place.text, *place.alone]) for place in places))
-    for place, n_inside in zip(places, inside, strict=True):
+    for place, n_inside, like_hashes in zip(places, inside, could_be_hashes, strict=True):
         n_raw = len(place.alone & names.whole) + names.in_text(place.text)
-        n_hashed = len(hashed & (place.strings | frozenset(hash_like(place.text))))
+        n_hashed = len(hashed & like_hashes)
         if n_raw or n_hashed:
             message = f"{place.where}: {n_raw} raw identifiers and {n_hashed} plain hashes of raw identifiers"
             yield Finding("raw-identifier", message)
@@ -208,9 +207,7 @@ def _file_metadata(footer: pq.FileMetaData, table: pa.Table) -> _Place:
 def _report(text: str) -> _Place:
     """The report's text without the vendored drawing script, whose words are nobody's."""
     if "plotly.js v" in text:
-        from plotly.offline import get_plotlyjs
-
-        text = text.replace(get_plotlyjs(), " ")
+        text = text.replace(drawing_library(), " ")
     return _Place(where=REPORT_FILE, alone=frozenset(), strings=frozenset(), text=plain(text))
 
 
