@@ -97,7 +97,9 @@ def test_distances_take_the_memory_of_one_matrix(paths: Paths) -> None:
     starts = np.repeat(draw.integers(0, 20_000, n), 2)
     t = starts + np.tile([0, 400], n)
     t[1::14] = t[::14]  # some last no time, and are left out of the paths
-    walks = Trajectories.from_rows(np.repeat(np.arange(n), 2), t, draw.random(2 * n), draw.random(2 * n))
+    walks = Trajectories.from_rows(
+        [f"p{i // 2:03d}" for i in range(2 * n)], t, draw.random(2 * n), draw.random(2 * n)
+    )
     shoal.trajectory_distances(crowd(5), paths=paths)  # what is compiled and loaded once does not count
     tracemalloc.start()
     found = shoal.trajectory_distances(walks, paths=paths, run=Run(threads=1))

@@ -117,7 +117,7 @@ def pair_stretches(
         else:
             space[place] = min(per_cell * (abs(raw.x[chosen] - x) + abs(raw.y[chosen] - y)), half)
             time[place] = min(per_slot * abs(raw.t[chosen] - t), half)
-    return raw.offsets[many + 1] - raw.offsets[many]
+    return int(raw.offsets[many + 1] - raw.offsets[many])
 
 
 @compiled

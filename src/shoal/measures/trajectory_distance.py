@@ -176,8 +176,7 @@ def _lengthen(cells: Floats, n: int, run: Run, *, kept_direct: bool) -> None:
     """
     padded = _padded(n)
     for row in range(n - 1, -1, -1):  # from the last on, since rows move away from the beginning
-        own = cells[row * n : (row + 1) * n].copy()
-        cells[row * padded : row * padded + n] = own
+        cells[row * padded : row * padded + n] = cells[row * n : (row + 1) * n].copy()
         cells[row * padded + n : (row + 1) * padded] = np.inf
     cells[n * padded : padded * padded] = np.inf
     found = cells[: padded * padded].reshape(padded, padded)
