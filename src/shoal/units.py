@@ -15,8 +15,12 @@ from shoal.errors import MisuseError
 DAY_S: Final = 86_400
 HOUR_S: Final = 3_600
 
+MIB: Final = 2**20
+
 METERS: Final = {"m": 1.0, "km": 1000.0}
 SECONDS: Final = {"s": 1.0, "min": 60.0, "h": float(HOUR_S), "d": float(DAY_S)}
+
+BYTES: Final = {"mb": 1e6, "gb": 1e9, "tb": 1e12, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40}
 
 _SMALLEST: Final = 1e-6  # micrometers and microseconds: what positions and times are kept to
 _ROUNDING: Final = 1e-9  # a quotient of two lengths so near a whole number is one
@@ -42,6 +46,22 @@ def length_m(text: str | float) -> float:
 def duration_s(text: str | float) -> float:
     """Seconds in ``100s``, ``30min``, ``1h``; MisuseError for another unit, none, or a value not > 0."""
     return _quantity(text, SECONDS, "duration", "100s, 30min or 1h")
+
+
+def size_bytes(text: str) -> int:
+    """Bytes in ``500MB``, ``4GiB``; MisuseError for another unit, none, or a size below one megabyte."""
+    match = _QUANTITY.fullmatch(text)
+    size = float(match[1]) * BYTES.get(match[2].lower(), math.nan) if match is not None else math.nan
+    if not 1e6 <= size < 1e18:
+        raise MisuseError(f"'{text}' is no size of memory; write for example 4GiB or 500MB")
+    return int(size)
+
+
+def show_bytes(size: int) -> str:
+    """A size as ``--memory`` takes it, rounded up: ``641MiB``, ``4.3GiB``."""
+    return (
+        f"{math.ceil(size / MIB)}MiB" if size < 1024 * MIB else f"{math.ceil(size / MIB / 102.4) / 10:g}GiB"
+    )
 
 
 def share_of(text: str | float) -> float:

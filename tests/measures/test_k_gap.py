@@ -46,6 +46,17 @@ def test_parts_separate_space_from_time() -> None:
     assert (in_time.space[0], in_time.time[0]) == (0, pytest.approx(1.5 / 8 / 2))
 
 
+def test_of_equal_stretches_the_first_counts_also_beyond_the_cap_in_time() -> None:
+    """4 h and 10 km weigh as much as any time and no way at all; what comes first is the nearest."""
+    hour, far = 3600, 10_000
+    asked, near = [100 * hour, 0, 0], [104 * hour, far, 0]
+    for same_place, in_space, in_time in (([0, 0, 0], 0.0, 0.5), ([300 * hour, 0, 0], 0.25, 0.25)):
+        few = sorted([same_place, near])
+        found = shoal.k_gap([sorted([asked, *few]), few], 2)
+        assert found.gap[0] == pytest.approx(0.5 / 3)
+        assert (found.space[0], found.time[0]) == (pytest.approx(in_space / 3), pytest.approx(in_time / 3))
+
+
 def test_identical_people_are_hidden_and_isolated_people_are_not() -> None:
     crowd = [[[0, 0, 0], [600, 500, 0]]] * 2
     hermit = [[10**7, 10**6, 10**6]]

@@ -1,12 +1,14 @@
 """Distances of trajectories against literal ones, paths against Floyd-Warshall, and missing distances."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
 
 import shoal
 from shoal.errors import MisuseError
-from shoal.measures.trajectory_distance import shortest_paths
+from shoal.measures.trajectory_distance import Paths, only_among, shortest_paths
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 from small_points import crowd, small_crowds
@@ -86,6 +88,34 @@ def test_shortest_paths_over_several_blocks() -> None:
         lengths[a, b] = lengths[b, a] = draw.random()
     np.fill_diagonal(lengths, 0)
     np.testing.assert_allclose(shortest_paths(lengths, Run()), floyd_warshall(lengths), rtol=1e-12)
+
+
+@pytest.mark.jit_only
+@pytest.mark.parametrize("paths", ["none", "disjoint", "all"])
+def test_distances_take_the_memory_of_one_matrix(paths: Paths) -> None:
+    n, draw = 640, np.random.default_rng(3)
+    starts = np.repeat(draw.integers(0, 20_000, n), 2)
+    t = starts + np.tile([0, 400], n)
+    t[1::14] = t[::14]  # some last no time, and are left out of the paths
+    walks = Trajectories.from_rows(
+        [f"p{i // 2:03d}" for i in range(2 * n)], t, draw.random(2 * n), draw.random(2 * n)
+    )
+    shoal.trajectory_distances(crowd(5), paths=paths)  # what is compiled and loaded once does not count
+    tracemalloc.start()
+    found = shoal.trajectory_distances(walks, paths=paths, run=Run(threads=1))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.not_comparable == 92
+    assert np.array_equal(found.matrix, found.matrix.T)
+    assert peak < 1.6 * 8 * n**2
+
+
+def test_a_part_of_a_matrix_takes_its_place() -> None:
+    draw = np.random.default_rng(4).random((9, 9))
+    for members in ([0, 3, 4, 8], [8], list(range(9)), []):
+        chosen = np.array(members, dtype=np.int64)
+        expected = draw[np.ix_(chosen, chosen)]
+        assert np.array_equal(only_among(draw.copy(), chosen), expected)
 
 
 def test_components_by_size_and_lone_samples_apart() -> None:

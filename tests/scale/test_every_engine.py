@@ -5,9 +5,11 @@ Same results in order, same release, errors as they are, a killed worker costs i
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,7 @@ from shoal.synthetic import write_synthetic
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning:distributed.*")
 
-ENGINES = ("threads", "local:2", "dask")
+ENGINES = ("threads", "local:2", "dask", "spark")
 OTHER_PROCESSES = ENGINES[1:]
 ANY_PORT = {"dashboard_address": "127.0.0.1:0"}
 
@@ -53,18 +55,35 @@ def killed_always(_: int) -> int:
     return 0
 
 
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> Engine:
+@pytest.fixture(scope="session")
+def spark() -> Iterator[None]:
+    """One session for all tests; the engine takes the one that runs."""
+    pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'shoal[spark]'")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java, and none is here")
+    from shoal.scale.engine_spark import start
+
+    context = start("local[2]")
+    yield
+    context.stop()
+
+
+def named(request: pytest.FixtureRequest) -> Engine:
     if request.param == "dask":
         pytest.importorskip("distributed")
+    if request.param == "spark":
+        request.getfixturevalue("spark")
     return engine_of(request.param)
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return named(request)
 
 
 @pytest.fixture(params=OTHER_PROCESSES)
 def with_processes(request: pytest.FixtureRequest) -> Engine:
-    if request.param == "dask":
-        pytest.importorskip("distributed")
-    return engine_of(request.param)
+    return named(request)
 
 
 def test_results_come_in_the_order_of_the_parts(engine: Engine) -> None:
@@ -87,6 +106,16 @@ def test_a_killed_worker_costs_its_task_only(with_processes: Engine, tmp_path: P
 def test_a_task_that_always_kills_its_worker_is_given_up() -> None:
     with pytest.raises(EngineError, match=r"ended its process 3 times \(by SIGKILL"):
         list(engine_of("local:1").map(killed_always, [1]))
+
+
+def test_spark_gives_up_a_task_that_always_kills_its_worker(spark: None) -> None:
+    with pytest.raises(EngineError, match="task 1 was lost 4 times, each time with its worker"):
+        list(engine_of("spark").map(killed_always, [1]))
+
+
+def test_a_session_on_another_master_is_not_taken_for_the_one_that_is_named(spark: None) -> None:
+    with pytest.raises(MisuseError, match=r"already has a Spark session on local\[2,4\]"):
+        list(engine_of("spark:spark://elsewhere:7077").map(squared, [1]))
 
 
 def test_who_stops_asking_leaves_no_worker_behind() -> None:
@@ -160,7 +189,7 @@ def test_clusters_of_one_machine_do_not_ask_for_the_same_port() -> None:
         assert list(engine_of("dask").map(squared, range(3))) == [0, 1, 4]
 
 
-@pytest.mark.parametrize("name", ["spark", "local:0", "local:many", "threads:2", ""])
+@pytest.mark.parametrize("name", ["spork", "local:0", "local:many", "threads:2", ""])
 def test_unknown_engines_are_named(name: str) -> None:
     with pytest.raises(MisuseError, match="is no engine; choose one of threads, local"):
         engine_of(name)

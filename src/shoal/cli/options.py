@@ -15,7 +15,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.model.intake import Reading
 from shoal.runtime.paths import elsewhere, is_elsewhere
 from shoal.runtime.settings_file import read_settings
-from shoal.units import duration_s, length_m
+from shoal.units import duration_s, length_m, size_bytes
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -37,6 +37,19 @@ class Quantity(click.ParamType[float]):
             return value
         try:
             return self._parse(str(value))
+        except MisuseError as error:
+            self.fail(error.as_written, param, ctx)
+
+
+class MemorySize(click.ParamType[int]):
+    """A size of memory, such as 4GiB, in bytes."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Bytes; a usage error that shows how to write a size for anything else."""
+        try:
+            return value if isinstance(value, int) else size_bytes(str(value))
         except MisuseError as error:
             self.fail(error.as_written, param, ctx)
 

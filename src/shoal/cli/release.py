@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,7 @@ from shoal.cli.options import (
     PATH,
     RELEASE,
     UNITS,
+    MemorySize,
     config_option,
     earlier_option,
     input_argument,
@@ -31,6 +32,9 @@ from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_telling, tell_of_reading
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings
+
+if TYPE_CHECKING:
+    from shoal.scale.memory import MemoryBound
 
 
 @click.command(cls=MethodCommand, epilog=UNITS)
@@ -86,9 +90,17 @@ from shoal.runtime.timings import Timings
     "[default: all at once]",
 )
 @click.option(
+    "--memory",
+    type=MemorySize(),
+    metavar="SIZE",
+    help="What all processes may take together, such as 4GiB: all at once where that is enough, else in "
+    "blocks as large as fit (glove only). [default: no bound]",
+)
+@click.option(
     "--engine",
     metavar="NAME",
-    help="What works on the blocks: local, local:N, dask, dask:ADDRESS or threads. [default: local]",
+    help="What works on the blocks: local, local:N, dask, dask:ADDRESS, spark, spark:MASTER or threads. "
+    "[default: local]",
 )
 @click.option(
     "--exact-figures",
@@ -124,6 +136,7 @@ def anonymize(
     research_seed: int | None,
     resume: bool,
     blocks: int | None,
+    memory: int | None,
     engine: str | None,
     exact_figures: bool,
     as_published: bool,
@@ -175,7 +188,7 @@ def anonymize(
         )
     statement = NOTHING_STATED if record is None else read_statement(record)
     rng = Randomness.from_system() if research_seed is None else Randomness.for_research(research_seed)
-    if engine is not None and blocks is None:
+    if engine is not None and blocks is None and memory is None:
         raise click.UsageError(
             "--engine works on blocks; say how large with --blocks, for example --blocks 20000"
         )
@@ -185,11 +198,20 @@ def anonymize(
         raise click.UsageError(
             "--blocks works with --method glove and without --private-report and --exact-figures"
         )
-    kept = resume or blocks is not None
+    bound = None if memory is None else _bound(memory, parameters, blocks, engine)
+    kept = resume or blocks is not None or memory is not None
     with Bars(quiet=quiet) as bars, _told_what_is_left(bars, output, linkage, private_report, resume=kept):
         run = Run(progress=bars, timings=timings)
-        if blocks is not None and isinstance(parameters, Glove):
-            from shoal.model.intake import Reading
+        from shoal.model.intake import Reading
+
+        size: int | MemoryBound | None = blocks
+        if bound is not None:
+            from shoal.publishing.within_memory import bound_of_blocks
+
+            whole = {"--private-report": private_report is not None, "--exact-figures": exact_figures}
+            asked = next((option for option, given in whole.items() if given), None)
+            size = bound_of_blocks(source, Reading(**reading), bound, run, in_one_piece=asked)
+        if size is not None and isinstance(parameters, Glove):
             from shoal.publishing.in_blocks import publish_in_blocks
             from shoal.scale.engines import engine_of
 
@@ -199,7 +221,7 @@ def anonymize(
                 parameters,
                 output,
                 rng=rng,
-                size=blocks,
+                size=size,
                 engine=engine_of(engine or "local"),
                 run=run,
                 linkage_file=linkage,
@@ -237,6 +259,26 @@ def anonymize(
         timings=timings,
     )
     return 0
+
+
+def _bound(memory: int, method: object, blocks: int | None, engine: str | None) -> "MemoryBound":
+    """The bound that --memory asks for; a usage error where it cannot be kept."""
+    from shoal.methods.glove.glove import Glove
+    from shoal.publishing.block_sample import SAMPLE_PEOPLE
+    from shoal.runtime.run import available_cores
+    from shoal.scale.memory import MemoryBound
+
+    name, _, number = (engine or "local").partition(":")
+    if blocks is not None or not isinstance(method, Glove) or name != "local":
+        raise click.UsageError(
+            "--memory works with --method glove, without --blocks (it chooses them), and with --engine local "
+            "or local:N"
+        )
+    return MemoryBound(
+        total_bytes=memory,
+        workers=int(number) if number.isdecimal() else available_cores(),
+        measured_people=SAMPLE_PEOPLE,
+    )
 
 
 @click.command(

@@ -43,8 +43,8 @@ class Description:
     usual_gap_s, usual_gap_share: the most frequent of them and its share. area: in degrees, None on a plane
     of no known system. top_places: the most frequent ones. map: the samples as lines of letters, north up.
     cell_m, slot_s: None for points as given. map_letter_m: how wide a letter of the map is. map_bounds_m: of
-    the map, west, south, east and north on the plane of crs.
-    samples_by_hour: of the day, by the clock of time_zone, 24 numbers. columns: those that were read, by what they hold.
+    the map, west, south, east and north on the plane of crs. samples_by_hour: of the day, by the clock of
+    time_zone, 24 numbers. columns: those that were read, by what they hold.
     """
 
     subjects: int

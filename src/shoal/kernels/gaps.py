@@ -3,47 +3,121 @@
 After Gramaglia and Fiore 2015, Sec. 5.3.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.stretch import Samples, Scale, box_sum, nearest_boxes
+from shoal.kernels.stretch import Raw, Scale, raw_sum
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 
-@compiled
-def boxes_of(all_boxes: Samples, first: int, end: int) -> Samples:
-    """The boxes of one subject."""
-    return Samples(
-        all_boxes.t_start[first:end],
-        all_boxes.t_end[first:end],
-        all_boxes.x_min[first:end],
-        all_boxes.y_min[first:end],
-        all_boxes.x_max[first:end],
-        all_boxes.y_max[first:end],
-        all_boxes.latest_end[first:end],
-    )
+class PlaceWork(NamedTuple):
+    """Space for one pair of subjects, [most places of one subject] each.
+
+    least: the least spatial cost from a place to any of the other's, -1 = not looked for; earliest: the first
+    sample of the other at such a place. first: the first sample at each place of the other.
+    """
+
+    least: Numbers
+    earliest: Integers
+    first: Integers
 
 
 @compiled
-def pair_stretches(a: Samples, b: Samples, scale: Scale, space: Numbers, time: Numbers) -> int:
+def first_at_places(raw: Raw, b: int, first: Integers) -> None:
+    """Fill first[p] with the first row of b at its place p."""
+    for j in range(raw.offsets[b + 1] - 1, raw.offsets[b] - 1, -1):
+        first[raw.place[j]] = j
+
+
+@compiled
+def look_at_places(raw: Raw, i: int, b: int, half: Any, per_cell: Any, work: PlaceWork) -> None:
+    """Find the least spatial cost from the place of row i to any place of b, and b's first row there."""
+    x, y, own, begin = raw.x[i], raw.y[i], raw.place[i], raw.place_offsets[b]
+    least, earliest = half, raw.offsets[b + 1]
+    for p in range(begin, raw.place_offsets[b + 1]):
+        space = min(per_cell * (abs(raw.place_x[p] - x) + abs(raw.place_y[p] - y)), half)
+        if space < least:
+            least, earliest = space, work.first[p - begin]
+        elif space == least:
+            earliest = min(earliest, work.first[p - begin])
+    work.least[own], work.earliest[own] = least, earliest
+
+
+@compiled
+def nearest_within(
+    raw: Raw, i: int, b: int, near: int, within: int, least: Any, scale: Scale
+) -> tuple[Any, int]:
+    """Cost and row of the first of b's samples nearer in time than the cap with the least stretch from row i.
+
+    near: b's first row that is not earlier. within: its first nearer than the cap. least: what all of b cost
+    in space at least. Row -1 = there is none below 2 * half.
+    """
+    per_cell, per_slot, half = scale
+    t, x, y = raw.t[i], raw.x[i], raw.y[i]
+    best, chosen = 2 * half, -1
+    for j in range(near, raw.offsets[b + 1]):
+        away = per_slot * (raw.t[j] - t)
+        if away >= half or away + least >= best:
+            break
+        cost = away + min(per_cell * (abs(raw.x[j] - x) + abs(raw.y[j] - y)), half)
+        if cost < best:
+            best, chosen = cost, j
+    for j in range(near - 1, within - 1, -1):
+        away = per_slot * (t - raw.t[j])
+        if away + least > best:
+            break
+        cost = away + min(per_cell * (abs(raw.x[j] - x) + abs(raw.y[j] - y)), half)
+        if cost <= best:
+            best, chosen = cost, j
+    return best, chosen
+
+
+@compiled
+def pair_stretches(
+    raw: Raw, a: int, b: int, scale: Scale, work: PlaceWork, space: Numbers, time: Numbers
+) -> int:
     """Fill in the spatial and temporal cost of each sample of the longer; how many there are.
 
     a stands before b in canonical order. Of equal lengths, the longer is the one whose direction costs more,
-    then a.
+    then a. The cost is that of the first of the other's samples with the least stretch. Those nearer in time
+    than the cap are looked at one by one. Of all others only the nearest place counts, which is found once
+    for each place.
     """
-    longer_is_b = len(b.t_start) > len(a.t_start)
-    if len(a.t_start) == len(b.t_start):
-        longer_is_b = box_sum(b, 1, a, 1, scale, np.inf) > box_sum(a, 1, b, 1, scale, np.inf)
+    m_a, m_b = raw.offsets[a + 1] - raw.offsets[a], raw.offsets[b + 1] - raw.offsets[b]
+    longer_is_b = m_b > m_a
+    if m_a == m_b:
+        longer_is_b = raw_sum(raw, b, a, work.least, scale, np.inf) > raw_sum(
+            raw, a, b, work.least, scale, np.inf
+        )
     many, few = (b, a) if longer_is_b else (a, b)
-    chosen, _ = nearest_boxes(many, 1, few, 1, scale)
-    for i in range(len(chosen)):
-        j = chosen[i]
-        away = abs(many.x_min[i] - few.x_min[j]) + abs(many.y_min[i] - few.y_min[j])
-        space[i] = min(away * scale.per_cell, scale.half)
-        time[i] = min(abs(many.t_start[i] - few.t_start[j]) * scale.per_slot, scale.half)
-    return len(chosen)
+    per_cell, per_slot, half = scale
+    work.least[: raw.place_offsets[many + 1] - raw.place_offsets[many]] = -1
+    first_at_places(raw, few, work.first)
+    begin, end = raw.offsets[few], raw.offsets[few + 1]
+    x_min, x_max, y_min, y_max = raw.bounds[few]
+    near = within = begin  # the first row that is not earlier, and the first that is nearer than the cap
+    for i in range(raw.offsets[many], raw.offsets[many + 1]):
+        t, x, y, own = raw.t[i], raw.x[i], raw.y[i], raw.place[i]
+        while near < end and raw.t[near] < t:
+            near += 1
+        while within < end and per_slot * (t - raw.t[within]) >= half:
+            within += 1
+        least = work.least[own]
+        if least < 0:
+            least = min(per_cell * (max(x_min - x, x - x_max, 0) + max(y_min - y, y - y_max, 0)), half)
+        best, chosen = nearest_within(raw, i, few, near, within, least, scale)
+        place = i - raw.offsets[many]
+        if best >= half + least and work.least[own] < 0:
+            look_at_places(raw, i, few, half, per_cell, work)
+            least = work.least[own]
+        if best > half + least or chosen < 0 or (best == half + least and work.earliest[own] < within):
+            space[place], time[place] = least, half
+        else:
+            space[place] = min(per_cell * (abs(raw.x[chosen] - x) + abs(raw.y[chosen] - y)), half)
+            time[place] = min(per_slot * abs(raw.t[chosen] - t), half)
+    return int(raw.offsets[many + 1] - raw.offsets[many])
 
 
 @compiled
@@ -62,8 +136,7 @@ def tail_weight(values: Numbers) -> float:
 
 @compiled
 def gap_parts(
-    boxes: Samples,
-    offsets: Integers,
+    raw: Raw,
     subjects: Integers,
     neighbors: Integers,
     scale: Scale,
@@ -73,23 +146,25 @@ def gap_parts(
 ) -> Any:
     """Fill parts [n, 2] and tails [n, 3] of these subjects.
 
-    parts: mean costs in space and in time. tails: of both together, of space, of time. boxes, offsets:
-    raw samples of all subjects as boxes of one cell and slot. neighbors: [n, c]. longest: most samples of
-    one subject.
+    parts: mean costs in space and in time. tails: of both together, of space, of time. neighbors: [n, c].
+    longest: most samples of one subject.
     """
-    count = neighbors.shape[1]
+    count, most_places = neighbors.shape[1], np.diff(raw.place_offsets).max()
     space, time = (
-        np.empty(count * longest, dtype=boxes.t_start.dtype),
-        np.empty(count * longest, dtype=boxes.t_start.dtype),
+        np.empty(count * longest, dtype=raw.t.dtype),
+        np.empty(count * longest, dtype=raw.t.dtype),
+    )
+    work = PlaceWork(
+        least=np.empty(most_places, dtype=np.int64),
+        earliest=np.empty(most_places, dtype=np.int64),
+        first=np.empty(most_places, dtype=np.int64),
     )
     for i in subjects:
         filled = 0
         parts[i] = 0.0
         for place in range(count):
             a, b = min(i, neighbors[i, place]), max(i, neighbors[i, place])
-            own = boxes_of(boxes, offsets[a], offsets[a + 1])
-            other = boxes_of(boxes, offsets[b], offsets[b + 1])
-            m = pair_stretches(own, other, scale, space[filled:], time[filled:])
+            m = pair_stretches(raw, a, b, scale, work, space[filled:], time[filled:])
             parts[i, 0] += space[filled : filled + m].sum() / m / count
             parts[i, 1] += time[filled : filled + m].sum() / m / count
             filled += m

@@ -12,12 +12,10 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.kernels.gaps import gap_parts
-from shoal.kernels.stretch import Samples
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, trajectories_of_arrays
 from shoal.model.claims.common import require_class
 from shoal.model.given import require_trajectories
-from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
@@ -148,26 +146,19 @@ def k_gaps(
     if not ks:
         return []
     run = run or Run()
-    neighbors = _nearest_others(NearPairs(original, caps, run), max(ks) - 1, subjects)
-    return [_gap_to(original, neighbors[:, : k - 1], subjects, caps, run) for k in ks]
+    near = NearPairs(original, caps, run)
+    neighbors = _nearest_others(near, max(ks) - 1, subjects)
+    return [_gap_to(near, neighbors[:, : k - 1], subjects, caps, run) for k in ks]
 
 
-def _gap_to(
-    original: Trajectories, neighbors: Integers, subjects: Integers | None, caps: Caps, run: Run
-) -> KGap:
+def _gap_to(near: NearPairs, neighbors: Integers, subjects: Integers | None, caps: Caps, run: Run) -> KGap:
     """The k-gap of these subjects to these others of each, nearest first: [n, k - 1] by subject."""
-    n, k = original.n_subjects, neighbors.shape[1] + 1
-    neighbors = np.ascontiguousarray(neighbors)
-    scale = caps.scale_on(original.snapped_grid())
-    own = Boxes.of_samples(original.t, original.x, original.y)
-    # each subject's samples ascend, and all are one slot long
-    boxes = Samples(*own.columns(), latest_end=own.t_end)
+    n, k = len(near.lengths), neighbors.shape[1] + 1
+    neighbors, scale = np.ascontiguousarray(neighbors), near.scale
     parts, tails = np.empty((n, 2)), np.empty((n, 3))
 
     def part(subjects: Integers) -> None:
-        gap_parts(
-            boxes, original.offsets, subjects, neighbors, scale, parts, tails, int(original.lengths.max())
-        )
+        gap_parts(near.people.raw, subjects, neighbors, scale, parts, tails, int(near.lengths.max()))
 
     asked = np.arange(n) if subjects is None else subjects
     pieces = np.array_split(asked, max(len(asked) // _AT_ONCE, run.threads))

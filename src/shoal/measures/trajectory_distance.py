@@ -78,8 +78,7 @@ def trajectory_distances(
 ) -> TrajectoryDistances:
     """The distance of every two trajectories, in meters per percent of overlap.
 
-    Simultaneous fixes of one trajectory count as one, at their mean. Takes 8 n^2 bytes of memory, twice that
-    with paths.
+    Simultaneous fixes of one trajectory count as one, at their mean. Takes 8 n^2 bytes of memory.
 
     Parameters
     ----------
@@ -125,7 +124,8 @@ def trajectory_distances(
         raise MisuseError(f"penalty = '{penalty}' is not known; choose one of {', '.join(PENALTY_POWERS)}")
     run, n = run or Run(), trajectories.n_subjects
     courses, stamps = courses_of(trajectories)
-    matrix = np.full((n, n), np.inf)
+    cells = np.full((n if paths == "none" else _padded(n)) ** 2, np.inf)
+    matrix = cells[: n * n].reshape(n, n)
     np.fill_diagonal(matrix, 0.0)
 
     def part(begin: int) -> None:
@@ -135,25 +135,75 @@ def trajectory_distances(
 
     for _ in run.map(part, range(0, n, _ROWS_PER_PART), label="measuring distances between trajectories"):
         pass
-    found = TrajectoryDistances(matrix=matrix, component=_components(matrix, courses))
-    if paths == "none":
-        return found
-    lasting = np.flatnonzero(found.component >= 0)
-    shortest = np.full((n, n), np.inf)
-    np.fill_diagonal(shortest, 0.0)
-    shortest[np.ix_(lasting, lasting)] = shortest_paths(matrix[np.ix_(lasting, lasting)], run)
-    if paths == "disjoint":
-        np.copyto(shortest, matrix, where=np.isfinite(matrix))
-    return TrajectoryDistances(matrix=shortest, component=found.component)
+    component = _components(matrix, courses)
+    if paths != "none":
+        lasting = np.flatnonzero(component >= 0)
+        only_among(matrix, lasting)  # who lasts no time has no distance to anybody
+        _lengthen(cells, len(lasting), run, kept_direct=paths == "disjoint")
+        _spread(cells, lasting, n)
+    return TrajectoryDistances(matrix=matrix, component=component)
+
+
+def only_among(matrix: Floats, members: Integers) -> Floats:
+    """[m, m] of ascending positions in a square matrix, in its place: the matrix itself is lost."""
+    n, m = len(matrix), len(members)
+    cells = matrix.reshape(-1)
+    if m < n:
+        for row, member in enumerate(members.tolist()):
+            cells[row * m : (row + 1) * m] = cells[member * n : (member + 1) * n][members]
+    return cells[: m * m].reshape(m, m)
 
 
 def shortest_paths(matrix: Floats, run: Run) -> Floats:
     """[n, n] lengths of shortest paths through a graph of symmetric lengths, inf = none (Floyd-Warshall)."""
     n = len(matrix)
-    padded = -(-n // _BLOCK) * _BLOCK
-    found = np.full((padded, padded), np.inf)
-    found[:n, :n] = matrix
+    cells = np.full(_padded(n) ** 2, np.inf)
+    cells[: n * n] = matrix.reshape(-1)
+    _lengthen(cells, n, run, kept_direct=False)
+    return cells[: n * n].reshape(n, n)
+
+
+def _padded(n: int) -> int:
+    """As many as whole blocks hold."""
+    return -(-n // _BLOCK) * _BLOCK
+
+
+def _lengthen(cells: Floats, n: int, run: Run, *, kept_direct: bool) -> None:
+    """Turn lengths into those of shortest paths, in place: one matrix is all the memory that there is.
+
+    cells: the rows of a symmetric matrix [n, n] one after another, and room for whole blocks. kept_direct:
+    finite lengths stay as they are.
+    """
+    padded = _padded(n)
+    for row in range(n - 1, -1, -1):  # from the last on, since rows move away from the beginning
+        cells[row * padded : row * padded + n] = cells[row * n : (row + 1) * n].copy()
+        cells[row * padded + n : (row + 1) * padded] = np.inf
+    cells[n * padded : padded * padded] = np.inf
+    found = cells[: padded * padded].reshape(padded, padded)
     np.fill_diagonal(found, 0.0)
+    blocks = [slice(begin, begin + _BLOCK) for begin in range(0, padded, _BLOCK)]
+    direct = [found[own, own].copy() for own in blocks]  # the only blocks of which both halves are changed
+    _close(found, run)
+    for place, own in enumerate(blocks):
+        upper = np.triu(found[own, own])
+        found[own, own] = _chosen(direct[place], np.maximum(upper, upper.T), kept_direct=kept_direct)
+        for other in blocks[place + 1 :]:
+            found[own, other] = _chosen(found[other, own].T, found[own, other], kept_direct=kept_direct)
+            found[other, own] = found[own, other].T
+    for row in range(n):
+        cells[row * n : (row + 1) * n] = cells[row * padded : row * padded + n].copy()
+
+
+def _chosen(direct: Floats, path: Floats, *, kept_direct: bool) -> Floats:
+    return np.where(np.isfinite(direct), direct, path) if kept_direct else path
+
+
+def _close(found: Floats, run: Run) -> None:
+    """Shortest paths in the upper half of a matrix of whole blocks.
+
+    Below, only the blocks at the diagonal change.
+    """
+    padded = len(found)
     panel, label = np.empty((_BLOCK, padded)), "finding shortest paths between trajectories"
     run.progress(label, 0, padded)
     for middle in range(0, padded, _BLOCK):
@@ -167,8 +217,21 @@ def shortest_paths(matrix: Floats, run: Run) -> Floats:
         for _ in run.map(_relaxing(panel, found), range(0, padded, _BLOCK)):
             pass
         run.progress(label, middle + _BLOCK, padded)
-    upper = np.triu(found)[:n, :n]
-    return np.maximum(upper, upper.T)
+
+
+def _spread(cells: Floats, members: Integers, n: int) -> None:
+    """From a matrix among members to one of all n, in place; the others have no distance to anybody."""
+    m = len(members)
+    if m == n:
+        return
+    row = m
+    for position in range(n - 1, -1, -1):  # from the last on, since rows move away from the beginning
+        own = np.full(n, np.inf)
+        if row and members[row - 1] == position:
+            row -= 1
+            own[members] = cells[row * m : (row + 1) * m]
+        own[position] = 0.0
+        cells[position * n : (position + 1) * n] = own
 
 
 def courses_of(trajectories: Trajectories) -> tuple[Courses, Stamps]:
@@ -224,7 +287,10 @@ def _components(matrix: Floats, courses: Courses) -> Integers:
         reached = np.array([int(np.argmax(waiting))])
         while len(reached):
             members[reached] = True
-            reached = np.flatnonzero(np.isfinite(matrix[reached]).any(axis=0) & ~members)
+            near = np.zeros(n, dtype=np.bool_)
+            for begin in range(0, len(reached), _BLOCK):  # rows are copied, and may be all there are
+                near |= np.isfinite(matrix[reached[begin : begin + _BLOCK]]).any(axis=0)
+            reached = np.flatnonzero(near & ~members)
         component[members], waiting = found, waiting & ~members
         found += 1
     sizes = np.bincount(component[lasting], minlength=found)

@@ -44,6 +44,7 @@ from shoal.runtime.staging import explained_write, staged_folder
 from shoal.scale.anonymizing import BLOCKS, PEOPLE, BlockTask, anonymize_block, name_of
 from shoal.scale.blocks import split_into_blocks
 from shoal.scale.engines import Engine
+from shoal.scale.memory import MemoryBound
 from shoal.utility.accuracy import Accuracy
 from shoal.verification.files.streamed import verify_streamed_folder
 
@@ -66,7 +67,7 @@ def publish_in_blocks(
     output: Path,
     *,
     rng: Randomness,
-    size: int,
+    size: int | MemoryBound,
     engine: Engine,
     run: Run | None = None,
     linkage_file: Path | None = None,
@@ -92,7 +93,7 @@ def publish_in_blocks(
     rng
         Where pseudonyms and shuffles come from.
     size
-        The most people in a block, at least 2 k.
+        The most people in a block, at least 2 k, or the memory that decides it.
     engine
         Who works on the blocks.
     run
@@ -118,7 +119,7 @@ def publish_in_blocks(
     OutputError
         When a target exists or cannot be written.
     MisuseError
-        For blocks too small for k.
+        For blocks too small for k, or more people than the memory is enough for.
     InputError
         When the folder beside ``output`` holds parts of another job.
     """
@@ -154,7 +155,7 @@ def publish_in_blocks(
     return published
 
 
-def _job(source: str | Path, reading: Reading, method: Glove, size: int) -> dict[str, Any]:
+def _job(source: str | Path, reading: Reading, method: Glove, size: int | MemoryBound) -> dict[str, Any]:
     """What decides the outcome. Files count as the same while name, size and time of change are."""
     states = [(path.name, path.stat()) for path in files(source)]
     return {
@@ -162,11 +163,13 @@ def _job(source: str | Path, reading: Reading, method: Glove, size: int) -> dict
         "reading": asdict(reading),
         "method": type(method).__name__,
         "parameters": method.parameters(),
-        "size": size,
+        "size": size if isinstance(size, int) else asdict(size),
     }
 
 
-def _blocks(people: StoredPeople, method: Glove, size: int, checkpoint: Checkpoint) -> tuple[int, ...]:
+def _blocks(
+    people: StoredPeople, method: Glove, size: int | MemoryBound, checkpoint: Checkpoint
+) -> tuple[int, ...]:
     """Decide who goes into which block, once; the number of people in each."""
     grid = people.grid
     caps = (
@@ -176,7 +179,8 @@ def _blocks(people: StoredPeople, method: Glove, size: int, checkpoint: Checkpoi
     )
 
     def make() -> dict[str, Integers]:
-        blocks = split_into_blocks(people.middles, caps, size, method.k)
+        most = size if isinstance(size, int) else size.people_in_a_block(people.lengths, method.k)
+        blocks = split_into_blocks(people.middles, caps, most, method.k)
         offsets = np.cumsum([0, *(len(block) for block in blocks)], dtype=np.int64)
         return {"subjects": np.concatenate(blocks), "offsets": offsets}
 

@@ -14,7 +14,7 @@ from shoal.runtime.run import Run, available_cores
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
-KNOWN: Final = "threads, local, local:N, dask, dask:ADDRESS"
+KNOWN: Final = "threads, local, local:N, dask, dask:ADDRESS, spark, spark:MASTER"
 
 
 class Engine(Protocol):
@@ -39,9 +39,11 @@ class Threads:
 
 
 def engine_of(text: str) -> Engine:
-    """The engine that a user names: threads, local, local:4, dask (on this machine) or dask:tcp://host:8786.
+    """The engine that a user names: threads, local, local:4, dask or spark, these two also with an address.
 
-    Raises MisuseError for another name, MissingExtraError where dask is not installed.
+    Such as dask:tcp://host:8786, spark:spark://host:7077 or spark:yarn; without one they use this machine.
+    Raises MisuseError for another name, MissingExtraError where dask or pyspark is not installed, EngineError
+    for a cluster that does not answer.
     """
     name, _, detail = text.partition(":")
     match name:
@@ -55,5 +57,9 @@ def engine_of(text: str) -> Engine:
             from shoal.scale.engine_dask import DaskCluster
 
             return DaskCluster(detail or None)
+        case "spark":
+            from shoal.scale.engine_spark import SparkCluster
+
+            return SparkCluster(detail or None)
         case _:
             raise MisuseError(f"'{text}' is no engine; choose one of {KNOWN}")

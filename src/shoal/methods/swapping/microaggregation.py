@@ -19,7 +19,7 @@ CLUSTERING: Final[tuple[str, ...]] = get_args(Clustering)
 def microaggregate(distances: Floats, k: int, clustering: Clustering) -> list[Integers]:
     """Groups of k to 2 k - 1 positions, each ascending, that take everybody.
 
-    distances: [n, n], symmetric, finite, with n >= k.
+    distances: [n, n], symmetric, finite, with n >= k; left as it was.
     """
     left = np.ones(len(distances), dtype=np.bool_)
     groups = _mdav(distances, k, left) if clustering == "mdav" else _greedy(distances, k, left)
@@ -39,8 +39,8 @@ def _greedy(distances: Floats, k: int, left: npt.NDArray[np.bool_]) -> list[Inte
 
     ``left`` loses them.
     """
-    apart = distances.copy()
-    np.fill_diagonal(apart, np.inf)
+    apart, own = distances, distances.diagonal().copy()
+    np.fill_diagonal(apart, np.inf)  # for now: a copy would double the memory
     nearest = np.argmin(apart, axis=1)
     # to the nearest that was left when it was looked up, so never too large
     least = apart[np.arange(len(apart)), nearest]
@@ -59,6 +59,7 @@ def _greedy(distances: Floats, k: int, left: npt.NDArray[np.bool_]) -> list[Inte
             added += apart[group[-1]]
         groups.append(np.array(group))
         left[group], least[group] = False, np.inf
+    np.fill_diagonal(apart, own)
     return groups
 
 

@@ -16,6 +16,7 @@ from shoal.measures.trajectory_distance import (
     PENALTY_POWERS,
     Paths,
     Penalty,
+    only_among,
     trajectory_distances,
 )
 from shoal.methods.method import About
@@ -180,7 +181,7 @@ class SwapLocations:
                 f"largest group here has {len(kept)} of {original.n_subjects} ({found.not_comparable} have "
                 "fewer than two different times); choose a smaller k"
             )
-        distances = found.matrix if len(kept) == original.n_subjects else found.matrix[np.ix_(kept, kept)]
+        distances = only_among(found.matrix, kept)
         groups = microaggregate(distances, self.k, self.clustering)
         return {
             "members": kept[np.concatenate(groups)],

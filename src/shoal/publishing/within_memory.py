@@ -1,0 +1,31 @@
+"""Whether a publication fits into a given memory all at once, or has to be made in blocks."""
+
+from pathlib import Path
+
+from shoal.errors import MisuseError
+from shoal.io.reading import take_in
+from shoal.model.intake import Reading
+from shoal.runtime.run import Run
+from shoal.scale.memory import ALL_AT_ONCE, PEAKS, MemoryBound
+from shoal.units import show_bytes
+
+
+def bound_of_blocks(
+    source: str | Path, reading: Reading, bound: MemoryBound, run: Run, *, in_one_piece: str | None = None
+) -> MemoryBound | None:
+    """None where everything fits at once, else the bound for blocks. Reads the input once, to count it.
+
+    in_one_piece: an option that needs everything at once. Raises MisuseError with what would be enough when
+    there is one and it does not fit; and as reading does.
+    """
+    taken = take_in(source, reading, run, lambda _: None)
+    people, samples = len(taken.units.texts), taken.rows_kept
+    needed = PEAKS[ALL_AT_ONCE].of(people, samples)
+    if needed <= bound.total_bytes:
+        return None
+    if in_one_piece is not None:
+        raise MisuseError(
+            f"{in_one_piece} needs everything at once, and {people:,} people with {samples:,} samples "
+            f"need --memory {show_bytes(needed)} for that; leave it out to work in blocks"
+        )
+    return bound

@@ -1,0 +1,288 @@
+"""Apache Spark: a cluster that runs somewhere, by its master, or Spark's own workers on this machine.
+
+The only file that knows pyspark. Spark sends the tasks out, and does a lost one again.
+"""
+
+import os
+import re
+import shutil
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+from shoal.errors import EngineError, MissingExtraError, MisuseError
+from shoal.runtime.run import available_cores
+
+if TYPE_CHECKING:
+    from pyspark import Accumulator, SparkContext
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+Outcome = tuple[int, bool, Any]  # the number of a task, whether it succeeded, its result or error
+
+_MOST_TRIES: Final = 4  # as on a cluster; Spark alone would try a task of this machine once
+_ANSWERS_WITHIN_S: Final = 5.0
+_LOOKS_EVERY_S: Final = 0.05
+_LOCAL: Final = re.compile(r"local(?:\[([0-9]+|\*)\])?")
+_ON_THIS_MACHINE: Final = re.compile(r"local(\[.+\])?|local-cluster\[.+\]")
+_FORMS: Final = "local[N], spark://HOST:7077, yarn, k8s://https://HOST:PORT"
+# A request for a piece of a stream that does not exist, which whatever speaks Spark's protocol answers:
+# length of the frame, kind of the message, number of the stream, number of the piece.
+_QUESTION: Final = (21).to_bytes(8, "big") + b"\0" + bytes(8) + bytes(4)
+
+
+class SparkCluster:
+    """Tasks go to Spark's workers, which must find the same files under the same paths.
+
+    master: as Spark writes it; None = that of the session of this process, if there is one, or this machine.
+    """
+
+    def __init__(self, master: str | None = None) -> None:
+        try:
+            import pyspark  # noqa: F401  (only whether it is there)
+        except ImportError as error:
+            raise MissingExtraError(
+                "pyspark is not installed; install it with: pip install 'shoal[spark]'"
+            ) from error
+        self._master = master
+        if _running() is None:
+            _require_java()
+            if master is not None:
+                _require_master(master)
+
+    def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
+        """As Engine.map. A session that this call had to start ends with it; another one is left as it is."""
+        if not parts:
+            return
+        context = _running()
+        if context is not None:
+            if self._master not in {None, context.master}:
+                raise MisuseError(
+                    f"this process already has a Spark session on {context.master}; stop it, or name no "
+                    "other master"
+                )
+            yield from _results(context, fn, parts)
+            return
+        context = start(self._master)
+        try:
+            yield from _results(context, fn, parts)
+        finally:
+            context.stop()
+
+
+def start(master: str | None = None) -> "SparkContext":
+    """A new session on a master, or on all cores of this machine.
+
+    Raises EngineError when it does not come up.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+
+    conf = SparkConf().setAppName("shoal").set("spark.ui.showConsoleProgress", "false")
+    if master is None and "PYSPARK_GATEWAY_PORT" in os.environ:
+        return SparkContext(conf=conf)  # spark-submit has settled everything else
+    named = master or f"local[{available_cores()}]"
+    here = _ON_THIS_MACHINE.fullmatch(named) is not None
+    if here:
+        conf.setAll(
+            [
+                ("spark.driver.host", "127.0.0.1"),  # nobody else can reach it
+                ("spark.driver.bindAddress", "127.0.0.1"),
+                ("spark.ui.enabled", "false"),
+                ("spark.log.level", "OFF"),  # a worker that is lost is taken care of here
+                ("spark.executorEnv.PYTHONPATH", os.pathsep.join(entry for entry in sys.path if entry)),
+            ]
+        )
+    try:
+        if here:
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # its Java part reads only the environment
+        context = SparkContext(master=_tried_again(named), conf=conf)
+    except (Py4JError, PySparkException, OSError) as error:
+        raise EngineError(
+            f"Spark did not start on {named} ({_first_line(error)}); Spark 4 needs Java 17 or later "
+            "(JAVA_HOME says which), and a master that runs the same version of Spark"
+        ) from error
+    if here:
+        context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    return context
+
+
+def _results(
+    context: "SparkContext", fn: Callable[[Part], Result], parts: Sequence[Part]
+) -> Iterator[Result]:
+    """Results in the order of the parts, each as soon as it and all before it are there."""
+    done = context.accumulator([], _outcomes())
+    group = f"shoal-{id(done)}"
+    faults: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            context.setJobGroup(group, "shoal: people in blocks", interruptOnCancel=True)
+            numbered = context.parallelize(list(enumerate(parts)), len(parts))  # one task for each part
+            numbered.foreach(partial(_carry_out, fn, done))
+        except Exception as error:  # raised below, where somebody waits for it
+            faults.append(error)
+
+    asking = Thread(target=ask, daemon=True)
+    asking.start()
+    outcomes: dict[int, tuple[bool, Any]] = {}
+    seen = 0
+    try:
+        for number in range(len(parts)):
+            while number not in outcomes:
+                asking.join(_LOOKS_EVERY_S)
+                over = not asking.is_alive()
+                arrived = done.value[seen:]
+                seen += len(arrived)
+                outcomes.update((place, (succeeded, outcome)) for place, succeeded, outcome in arrived)
+                if over and number not in outcomes:
+                    raise _lost(faults) from (faults[0] if faults else None)
+            succeeded, outcome = outcomes.pop(number)
+            if not succeeded:
+                raise outcome
+            yield outcome
+    finally:
+        if asking.is_alive():
+            context.cancelJobGroup(group)
+            asking.join(_ANSWERS_WITHIN_S)
+
+
+def _carry_out(
+    fn: Callable[[Part], Result], done: "Accumulator[list[Outcome]]", numbered: tuple[int, Part]
+) -> None:
+    """What a worker does. An error of the task is a result: doing it again would not help."""
+    number, part = numbered
+    try:
+        done.add([(number, True, fn(part))])
+    except Exception as error:
+        done.add([(number, False, error)])
+
+
+def _outcomes() -> Any:
+    """How outcomes are put together. A class is made here, since pyspark is only known when it is used."""
+    from pyspark.accumulators import AccumulatorParam
+
+    class Outcomes(AccumulatorParam):  # type: ignore[misc]  # pyspark is unknown where it is not installed
+        def zero(self, _value: list[Outcome]) -> list[Outcome]:
+            return []
+
+        def addInPlace(self, value1: list[Outcome], value2: list[Outcome]) -> list[Outcome]:  # noqa: N802
+            value1 += value2
+            return value1
+
+    return Outcomes()
+
+
+def _lost(faults: list[Exception]) -> EngineError:
+    """Why a task has no outcome, in one sentence."""
+    told = str(faults[0]) if faults else ""
+    missing = re.search(r"No module named '([\w.]+)'", told)
+    if missing:
+        return EngineError(
+            f"Spark's workers do not find the module {missing[1]}; install the same version of shoal on "
+            "every machine, and name that Python with PYSPARK_PYTHON"
+        )
+    if "PYTHON_VERSION_MISMATCH" in told:
+        return EngineError(
+            f"Spark's workers run another Python than {sys.version_info.major}.{sys.version_info.minor} "
+            "here; name the right one with PYSPARK_PYTHON"
+        )
+    often = re.search(r"Task ([0-9]+) in stage \S+ failed ([0-9]+) times", told)
+    if often:
+        return EngineError(
+            f"task {int(often[1]) + 1} was lost {often[2]} times, each time with its worker; give the "
+            "executors more spark.executor.memoryOverhead or make smaller --blocks, "
+            "and run the same command again"
+        )
+    return EngineError(
+        f"Spark ended before the work did ({_first_line(faults[0]) if faults else 'nothing more is known'}); "
+        "run the same command again to continue"
+    )
+
+
+def _first_line(error: Exception) -> str:
+    """What an error of pyspark or of Java says, without its trace."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage() if java is not None else error)
+    return next((line.strip(" .") for line in text.splitlines() if line.strip()), type(error).__name__)
+
+
+def _running() -> "SparkContext | None":
+    """The session of this process, as of a notebook."""
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context
+
+
+def _tried_again(master: str) -> str:
+    """A master on this machine that does a lost task again, as a cluster does."""
+    found = _LOCAL.fullmatch(master)
+    return f"local[{found[1] or 1},{_MOST_TRIES}]" if found else master
+
+
+def _require_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    java = Path(home) / "bin" / "java" if home else None
+    if shutil.which(str(java) if java is not None else "java") is None:
+        where = f"JAVA_HOME ({home}) holds no bin/java" if home else "there is none on the path"
+        raise EngineError(
+            f"Spark runs on Java, and {where}; install Java 17 or later, for example with apt install "
+            "openjdk-17-jre-headless, or let JAVA_HOME name it"
+        )
+
+
+def _require_master(master: str) -> None:
+    """Raise, before any work, unless the name is one of Spark's and somebody who speaks Spark answers there.
+
+    Spark itself asks a master that is not there for a minute.
+    """
+    if master == "yarn":
+        if not {"HADOOP_CONF_DIR", "YARN_CONF_DIR"} & set(os.environ):
+            raise EngineError("Spark finds YARN by its settings; let HADOOP_CONF_DIR name their folder")
+    elif master.startswith(("spark://", "k8s://")):
+        addresses = master.partition("://")[2].split(",")
+        if not any(_answers(address, asked=master.startswith("spark")) for address in addresses):
+            raise EngineError(
+                f"no Spark master answers at {master}; start one, or check the address, such as "
+                "spark://HOST:7077"
+            )
+    elif not _ON_THIS_MACHINE.fullmatch(master):
+        raise MisuseError(f"'{master}' is no Spark master; it is one of {_FORMS}")
+
+
+def _answers(address: str, *, asked: bool) -> bool:
+    """Whether somebody listens there and, if asked, says anything at all or hangs up.
+
+    A master that wants a password first hangs up; one that is no Spark at all mostly says nothing.
+    """
+    try:
+        place = urlsplit(address if "://" in address else f"//{address}")
+        port = place.port or (443 if place.scheme == "https" else 80 if place.scheme == "http" else None)
+    except ValueError:
+        return False
+    if place.hostname is None or port is None:
+        return False
+    answers: list[bool] = []
+
+    def ask() -> None:
+        try:
+            with socket.create_connection((place.hostname, port), timeout=_ANSWERS_WITHIN_S) as line:
+                if asked:
+                    line.sendall(_QUESTION)
+                    line.recv(1)
+            answers.append(True)
+        except ConnectionResetError:
+            answers.append(True)
+        except OSError:
+            answers.append(False)
+
+    asking = Thread(target=ask, daemon=True)  # looking up a name knows no time limit
+    asking.start()
+    asking.join(_ANSWERS_WITHIN_S)
+    return answers == [True]

@@ -1,0 +1,121 @@
+"""What the Spark engine says before any work: a missing library, Java or master.
+
+Its work is in test_every_engine.
+"""
+
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from shoal.errors import EngineError, MissingExtraError, MisuseError
+from shoal.scale import engine_spark
+from shoal.scale.engines import engine_of
+
+
+@contextmanager
+def listening(answer: bytes | None) -> Iterator[int]:
+    """A port where somebody takes one call and answers, or says nothing."""
+    with socket.socket() as ear:
+        ear.bind(("127.0.0.1", 0))
+        ear.listen()
+
+        def serve() -> None:
+            line, _ = ear.accept()
+            with line:
+                if len(line.recv(64)) == 21 and answer is not None:
+                    line.sendall(answer)
+                else:
+                    over.wait()
+
+        over = threading.Event()
+        serving = threading.Thread(target=serve, daemon=True)
+        serving.start()
+        yield ear.getsockname()[1]
+        over.set()
+        serving.join()
+
+
+def test_spark_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'shoal\[spark\]'"):
+        engine_of("spark")
+
+
+def test_java_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(EngineError, match="there is none on the path; install Java 17"):
+        engine_spark._require_java()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(EngineError, match=r"JAVA_HOME .* holds no bin/java"):
+        engine_spark._require_java()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").touch(mode=0o755)
+    engine_spark._require_java()
+
+
+def test_a_wrong_master_is_an_error_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert engine_spark._ANSWERS_WITHIN_S < 8  # with what else a command does, within 10 s
+    monkeypatch.setattr(engine_spark, "_ANSWERS_WITHIN_S", 0.3)
+    began = time.monotonic()
+    with listening(None) as mute:
+        for master in (
+            f"spark://127.0.0.1:{mute}",
+            "spark://127.0.0.1:1",
+            "spark://127.0.0.1",
+            "spark://127.0.0.1:port",
+            "spark://no-such-host.invalid:7077",
+            "k8s://https://127.0.0.1:1",
+        ):
+            with pytest.raises(EngineError, match=f"no Spark master answers at {master}"):
+                engine_spark._require_master(master)
+    assert time.monotonic() - began < 10
+    for name in ("", "nonsense", "mesos://127.0.0.1:5050", "local[", "local[2"):
+        with pytest.raises(MisuseError, match="is no Spark master; it is one of"):
+            engine_spark._require_master(name)
+
+
+def test_masters_that_answer_or_need_no_answer_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(b"\0\0\0") as port:
+        engine_spark._require_master(f"spark://127.0.0.1:1,127.0.0.1:{port}")  # one of two is enough
+    for name in ("local", "local[*]", "local[4]", "local[4,2]", "local-cluster[2,1,1024]"):
+        engine_spark._require_master(name)
+    monkeypatch.delenv("YARN_CONF_DIR", raising=False)
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
+    with pytest.raises(EngineError, match="let HADOOP_CONF_DIR name their folder"):
+        engine_spark._require_master("yarn")
+    monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")
+    engine_spark._require_master("yarn")
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("... ModuleNotFoundError: No module named 'shoal.scale'", "do not find the module shoal.scale"),
+        ("[PYTHON_VERSION_MISMATCH] Python in worker has different version", "run another Python than"),
+        ("Task 6 in stage 0.0 failed 4 times, most recent failure", "task 7 was lost 4 times"),
+        ("SparkContext was shut down.\nat org.apache", r"did \(SparkContext was shut down\); run the same"),
+    ],
+)
+def test_why_work_ended_is_one_sentence(told: str, said: str) -> None:
+    error = engine_spark._lost([RuntimeError(told)])
+    assert len(str(error).splitlines()) == 1
+    with pytest.raises(EngineError, match=said):
+        raise error
+
+
+def test_a_lost_task_is_done_again_on_this_machine_too() -> None:
+    masters = ("local", "local[*]", "local[3]", "local[3,1]", "yarn")
+    assert [engine_spark._tried_again(master) for master in masters] == [
+        "local[1,4]",
+        "local[*,4]",
+        "local[3,4]",
+        "local[3,1]",
+        "yarn",
+    ]
