@@ -34,6 +34,7 @@ from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings
 
 if TYPE_CHECKING:
+    from shoal.methods import Method
     from shoal.scale.memory import MemoryBound
 
 
@@ -152,7 +153,6 @@ def anonymize(
     """
     timings = Timings() if timed else None
     from shoal.attacks.questions import TRIES
-    from shoal.methods import method_named
     from shoal.methods.glove.glove import Glove
     from shoal.model.trace import TRACE_FILE
     from shoal.publishing.publish import publish
@@ -160,19 +160,7 @@ def anonymize(
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
 
-    reading, settings = take_settings(method, options)
-    kind = method_named(method)
-    if kind.about.publishes == "points":
-        if "cell_m" in reading or "slot_s" in reading:
-            raise click.UsageError(
-                f"{method} publishes points as they are given; leave out --cell and --slot"
-            )
-        reading["snap"] = False
-    if as_published:
-        if not kind.about.as_published:
-            raise click.UsageError(f"the defaults of {method} are its paper's; leave out --as-published")
-        settings = {**kind.about.as_published, **settings}
-    parameters = kind(**settings)
+    reading, settings, parameters = _asked_for(method, options, as_published=as_published)
     if planned:
         if blocks is not None:
             raise click.UsageError("--plan figures the work in one piece; leave out --blocks")
@@ -259,6 +247,27 @@ def anonymize(
         timings=timings,
     )
     return 0
+
+
+def _asked_for(
+    method: str, options: dict[str, Any], *, as_published: bool
+) -> tuple[dict[str, Any], dict[str, Any], "Method"]:
+    """How INPUT is read, the settings that were given or are the paper's, and the method with them."""
+    from shoal.methods import method_named
+
+    reading, settings = take_settings(method, options)
+    kind = method_named(method)
+    if kind.about.publishes == "points":
+        if "cell_m" in reading or "slot_s" in reading:
+            raise click.UsageError(
+                f"{method} publishes points as they are given; leave out --cell and --slot"
+            )
+        reading["snap"] = False
+    if as_published:
+        if not kind.about.as_published:
+            raise click.UsageError(f"the defaults of {method} are its paper's; leave out --as-published")
+        settings = {**kind.about.as_published, **settings}
+    return reading, settings, kind(**settings)
 
 
 def _bound(memory: int, method: object, blocks: int | None, engine: str | None) -> "MemoryBound":
