@@ -68,9 +68,19 @@ def spark() -> Iterator[None]:
     context.stop()
 
 
+@pytest.fixture(scope="module")
+def dask_address() -> Iterator[str]:
+    """A cluster for all tests, found by its address."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, scheduler_kwargs=ANY_PORT
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
 def named(request: pytest.FixtureRequest) -> Engine:
     if request.param == "dask":
-        pytest.importorskip("distributed")
+        return engine_of(f"dask:{request.getfixturevalue('dask_address')}")
     if request.param == "spark":
         request.getfixturevalue("spark")
     return engine_of(request.param)
@@ -167,17 +177,6 @@ def test_the_release_is_the_same(
     for name in ("release.parquet", "manifest.json", "report.html"):
         assert (in_threads / name).read_bytes() == (there / name).read_bytes()
     assert (in_threads.parent / "linkage").read_bytes() == (tmp_path / "linkage").read_bytes()
-
-
-def test_a_cluster_is_found_by_its_address(city: Path, tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, scheduler_kwargs=ANY_PORT
-    ) as cluster:
-        engine = engine_of(f"dask:{cluster.scheduler_address}")
-        assert list(engine.map(squared, range(5))) == [0, 1, 4, 9, 16]
-        release = published(city, tmp_path, engine)
-    assert (release / "manifest.json").exists()
 
 
 def test_clusters_of_one_machine_do_not_ask_for_the_same_port() -> None:

@@ -2,7 +2,7 @@
 
 Grammar: MobilityDB 1.2, manual, chapters 3 (``stbox``) and 4 (temporal types): an instant ``POINT(x y)@t``,
 instants ``{...}``, a sequence ``[...]`` or ``(...)``, sequences ``{[...], (...)}``, each after ``SRID=n;``
-and ``Interp=Step;``. Tried against MEOS 1.3, the library behind it.
+and ``Interp=Step;``. MEOS 1.3, the library behind it, read the forms of its tests.
 """
 
 import re

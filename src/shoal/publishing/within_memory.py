@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from shoal.errors import MisuseError
-from shoal.io.reading import take_in
 from shoal.model.intake import Reading
+from shoal.publishing.planning import count
 from shoal.runtime.run import Run
 from shoal.scale.memory import ALL_AT_ONCE, PEAKS, MemoryBound
 from shoal.units import show_bytes
@@ -18,8 +18,8 @@ def bound_of_blocks(
     in_one_piece: an option that needs everything at once. Raises MisuseError with what would be enough when
     there is one and it does not fit; and as reading does.
     """
-    taken = take_in(source, reading, run, lambda _: None)
-    people, samples = len(taken.units.texts), taken.rows_kept
+    counts = count(source, reading, run)
+    people, samples = counts.people, counts.samples
     needed = PEAKS[ALL_AT_ONCE].of(people, samples)
     if needed <= bound.total_bytes:
         return None
