@@ -247,7 +247,8 @@ GRAMMAR = {  # each form that the manual of MobilityDB gives; MEOS 1.3 read them
     "[POINT(1 2)@2024-05-01 12:00:00+00, POINT(1 3)@2024-05-01 12:01:00+00)": 2,
     "Interp=Step;(POINT(1 2)@2024-05-01 12:00:00+00, POINT(1 3)@2024-05-01 12:01:00+00]": 2,
     "{[POINT(1 2)@2024-05-01, POINT(1 3)@2024-05-02), [POINT(2 2)@2024-05-03]}": 3,
-    "SRID=4326;Interp=Step;{[POINT Z (1 2 3)@2024-05-01 12:00+05:30], [POINT Z (1 2 9)@2024-05-02 00:00+00]}": 2,
+    "SRID=4326;Interp=Step;{[POINT Z (1 2 3)@2024-05-01 12:00+05:30], [POINT Z (1 2 9)@2024-05-02]}": 2,
+    "SRID=4326,Interp=Step;[POINT(1 2)@2024-05-01 06:30:00+00]": 1,  # as it writes such a one
 }
 
 

@@ -2,7 +2,8 @@
 
 Grammar: MobilityDB 1.2, manual, chapters 3 (``stbox``) and 4 (temporal types): an instant ``POINT(x y)@t``,
 instants ``{...}``, a sequence ``[...]`` or ``(...)``, sequences ``{[...], (...)}``, each after ``SRID=n;``
-and ``Interp=Step;``. MEOS 1.3, the library behind it, read the forms of its tests.
+and ``Interp=Step;``, between which MEOS, the library behind it, writes a comma. MEOS 1.3 read every form that
+is tested.
 """
 
 import re
@@ -26,7 +27,9 @@ _INSTANT: Final = re.compile(
     r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)\s*(Z|[-+]\d\d(?::?\d\d)?)?",
     re.IGNORECASE,
 )
-_HEAD: Final = re.compile(r"\s*(?:SRID=(\d+);)?\s*(?:Interp=(?:Step|Discrete|Linear);)?", re.IGNORECASE)
+_HEAD: Final = re.compile(
+    r"\s*(?:SRID=(\d+)(?:;|,(?=Interp)))?\s*(?:Interp=(?:Step|Discrete|Linear);)?", re.IGNORECASE
+)
 _SHAPE: Final = re.compile(
     r"p|\{p(?:,p)*\}|[\[(]p(?:,p)*[\])]|\{[\[(]p(?:,p)*[\])](?:,[\[(]p(?:,p)*[\])])*\}"
 )
