@@ -4,10 +4,10 @@
 
 Each fault changes one comparison, connective, operation or number, or drops one statement. They are drawn
 over all files of the verifier in proportion to how many each has, and each is held against the tests that run
-its line: which those are is found by running all tests once with a trace. A fault is killed when one of them
-fails or takes far longer than it did. What was tried stands in the file of results, and is not tried again
-while its module stays as it is. Prints each survivor with its line, and the share that was killed with its
-interval.
+its line: which those are is found by running all tests once with a trace, and kept for each file of them. A
+fault is killed when one of them fails or takes far longer than it did. What was tried stands in the file of
+results, and is not tried again while its module stays as it is. Prints each survivor with its line, and the
+share that was killed with its interval.
 
 Tests run in a fork of one process that has loaded all libraries, so a fault costs its tests and little else.
 """
@@ -319,7 +319,7 @@ def main() -> int:
         importlib.import_module(name)
     assert not any(name.startswith("shoal.verification") for name in sys.modules)
     ends = time.monotonic() + 60 * asked.minutes
-    tests = _mapped(asked.tests, results.with_suffix(".tests.json"))
+    tests = _mapped(asked.tests, results.with_suffix(".tests"))
     paths = {path.relative_to(ROOM).with_suffix("").as_posix(): path for path in sorted(ROOM.rglob("*.py"))}
     trees = {module: ast.parse(path.read_text()) for module, path in paths.items()}
     every = {module: found for module in paths if (found := faults(module, trees[module]))}
@@ -353,15 +353,22 @@ def outcome_of(path: Path, tree: ast.Module, fault: Fault, tests: Sequence[Test]
     return "survives" if survives(path, with_fault(tree, fault), tests) else "killed"
 
 
-def _mapped(paths: Sequence[str], to: Path) -> list[Test]:
-    """All tests with their lines, from an earlier run where there was one."""
-    if not to.exists():
-        child = os.fork()
-        if not child:
-            tests_with_their_lines(paths, to)
-        if os.waitpid(child, 0)[1]:
-            raise SystemExit("the tests fail without any fault")
-    return [Test(**each) for each in json.loads(to.read_text())]
+def _mapped(paths: Sequence[str], kept: Path) -> list[Test]:
+    """All tests with their lines; of each file of tests from an earlier run where there was one."""
+    kept.mkdir(exist_ok=True)
+    found: list[Test] = []
+    for path in paths:
+        there = Path(path)
+        for file in [there] if there.is_file() else sorted(there.rglob("test_*.py")):
+            to = kept / f"{file.stem}-{hashlib.sha256(file.read_bytes()).hexdigest()[:16]}.json"
+            if not to.exists():
+                child = os.fork()
+                if not child:
+                    tests_with_their_lines([str(file)], to)
+                if os.waitpid(child, 0)[1]:
+                    raise SystemExit(f"{file} fails without any fault")
+            found += [Test(**each) for each in json.loads(to.read_text())]
+    return found
 
 
 def _earlier(results: Path) -> dict[tuple[Any, ...], str]:
