@@ -20,7 +20,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from io_oracle import NOT_AFTER_S, Row, assert_as_expected, expect, rows_of_csv
-from shoal.errors import InputError
 from shoal.io import read, read_with
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
@@ -300,10 +299,8 @@ def test_a_source_of_no_known_kind_is_refused() -> None:
         read(5)
 
 
-def test_a_geopandas_frame_says_how_to_hand_it_over() -> None:
+def test_a_geopandas_frame_is_read_as_it_is_and_as_the_arrow_table_of_it() -> None:
     geopandas = pytest.importorskip("geopandas", reason="geopandas is not installed")
     points = geopandas.points_from_xy([2.31], [48.81])
     frame = geopandas.GeoDataFrame({"id": ["a"], "t": [NOON]}, geometry=points, crs=4326)
-    assert read(frame.to_arrow()).n_samples == 1
-    with pytest.raises(InputError, match=r"geopandas frame: its to_arrow\(\)"):
-        read(frame)
+    assert read(frame.to_arrow()).n_samples == read(frame).n_samples == 1

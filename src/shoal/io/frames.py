@@ -33,7 +33,8 @@ def parts_of(frame: object) -> list[Callable[[], Any]] | None:
     """
     home = type(frame).__module__.partition(".")[0]
     kind: Any = frame
-    if any(each.__module__.startswith("geopandas.") for each in type(frame).__mro__):
+    geopandas = any(each.__module__.startswith("geopandas.") for each in type(frame).__mro__)
+    if geopandas and hasattr(frame, "to_arrow"):  # its Arrow table is one already
         return [partial(_of_geometry, kind)]
     if hasattr(frame, "to_point_gdf"):
         return [partial(_of_trajectories, kind)]
