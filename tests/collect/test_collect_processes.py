@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from collect_history import check_round
-from service_processes import Site, command, finish
+from service_processes import OF_THREE, Site, command, finish
 from service_town import volunteers
 from shoal.collect.device.disk import StateFolder
 from shoal.collect.matching.cylinders import Point
@@ -63,8 +63,8 @@ def test_four_devices_complete_a_round(postgres_url: str, tmp_path: Path) -> Non
 
 
 def test_three_devices_prove_their_shuffles(tmp_path: Path) -> None:
-    url, three = f"sqlite:///{tmp_path / 'collect.sqlite'}", ("--group-size", "3", "--round-size", "3")
-    with place_of(tmp_path, url, (1, 2, 3), *three, "--proven-shuffle") as site:
+    url = f"sqlite:///{tmp_path / 'collect.sqlite'}"
+    with place_of(tmp_path, url, (1, 2, 3), *OF_THREE, "--proven-shuffle") as site:
         assert all(one.startswith("shared") for one in finish([site.join(number) for number in range(3)]))
         check_everything(site, 9)
 
@@ -77,8 +77,8 @@ def test_a_device_and_the_collector_are_killed(tmp_path: Path) -> None:
 
     Both start again and the round goes on, with the tokens that the authority's registrar issued.
     """
-    url, three = f"sqlite:///{tmp_path / 'collect.sqlite'}", ("--group-size", "3", "--round-size", "3")
-    with place_of(tmp_path, url, (3, 3, 3), *three, admit=True) as site:
+    url = f"sqlite:///{tmp_path / 'collect.sqlite'}"
+    with place_of(tmp_path, url, (3, 3, 3), *OF_THREE, admit=True) as site:
         others = [site.join(number) for number in (1, 2)]
         killed = []
         for phase in PHASES:

@@ -42,6 +42,7 @@ LIMITS = (
     "10min",
     "--quiet",
 )
+OF_THREE = ("--group-size", "3", "--round-size", "3")  # the smallest group there is: each device is a process
 
 
 def invitation(number: int) -> str:

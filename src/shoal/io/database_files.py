@@ -82,6 +82,7 @@ def open_duckdb(path: Path, reading: Reading) -> Table:
         query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(wanted)}"  # noqa: S608
         try:
             with duckdb.connect(str(path), read_only=True) as database:
+                database.execute("SET enable_progress_bar = false")  # which would stand among what is printed
                 for batch in pa.RecordBatchReader.from_stream(database.sql(query)):
                     yield 0.0, batch
         except duckdb.Error as error:

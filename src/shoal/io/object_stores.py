@@ -68,7 +68,7 @@ def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> 
     """The table of one object. Raises InputError when it cannot be read."""
     name = PurePosixPath(path).name
     if name.lower().endswith(PARQUET):
-        return open_source(name, lambda: system.open_input_file(path))
+        return open_source(name, lambda: system.open_input_file(path), far=True)
     folder = Path(tempfile.mkdtemp(prefix="shoal-"))
     copy = folder / name
     try:

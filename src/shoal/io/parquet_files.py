@@ -1,6 +1,7 @@
 """Parquet and GeoParquet files, read batch by batch and only in the columns that are needed."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ def open_table(path: Path, _reading: Reading) -> Table:
     return open_source(path.name, lambda: path)
 
 
-def open_source(name: str, source: Callable[[], Any]) -> Table:
-    """The same of anything that pyarrow opens; source: gives it anew each time it is read."""
+def open_source(name: str, source: Callable[[], Any], *, far: bool = False) -> Table:
+    """The same of anything that pyarrow opens; source: gives it anew each time it is read.
+
+    far: on another machine, so that a group of rows is fetched at once and not page by page.
+    """
     try:
         with pq.ParquetFile(source()) as file:
             schema, n_rows = file.schema_arrow, file.metadata.num_rows
@@ -34,8 +38,12 @@ def open_source(name: str, source: Callable[[], Any]) -> Table:
         texts = [name for name in columns if is_text(schema.field(name).type)]
         done = 0
         try:
-            with pq.ParquetFile(source(), read_dictionary=texts, pre_buffer=False) as file:
-                for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
+            with pq.ParquetFile(source(), read_dictionary=texts, pre_buffer=far) as file:
+                groups = range(file.num_row_groups)
+                parts = [[group] for group in groups] if far else [list(groups)]
+                for batch in chain.from_iterable(
+                    file.iter_batches(BATCH_ROWS, row_groups=part, columns=list(columns)) for part in parts
+                ):
                     batch.validate(full=True)  # a damaged file may hold text that is none
                     done += batch.num_rows
                     yield done / max(n_rows, 1), batch
