@@ -1,6 +1,7 @@
 """Parquet and GeoParquet files, read batch by batch and only in the columns that are needed."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,10 @@ def open_source(name: str, source: Callable[[], Any], *, far: bool = False) -> T
             with pq.ParquetFile(source(), read_dictionary=texts, pre_buffer=far) as file:
                 groups = range(file.num_row_groups)
                 parts = [[group] for group in groups] if far else [list(groups)]
-                for batch in chain.from_iterable(
+                found = chain.from_iterable(
                     file.iter_batches(BATCH_ROWS, row_groups=part, columns=list(columns)) for part in parts
-                ):
+                )
+                for batch in _ahead(found) if far else found:
                     batch.validate(full=True)  # a damaged file may hold text that is none
                     done += batch.num_rows
                     yield done / max(n_rows, 1), batch
@@ -56,6 +58,15 @@ def open_source(name: str, source: Callable[[], Any], *, far: bool = False) -> T
             )
 
     return Table(name=name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(name, schema))
+
+
+def _ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same batches, each fetched while the one before is worked on."""
+    with ThreadPoolExecutor(1) as fetching:
+        waiting = fetching.submit(next, batches, None)
+        while (batch := waiting.result()) is not None:
+            waiting = fetching.submit(next, batches, None)
+            yield batch
 
 
 def _why(name: str, error: Exception) -> str:
