@@ -17,6 +17,7 @@ from shoal.utility.facts import Facts
 from shoal.utility.measuring import Value
 
 _AT_ONCE: Final = 500  # people whose boxes are looked at together
+_ROWS_AT_ONCE: Final = 1 << 16
 
 
 def gyration_error(facts: Facts) -> Value:
@@ -147,9 +148,12 @@ def home_kept(facts: Facts) -> Value:
 
 
 def _at_night(boxes: Boxes, offsets: Integers, slot_s: float, clock: Clock) -> Spread:
-    """Boxes, each with the share of it that lies at night."""
-    intervals = np.column_stack([boxes.t_start, boxes.t_end])
-    shares = share_of_hours(intervals, slot_s, "home", ahead_of(clock, intervals, slot_s))
+    """Boxes, each with the share of it that lies at night; looked at in parts, which keeps memory small."""
+    shares = np.empty(len(boxes))
+    for begin in range(0, len(boxes), _ROWS_AT_ONCE):
+        part = slice(begin, begin + _ROWS_AT_ONCE)
+        intervals = np.column_stack([boxes.t_start[part], boxes.t_end[part]])
+        shares[part] = share_of_hours(intervals, slot_s, "home", ahead_of(clock, intervals, slot_s))
     return Spread(offsets, boxes.x_min, boxes.y_min, boxes.x_max, boxes.y_max, shares)
 
 
