@@ -1,5 +1,7 @@
 """Every rule against an oracle that looks at each record in turn, and planted records with known answers."""
 
+import gc
+import weakref
 from collections import Counter
 from itertools import pairwise
 from math import log1p
@@ -23,6 +25,7 @@ from shoal.kernels.noisy_likelihood import MARGIN, Noise
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from small_data import populations
+from small_releases import random_people
 
 pytestmark = pytest.mark.kernels
 
@@ -275,3 +278,16 @@ def test_an_index_stands_by_length_start_and_row_however_far_apart(
     assert np.diff(index.class_offsets).tolist() == [
         sum(level[length] == one for _, length in spans) for one in range(len(index.class_offsets) - 1)
     ]
+
+
+def test_indexes_go_with_their_records() -> None:
+    """Without Python's search for circles: they are as large as the data."""
+    target = BoxTarget.of_trajectories(random_people(20, 5, seed=1))
+    assert len(target.book.sizes) == target.classes.records.n_records == 20
+    gone = weakref.ref(target)
+    gc.disable()
+    try:
+        del target
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -135,22 +135,29 @@ class BoxTarget:
             dtype=np.int64,
         )
 
-    @cached_property
+    @property
     def classes(self) -> Classes:
         """Every different record once, in the order of ``class_of``."""
+        fewer, sizes = self._different
+        return Classes(records=self if fewer is None else fewer, sizes=sizes)
+
+    @cached_property
+    def _different(self) -> "tuple[BoxTarget | None, Integers]":
+        """(the different records, None where all are; how many are equal to each).
+
+        It does not hold this object itself, which would then keep its indexes until Python looks for circles.
+        """
         _, first, sizes = np.unique(self.class_of, return_index=True, return_counts=True)
         if len(first) == self.n_records:  # numbered as they stand
-            return Classes(records=self, sizes=sizes.astype(np.int64))
+            return None, sizes.astype(np.int64)
         lengths = np.diff(self.offsets)[first]
         rows = [np.arange(self.offsets[one], self.offsets[one + 1]) for one in first.tolist()]
-        return Classes(
-            records=BoxTarget(
-                offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-                boxes=self.boxes[np.concatenate(rows)],
-                grid=self.grid,
-            ),
-            sizes=sizes.astype(np.int64),
+        fewer = BoxTarget(
+            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            boxes=self.boxes[np.concatenate(rows)],
+            grid=self.grid,
         )
+        return fewer, sizes.astype(np.int64)
 
     @cached_property
     def book(self) -> Book:
