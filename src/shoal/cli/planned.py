@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+# how many tries the rows of COSTS are for, as their names say
 _RECORD_TRIES: Final = 200
 _ATTACK_TRIES: Final = 1000
 
@@ -67,10 +68,11 @@ def print_plan(
 
 def publication(method: "Method", tries: int | None, people: int) -> list["Task"]:
     """The work of anonymize."""
+    from shoal.attacks.questions import TRIES
     from shoal.publishing.planning import Task
 
     own = Task(name=method.about.name, k=_k_of(method))
-    times = min(_RECORD_TRIES if tries is None else tries, people) / _RECORD_TRIES
+    times = min(TRIES if tries is None else tries, people) / _RECORD_TRIES
     played = Task(name=f"200 tries for the record of {method.about.publishes}", times=times)
     return [own, *([played] if times else [])]
 
@@ -94,9 +96,10 @@ def measures() -> list["Task"]:
 
 def assessment(ks: int, people: int, *, exact: bool) -> list["Task"]:
     """The work of assess, for so many k."""
-    from shoal.publishing.planning import DRAWN_FROM, Task
+    from shoal.measures.k_gap import drawn_people
+    from shoal.publishing.planning import Task
 
-    everybody = exact or people < DRAWN_FROM
+    everybody = exact or drawn_people(people) is None
     return [Task(name="assess of everybody" if everybody else "assess of drawn people", times=max(ks, 1))]
 
 

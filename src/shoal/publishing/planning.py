@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +15,6 @@ from shoal.io.snapping import Rows
 from shoal.model.intake import Reading
 from shoal.publishing.costs import COSTS, MACHINE, Growth
 from shoal.runtime.run import Run
-
-DRAWN_FROM: Final = 2001  # people, from which on a thousand drawn stand for all in the k-gaps
 
 
 @dataclass(frozen=True, kw_only=True)
