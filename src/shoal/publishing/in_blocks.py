@@ -217,8 +217,9 @@ def _publish(
             "every subject would be suppressed, so there is nothing to publish; relax the suppression "
             "thresholds"
         )
-    order = unrelated_order(crowds.subjects, people.input_rank, rng)
-    crowd_of = np.repeat(np.arange(len(crowds.sizes)), crowds.sizes)[order]
+    crowd_of = np.repeat(np.arange(len(crowds.sizes)), crowds.sizes)
+    order = unrelated_order(crowds.subjects, crowd_of, people.input_rank, rng)
+    crowd_of = crowd_of[order]
     release = header_of(people, tasks[0].method, crowds, rng)
     names = people.names.take(np.sort(crowds.subjects)).to_pylist()
     by_subject = np.argsort(crowds.subjects[order])
