@@ -94,6 +94,9 @@ def leak_findings(
             "unexpected-column",
             f"{RELEASE_FILE} has the column {_shown(column, names)}; only {', '.join(columns)} belong there",
         )
+    stored = [column for column in footer.schema.names if column in columns]
+    if stored != [column for column in columns if column in stored]:
+        yield Finding("unexpected-column", f"the columns of {RELEASE_FILE} stand in another order")
     for path in extra_files:
         yield Finding(
             "unexpected-file",
