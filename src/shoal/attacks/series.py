@@ -113,8 +113,8 @@ def _all_at_once(scores: Floats) -> Integers:
     most = float(scores.max())
     costs = np.rint((most - scores) * (_STEPS / most if most > 0 else 0)).astype(np.int64)
     if len(costs) <= costs.shape[1]:
-        return least_assignment(costs)
-    named = costs.argmin(axis=1)
+        return np.asarray(least_assignment(costs))
+    named: Integers = np.asarray(costs.argmin(axis=1))
     taken = least_assignment(np.ascontiguousarray(costs.T))
     named[taken] = np.arange(costs.shape[1])
     return named
