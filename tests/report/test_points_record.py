@@ -65,12 +65,12 @@ CASES: dict[str, tuple[Callable[[], Trajectories], Callable[[], Any], tuple[str,
     "swap-locations": (
         lambda: crowd(60),
         lambda: SwapLocations(k=3, space_threshold_m=100),
-        ("triples:4", "times:4", "track:4", "cluster"),
+        ("triples:4", "times:4", "nearest:4", "track:4", "cluster"),
     ),
     "reach-locations": (
         lambda: drivers(town(), 60),
         lambda: ReachLocations(k=3, streets=town()),
-        ("triples:4", "times:4", "track:4"),
+        ("triples:4", "times:4", "nearest:4", "track:4"),
     ),
 }
 
