@@ -28,13 +28,14 @@ from shoal.model.trajectories import Trajectories
 from shoal.publishing.publish import publish
 from shoal.publishing.writing import write_page
 from shoal.release_folder.folder import read_linkage, read_release
+from shoal.report.facts.omission import omission_frontier
 from shoal.report.pages.comparison import comparison_page
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.paths import path_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
-from shoal.utility import METRICS, measure
+from shoal.utility import METRICS, Facts, measure
 from shoal.utility.frontier import (
     LEVELS,
     STRONGEST,
@@ -196,6 +197,11 @@ def compare(
                 source, outside = points_of, control_points
             results.append(
                 _result_of(setting, source, outside, published, control, study, output / RUNS_FOLDER, run)
+                | (
+                    _omission_of(setting, source, published, output / RUNS_FOLDER, run)
+                    if study.frontier
+                    else {}
+                )
             )
         except (NothingLeftError, ClaimError, MisuseError) as error:
             failed[setting.label] = str(error)
@@ -248,7 +254,7 @@ def _result_of(
     study: Study,
     folder: Path,
     run: Run,
-) -> Mapping[str, Any]:
+) -> dict[str, Any]:
     """The release's attacks and measurements: from an earlier run if they are there, else made and kept.
 
     source: what the method is handed, points as given or ``published``, the snapped samples by which every
@@ -258,7 +264,6 @@ def _result_of(
         text: [text, *also_on_points(text)] if setting.method.about.publishes == "points" else [text]
         for text in study.knowledge
     }
-    made = _digest([setting.name, setting.method.parameters(), _fingerprint(source)])
     asked = _digest(
         [
             list(known.values()),
@@ -268,7 +273,7 @@ def _result_of(
             None if control is None else _fingerprint(control),
         ]
     )
-    place = folder / f"{setting.name}-{made}"
+    place = _place_of(setting, source, folder)
     result_file = place / f"result-{asked}.json"
     if result_file.exists():
         return {
@@ -355,6 +360,33 @@ def _result_of(
     }
     _write_text(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n", result_file)
     return result
+
+
+def _omission_of(
+    setting: Setting, source: Trajectories, published: Trajectories, folder: Path, run: Run
+) -> dict[str, Any]:
+    """What leaving samples out would buy in a finished release, kept beside it; None without k-merge."""
+    place = _place_of(setting, source, folder)
+    kept = place / "omission.json"
+    if not kept.exists():
+        release, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
+        found = (
+            omission_frontier(Facts(published, release, linkage, run=run))
+            if release.kind == "boxes"
+            else None
+        )
+        told = {"omission": None if found is None else found.to_json()}
+        _write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", kept)
+    told = json.loads(kept.read_text(encoding="utf-8"))
+    return dict(told)
+
+
+def _place_of(setting: Setting, source: Trajectories, folder: Path) -> Path:
+    """Where a release of this setting stands, under a name made from the data and the settings."""
+    return (
+        folder
+        / f"{setting.name}-{_digest([setting.name, setting.method.parameters(), _fingerprint(source)])}"
+    )
 
 
 def _draw(study: Study) -> Randomness:
