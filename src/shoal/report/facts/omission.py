@@ -22,7 +22,7 @@ from shoal.utility import Facts
 from shoal.utility.accuracy import Extents
 
 SHARES: Final = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
-MOST_PEOPLE: Final = 1_000  # in whole crowds; of a larger release these stand for all
+MOST_PEOPLE: Final = 500  # in whole crowds; of a larger release these stand for all
 _DRAW_SEED: Final = 1  # of who is drawn
 
 
@@ -71,7 +71,7 @@ def omission_frontier(facts: Facts) -> OmissionFrontier | None:
     samples = int(sum(facts.original.lengths[members].sum() for members in crowds))
     rows = []
     for share, classes in zip(shares, each, strict=True):
-        extents = _extents(facts.original, classes)
+        extents = extents_of_classes(facts.original, classes)
         left = sum(len(one.members) for one in classes)
         rows.append(
             OmissionRow(
@@ -122,7 +122,7 @@ def _covering_all(
     ]
 
 
-def _extents(original: Trajectories, classes: Sequence[EquivalenceClass]) -> Extents:
+def extents_of_classes(original: Trajectories, classes: Sequence[EquivalenceClass]) -> Extents:
     """The extents of the box that holds each raw sample of these classes."""
     columns = [joined(original, each.members)[:3] for each in classes]
     t, x, y = (np.concatenate(one) for one in zip(*columns, strict=True))
