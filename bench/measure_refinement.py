@@ -67,15 +67,21 @@ def geometric_ratio(after: Extents, before: Extents) -> float:
 
 
 def rates_of(
-    original: Trajectories, control: Trajectories, one: Made, tries: int, seed: int = 2
+    original: Trajectories,
+    control: Trajectories,
+    one: Made,
+    tries: int,
+    knowledge: Sequence[str] | None = None,
+    seed: int = 2,
 ) -> dict[tuple[str, str], Rate]:
-    """Every attack of the lab that takes the release, by name and knowledge."""
+    """Every attack of the lab that takes the release, or those with this knowledge, by name and knowledge."""
     on_release: tuple[TargetName, ...] = ("release",)
     found = attack(
         original,
         one.release,
         one.linkage,
         rng=Randomness.for_research(seed),
+        knowledge=knowledge,
         tries=tries,
         control=control,
         targets=on_release,
@@ -94,7 +100,13 @@ def attack_rows(before: dict[tuple[str, str], Rate], after: dict[tuple[str, str]
         )
 
 
-def lines(everybody: Trajectories, ks: Sequence[int], rounds: int, tries: int) -> Iterator[str]:
+def lines(
+    everybody: Trajectories,
+    ks: Sequence[int],
+    rounds: int,
+    tries: int,
+    knowledge: Sequence[str] | None = None,
+) -> Iterator[str]:
     out = np.arange(everybody.n_subjects) % 5 == 4
     original, control = everybody.keep(np.flatnonzero(~out)), everybody.keep(np.flatnonzero(out))
     yield (
@@ -115,7 +127,9 @@ def lines(everybody: Trajectories, ks: Sequence[int], rounds: int, tries: int) -
             yield (
                 "\n| attack | knowledge | greedy | refined | points | guessing |\n|---|---|---|---|---|---|"
             )
-            yield from attack_rows(*(rates_of(original, control, one, tries) for one in (greedy, refined)))
+            yield from attack_rows(
+                *(rates_of(original, control, one, tries, knowledge) for one in (greedy, refined))
+            )
 
 
 def main() -> None:
