@@ -14,24 +14,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
 
 import numpy as np
 
 import shoal
 from shoal.kernels.covering import BoxColumns, Points, count_covered
 from shoal.methods.assembly import EquivalenceClass
-from shoal.methods.glove.refine import refined
+from shoal.methods.glove.refine import halved, refined
 from shoal.methods.k_merge import merge_members
-from shoal.model.neighborhoods import along_longest, bisected
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.omission import extents_of_classes
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 from shoal.utility.accuracy import Extents
-
-_ACTIVITY: Final = 0.5  # of an axis beside those of place, as in the refinement
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,16 +111,6 @@ def classes_of_neighbors(found: Near, k: int) -> list[Integers]:
     return [np.flatnonzero(class_of == one) for one in range(count)]
 
 
-def classes_by_halves(original: Trajectories, k: int) -> list[Integers]:
-    """Classes of k to 2k - 1: people in two halves again and again, by where they are and how active."""
-    starts = original.offsets[:-1]
-    middles = [np.add.reduceat(column, starts) / original.lengths for column in (original.x, original.y)]
-    traits = np.stack([*middles, np.log2(original.lengths)], axis=1)
-    traits /= np.maximum(np.ptp(traits, axis=0), 1e-9)
-    traits[:, 2] *= _ACTIVITY
-    return list(bisected(np.arange(original.n_subjects), along_longest(traits), most=2 * k - 1))
-
-
 def published(original: Trajectories, members: Sequence[Integers]) -> list[EquivalenceClass]:
     """Each with k-merge's boxes."""
     return [EquivalenceClass(members=own, boxes=merge_members(original, own)[0]) for own in members]
@@ -193,7 +179,7 @@ def lines(
     starts: Mapping[str, Callable[[], list[EquivalenceClass]]] = {
         "GLOVE": partial(shoal.Glove(k=k).classes, original, run),
         "k-scale's neighbors, in classes": lambda: published(original, classes_of_neighbors(found, k)),
-        "halves": lambda: published(original, classes_by_halves(original, k)),
+        "halves": partial(halved, original, k, run),
     }
     best: Extents | None = None
     for name, make in starts.items():

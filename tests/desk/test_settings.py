@@ -29,6 +29,7 @@ OTHERS = {
 }
 ALONE = {
     "suppress-by": "boxes",
+    "start": "greedy",
     "extent-at-most": "5km,2h",
     "hull": "outward:2",
     "generalize": "overlap-split",

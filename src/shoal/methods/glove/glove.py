@@ -16,7 +16,7 @@ from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import merge_greedily
 from shoal.methods.glove.merging import Bounds, merge
 from shoal.methods.glove.omission import Budget, fitted, omitted
-from shoal.methods.glove.refine import refined
+from shoal.methods.glove.refine import halved, refined
 from shoal.methods.glove.reshaping import GENERALIZE, Generalize, split_at_overlaps, unite_overlaps
 from shoal.methods.hulls import hull_parameter, rounded_outward
 from shoal.methods.k_merge import merge_members
@@ -43,6 +43,8 @@ from shoal.model.trajectories import Grid, Trajectories, require_people
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
+Start = Literal["greedy", "halves"]
+START: Final[tuple[str, ...]] = get_args(Start)
 Leftover = Literal["merge", "suppress"]
 LEFTOVER: Final[tuple[str, ...]] = get_args(Leftover)
 SuppressBy = Literal["boxes", "samples"]
@@ -80,6 +82,9 @@ class Glove:
     leftover
         What becomes of the last class below k: "merge" joins it to the closest finished one, "suppress"
         leaves it out.
+    start
+        How classes are formed first: "greedy", as the paper says, or "halves": people are parted in two again
+        and again, by where they are and how active, which takes next to no time; with ``refine`` alone.
     refine
         Whether a local search then exchanges people between classes, and cuts their samples into boxes, so
         that extents shrink; with "k-merge" alone.
@@ -161,6 +166,12 @@ class Glove:
         help="What becomes of a last crowd below k.",
         meaning="what happens to the last people, too few for a crowd of their own",
     )
+    start: Start = parameter(
+        default="greedy",
+        choices=START,
+        help="How crowds are formed first: as the paper says, or by halving the population, for --refine.",
+        meaning="how crowds were formed first: by merging the closest, or by halving the population",
+    )
     refine: bool = parameter(
         default=False,
         switch=True,
@@ -220,6 +231,11 @@ class Glove:
             raise MisuseError(
                 f"refine lowers the extents of k-merge's boxes, and generalize = '{self.generalize}' makes "
                 "others; choose k-merge, or leave refine out"
+            )
+        if self.start == "halves" and not (self.refine and self.refine_rounds):
+            raise MisuseError(
+                "start = 'halves' makes crowds that only the refinement makes good ones; set --refine, or "
+                "choose start = 'greedy'"
             )
         self._require_extents()
         self._require_omission()
@@ -306,8 +322,21 @@ class Glove:
 
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
         """The classes of at least k people, each with what is published for its members."""
-        grid = original.snapped_grid()
         require_people(original.n_subjects, self.k)
+        halves = self.start == "halves"
+        finished = halved(original, self.k, run) if halves else self._merged(original, run)
+        if self.refine and self.refine_rounds and finished:
+            finished = refined(original, finished, self.k, self.refine_rounds, run)
+        if self.extent_at_most is not None and finished:
+            finished = fitted(original, finished, extents_at_most(self.extent_at_most), run)
+        if self.omit_at_most and finished:
+            finished = omitted(original, finished, self._budget(), run)
+        published = [self._published(each, original) for each in finished]
+        return [each for each in published if len(each.boxes)]
+
+    def _merged(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
+        """The classes that the greedy loop makes, the last one below k among them or left out."""
+        grid = original.snapped_grid()
         caps = Caps(space_cap_m=self.space_cap_m, time_cap_s=self.time_cap_s)
         scale, bounds = caps.scale_on(grid), self._bounds(grid)
 
@@ -337,14 +366,7 @@ class Glove:
                 grown = join(first, second)
                 if len(self._published(grown, original).boxes):
                     finished[place] = grown
-        if self.refine and self.refine_rounds and finished:
-            finished = refined(original, finished, self.k, self.refine_rounds, run)
-        if self.extent_at_most is not None and finished:
-            finished = fitted(original, finished, extents_at_most(self.extent_at_most), run)
-        if self.omit_at_most and finished:
-            finished = omitted(original, finished, self._budget(), run)
-        published = [self._published(each, original) for each in finished]
-        return [each for each in published if len(each.boxes)]
+        return finished
 
     def _published(self, finished: EquivalenceClass, original: Trajectories) -> EquivalenceClass:
         """A finished class with what is published of it, by the reading of reshaping."""
