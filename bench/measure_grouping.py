@@ -56,7 +56,7 @@ def distances(original: Trajectories) -> Floats:
     area = 4 * half**2
     c = 2 * both / (area[:, None] + area - both)
     apart = np.abs(centers[:, :, None] - centers[:, None, :]).sum(axis=0)
-    return np.where(both > 0, (1 - c) / (1 + c), 1 + apart)
+    return np.asarray(np.where(both > 0, (1 - c) / (1 + c), 1 + apart))
 
 
 def near(original: Trajectories, count: int) -> Near:

@@ -224,9 +224,9 @@ def test_a_search_from_halves_keeps_the_claim_and_needs_the_refinement(city: Tra
     assert sum(
         merged_by_weights(city, each.members, weights)[1] for each in method.classes(city, Run())
     ) < sum(merged_by_weights(city, each.members, weights)[1] for each in start)
-    for settings in ({}, {"refine": True, "refine_rounds": 0}):
+    for refine in (False, True):
         with pytest.raises(MisuseError, match="set refine, or choose"):
-            Glove(start="halves", **settings)
+            Glove(start="halves", refine=refine, refine_rounds=0)
 
 
 @pytest.mark.jit_only
