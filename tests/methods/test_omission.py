@@ -114,6 +114,7 @@ def test_a_folder_made_in_blocks_is_held_to_its_claim(
     assert (
         sum(manifest["losses"]["samples_by_reason"].values()) == manifest["losses"]["samples_suppressed"] > 0
     )
+    assert 'id="plot-omission"' in (folder / "report.html").read_text()
     manifest["claim"]["missing_at_most"] = 0.001
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     refused = command("verify", raw, folder, "--linkage", links, "--streamed")
