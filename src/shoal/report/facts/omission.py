@@ -63,9 +63,11 @@ def omission_frontier(facts: Facts) -> OmissionFrontier | None:
     if (release.method, own.get("generalize")) != ("glove", "k-merge") or any(map(own.get, bounded)):
         return None
     crowds = _some(_crowds(facts))
-    start = _covering_all(facts.original, crowds, refined=bool(own["refine"] and own["refine_rounds"]))
-    shares = sorted({*SHARES, own["omit_at_most"]})
-    budgets = [Budget.of(share, own["omit_of_one_at_most"]) for share in shares]
+    start = _covering_all(
+        facts.original, crowds, refined=bool(own.get("refine") and own.get("refine_rounds"))
+    )
+    shares = sorted({*SHARES, own.get("omit_at_most") or 0.0})
+    budgets = [Budget.of(share, own.get("omit_of_one_at_most")) for share in shares]
     each = omitted_for_each(facts.original, start, budgets, facts.run)
     people = sum(len(members) for members in crowds)
     samples = int(sum(facts.original.lengths[members].sum() for members in crowds))
