@@ -11,9 +11,11 @@ import pytest
 import shoal
 from claim_check import verdict_on_claim
 from command_line import Shoal
+from record_marks import Marks
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.model.claims import KAnonymity
 from shoal.model.omission import ANY_SHARE, REASONS, most_of
+from shoal.report.facts.omission import SHARES
 from shoal.units import share_of
 from shoal.utility import Facts
 from test_chance_in_a_class import classes_of, exchanged
@@ -114,7 +116,13 @@ def test_a_folder_made_in_blocks_is_held_to_its_claim(
     assert (
         sum(manifest["losses"]["samples_by_reason"].values()) == manifest["losses"]["samples_suppressed"] > 0
     )
-    assert 'id="plot-omission"' in (folder / "report.html").read_text()
+    page = Marks((folder / "report.html").read_text())
+    told = {name: float(value) for name, (value, _) in page.facts.items() if name.startswith("omission-")}
+    assert len(told) == 1 + 7 * len(SHARES)
+    assert told["omission-people"] == manifest["n_records"]
+    assert told["omission-1-2"] == 0 < told["omission-5-2"] <= told["omission-5-1"] == 0.1
+    assert told["omission-1-4"] > told["omission-5-4"]
+    assert page.unmarked == []
     manifest["claim"]["missing_at_most"] = 0.001
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     refused = command("verify", raw, folder, "--linkage", links, "--streamed")
