@@ -5,10 +5,9 @@ settings; a study that is interrupted, or extended, goes on where it was. The fo
 figures from raw data: it is as secret as these.
 """
 
-import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ import numpy as np
 from shoal.attacks import attack
 from shoal.attacks.knowledge import also_on_points, is_to_the_point, of_its_claim, rates_alike
 from shoal.attacks.rate import TargetName, gain
+from shoal.comparison.places import digest_of, fingerprint_of, place_of
 from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.methods import METHODS
@@ -264,16 +264,16 @@ def _result_of(
         text: [text, *also_on_points(text)] if setting.method.about.publishes == "points" else [text]
         for text in study.knowledge
     }
-    asked = _digest(
+    asked = digest_of(
         [
             list(known.values()),
             [row.text for row in of_its_claim(setting.method.claim())],
             study.tries,
             study.seed,
-            None if control is None else _fingerprint(control),
+            None if control is None else fingerprint_of(control),
         ]
     )
-    place = _place_of(setting, source, folder)
+    place = place_of(setting, source, folder)
     result_file = place / f"result-{asked}.json"
     if result_file.exists():
         return {
@@ -366,7 +366,7 @@ def _omission_of(
     setting: Setting, source: Trajectories, published: Trajectories, folder: Path, run: Run
 ) -> dict[str, Any]:
     """What leaving samples out would buy in a finished release, kept beside it; None without k-merge."""
-    place = _place_of(setting, source, folder)
+    place = place_of(setting, source, folder)
     kept = place / "omission.json"
     if not kept.exists():
         release, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
@@ -379,14 +379,6 @@ def _omission_of(
         _write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", kept)
     told = json.loads(kept.read_text(encoding="utf-8"))
     return dict(told)
-
-
-def _place_of(setting: Setting, source: Trajectories, folder: Path) -> Path:
-    """Where a release of this setting stands, under a name made from the data and the settings."""
-    return (
-        folder
-        / f"{setting.name}-{_digest([setting.name, setting.method.parameters(), _fingerprint(source)])}"
-    )
 
 
 def _draw(study: Study) -> Randomness:
@@ -447,15 +439,3 @@ def _write_text(text: str, path: Path) -> None:
     """Write a file of its owner's, complete or not at all; an earlier one is replaced."""
     write_page(text, path)
     path.chmod(0o600)
-
-
-def _fingerprint(data: Trajectories) -> str:
-    """A digest of who was where when."""
-    digest = hashlib.sha256(repr((data.grid, data.crs, data.intake.unit_of_protection)).encode())
-    for column in (data.offsets, data.t, data.x, data.y):
-        digest.update(np.ascontiguousarray(column).tobytes())
-    return digest.hexdigest()
-
-
-def _digest(parts: Sequence[Any]) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
