@@ -145,6 +145,9 @@ from shoal.errors import InputError, MisuseError
     default=2000,
     help="Questions about one area and day that are answered in 30 days, by all groups together.",
 )
+@click.option(
+    "--authority", default="", metavar="URL", help="The authority's address, for the page for people."
+)
 @stating
 @listening(8440)
 def server(**options: Any) -> int:
@@ -216,6 +219,7 @@ def server(**options: Any) -> int:
             round_size=options["round_size"],
             join_s=options["join_s"],
             quota=options["quota"],
+            authority=options["authority"] and RemoteServer(options["authority"]).url,
             quiet=options["quiet"],
         )
 

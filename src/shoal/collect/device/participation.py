@@ -14,7 +14,7 @@ from shoal.collect.device.bounds import require_within_bounds
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.device.past import Sent
-from shoal.collect.device.profile import Applied, Profile, apply, read_profile
+from shoal.collect.device.profile import Applied, Profile, apply
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import SLOTS
@@ -22,14 +22,11 @@ from shoal.collect.matching.subtrajectories import most_points_in_pairs
 from shoal.collect.roles.admission import Entry
 from shoal.collect.roles.consent import (
     OPEN,
-    bootstrapping,
+    SHARED,
     days_and_hours,
-    keeping,
-    linking,
     promise,
-    sharing,
     stated,
-    who_takes_part,
+    terms_in_words,
 )
 from shoal.collect.roles.participant import Participant, blur
 from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
@@ -235,24 +232,11 @@ class Plan:
         return [
             *stated(self.terms),
             days_and_hours(min(minutes), max(minutes)),
-            sharing(self.terms.theta_m, self.terms.theta_min, self.terms.group_size),
-            who_takes_part(self.terms.registrar, self.terms.enough),
-            linking(self.terms.area_km, self.terms.period_days),
-            *([] if self.terms.bootstrap_until is not None else [keeping(self.terms.kept_days)]),
+            *terms_in_words(self.terms, self.profile.k),
             *(
-                f"The connection to {url} is not encrypted: whoever carries it can read everything that "
+                f"The connection to {url} is not encrypted. Whoever carries it can read everything that "
                 f"{url} reads."
                 for url in self.readable
-            ),
-            *(
-                []
-                if self.terms.bootstrap_until is None
-                else [bootstrapping(self.terms.bootstrap_until, self.profile.k)]
-            ),
-            *(
-                f"The witness at {one.url}, key {one.key}, also sees the questions, and must give the same "
-                "answers."
-                for one in self.terms.witnesses
             ),
         ]
 
@@ -268,6 +252,7 @@ class Plan:
             f"leave out: {dropped}. {len(self.cylinders)} circles and intervals would be asked about; see "
             f"them in {page}.",
             *not_found,
+            *SHARED,
             promise(self.profile.k, self.profile.trimming),
             *self.special,
             "What stays open, whatever you set:",
@@ -275,9 +260,8 @@ class Plan:
         ]
 
 
-def prepare(there: Connection, movement: Movement, profile_file: Path) -> Plan:
+def prepare(there: Connection, movement: Movement, profile: Profile) -> Plan:
     """Apply the profile and blur; raise InputError when nothing is left to ask about."""
-    profile = read_profile(profile_file)
     most = most_points(profile, there.terms)
     everything = apply(profile, movement.points)
     rows = _thinned([row for row in movement.trip if everything.fates[row].blur is not None], most)
