@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from shoal.cli.app import participant_app
 from shoal.cli.collect import needs_extra
 from shoal.cli.collected import export, mine, state
 from shoal.cli.join import join
@@ -334,7 +335,7 @@ def authority(**options: Any) -> int:
     return 0
 
 
-COMMANDS: Final = (server, witness, authority, registrar, join, export, mine, state, plan)
+COMMANDS: Final = (server, witness, authority, registrar, join, participant_app, export, mine, state, plan)
 
 
 def _public_places(file: Path, days: int) -> Any:

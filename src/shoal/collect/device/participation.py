@@ -38,6 +38,7 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Trajectories
 
 _PREAMBLE_SLOTS: Final = 4
+BEFORE_RELEASE: Final = ("lottery", "questions", "asking")  # the phases in which somebody may leave
 
 
 @dataclass
@@ -191,26 +192,38 @@ def movement_of(found: Trajectories, subject: str | None, trip: int, max_gap_s: 
     MisuseError
         If there is no such trip, or the positions have no reference system.
     """
-    ids = list(map(str, found.ids))
-    if subject is None and len(ids) > 1:
-        raise InputError(f"the data hold {len(ids)} people; name yourself with --subject")
-    if subject is not None and subject not in ids:
-        raise InputError("nobody in the data has the id given with --subject")
-    if found.crs is None:
-        raise MisuseError(
-            "these positions have no place on the earth; name their reference system with --crs"
-        )
-    t, x, y = list(found)[0 if subject is None else ids.index(subject)]
-    lon, lat = transform(found.crs, WGS84, x, y)
-    points = tuple(Point(*row) for row in zip(lat.tolist(), lon.tolist(), (t / 60).tolist(), strict=True))
-    trips = [
-        one for one in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) > max_gap_s) + 1) if len(one) > 1
-    ]
+    points, trips = trips_of(found, subject, max_gap_s)
     if trip > len(trips):
         raise MisuseError(
             f"trip {trip} of {len(trips)}; a trip is two points or more without a pause longer than --max-gap"
         )
-    return Movement(points, tuple(trips[-trip].tolist()))
+    return Movement(points, trips[-trip])
+
+
+def trips_of(
+    found: Trajectories, subject: str | None, max_gap_s: float
+) -> tuple[tuple[Point, ...], list[tuple[int, ...]]]:
+    """Find a person's points, and the places of each of her trips among them, the newest last.
+
+    Raises
+    ------
+    InputError
+        If the data hold nobody of this name, or several people and none was named.
+    MisuseError
+        If the positions have no reference system.
+    """
+    ids = list(map(str, found.ids))
+    if subject is None and len(ids) > 1:
+        raise InputError(f"the data hold {len(ids)} people; name yourself (--subject)")
+    if subject is not None and subject not in ids:
+        raise InputError("nobody in the data has the id that was given (--subject)")
+    if found.crs is None:
+        raise MisuseError("these positions have no place on the earth; name their reference system (--crs)")
+    t, x, y = list(found)[0 if subject is None else ids.index(subject)]
+    lon, lat = transform(found.crs, WGS84, x, y)
+    points = tuple(Point(*row) for row in zip(lat.tolist(), lon.tolist(), (t / 60).tolist(), strict=True))
+    parts = np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) > max_gap_s) + 1)
+    return points, [tuple(part.tolist()) for part in parts if len(part) > 1]
 
 
 @dataclass(frozen=True)
@@ -274,7 +287,7 @@ def prepare(there: Connection, movement: Movement, profile: Profile) -> Plan:
     )
     if len(applied.points) < 2:
         raise InputError(
-            "the profile leaves fewer than two points of this trip; choose another with --trip, or other "
+            "the profile leaves fewer than two points of this trip; choose another trip (--trip), or other "
             "rules"
         )
     device = there.kept.device
@@ -293,7 +306,7 @@ def prepare(there: Connection, movement: Movement, profile: Profile) -> Plan:
     cylinders = blur(member, there.day // there.terms.period_days)
     if len(cylinders) < 2:
         raise InputError(
-            "after blurring, this trip is a single circle; choose another with --trip, or less blur"
+            "after blurring, this trip is a single circle; choose another trip (--trip), or less blur"
         )
     require_within_bounds(
         profile, there.terms, cylinders, [points for points, _ in (*device.sent, *there.elsewhere)]
@@ -301,7 +314,7 @@ def prepare(there: Connection, movement: Movement, profile: Profile) -> Plan:
     try:
         there.terms.require_bounds(cylinders)
     except PeerError as error:
-        raise InputError(f"this collector does not take {error}; change [blur] in the profile") from error
+        raise InputError(f"this collector does not take {error}; change the blur (in the profile)") from error
     registrar = [] if there.terms.registrar is None else [there.terms.registrar.url]
     urls = [*(one.url for one in there.terms.witnesses), *registrar]
     asked = [*there.servers.values(), *map(RemoteServer, urls)]
@@ -393,7 +406,27 @@ def finish(
         ) from error
     if own_round.ending is None:
         raise AssertionError("the round has ended")
-    file = folder.note(there.kept, own_round.ending)
-    there.kept.own_round, there.kept.rounds = None, there.kept.rounds + 1
-    folder.keep(there.kept)
-    return own_round.ending, file
+    return own_round.ending, end(folder, there.kept, own_round.ending)
+
+
+def end(folder: StateFolder, kept: Kept, ending: Ending) -> Path:
+    """Write down what became of the round under way, and be free for the next one; the file."""
+    file = folder.note(kept, ending)
+    kept.own_round, kept.rounds = None, kept.rounds + 1
+    folder.keep(kept)
+    return file
+
+
+def leave(folder: StateFolder, kept: Kept) -> Ending:
+    """Give up the round under way.
+
+    Raises
+    ------
+    MisuseError
+        If there is none, or it is too late: the group has begun to mix what it releases.
+    """
+    if kept.own_round is None or kept.own_round.phase not in BEFORE_RELEASE:
+        raise MisuseError("it is too late to leave this round; have the release deleted when it is stored")
+    ending = Ending("left", "you left the round; nothing of yours was released", k=kept.own_round.member.k)
+    end(folder, kept, ending)
+    return ending
