@@ -215,6 +215,7 @@ def test_tls_of_the_house() -> None:
         reply = line.getresponse()
         assert (reply.status, b"Pair this device" in reply.read()) == (200, True)
         seen = line.sock.getpeercert(binary_form=True)
+        assert isinstance(seen, bytes)
         assert shown_digest(seen) == digest
         line.close()
         with pytest.raises(ssl.SSLCertVerificationError):

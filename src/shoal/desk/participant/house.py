@@ -24,7 +24,7 @@ _DIGITS: Final = 8
 _TRIES: Final = 5
 _MOST_BYTES: Final = 200
 _DAYS: Final = 30
-_STYLE: Final = "/desk.css"
+_STYLE: Final[str] = "/desk.css"
 
 
 def house_address(given: str) -> str:
@@ -131,7 +131,7 @@ class Door:
         if not _is_near(scope):
             await answer(send, 403, f"{self._site.name}: only devices in the same house come in")
             return
-        asked = (scope["method"], scope["path"])
+        asked: tuple[str, str] = (scope["method"], scope["path"])
         if asked not in (("GET", "/"), ("GET", _STYLE), ("POST", "/pair")):
             await self._guard(scope, receive, send)
             return

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from shoal.collect.device.disk import StateFolder
 from shoal.collect.device.past import Past, folder_of_account
@@ -66,17 +66,16 @@ def serve_participant(
     with folder.alone(), ExitStack() as stack:
         person = Person(folder, at, user, profile_file)
         folder.load()  # a state that cannot be used is refused before anything listens
-        host, pems, digest = HOST, (None, None), None
+        host, cert, key, digest = HOST, None, None, None
         if house is not None:
             host = house_address(house)
-            *files, digest = stack.enter_context(certificate(host))
-            pems = tuple(files)
+            cert, key, digest = stack.enter_context(certificate(host))
         site = Site(name=NAME, cookie=COOKIE, scheme="http" if house is None else "https", host=host)
         app: Any = participant_application(person, keys, site, by_path=house is None)
         if house is not None:
             app = Door(app, site, show_code)
         try:
-            server, listening, address = bound(cast("Any", app), host, port, *pems)
+            server, listening, address = bound(app, host, port, cert, key)
         except InputError as error:
             raise InputError(
                 f"nothing can listen at {host}, port {port}; choose another with --port or --house"
