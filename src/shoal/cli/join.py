@@ -113,7 +113,9 @@ def join(**options: Any) -> int:
             if not consent("\n".join(plan.lines(page))):
                 _say_declined(as_json=as_json)
                 return 0
-            participation.begin(there, plan, os.urandom, options["invitation"])
+            participation.begin(
+                there, plan, os.urandom, options["invitation"], lambda text: click.echo(text, err=True)
+            )
         else:
             say(
                 "going on with the round under way; data and profile that have changed since then count for "

@@ -342,7 +342,11 @@ def _thinned(rows: Sequence[int], most: int) -> list[int]:
 
 
 def begin(
-    there: Connection, plan: Plan, draw_bytes: Callable[[int], bytes], invitation: str | None = None
+    there: Connection,
+    plan: Plan,
+    draw_bytes: Callable[[int], bytes],
+    invitation: str | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> None:
     """Start a round, under a key that lives as long as it; get a token for it where the terms ask for one.
 
@@ -356,19 +360,25 @@ def begin(
         Draws the secrets of the round.
     invitation
         The registrar's invitation, the first time.
+    tell
+        Told where to log in, where the registrar asks for that; then the login is waited for.
 
     Raises
     ------
     InputError
         If the registrar does not answer, or does not admit her.
+    LoginNeededError
+        If she has to log in first, and nobody is told.
     """
     registrar = there.terms.registrar
     if registrar is None:
         entry = Entry(draw_bytes(32))
     else:
         server = RemoteServer(registrar.url, there.ca, bytes.fromhex(registrar.key))
-        entry = admitted(server, there.kept.device, registrar, invitation)
-        server.close()
+        try:
+            entry = admitted(server, there.kept.device, registrar, invitation, tell)
+        finally:
+            server.close()
     there.kept.own_round = ParticipantRound(
         there.kept.device,
         plan.member,

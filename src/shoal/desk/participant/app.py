@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from shoal.collect.matching.cylinders import MAX_RADIUS_M
+from shoal.collect.device.admission import LoginNeededError
 from shoal.collect.roles.consent import OPEN, SHARED, date_of, promise
 from shoal.desk.app import form_of, moved
 from shoal.desk.forms import Form, RefusedError, absolute
@@ -186,6 +186,8 @@ class _Pages:
             raise HTTPException(404)
         try:
             return self._done(request, page, form)
+        except LoginNeededError as needed:
+            return self.show(request, page, "Log in first. Nothing was sent.", login=needed)
         except ShoalError as error:
             return self.show(request, page, plain(str(error)))
 
@@ -259,7 +261,6 @@ class _Pages:
             "still_open": OPEN,
             "seen": person.seen(),
             "registrar": plan.terms.registrar,
-            "most_radius_m": MAX_RADIUS_M,
         }
 
     def _round(self) -> dict[str, Any]:
