@@ -82,7 +82,7 @@ class Institution:
         from joserfc.jwk import OctKey
 
         now = int(time.time() + self.ahead_s)
-        claims = {"iss": self.issuer, "aud": CLIENT, "sub": self.subject, "nonce": nonce}
+        claims: dict[str, Any] = {"iss": self.issuer, "aud": CLIENT, "sub": self.subject, "nonce": nonce}
         claims |= {"iat": now, "exp": now + 300}
         claims = {name: value for name, value in {**claims, **self.claims}.items() if value is not None}
         if self.algorithm == "none":
@@ -90,9 +90,9 @@ class Institution:
             return ".".join([*(base64.urlsafe_b64encode(one).rstrip(b"=").decode() for one in parts), ""])
         if self.algorithm == "HS256":  # the public key as a shared secret
             public = json.dumps(self.keys[0].as_dict(private=False)).encode()
-            return jwt.encode({"alg": "HS256"}, claims, OctKey.import_key(public), algorithms=["HS256"])
+            return str(jwt.encode({"alg": "HS256"}, claims, OctKey.import_key(public), algorithms=["HS256"]))
         key = self.keys[self.key]
-        return jwt.encode({"alg": "ES256", "kid": self.keys[0].kid}, claims, key, algorithms=["ES256"])
+        return str(jwt.encode({"alg": "ES256", "kid": self.keys[0].kid}, claims, key, algorithms=["ES256"]))
 
     def log_in(self, url: str) -> dict[str, str]:
         """Somebody opens the address and logs in; what her browser brings back."""

@@ -177,7 +177,7 @@ class Provider:
             try:
                 for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
                     about[name] = require_private(str(about.get(name)), "the address of a login")
-                keys = KeySet.import_key_set(_read(self.fetch("GET", about["jwks_uri"], None, {})))  # type: ignore[arg-type]  # as it came
+                keys = KeySet.import_key_set(_read(self.fetch("GET", about["jwks_uri"], None, {})))
             except (MisuseError, JoseError, ValueError, TypeError, KeyError) as error:
                 raise PeerError(
                     "bad-answer", "the login does not describe itself; ask its operator"
