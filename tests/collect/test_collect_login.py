@@ -15,7 +15,7 @@ import pytest
 from command_line import Shoal
 from institution import CLIENT, SECRET, Institution
 from service_town import identity_of, running, seed
-from shoal.collect.device.admission import LoginNeededError, admitted
+from shoal.collect.device.admission import LoginNeededError, _read_begun, admitted
 from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.faults import PeerError
 from shoal.collect.roles.admission import Purpose, period_at
@@ -304,3 +304,25 @@ def test_the_command_needs_all_of_a_login(
     ):
         ended = shoal(*words)
         assert (ended.code, said in ended.err) == (2, True), ended.err
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        "{",
+        "[]",
+        '{"url": "https://a.example", "number": "12345", "until_s": 1}',
+        '{"url": "https://a.example", "number": "12345x", "until_s": 1}',
+        '{"url": "https://a.example", "number": "123456", "until_s": "soon"}',
+        '{"url": "http://127.0.0.1.a.example", "number": "123456", "until_s": 1}',
+        '{"url": "http://a.example", "number": "123456", "until_s": 1}',
+        '{"url": "javascript:alert(1)", "number": "123456", "until_s": 1}',
+        '{"url": "https://[a", "number": "123456", "until_s": 1}',
+        '{"url": "https://a.example/\\u001b[2J", "number": "123456", "until_s": 1}',
+    ],
+)
+def test_a_registrar_sends_nobody_to_an_address_that_others_read(begun: str) -> None:
+    with pytest.raises(PeerError, match="bad-answer"):
+        _read_begun(begun.encode())
+    sound = b'{"url": "https://a.example/login", "number": "123456", "until_s": 1}'
+    assert _read_begun(sound) == ("https://a.example/login", "123456", 1.0)

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Callable
 from typing import Final
+from urllib.parse import urlsplit
 
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.device.http_client import RemoteServer
@@ -127,9 +128,11 @@ def _read_begun(content: bytes) -> tuple[str, str, float]:
     try:
         said = json.loads(content)
         url, number, until_s = str(said["url"]), str(said["number"]), float(said["until_s"])
+        parts = urlsplit(url)
+        here = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1", "localhost")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise PeerError("bad-answer", "a login that says neither address nor number") from error
-    if not url.startswith(("https://", "http://127.0.0.1", "http://localhost")) or not url.isprintable():
+    if not (here or (parts.scheme == "https" and parts.hostname)) or not url.isprintable():
         raise PeerError("bad-answer", "a login at an address that others can read")
     if len(url) > _LONGEST_URL or not (number.isascii() and number.isdecimal() and len(number) == 6):
         raise PeerError("bad-answer", "a login that says neither address nor number")
