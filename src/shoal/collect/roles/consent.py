@@ -15,10 +15,10 @@ SHARED: Final = (
     "Your raw points stay on your own device. It turns each place into a circle, and each time into a span "
     "of time.",
     "It then asks how many other people share parts of your blurred trip. Your group mixes its questions. So "
-    "the collector sees what the group asks, but not whose question it is. It can only find out if everybody "
-    "else in your group works with it.",
-    "Only parts that enough others share are sent. You set how many that is. Your group mixes these parts, "
-    "too. The collector stores them under a random number, without your name.",
+    "the collector sees what the group asks, but not which honest member asks it.",
+    "Then your device releases a part of your blurred trip. Your settings say which, and how many others "
+    "must share it. Your group mixes these parts, too. The collector stores them under a random number, "
+    "without your name.",
 )
 
 OPEN: Final = (
