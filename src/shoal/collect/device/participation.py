@@ -128,7 +128,7 @@ def connect(
     if (kept.device.server_key, kept.device.authority_key, kept.device.authority_signing_key) != (key, *keys):
         raise InputError("a server shows another key than when you first took part; ask its operator")
     if kept.device.user != user:
-        raise MisuseError("this folder belongs to another user name; give the same --user")
+        raise MisuseError("this folder belongs to another user name; give the same one (--user)")
     if kept.own_round is None:
         _keep_witnesses(folder, kept, terms)
         _keep_registrar(folder, kept, terms)

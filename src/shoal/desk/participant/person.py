@@ -103,6 +103,7 @@ class Person:
         self.entries: dict[str, Any] = dict(DEFAULTS if profile_file is None else read_settings(profile_file))
         self._lock = threading.RLock()
         self._data: Trajectories | None = None
+        self._trips: list[Trip] | None = None
         self.subject: str | None = None
         self.trip: int | None = None
         self.plan: Plan | None = None
@@ -134,6 +135,7 @@ class Person:
             raise InputError(str(error).replace(str(path), name)) from error
         with self._lock:
             self._data, self.subject, self.trip, self.plan = data, None, None, None
+            self._trips = None
             if len(data.ids) == 1:
                 self.subject = str(next(iter(data.ids)))
 
@@ -147,17 +149,19 @@ class Person:
         if subject not in self.people:
             raise InputError("nobody in the file has this name; choose one from the list")
         with self._lock:
-            self.subject, self.trip, self.plan = subject, None, None
+            self.subject, self.trip, self.plan, self._trips = subject, None, None, None
 
     def trips(self) -> list[Trip]:
         """Return her trips, the newest first; none before she has said who she is."""
         if self._data is None or self.subject is None:
             return []
-        points, trips = participation.trips_of(self._data, self.subject, MAX_GAP_S)
-        return [
-            Trip(number, _clock(points[rows[0]]), _clock(points[rows[-1]]), len(rows))
-            for number, rows in enumerate(reversed(trips[-_MOST_TRIPS:]), 1)
-        ]
+        if self._trips is None:
+            points, trips = participation.trips_of(self._data, self.subject, MAX_GAP_S)
+            self._trips = [
+                Trip(number, _clock(points[rows[0]]), _clock(points[rows[-1]]), len(rows))
+                for number, rows in enumerate(reversed(trips[-_MOST_TRIPS:]), 1)
+            ]
+        return self._trips
 
     def pick(self, trip: int) -> None:
         """Choose a trip; raises InputError for one that is not there."""
@@ -286,8 +290,10 @@ class Person:
                     )
                     break
                 self._wish.clear()
-                with suppress(MisuseError):  # too late by now: then the round goes on
+                try:
                     self.ending = participation.leave(self.folder, there.kept)
+                except MisuseError as error:  # too late by now: then the round goes on
+                    self.said.append(str(error))
         except ShoalError as error:
             self.trouble = plain(str(error))
         except Exception as error:  # a thread has nobody else to tell

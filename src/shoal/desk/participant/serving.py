@@ -66,16 +66,16 @@ def serve_participant(
     with folder.alone(), ExitStack() as stack:
         person = Person(folder, at, user, profile_file)
         folder.load()  # a state that cannot be used is refused before anything listens
-        host, cert, key, digest = HOST, None, None, None
-        if house is not None:
-            host = house_address(house)
-            cert, key, digest = stack.enter_context(certificate(host))
+        host = HOST if house is None else house_address(house)
         site = Site(name=NAME, cookie=COOKIE, scheme="http" if house is None else "https", host=host)
         app: Any = participant_application(person, keys, site, by_path=house is None)
-        if house is not None:
-            app = Door(app, site, show_code)
         try:
-            server, listening, address = bound(app, host, port, cert, key)
+            if house is None:
+                server, listening, address = bound(app, host, port)
+                digest = None
+            else:
+                with certificate(host) as (cert, key, digest):  # read once, and gone before anybody comes
+                    server, listening, address = bound(Door(app, site, show_code), host, port, cert, key)  # type: ignore[arg-type]  # any ASGI application
         except InputError as error:
             raise InputError(
                 f"nothing can listen at {host}, port {port}; choose another with --port or --house"
