@@ -326,3 +326,15 @@ def test_a_registrar_sends_nobody_to_an_address_that_others_read(begun: str) -> 
         _read_begun(begun.encode())
     sound = b'{"url": "https://a.example/login", "number": "123456", "until_s": 1}'
     assert _read_begun(sound) == ("https://a.example/login", "123456", 1.0)
+
+
+def test_logins_in_every_database(institution: Institution, office: Office, database_url: str) -> None:
+    """Two processes share logins: what one has begun the other ends."""
+    with Database(database_url, AUTHORITY) as one, Database(database_url, AUTHORITY) as other:
+        first, second = Office(institution, one, office.now_s), Office(institution, other, office.now_s)
+        given, number = first.back(seed("ann"))
+        second.desk.returned(**given)
+        first.desk.confirm(given["state"], number)
+        assert second.book.knows(seed("ann"))
+        first.admit(seed("ann again"))
+        assert [second.book.knows(seed(name)) for name in ("ann", "ann again")] == [False, True]

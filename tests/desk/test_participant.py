@@ -5,6 +5,7 @@ import ssl
 import stat
 import zipfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from http.client import HTTPSConnection
 from pathlib import Path
 from threading import Thread
@@ -395,3 +396,42 @@ def test_a_trip_is_thinned_on_a_map_that_has_its_scale(tmp_path: Path) -> None:
     assert ">500 m</text>" in maps.after
     with pytest.raises(InputError):
         profile_of({"k": 1})
+
+
+@pytest.mark.parametrize("house", [False, True], ids=["here", "house"])
+def test_the_command_says_where_it_is_and_leaves_no_secret(
+    house: bool, shoal: Shoal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, seen = tmp_path / "state", dict[str, Any]()
+
+    class Stopped:
+        """A server that looks around and ends."""
+
+        def run(self, sockets: Any) -> None:
+            seen["certificate"] = [one.exists() for one in seen["files"] if one is not None]
+            seen["state"] = {one.name: one.stat().st_mode & 0o077 for one in state.iterdir()}
+
+    def bind(app: Any, host: str, port: int, *files: Path | None) -> Any:
+        seen["files"], seen["app"], seen["host"] = files, app, host
+        assert [one.exists() for one in files if one is not None] == [True, True] * house
+        return Stopped(), nullcontext(), f"{'https' if house else 'http'}://{host}:{port}"
+
+    monkeypatch.setattr("shoal.desk.participant.serving.bound", bind)
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    urls = ("--server", "http://127.0.0.1:1", "--authority", "http://127.0.0.1:1")
+    more = ("--house", "192.168.7.9") if house else ()
+    ended = shoal("collect", "app", *urls, "--state", state, "--port", "8451", *more)
+    assert ended.code == 0
+    assert seen["certificate"] == [False, False] * house
+    assert {one.name for one in state.iterdir()} == {"lock"}
+    if house:
+        assert ended.out == "app at https://192.168.7.9:8451/\n"
+        assert "code for one device: " in ended.err
+        assert "SHA-256" in ended.err
+        assert (opened, seen["host"]) == ([], "192.168.7.9")
+    else:
+        assert ended.out.startswith("app at http://127.0.0.1:8451/")
+        assert opened == [(state / "open.html").as_uri()]
+        assert seen["state"]["open.html"] == 0
+        assert "code" not in ended.err
