@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+import threading
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,29 @@ def test_a_flood_of_visitors_looks_at_the_database_once() -> None:
     page.at(START_S - 100, STATED)  # the clock was set back
     page.at(START_S - 100, Terms())
     assert found.looks == 4
+
+
+def test_a_slow_database_holds_up_one_visitor() -> None:
+    found, going = Round(), threading.Event()
+    page = page_of(found)
+    page.at(START_S, STATED)
+    slow = found.__call__
+
+    def held(now_s: float) -> dict[str, Any]:
+        assert going.wait(10)
+        return slow(now_s)
+
+    page._open_round = held
+    first = threading.Thread(target=page.at, args=(START_S + 60, STATED))
+    first.start()
+    while not page._lock.locked():
+        pass
+    html = bytes(page.at(START_S + 60, STATED).body).decode()
+    assert found.looks == 1
+    going.set()
+    first.join()
+    assert found.looks == 2
+    assert "A round is open" in html
 
 
 def test_a_database_that_is_away_is_said() -> None:

@@ -50,11 +50,18 @@ class PeoplePage:
 
     def at(self, now_s: float, terms: Terms) -> Response:
         """Return the page as it is now, with the terms of a round that opens now."""
-        with self._lock:
-            if self._drawn is None or not 0 <= now_s - self._drawn[0] < _KEPT_S or self._drawn[1] != terms:
-                self._drawn = now_s, terms, self._draw(now_s, terms)
-            html = self._drawn[2]
-        return answered(html)
+        drawn = self._drawn
+        fresh = drawn is not None and 0 <= now_s - drawn[0] < _KEPT_S and drawn[1] == terms
+        # while somebody else draws it anew, the last page does: a slow database holds up one visitor
+        if not fresh and self._lock.acquire(blocking=drawn is None):
+            try:
+                if self._drawn is drawn:
+                    self._drawn = now_s, terms, self._draw(now_s, terms)
+            finally:
+                self._lock.release()
+        if self._drawn is None:
+            raise AssertionError("somebody has drawn it")
+        return answered(self._drawn[2])
 
     def _draw(self, now_s: float, terms: Terms) -> str:
         standing: dict[str, Any] | None
