@@ -97,7 +97,7 @@ class Browser:
             plots = page.locator(".plot").count()
             drawn = page.evaluate(
                 "[...document.querySelectorAll('.plot')].filter(plot => "
-                "plot.querySelector('svg.main-svg')).length"
+                "plot.querySelector('svg .axis')).length"
             )
             cut_off += [f"at {width}: {text}" for text in page.evaluate(_CUT_OFF)]
             clashes += [f"at {width}: {pair}" for pair in page.evaluate(_CLASHES)]
@@ -120,8 +120,7 @@ _CUT_OFF: Final = """
 _CLASHES: Final = """
 [...document.querySelectorAll('.plot')].flatMap(plot => {
   const frame = plot.getBoundingClientRect();
-  const labels = '.xtick text, .ytick text, .xtitle, .ytitle, .legendtext, .cbtitle text, .annotation-text';
-  const texts = [...plot.querySelectorAll(labels)];
+  const texts = [...plot.querySelectorAll('text, .legend li')];
   const boxes = texts.map(text => [text.textContent, text.getBoundingClientRect()])
     .filter(([, box]) => box.width > 0);
   const beyond = p => p.left < frame.left - 1 || p.right > frame.right + 1
