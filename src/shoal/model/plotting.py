@@ -21,6 +21,7 @@ COLOR: Final = "#0072B2"
 FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 INK: Final = "#1b2733"
 FAINT: Final = "#dfe4ea"
+EDGE: Final = "#8a96a3"
 AT_MOST: Final = 20_000  # rows that a browser still moves smoothly
 
 _KM: Final = 1000.0
@@ -97,14 +98,25 @@ def _drawn(offsets: Numbers, at_most: int, owners: str, rows: str) -> tuple[Numb
 def _map(x: Line, y: Line, crs: str | None, note: str, **trace: Any) -> "Figure":
     """A map to scale with one trace, and the note above it."""
     plane = "km (projected)" if crs is not None else "km (local)"
-    axis = {"gridcolor": FAINT, "zeroline": False, "automargin": True, "tickformat": ",~r", "nticks": 6}
+    axis = {
+        "gridcolor": FAINT,
+        "linecolor": EDGE,
+        "showline": True,
+        "zeroline": False,
+        "automargin": True,
+        "ticks": "outside",
+        "tickcolor": EDGE,
+        "ticklen": 4,
+        "tickformat": ",~r",
+        "nticks": 6,
+    }
     layout: dict[str, Any] = {
         "font": {"family": FONT, "size": 13, "color": INK},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "margin": {"l": 56, "r": 24, "t": 34, "b": 48},
-        "xaxis": {**axis, "title": {"text": f"east, {plane}"}},
-        "yaxis": {**axis, "title": {"text": f"north, {plane}"}, "scaleanchor": "x"},
+        "xaxis": {**axis, "title": {"text": f"east, {plane}", "standoff": 8}},
+        "yaxis": {**axis, "title": {"text": f"north, {plane}", "standoff": 6}, "scaleanchor": "x"},
         "template": "none",
     }
     if note:
