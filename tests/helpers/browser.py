@@ -91,7 +91,6 @@ class Browser:
         for width in widths:
             page.set_viewport_size({"width": width, "height": 900})
             page.goto(address)
-            page.wait_for_timeout(300)
             if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
                 overflowing.append(width)
             plots = page.locator(".plot").count()

@@ -59,7 +59,8 @@ def numbered(title: str, low: float, high: float, *, unit: str = "", whole: bool
     if not high > low:
         high = low + 1.0
     factor, after = _unit_for(high, unit)
-    for most in range(2 * _MOST if whole else _MOST, 0, -1):
+    every = math.ceil(high - low) if whole and high - low <= 2 * _MOST else _MOST
+    for most in range(every, 0, -1):
         step = _round_step((high - low) / factor / most, 1.0 if whole else 0.0)
         places = _multiples(low / factor, high / factor, step)
         ticks = tuple((place * factor, _label(place, step) + after) for place in places)
