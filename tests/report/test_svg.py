@@ -113,19 +113,19 @@ def test_a_figure_says_what_it_shows() -> None:
     assert figure.table[1:] == [["5 %", "1"], ["10 %", "1"], ["25 %", "2"], ["50 %", "2"]]
 
 
-def test_of_many_marks_some_are_drawn_and_the_legend_says_so() -> None:
+def test_of_many_marks_some_are_drawn_and_the_figure_says_so() -> None:
     rng = np.random.default_rng(1)
     x, y = (rng.uniform(0, 10, 30_000).tolist(), rng.uniform(0, 1, 30_000).tolist())
-    svg, figure = shown(
-        Marks(name="many", x=x, y=y, number=0),
-        Marks(name="alike", x=[1.0] * 9_000, y=[0.5] * 9_000, number=1),
-    )
-    found = re.fullmatch(r"many, one in (\d+) drawn", figure.legend[0])
+    many = [Marks(name=f"member {at}", x=x, y=y, number=at, symbol=SYMBOLS[at]) for at in range(6)]
+    svg, figure = shown(*many)
+    found = re.search(r"one mark in (\d+) is drawn", svg)
     assert found is not None
-    assert 3_000 <= len(figure.marks["many"]) <= 4_000
-    assert len(figure.marks["many"]) * int(found[1]) <= 30_000 + int(found[1])
-    assert (figure.legend[1], len(figure.marks["alike"])) == ("alike", 1)
-    assert len(svg) < 300_000
+    assert 30 < int(found[1]) <= 45
+    assert {len(own) * int(found[1]) // 10_000 for own in figure.marks.values()} <= {2, 3}
+    assert 3_900 <= sum(map(len, figure.marks.values())) <= 4_006
+    assert len(svg) < 500_000
+    alike, figure = shown(Marks(name="alike", x=[1.0] * 9_000, y=[0.5] * 9_000, number=1))
+    assert ("is drawn" in alike, len(figure.marks["alike"])) == (False, 1)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from shoal.report.figures.numbers import table
 
 _COLORS: Final = 7
 _DASHES: Final = 6
-_MOST_MARKS: Final = 4_000  # of one layer: more would not be told apart
+_MOST_MARKS: Final = 4_000  # of one drawing: more would not be told apart
 _EDGE: Final = 8.0
 _ABOVE: Final = 30.0  # room for the title of the vertical axis
 _BELOW: Final = 48.0  # for labels and the title of the horizontal one
@@ -55,7 +55,10 @@ _OUTLINES: Final = dict(
 
 
 class _Frame(NamedTuple):
-    """Where the axes lie: the corner of what is between them, its size, and both axes."""
+    """Where the axes lie: the corner of what is between them, its size, both axes.
+
+    one_in: of so many marks one is drawn.
+    """
 
     left: float
     top: float
@@ -63,6 +66,7 @@ class _Frame(NamedTuple):
     height: float
     x: Axis
     y: Axis
+    one_in: int = 1
 
     def across(self, value: float) -> float:
         """How far right of the corner a value lies."""
@@ -90,10 +94,10 @@ def drawn(drawing: Drawing, label: str) -> Markup:
         *([] if drawing.at is None else [_reference(drawing.at, frame)]),
         "</svg></svg>",
     ]
-    below = table(drawing, label)
-    if drawing.credit:
-        below = f'<p class="quiet credit">{escape(drawing.credit)}</p>{below}'
-    return Markup(_legend(drawing, frame) + "".join(parts) + below)  # noqa: S704  (every text in it is escaped)
+    thinned = f"one mark in {frame.one_in} is drawn" if frame.one_in > 1 else ""
+    notes = "; ".join(note for note in (drawing.credit, thinned) if note)
+    below = f'<p class="quiet credit">{escape(notes)}</p>' if notes else ""
+    return Markup(_legend(drawing) + "".join(parts) + below + table(drawing, label))  # noqa: S704  (every text in it is escaped)
 
 
 def _frame(drawing: Drawing) -> _Frame:
@@ -104,7 +108,10 @@ def _frame(drawing: Drawing) -> _Frame:
     right = max(_EDGE, half - (1 - max(ends, default=0.0)) * (WIDTH - left))
     width = WIDTH - left - right
     top = _ABOVE + _KEY * any(isinstance(layer, Cells) for layer in drawing.layers)
-    return _Frame(left, top, width, width * drawing.height, drawing.x, drawing.y)
+    frame = _Frame(left, top, width, width * drawing.height, drawing.x, drawing.y)
+    alike = (layer for layer in drawing.layers if isinstance(layer, Marks) and not layer.words)
+    marks = sum(len(_different(_points(layer.x, layer.y, frame))) for layer in alike)
+    return frame._replace(one_in=-(-marks // _MOST_MARKS) or 1)
 
 
 def _in_words(drawing: Drawing) -> str:
@@ -204,16 +211,15 @@ def _marks(marks: Marks, frame: _Frame) -> str:
             for point, words in zip(points, marks.words, strict=True)
         ]
     else:
-        parts.append(f'<path class="{color}" d="{_outlines(_thinned(points)[0], marks.symbol)}"/>')
+        shown = _outlines(_different(points)[:: frame.one_in], marks.symbol)
+        parts.append(f'<path class="{color}" d="{shown}"/>')
     return _layer(marks.name, parts)
 
 
-def _thinned(points: Sequence[tuple[float, float] | None]) -> tuple[list[tuple[float, float]], str]:
-    """Different ones, to half a unit; of too many every second, third, ..., and then what is said of it."""
+def _different(points: Iterable[tuple[float, float] | None]) -> list[tuple[float, float]]:
+    """Those that differ by half a unit."""
     known = (point for point in points if point is not None)
-    different = list(dict.fromkeys((round(2 * x) / 2, round(2 * y) / 2) for x, y in known))
-    step = -(-len(different) // _MOST_MARKS) or 1
-    return different[::step], f", one in {step} drawn" if step > 1 else ""
+    return list(dict.fromkeys((round(2 * x) / 2, round(2 * y) / 2) for x, y in known))
 
 
 def _bars(bars: Bars, frame: _Frame) -> str:
@@ -325,18 +331,15 @@ def _said(words: str) -> str:
     return f"<title>{escape(words)}</title>"
 
 
-def _legend(drawing: Drawing, frame: _Frame) -> str:
+def _legend(drawing: Drawing) -> str:
     """A list of what is drawn, each with a sample of it; it wraps as text does."""
     if not drawing.legend:
         return ""
-    entries = []
-    for layer in drawing.layers:
-        if not isinstance(layer, (Cells, Places)):
-            thinned = _thinned(_points(layer.x, layer.y, frame))[1] if isinstance(layer, Marks) else ""
-            entries.append(
-                f'<li><svg viewBox="0 0 28 12" aria-hidden="true">{_sample(layer)}</svg>'
-                f"{escape(layer.name)}{thinned}</li>"
-            )
+    entries = [
+        f'<li><svg viewBox="0 0 28 12" aria-hidden="true">{_sample(layer)}</svg>{escape(layer.name)}</li>'
+        for layer in drawing.layers
+        if not isinstance(layer, (Cells, Places))
+    ]
     return f'<ul class="legend">{"".join(entries)}</ul>'
 
 
