@@ -23,6 +23,7 @@ from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage
 from shoal.model.verdicts import Verdict
+from shoal.publishing.block_gaps import gaps_of_stored
 from shoal.publishing.block_records import (
     ReleaseOnDisk,
     Seen,
@@ -233,8 +234,10 @@ def _publish(
         write_boxes_in_parts(seen.each(records_in_parts(release, crowds, crowd_of, run)), path)
 
     def page() -> str:
+        with run.stage("k-gaps"):
+            gaps = gaps_of_stored(people, release.claim.k, max(blocks), run)
         measured = evidence_of_sample(people, release, crowds, tries=tries, run=run) if tries else None
-        facts = seen.facts(people, crowds)
+        facts = seen.facts(people, crowds, gaps)
         return page_of_facts(release, stated, facts, evidence=measured, statement=statement)
 
     with staged_folder(output) as staging:
