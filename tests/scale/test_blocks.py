@@ -36,6 +36,8 @@ from shoal.scale import anonymizing
 from shoal.scale.blocks import split_into_blocks
 from shoal.scale.engines import Threads
 from shoal.synthetic import write_synthetic
+from shoal.utility import Facts
+from shoal.utility.vanished import vanished_of
 
 LOCAL = Reading(crs="local", time_unit="1min", not_after_s=4e9)
 
@@ -177,7 +179,13 @@ def test_the_record_measures_a_stated_sample_of_whole_crowds(
         drawn.append(draw(*given))
         return drawn[-1]
 
+    def vanished(*given: Any) -> Any:
+        found.append(look(*given))
+        return found[-1]
+
+    look, found = publishing.vanished_of_stored, list[Any]()
     monkeypatch.setattr(block_sample, "draw_crowds", noted)
+    monkeypatch.setattr(publishing, "vanished_of_stored", vanished)
     method = Glove(k=3, suppress_space_m=20_000)
     published = in_blocks(city, tmp_path / "release", 25, method=method, tries=20)
     (sample,) = drawn
@@ -192,6 +200,20 @@ def test_the_record_measures_a_stated_sample_of_whole_crowds(
         str(published.manifest.n_records),
     ]
     assert 'id="sampled-use"' in report
+    release, linkage = (
+        shoal.read_release(tmp_path / "release"),
+        shoal.read_linkage(tmp_path / "release.linkage"),
+    )
+    whole = vanished_of(Facts(shoal.read(city), release, linkage))
+    assert whole is not None
+    assert whole.by_hour.lost.sum() > 0
+    assert len(found) == 1
+    for name in ("samples", "lost", "people", "losers"):
+        for mine, theirs in ((found[0].by_zone, whole.by_zone), (found[0].by_hour, whole.by_hour)):
+            assert np.array_equal(getattr(mine, name), getattr(theirs, name)), name
+    assert np.array_equal(found[0].zones.x_m, whole.zones.x_m)
+    assert np.array_equal(found[0].zones.y_m, whole.zones.y_m)
+    assert {"plot-vanished-place", "plot-vanished-hour"} <= set(re.findall(r'id="(plot-[^"]*)"', report))
 
 
 def test_the_k_gap_in_blocks_is_that_among_all_people(
