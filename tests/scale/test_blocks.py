@@ -26,7 +26,7 @@ from shoal.measures.k_gap import k_gaps, some_people
 from shoal.methods.glove.glove import Glove
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Trajectories
-from shoal.publishing import block_gaps, block_records, block_sample
+from shoal.publishing import block_gaps, block_records, block_sample, block_vanished
 from shoal.publishing import in_blocks as publishing
 from shoal.publishing.in_blocks import BlockPublication, publish_in_blocks
 from shoal.report.words.numbers import exact
@@ -183,7 +183,7 @@ def test_the_record_measures_a_stated_sample_of_whole_crowds(
         found.append(look(*given))
         return found[-1]
 
-    look, found = publishing.vanished_of_stored, list[Any]()
+    look, found = block_vanished.vanished_of_stored, list[Any]()
     monkeypatch.setattr(block_sample, "draw_crowds", noted)
     monkeypatch.setattr(publishing, "vanished_of_stored", vanished)
     method = Glove(k=3, suppress_space_m=20_000)
