@@ -13,7 +13,7 @@ import pytest
 
 import shoal
 from desk_visits import Visitor
-from shoal.desk.maps import Ground, _lines, _names, letters_map, round_length
+from shoal.desk.maps import Ground, _lines, _names, letters_map
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Boxes
 from shoal.model.streets import StreetGraph
@@ -21,6 +21,7 @@ from shoal.model.trajectories import Grid
 from shoal.report.facts import towns
 from shoal.report.facts.density import Density, Window
 from shoal.report.facts.towns import Town, towns_in
+from shoal.report.figures.axes import round_length
 from shoal.report.figures.drawing import Places
 from shoal.report.figures.maps import release_map
 from shoal.report.figures.svg import drawn

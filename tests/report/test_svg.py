@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from figures import Figure, figures_of
+from figures import Figure, figures_of, value_of
 from shoal.report.figures import axes
 from shoal.report.figures.axes import Axis
 from shoal.report.figures.drawing import (
@@ -173,6 +173,13 @@ def test_a_map_is_to_scale_and_a_strip_gets_room() -> None:
         assert 0.3 <= height <= 1.35
         assert east.low <= x[0] <= x[1] <= east.high
         assert north.low <= y[0] <= y[1] <= north.high
+        svg = drawn(Drawing(x=east, y=north, layers=[], height=height, in_km=True), "a map")
+        bar = re.search(r'class="scale" d="M (\S+) \S+ v 4 H (\S+) v -4"/><text[^>]*>([^<]*)<', svg)
+        frame = re.search(r'class="inside" x="\S+" y="\S+" width="(\S+)"', svg)
+        assert bar is not None
+        assert frame is not None
+        km = (float(bar[2]) - float(bar[1])) / float(frame[1]) * (east.high - east.low)
+        assert 1000 * km == pytest.approx(value_of(bar[3]), rel=0.02)
         seen += 1
     assert seen == 4
 

@@ -145,6 +145,14 @@ def of_a_map(
     return axes[0], axes[1], height
 
 
+def round_length(at_most_m: float) -> float:
+    """The largest of 1, 2, 5, 10, 20, ... meters that is not longer."""
+    if not at_most_m >= 1:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(at_most_m))
+    return max(digit * power for digit in (1, 2, 5) if digit * power <= at_most_m)
+
+
 def _round_step(least: float, at_least: float) -> float:
     """The smallest of 1, 2, 5, 10, ... times a power of ten that is not smaller."""
     least = max(least, at_least)

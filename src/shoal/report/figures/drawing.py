@@ -110,9 +110,9 @@ class Drawing:
     """Layers between two axes, the first below the others.
 
     height: of what lies between the axes, as a share of its width. legend: whether layers are named. at:
-    where a line goes from the bottom to the top. numbers: how the values of lines and bars are written below:
-    "" = not at all, "each" = one row for each x, "levels" = where each line first reaches some heights.
-    credit: whom the names of places are from.
+    where a line goes from the bottom to the top. in_km: whether it is a map, which has a bar for its scale.
+    numbers: how the values of lines and bars are written below: "" = not at all, "each" = one row for each x,
+    "levels" = where each line first reaches some heights. credit: whom the names of places are from.
     """
 
     x: Axis
@@ -121,5 +121,6 @@ class Drawing:
     height: float = 0.6
     legend: bool = False
     at: float | None = None
+    in_km: bool = False
     numbers: str = ""
     credit: str = ""

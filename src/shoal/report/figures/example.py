@@ -33,7 +33,7 @@ def example_in_space(example: Example, grid: Grid) -> Drawing:
         axes.around_all(x, *(member.x for member in members)),
         axes.around_all(y, *(member.y for member in members)),
     )
-    return Drawing(x=x_axis, y=y_axis, layers=[published, *members], height=height, legend=True)
+    return Drawing(x=x_axis, y=y_axis, in_km=True, layers=[published, *members], height=height, legend=True)
 
 
 def example_in_time(example: Example, grid: Grid) -> Drawing:

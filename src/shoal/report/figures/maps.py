@@ -47,7 +47,7 @@ def release_map(
             )
         )
     credit = f"towns: {CREDIT}" if named else ""
-    return Drawing(x=x_axis, y=y_axis, layers=layers, height=height, credit=credit)
+    return Drawing(x=x_axis, y=y_axis, in_km=True, layers=layers, height=height, credit=credit)
 
 
 def density_cells(per_km2: Floats, x: tuple[float, float], y: tuple[float, float]) -> Cells:
@@ -103,4 +103,4 @@ def vanished_by_place(vanished: Vanished) -> Drawing:
         labels=[(1.0 + MOST_SHADES * part / 4, f"{25 * part} %") for part in range(5)],
         words=[["" if math.isnan(one) else f"about {percent(one)} lost" for one in row] for row in shares],
     )
-    return Drawing(x=x_axis, y=y_axis, layers=[cells], height=height)
+    return Drawing(x=x_axis, y=y_axis, in_km=True, layers=[cells], height=height)

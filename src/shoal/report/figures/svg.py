@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup, escape
 
-from shoal.report.figures.axes import FONT, WIDTH, Axis, wide
+from shoal.report.figures.axes import FONT, WIDTH, Axis, round_length, wide
 from shoal.report.figures.drawing import (
     GRAY,
     SYMBOLS,
@@ -24,6 +24,7 @@ from shoal.report.figures.drawing import (
     Values,
 )
 from shoal.report.figures.numbers import table
+from shoal.units import show_m
 
 _COLORS: Final = 7
 _DASHES: Final = 6
@@ -88,6 +89,7 @@ def drawn(drawing: Drawing, label: str) -> Markup:
         f"<title>{escape(label)}</title><desc>{escape(_in_words(drawing))}</desc>",
         *(_key(layer) for layer in drawing.layers if isinstance(layer, Cells)),
         *_axes(frame),
+        _scale(frame) if drawing.in_km else "",
         f'<svg class="inside" x="{_short(frame.left)}" y="{_short(frame.top)}" width="{_short(frame.width)}" '
         f'height="{_short(frame.height)}"{overflow}>',
         *(_DRAW[type(layer)](layer, frame) for layer in drawing.layers),
@@ -140,6 +142,15 @@ def _axes(frame: _Frame) -> list[str]:
         _text("title", left + frame.width / 2, bottom + _BELOW - 6, frame.x.title, "middle"),
         _text("title", 0, top - 14, frame.y.title),
     ]
+
+
+def _scale(frame: _Frame) -> str:
+    """A bar of a round length, left of the title below."""
+    length_m = round_length(1000 * (frame.x.high - frame.x.low) / 6)
+    end = frame.left + length_m / 1000 / (frame.x.high - frame.x.low) * frame.width
+    y = frame.top + frame.height + _BELOW - 11
+    bar = f"M {_short(frame.left)} {_short(y - 4)} v 4 H {_short(end)} v -4"
+    return f'<path class="scale" d="{bar}"/>{_text("tick", end + 5, y + 1, show_m(length_m))}'
 
 
 def _text(kind: str, x: float, y: float, text: str, anchor: str = "") -> str:

@@ -143,7 +143,7 @@ def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> Drawing:
         axes.around_all(*(layer.x for layer in layers)),
         axes.around_all(*(layer.y for layer in layers)),
     )
-    return Drawing(x=x_axis, y=y_axis, layers=layers, height=height, legend=True)
+    return Drawing(x=x_axis, y=y_axis, in_km=True, layers=layers, height=height, legend=True)
 
 
 def _km(lat_deg: float, lon_deg: float, middle: tuple[float, float]) -> tuple[float, float]:
