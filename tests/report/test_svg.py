@@ -41,7 +41,7 @@ def shown(
 EVERY: list[Layer] = [
     Line(
         name="line", number=1, marked=True,
-        x=[1, 5, None, 9], y=[0.1, 0.9, 0.5, 0.3], margins=[0.1, None, 0, 0.2],
+        x=[1, 5, None, 9, 9.5], y=[0.1, 0.9, 0.5, 0.3, float("nan")], margins=[0.1, None, 0, 0.2, None],
     ),
     Line(name="steps", x=[1, 2, 3], y=[0.2, 0.4, 0.8], number=2, steps=True),
     *(Marks(name=symbol, x=[4.0], y=[0.5], number=3, symbol=symbol, hollow=True) for symbol in SYMBOLS),

@@ -1,12 +1,21 @@
 """Cumulative distributions: of people by k-gap and other values, of samples by the extents of their boxes."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from shoal.report.facts.curves import Curve, curve_of_extents
 from shoal.report.facts.gaps import GapFacts
+from shoal.report.facts.omission import OmissionFrontier
 from shoal.report.figures import axes
 from shoal.report.figures.drawing import Drawing, Line
 from shoal.utility.accuracy import Accuracy
+
+_OMISSION_LINES: Final = {
+    "mean_space_m": "mean in place",
+    "median_space_m": "median in place",
+    "mean_time_s": "mean in time",
+    "median_time_s": "median in time",
+}
 
 
 def gap_cdfs(gaps: Sequence[GapFacts]) -> Drawing:
@@ -58,4 +67,27 @@ def extents(accuracy: Accuracy, *, spatial: bool) -> Drawing:
         legend=True,
         at=reference if low < reference else None,
         numbers="levels",
+    )
+
+
+def omission(frontier: OmissionFrontier) -> Drawing:
+    """Extents over those with everything covered, by the share of samples that is missing."""
+    whole = frontier.rows[0]
+    missing = [row.samples_missing for row in frontier.rows]
+    lines = [
+        Line(
+            name=words,
+            x=missing,
+            y=[getattr(row, name) / getattr(whole, name) for row in frontier.rows],
+            number=number,
+            marked=True,
+        )
+        for number, (name, words) in enumerate(_OMISSION_LINES.items())
+    ]
+    return Drawing(
+        x=axes.from_zero("samples that are missing", missing, unit="share"),
+        y=axes.from_zero("extents, where 1 = all covered", [y for line in lines for y in line.y]),
+        layers=lines,
+        legend=True,
+        numbers="each",
     )

@@ -5,6 +5,7 @@ dark and paper. A letter of a path and its numbers stand apart, so that no coord
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from math import isfinite
 from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup, escape
@@ -373,7 +374,9 @@ def _outlines(points: Iterable[tuple[float, float]], symbol: str) -> str:
 
 def _points(x: Values, y: Values, frame: _Frame) -> list[tuple[float, float] | None]:
     return [
-        None if across is None or up is None else (frame.across(across), frame.down(up))
+        None
+        if across is None or up is None or not (isfinite(across) and isfinite(up))
+        else (frame.across(across), frame.down(up))
         for across, up in zip(x, y, strict=True)
     ]
 
