@@ -110,6 +110,7 @@ def test_a_figure_says_what_it_shows() -> None:
         ["1", "10 %", "20 %"],
         ["5", "90 %", dash],
         ["9", "30 %", dash],
+        ["9.5", dash, dash],
         ["2", dash, "40 %"],
         ["3", dash, "80 %"],
     ]
