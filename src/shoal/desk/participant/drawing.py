@@ -9,9 +9,10 @@ import numpy as np
 from shoal.collect.device.profile import Applied
 from shoal.collect.matching.cylinders import MICRO, Cylinder
 from shoal.desk.figures import svg
-from shoal.desk.maps import Ground, round_length, town_names
+from shoal.desk.maps import Ground, town_names
 from shoal.model.projection import WGS84, equal_area_plane, transform
 from shoal.report.facts.towns import CREDIT, towns_in
+from shoal.report.figures.axes import round_length
 from shoal.units import show_m
 
 _WIDTH: Final = 100

@@ -22,8 +22,8 @@ _ORDINARY: Final = frozenset(
         "analysis anonymized anonymity anonymous computer container developer document generalized "
         "identifier identifiers localhost mobility notebook original passenger passengers pseudonym "
         "pseudonyms publisher recorded research suppressed synthetic trajectories trajectory bottom crowds "
-        "domain family heatmap layout legend losses margin marker opacity outside region robots scatter "
-        "scroll shapes summary verdict arial courier georgia tahoma verdana roboto ubuntu traveller "
+        "family inside legend losses margin middle numbers opacity outline outside raster reference region "
+        "robots scroll summary verdict visible arial courier georgia tahoma verdana roboto ubuntu traveller "
         "travellers unlinked untitled workstation"
     ).split()
 )
