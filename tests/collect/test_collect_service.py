@@ -368,7 +368,7 @@ def test_long_letters_are_brought_in_several_requests() -> None:
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_a_round_takes_twenty_requests_of_a_member_and_fifteen_letters_to_each_other(
+def test_a_round_takes_21_requests_of_a_member_and_16_letters_to_each_other(
     database: Database, n: int
 ) -> None:
     town = Town(database, n, terms=TERMS.model_copy(update={"group_size": n}))
@@ -376,7 +376,7 @@ def test_a_round_takes_twenty_requests_of_a_member_and_fifteen_letters_to_each_o
     for number in range(n):
         calls = [call for who, call, _ in town.calls if who == number and not call.poll]
         letters = [letter for call in calls if call.target == "/v1/letters" for letter in unbundle(call.body)]
-        assert (len(calls), len(letters), town.own_rounds[number].messages) == (20, 15 * (n - 1), 20)
+        assert (len(calls), len(letters), town.own_rounds[number].messages) == (21, 16 * (n - 1), 21)
 
 
 def test_letters_go_only_between_members_and_only_once(database: Database) -> None:

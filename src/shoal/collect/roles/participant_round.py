@@ -391,8 +391,8 @@ class ParticipantRound:
     def _take_answers(self, call: Call, answers: bytes) -> None:
         self._own_session.answered(call, answers)
 
-    def _stand_back(self, questions: bytes) -> None:
-        self._own_session.refused(questions)
+    def _stand_back(self, batch: bytes) -> None:
+        self._own_session.refused(batch)
 
     def _trim(self) -> None:
         """Steps 7 and 8: her own counts, what she keeps of her points, the second mix."""

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from fastapi import FastAPI, Request, Response
 
 from shoal.collect.faults import PeerError
-from shoal.collect.matching.records import RECORD_BYTES
-from shoal.collect.roles.wire import questions_digest, split_records
+from shoal.collect.roles.collector import ANSWER_BYTES
+from shoal.collect.roles.vouching import read_batch
+from shoal.collect.roles.wire import questions_digest
 from shoal.collect.server.http import Server, add_health, named, new_application
 from shoal.collect.server.mailbox import collector_for
 from shoal.collect.server.watch import Watch
@@ -48,15 +49,16 @@ class Witness:
 
         Raises PeerError for what the collector has not answered from that state.
         """
-        self._groups.membership(identity, session)
-        records = split_records(body)
-        noted = AskedQuestions(self._db, 0).noted(session, questions_digest(body))
+        _, members = self._groups.membership(identity, session)
+        batch = read_batch(session, members, body)
+        noted = AskedQuestions(self._db, 0).noted(session, questions_digest(batch.questions))
         if noted is None or noted[0] != snapshot or noted[1] is None:
             raise PeerError(
                 "not-entitled",
                 "questions that the collector has not answered from this day's state; ask it first",
             )
         collector = collector_for(self._store, self._signing_seed, self._groups.terms_of(session))
+        records = batch.records
         people = answers_again(records, noted[1], lambda record: collector.people(record, snapshot))
         return b"".join(collector.signed(one, n, snapshot) for one, n in zip(records, people, strict=True))
 
@@ -94,7 +96,7 @@ def witness_application(
         group = named(name)
         async with server.large(request, lambda who: witness.longest_batch(who, group)) as (sender, body):
             answers = await server.pools.counting(witness.ask, sender, group, body, snapshot)
-        watch.add("phi_queries", len(body) // RECORD_BYTES)
+        watch.add("phi_queries", len(answers) // ANSWER_BYTES)
         return server.signed(request, answers)
 
     return app

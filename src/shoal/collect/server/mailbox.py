@@ -8,6 +8,7 @@ from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import decode_query
 from shoal.collect.roles.collector import Collector
 from shoal.collect.roles.terms import Terms
+from shoal.collect.roles.vouching import read_batch
 from shoal.collect.roles.wire import (
     BATCH_BYTES,
     DAY_S,
@@ -136,10 +137,12 @@ class Mailbox:
     def ask(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> bytes:
         """Answer a batch of questions, in order and signed; the same batch again is answered the same.
 
-        Raises PeerError for what is not a question of this group, and for what it may not ask.
+        Raises PeerError for what is not a question that more than half of this group vouched for, and for
+        what it may not ask.
         """
         _, members = self._groups.membership(identity, session)
-        records = split_records(body)
+        batch = read_batch(session, members, body)
+        records = batch.records
         for number, record in enumerate(records):
             try:
                 decode_query(record)
@@ -153,7 +156,7 @@ class Mailbox:
                 raise PeerError("out-of-range", f"a question of {len(points)} points; here {terms.longest}")
         collector = self._collector(session)
         day, people = self._asked.answer(
-            identity, session, records, terms, len(members), now_s, collector.people
+            identity, session, records, terms, batch.slices, now_s, collector.people
         )
         return b"".join(collector.signed(one, n, day) for one, n in zip(records, people, strict=True))
 

@@ -3,6 +3,7 @@
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import RECORD_BYTES
 from shoal.collect.roles.terms import Terms
+from shoal.collect.roles.vouching import longest_vouching
 from shoal.collect.roles.wire import BODY_BYTES
 from shoal.collect.storage.database import Database
 
@@ -36,7 +37,8 @@ class Groups:
         """Return how many bytes of records a member may bring; raise PeerError for anybody else."""
         _, members = self.membership(identity, session)
         terms = self.terms_of(session)
-        return max(terms.n_questions, len(members) * terms.n_pieces) * RECORD_BYTES
+        questions = longest_vouching(len(members)) + terms.n_questions * RECORD_BYTES
+        return max(questions, len(members) * terms.n_pieces * RECORD_BYTES)
 
     def longest_letters(self, identity: bytes) -> int:
         """Return how many bytes of letters somebody may send at once; raise PeerError without a group."""
