@@ -2,14 +2,15 @@
 
 import http.client
 import time
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.faults import PeerError
-from shoal.collect.roles.admission import Entry, TokenRequest
+from shoal.collect.roles.admission import MOST_CLEARANCES, Entry, TokenRequest
 from shoal.collect.roles.participant_round import Device
-from shoal.collect.roles.requests import Call
+from shoal.collect.roles.requests import Call, read_json
 from shoal.collect.roles.terms import RegistrarTerms
 from shoal.errors import InputError
 
@@ -39,9 +40,16 @@ def admitted(
     """
     request = TokenRequest(device.device_key, device.server_key, registrar)
 
-    def ask(call: Call) -> bytes:
+    def earlier() -> list[TokenRequest]:
+        said = read_json(ask(request.ask_what_to_clear()))
+        periods = said.get("periods") if isinstance(said, dict) else None
+        if not isinstance(periods, list) or len(periods) > MOST_CLEARANCES:
+            raise PeerError("bad-frame", "a list of earlier tokens that is none")
+        return [request.of_period(number) for number in periods]
+
+    def ask(call: Call, signing_seed: bytes = request.account_seed) -> bytes:
         try:
-            reply = server.send(call, device, time.time(), request.account_seed)
+            reply = server.send(call, device, time.time(), signing_seed)
         except _DOWN as error:
             raise InputError(
                 f"the registrar at {server.url} does not answer ({type(error).__name__}); try again later"
@@ -58,10 +66,34 @@ def admitted(
     try:
         if invitation is not None:
             ask(Call("POST", "/v1/persons", invitation.encode(), to="registrar"))
+        clearances = b"".join(_cleared(ask, one) for one in earlier())
         said = ask(request.ask_for_key())
-        return request.entry(said, ask(request.ask_for_token(said)))
+        return request.entry(said, ask(request.ask_for_token(said, clearances)))
     except PeerError as error:
         raise InputError(
             f"the registrar at {server.url} answers with a key or token that does not hold ({error}); ask "
             "its operator"
         ) from error
+
+
+def _cleared(ask: Callable[..., bytes], request: TokenRequest) -> bytes:
+    """Get the clearance of an earlier token, under the key that it admits."""
+    said = ask(request.ask_for_key())
+    entry = request.entry(said, ask(request.ask_for_token(said)))
+    said = ask(request.ask_for_clearing_key())
+    return request.clearance(said, ask(request.ask_for_clearance(said, entry.token), entry.signing_seed))
+
+
+def report(server: RemoteServer, device: Device, accusations: Sequence[bytes], signing_seed: bytes) -> int:
+    """Bring proofs of blame to the registrar, under the key of the round; returns how many it took.
+
+    A registrar that does not answer, or refuses, keeps nobody from the end of her round.
+    """
+    taken = 0
+    for body in accusations:
+        try:
+            call = Call("POST", "/v1/accusations", body, to="registrar")
+            taken += server.send(call, device, time.time(), signing_seed).refusal is None
+        except (*_DOWN, PeerError):
+            continue
+    return taken

@@ -11,9 +11,9 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.sealing import Correspondence
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder
-from shoal.collect.matching.records import RECORD_BYTES, Query, decode_query, encode_query
+from shoal.collect.matching.records import Query, decode_query, encode_query
 from shoal.collect.mix.member import Aborted, Broadcast, Member, Opened, Output
-from shoal.collect.mix.session import Session
+from shoal.collect.roles.accusation import QUESTIONS_TAG, RELEASES_TAG, Accusation, mix_run
 from shoal.collect.roles.collector import ANSWER_BYTES, Answer, read_answer
 from shoal.collect.roles.group_session_states import TABLE, Action, Event, State
 from shoal.collect.roles.lottery import OwnGroup
@@ -23,12 +23,12 @@ from shoal.collect.roles.wire import bundles, questions_digest, unpack
 
 # the first byte of a letter says what it belongs to
 _TAGS: Final[Mapping[State, int]] = {
-    State.QUESTIONS: 0,
+    State.QUESTIONS: QUESTIONS_TAG,
     State.VOUCHING: 1,
     State.ASKING: 2,
     State.CHASING: 2,
     State.LIED_TO: 2,
-    State.RELEASES: 3,
+    State.RELEASES: RELEASES_TAG,
     State.MIXED: 4,
 }
 _EMPTY_SEA_UDEG: Final = -140_000_000  # of longitude, on the equator
@@ -77,6 +77,7 @@ class GroupSession:
         self.after = 0
         self.records: tuple[bytes, ...] = ()
         self.answers: dict[bytes, bytes] = {}
+        self.accusations: list[bytes] = []  # of members against whom there is proof, for the registrar
         self._letters = Correspondence(group.channel, group.identities, group.me, signing_seed)
         self._early: list[bytes] = []
         self._slices: tuple[bytes, ...] = ()  # the digest of each member's slice
@@ -188,12 +189,8 @@ class GroupSession:
                 self._step(Event.OPENED, output)
 
     def _start(self, records: list[bytes]) -> Member:
-        tag = bytes((_TAGS[self.stage],))
-        name = hashlib.blake2b(self.group.channel + tag, digest_size=32, person=b"shoal mix").digest()
-        rules = self.group.terms.rules
-        session = Session(
-            name, self.group.identities, len(records), RECORD_BYTES, rules.group, rules.proven_shuffle
-        )
+        group, self._mix_tag = self.group, _TAGS[self.stage]
+        session = mix_run(group.channel, group.identities, group.terms, self._mix_tag)
         seed, limit_s = Chance(self._chance.seed()), self.group.terms.phase_limit_s
         mix = Member(session, self.group.me, self._signing_seed, records, seed, limit_s)
         # nothing that is kept leads back to an inner key that has to be erased
@@ -224,10 +221,33 @@ class GroupSession:
 
     def _abort(self, aborted: Aborted) -> None:
         found = aborted.findings
+        self._accuse(found.culprits)
         raise PeerError(
             "too-late" if found.silent and not found.culprits else "bad-answer",
             f"the group stopped its run: {found}",
         )
+
+    def _accuse(self, culprits: frozenset[int]) -> None:
+        """Put together what proves a fault to the registrar, where there is one."""
+        group, drawn = self.group, self.group.drawn
+        if group.terms.registrar is None or drawn is None:
+            return
+        for culprit in sorted(culprits - {group.me}):
+            frames = self._mix.evidence_against(culprit)
+            self.accusations.append(
+                Accusation(
+                    self._keys[0],
+                    drawn.round_name,
+                    drawn.seed,
+                    group.terms.model_dump_json().encode(),
+                    self._mix_tag,
+                    group.identities,
+                    culprit,
+                    drawn.entries[culprit],
+                    drawn.token_key,
+                    tuple(frames),
+                ).encode()
+            )
 
     # questions and answers
 

@@ -194,6 +194,11 @@ class ParticipantRound:
         return self._lottery.group
 
     @property
+    def accusations(self) -> list[bytes]:
+        """Proofs of blame for the registrar, when the round was stopped by somebody who is proven guilty."""
+        return [] if self._session is None else self._session.accusations
+
+    @property
     def waiting_calls(self) -> list[Call]:
         """What is still to be sent, in order."""
         return self._outbox if self._session is None else self._session.outbox

@@ -20,13 +20,22 @@ ROW_BYTES: Final = 8 + 4  # before each letter in a batch: its number and its le
 LETTERS: Final = 64  # that one member may send another in a session; a sound round takes 16
 
 
-def channel_name(round_name: bytes, seed: bytes, identities: tuple[bytes, ...]) -> bytes:
+def channel_name(joined: bytes, seed: bytes, identities: tuple[bytes, ...]) -> bytes:
     """Name the channel on which a group's members write to each other.
 
-    Whoever was shown another outcome of the lottery has another channel.
+    Whoever joined on other terms, or was shown another outcome of the lottery, has another channel.
+
+    Parameters
+    ----------
+    joined
+        What everybody signed to join: the round's name, and the digest of its terms.
+    seed
+        The seed of the lottery.
+    identities
+        The members, in order.
     """
     return hashlib.blake2b(
-        round_name + seed + b"".join(identities), digest_size=32, person=b"shoal channel"
+        joined + seed + b"".join(identities), digest_size=32, person=b"shoal channel"
     ).digest()
 
 

@@ -172,7 +172,16 @@ CREATE TABLE issued (
 """
 )
 
-AUTHORITY: Final = (_CLAIMS, _REGISTER)  # a registrar may run inside the authority
+# which tokens of a person are cleared, which keys a proof of blame stands against, which have a clearance
+_EXCLUSION: Final = Step(
+    both="""
+ALTER TABLE issued ADD COLUMN cleared {NUMBER};
+CREATE TABLE blamed (identity {BYTES} PRIMARY KEY, over_day {NUMBER} NOT NULL);
+CREATE TABLE clearance (identity {BYTES} PRIMARY KEY, digest {BYTES} NOT NULL, over_day {NUMBER} NOT NULL);
+"""
+)
+
+AUTHORITY: Final = (_CLAIMS, _REGISTER, _EXCLUSION)  # a registrar may run inside the authority
 MIGRATIONS: Final = (
     _RELEASES,
     _ROUNDS,
