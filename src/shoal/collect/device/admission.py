@@ -66,8 +66,8 @@ def admitted(
     try:
         if invitation is not None:
             ask(Call("POST", "/v1/persons", invitation.encode(), to="registrar"))
-        clearances = b"".join(_cleared(ask, one) for one in earlier())
         said = ask(request.ask_for_key())
+        clearances = b"".join(_cleared(ask, one) for one in earlier())
         return request.entry(said, ask(request.ask_for_token(said, clearances)))
     except PeerError as error:
         raise InputError(
