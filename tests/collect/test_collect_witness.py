@@ -77,7 +77,7 @@ def lie_of(town: Town, liar: str, *, to: int | None = None) -> None:
         if call.to != liar or "/questions" not in call.target or reply.status != 200 or not victim:
             return reply
         parts = [reply.body[at : at + ANSWER_BYTES] for at in range(0, len(reply.body), ANSWER_BYTES)]
-        bodies = [part[:32] + (int.from_bytes(part[32:34]) + 1).to_bytes(2) + part[34:38] for part in parts]
+        bodies = [part[:32] + (int.from_bytes(part[32:34]) + 1).to_bytes(2) + part[34:70] for part in parts]
         return Reply(200, b"".join(body + signature(signing_seed, b"answer", body) for body in bodies))
 
     town.answer = answer  # type: ignore[method-assign]  # the lie

@@ -14,6 +14,7 @@ from shoal.collect.roles.requests import body_digest
 from shoal.collect.roles.terms import PublicPlaces, Terms
 from shoal.collect.roles.wire import DAY_S
 from shoal.collect.server.http import Server, add_health, named, new_application
+from shoal.collect.server.http_days import add_days
 from shoal.collect.server.http_releases import Tidying, add_releases
 from shoal.collect.server.mailbox import Mailbox
 from shoal.collect.server.rounds import Rounds
@@ -111,6 +112,7 @@ def collector_application(
     _add_rounds(app, server)
     _add_groups(app, server, watch)
     add_releases(app, server, held)
+    add_days(app, server, database, terms)
     return app
 
 

@@ -19,6 +19,7 @@ from shoal.collect.roles.wire import (
 )
 from shoal.collect.server.rounds import expire
 from shoal.collect.storage.database import Database
+from shoal.collect.storage.days import ClosedDays
 from shoal.collect.storage.groups import Groups
 from shoal.collect.storage.phi import PhiStore
 from shoal.collect.storage.questions import MOST_ROWS, AskedQuestions
@@ -41,6 +42,7 @@ class Mailbox:
 
     def __init__(self, database: Database, signing_seed: bytes, *, quota: int) -> None:
         self._db, self._groups, self._asked = database, Groups(database), AskedQuestions(database, quota)
+        self._days = ClosedDays(database)
         self._store, self._signing_seed = PhiStore(database, most_rows=MOST_ROWS), signing_seed
 
     def send(self, identity: bytes, body: bytes, now_s: float) -> int:
@@ -158,7 +160,8 @@ class Mailbox:
         day, people = self._asked.answer(
             identity, session, records, terms, batch.slices, now_s, collector.people
         )
-        return b"".join(collector.signed(one, n, day) for one, n in zip(records, people, strict=True))
+        state = self._days.state_before(day)
+        return b"".join(collector.signed(one, n, day, state) for one, n in zip(records, people, strict=True))
 
     def deliver(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> dict[str, Any]:
         """Store a group's releases once more than half of it has brought the same records.

@@ -155,6 +155,19 @@ INSERT INTO heartbeat VALUES (0);
 """,
 )
 
+# closed days: how many releases, the roots, the state after the day; and what is under the roots (0:
+# releases, 1: identifiers that were taken back)
+_CLOSED_DAYS: Final = Step(
+    both="""
+CREATE TABLE closed_day (
+    day {NUMBER} PRIMARY KEY, n {NUMBER} NOT NULL, added {BYTES} NOT NULL, gone {BYTES} NOT NULL,
+    state {BYTES} NOT NULL);
+CREATE TABLE leaf (
+    day {NUMBER} NOT NULL, kind {NUMBER} NOT NULL, digest {BYTES} NOT NULL, PRIMARY KEY (day, kind, digest));
+CREATE INDEX record_day ON record (day);
+""",
+)
+
 _CLAIMS: Final = Step(
     both="""
 CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL);
@@ -193,4 +206,5 @@ MIGRATIONS: Final = (
     _SCOPES,
     _WITHDRAWALS,
     _CLOCK,
+    _CLOSED_DAYS,
 )

@@ -8,7 +8,7 @@ period. What is beyond that is answered as nobody, which never makes a crowd loo
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.counting import CAP
@@ -185,6 +185,20 @@ class AskedQuestions:
                 (bytes(marks), session, batch),
             )
         return bytes(marks)
+
+
+def asked_by(database: Database, session: bytes) -> list[dict[str, Any]]:
+    """Return the batches of a session, for a witness."""
+    rows = database.rows("SELECT batch, identity, day, withheld FROM asked WHERE session = ?", (session,))
+    return [
+        {
+            "batch": bytes(batch).hex(),
+            "identity": bytes(who).hex(),
+            "day": day,
+            "withheld": None if withheld is None else bytes(withheld).hex(),
+        }
+        for batch, who, day, withheld in rows
+    ]
 
 
 def answers_again(records: Sequence[bytes], withheld: bytes, people: Callable[[bytes], int]) -> list[int]:
