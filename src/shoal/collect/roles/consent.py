@@ -14,6 +14,8 @@ OPEN: Final = (
     " trimmed. They hide which honest member was there, not that somebody was.",
     "Your questions repeat exactly the same circles and intervals, for at least a year. They can be linked "
     "with each other, with those of your other rounds, and with what you release.",
+    "Members of your group can put your whole blurred trip together from your questions, and each of its "
+    "decoys, which look like it.",
     "Whoever sees your network address can follow you from round to round.",
     "A place that you leave out leaves a hole. Whoever sees enough of your releases can tell that the hole "
     "hides "
