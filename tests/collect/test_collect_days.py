@@ -3,20 +3,24 @@
 import hashlib
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from service_town import TERMS, TODAY, Town, identity_of, kinds, seed, volunteers
+from command_line import Shoal
+from service_town import PLACES, START_S, TERMS, TODAY, Town, identity_of, kinds, running, seed, volunteers
 from shoal.collect.crypto import merkle
+from shoal.collect.device.http_client import RemoteServer, asking
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import Release, decode_points, encode_points
 from shoal.collect.roles.collector import read_answer
 from shoal.collect.roles.days import NO_STATE, ClosedDay, require_chain, require_own
 from shoal.collect.roles.terms import OtherCollector
 from shoal.collect.server.following import Following
+from shoal.collect.server.http_collector import collector_application
 from shoal.collect.server.http_witness import Witness
-from shoal.collect.storage.database import Database
+from shoal.collect.storage.database import Database, UnavailableError
 from shoal.collect.storage.days import ClosedDays
 from shoal.collect.storage.phi import PhiStore
 from shoal.collect.storage.questions import asked_by
@@ -218,3 +222,39 @@ def test_an_owner_sees_that_her_release_stands_in_its_day() -> None:
                 require_own(wrong, bytes(key), bytes(points))
         with pytest.raises(PeerError, match="bad-proof"):
             require_own(shown, seed("another's key"), bytes(points))
+
+
+def test_a_witness_follows_over_http_and_nobody_else_is_told() -> None:
+    with Database() as database, Database() as own:
+        volunteers(PhiStore(database), 3, TODAY - 4)
+        app = collector_application(
+            database, seed("server"), WATCHED, PLACES, lambda n: seed("draw")[:n], round_size=3, join_s=60,
+            quota=5, clock=lambda: START_S, quiet=True,
+        )  # fmt: skip
+        key = identity_of(seed("server"))
+        with running(app) as url, pytest.MonkeyPatch.context() as patch:
+            patch.setattr("shoal.collect.device.http_client.time.time", lambda: START_S)
+            server = RemoteServer(url)
+            ask = asking(server, key, seed("witness", 0))
+            Following(own, ask).until(TODAY)
+            assert ClosedDays(own).after(-1) == ClosedDays(database).after(-1)
+            assert own.rows("SELECT COUNT(*) FROM record") == [(3,)]
+            stranger = asking(server, key, seed("stranger"))
+            assert [one["n"] for one in stranger("/v1/days?after=-1")] == [3]
+            session = seed("session").hex()
+            for target in (f"/v1/days/{TODAY - 4}", f"/v1/groups/{session}/asked"):
+                with pytest.raises(PeerError, match="not a witness of this collector"):
+                    stranger(target)
+            for target in ("/v1/days/7", f"/v1/groups/{session}/asked"):
+                with pytest.raises(PeerError, match="not-entitled"):
+                    ask(target)
+            server.close()
+        with pytest.raises(UnavailableError, match="does not answer"):
+            asking(RemoteServer("http://127.0.0.1:1"), key, seed("witness", 0))("/v1/days")
+
+
+def test_the_command_refuses_a_key_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--database", f"sqlite:///{tmp_path / 'own.sqlite'}", "--key", str(tmp_path / "witness.key"))
+    ended = Shoal(capsys)("collect", "witness", *words, "--follow", "http://127.0.0.1:1", "xyz")
+    assert ended.code == 2
+    assert "the key after --follow URL is not 64 hexadecimal digits" in " ".join(ended.err.split())

@@ -20,10 +20,12 @@ from mix_runs import (
     seed,
     session_of,
 )
-from service_town import START_S, Town, kinds
+from service_town import START_S, Town, kinds, running
 from service_town import seed as secret
 from shoal.collect.crypto.elgamal import combined_key
 from shoal.collect.crypto.signatures import verify_key
+from shoal.collect.device.admission import admitted, report
+from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.faults import PeerError
 from shoal.collect.mix.blame import read_testimonies
 from shoal.collect.mix.member import Aborted, Member
@@ -33,7 +35,10 @@ from shoal.collect.mix.session import Session, open_frame, sign
 from shoal.collect.mix.transcript import make_input
 from shoal.collect.roles.accusation import Accusation, read_accusation
 from shoal.collect.roles.admission import CLEARANCE_BYTES, EXCLUDED_DAYS, Entry, TokenRequest
+from shoal.collect.roles.participant_round import Device
+from shoal.collect.server.http_registrar import registrar_application
 from shoal.collect.storage.database import Database
+from shoal.errors import InputError
 from test_collect_admission import CODES, COLLECTOR, PERIOD, Office, another_office, flipped, town_of
 
 
@@ -244,3 +249,28 @@ def test_the_blamed_gets_no_token_for_a_month_and_everybody_else_does(blamed: Bl
     assert office.registrar.to_clear(account, COLLECTOR, 1, later_s) == [], "and then she takes part again"
     with pytest.raises(PeerError, match="too-late"):
         accuse(body, later_s)
+
+
+def test_devices_report_and_clear_themselves_over_the_network(blamed: Blamed) -> None:
+    """The honest one gets her next token, and the blamed one is told why she gets none."""
+    office, registrar = blamed.office, blamed.office.registrar
+    app = registrar_application(registrar, office.book, quiet=True, clock=lambda: DAY_AFTER_S)
+    terms = office.terms.model_copy(update={"period": PERIOD + 1})
+    devices = [
+        Device("u", secret("sign", n), secret("device", n), COLLECTOR, bytes(32), bytes(32))
+        for n in (0, CULPRIT)
+    ]
+    with running(app) as url, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shoal.collect.device.admission.time.time", lambda: DAY_AFTER_S)
+        server = RemoteServer(url, key=registrar.public_key)
+        reporter = blamed.town.own_rounds[0]
+        bodies = [*reporter.accusations, b"nothing", replace(blamed.accusation, frames=()).encode()]
+        assert report(server, devices[0], bodies, reporter.entry.signing_seed) == 1
+        assert admitted(server, devices[0], terms, None) == office.entry(
+            secret("device", 0), now_s=DAY_AFTER_S
+        )
+        with pytest.raises(InputError, match="a proof of blame stands against this token"):
+            admitted(server, devices[1], terms, None)
+        server.close()
+    away = RemoteServer("http://127.0.0.1:1", key=registrar.public_key)
+    assert report(away, devices[0], reporter.accusations, reporter.entry.signing_seed) == 0
