@@ -13,7 +13,7 @@ import pytest
 
 import shoal
 from desk_visits import Visitor
-from shoal.desk.maps import Ground, _lines, _names, letters_map, round_length
+from shoal.desk.maps import Ground, _lines, letters_map, round_length, town_names
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Boxes
 from shoal.model.streets import StreetGraph
@@ -104,7 +104,7 @@ def test_names_do_not_meet_and_stay_on_the_map() -> None:
     crowd = [
         Town(name=f"Town {n}", x_m=-16_000 + 640 * n, y_m=100.0 * (n % 3), people=100 - n) for n in range(50)
     ]
-    parts = _names([*crowd, Town(name="B <& C", x_m=0, y_m=9_000, people=1)], GROUND, 48, 1)
+    parts = town_names([*crowd, Town(name="B <& C", x_m=0, y_m=9_000, people=1)], GROUND, 48, 1)
     labels = [part for part in parts if part.startswith('<text class="label"')]
     boxes = []
     for label in labels:

@@ -121,7 +121,7 @@ def _drawn(
         f'<rect class="ground" width="{width}" height="{height}"/>',
         *_shaded(cells, aspect),
         *([] if streets is None else _lines(streets, ground, aspect)),
-        *_names(towns, ground, height, aspect),
+        *town_names(towns, ground, height, aspect),
     ]
     bar_m = round_length(width * ground.column_m / 4)
     bar = bar_m / ground.column_m
@@ -175,7 +175,7 @@ def _lines(streets: StreetGraph, ground: Ground, aspect: int) -> list[str]:
     return [f'<svg width="{ground.columns}" height="{height}">{lines}</svg>'] if shown else []  # clips them
 
 
-def _names(towns: Sequence[Town], ground: Ground, height: float, aspect: int) -> list[str]:
+def town_names(towns: Sequence[Town], ground: Ground, height: float, aspect: int) -> list[str]:
     """Towns as dots with their names, the largest first, as long as no name lies on another."""
     parts: list[str] = []
     taken: list[tuple[float, float, float, float]] = []

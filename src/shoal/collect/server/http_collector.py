@@ -13,10 +13,11 @@ from shoal.collect.roles.collector import ANSWER_BYTES
 from shoal.collect.roles.requests import body_digest
 from shoal.collect.roles.terms import PublicPlaces, Terms
 from shoal.collect.roles.wire import DAY_S
-from shoal.collect.server.http import Server, add_health, named, new_application
+from shoal.collect.server.http import DOWN, Server, add_health, named, new_application
 from shoal.collect.server.http_days import add_days
 from shoal.collect.server.http_releases import Tidying, add_releases
 from shoal.collect.server.mailbox import Mailbox
+from shoal.collect.server.people_page import PeoplePage
 from shoal.collect.server.rounds import Rounds
 from shoal.collect.server.watch import Watch
 from shoal.collect.storage.database import Database
@@ -42,6 +43,7 @@ def collector_application(
     round_size: int,
     join_s: float,
     quota: int,
+    authority: str = "",
     clock: Callable[[], float] = time.time,
     quiet: bool = False,
 ) -> FastAPI:
@@ -63,6 +65,8 @@ def collector_application(
         A roster freezes with so many members, or after so many seconds with enough for one group.
     quota
         How many questions one member may ask in a day.
+    authority
+        The address of the authority, for the page for people; empty where nobody stated it.
     clock
         Tells the time, in seconds since 1970.
     quiet
@@ -108,6 +112,13 @@ def collector_application(
             "quota": quota,
         }
         return server.signed(request, facts)
+
+    page = PeoplePage(server.key, rounds.open_round, round_size, authority, DOWN)
+
+    @app.get("/")
+    def people() -> Response:
+        now_s = clock()
+        return page.at(now_s, rounds.terms_at(now_s))
 
     _add_rounds(app, server)
     _add_groups(app, server, watch)

@@ -185,6 +185,15 @@ CREATE TABLE issued (
 """
 )
 
+_LOGINS: Final = Step(
+    both="""
+CREATE TABLE login (
+    state {BYTES} PRIMARY KEY, account {BYTES} NOT NULL, until_s DOUBLE PRECISION NOT NULL, person {BYTES},
+    used {NUMBER} NOT NULL, tries {NUMBER} NOT NULL);
+CREATE TABLE logged_in (person {BYTES} PRIMARY KEY, account {BYTES} NOT NULL);
+"""
+)
+
 # which tokens of a person are cleared, which keys a proof of blame stands against, which have a clearance
 _EXCLUSION: Final = Step(
     both="""
@@ -194,7 +203,8 @@ CREATE TABLE clearance (identity {BYTES} PRIMARY KEY, digest {BYTES} NOT NULL, o
 """
 )
 
-AUTHORITY: Final = (_CLAIMS, _REGISTER, _EXCLUSION)  # a registrar may run inside the authority
+# a registrar may run inside the authority
+AUTHORITY: Final = (_CLAIMS, _REGISTER, _LOGINS, _EXCLUSION)
 MIGRATIONS: Final = (
     _RELEASES,
     _ROUNDS,

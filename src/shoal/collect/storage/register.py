@@ -47,6 +47,8 @@ class RegisterBook:
     def issue(self, purpose: Purpose, person: bytes, digest: bytes) -> bool:
         """Note a request for the one token of a person and purpose; say whether no other one was noted."""
         with self._db.transaction():
+            if not self.knows(person):  # put out meanwhile, by a login with another account
+                return False
             for table in ("issued", "blamed", "clearance"):  # tables of ours
                 before = purpose.first_day - EXCLUDED_DAYS
                 self._db.change(f"DELETE FROM {table} WHERE over_day <= ?", (before,))  # noqa: S608
