@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from bench_phi import CONTRIBUTORS, city, fill
-from service_town import PLACES, identity_of, seed
+from service_town import PLACES, identity_of, seed, vouched
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.matching.cylinders import Cylinder
 from shoal.collect.matching.records import RECORD_BYTES, Query, encode_query
@@ -136,10 +136,15 @@ class Flood:
         one = encode_query(Query(bytes(16), tuple(wide)))
         return b"".join(one[:4] + chance.randbytes(16) + one[20:] for _ in range(self.n_questions))
 
+    def _vouched(self, session: int, questions: bytes) -> bytes:
+        """Members who play together vouch for whatever they like."""
+        seeds = {place: seed("member", session, place) for place in range(3)}
+        return vouched(seed("session", session), seeds, (questions, b"1", b"2"))
+
     def _send(self, thread: int) -> None:
         chance, session = random.Random(thread), thread
         while not self._stop.is_set() and session < 8 * 100:
-            who, body = seed("member", session, 0), self._batch(chance)
+            who, body = seed("member", session, 0), self._vouched(session, self._batch(chance))
             target = f"/v1/groups/{seed('session', session).hex()}/questions"
             signed = authorization(who, identity_of(who), identity_of(KEY), "POST", target, body, time.time())
             try:

@@ -23,7 +23,7 @@ from fastapi import FastAPI
 
 from bench_phi import CONTRIBUTORS, city, fill, started_postgres
 from collect_costs import paper_messages
-from service_town import PLACES, device_for, identity_of, own_round_for, seed
+from service_town import PLACES, device_for, identity_of, own_round_for, seed, vouched
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.matching.records import Query, encode_query
@@ -130,7 +130,13 @@ def queries(url: str, pairs: int, batches: int, batch: int) -> dict[str, object]
         )
         for _ in range(batches)
     ]
-    asked = [(f"/v1/groups/{seed('session', i).hex()}/questions", body) for i, body in enumerate(bodies)]
+    asked = [
+        (
+            f"/v1/groups/{seed('session', i).hex()}/questions",
+            vouched(seed("session", i), {0: seed("sign", i % 2)}, (body,)),
+        )
+        for i, body in enumerate(bodies)
+    ]
     threads = [threading.Thread(target=ask, args=(address, asked[i::2], i)) for i in range(2)]
     before, began = cpu_of(children[0]), time.perf_counter()
     for thread in threads:

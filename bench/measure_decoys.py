@@ -7,7 +7,8 @@ places, and has learned from other people's questions, for which it was told the
 of questions and points of each linked set, its times, gaps, lengths of steps, speeds, turns and extent, and
 how public its circles are, each as its rank and its distance from the middle among the person's sets, and
 names one question. ``guessing`` is the share of real ones among those that are not canaries. "before" is how
-fakes were drawn until now: chains of public places at times of their own, pieced out differently.
+fakes were drawn until now: chains of public places at times of their own, pieced out differently. ``joined``
+is the share of her own circles that a member of her group can join.
 """
 
 import argparse
@@ -167,12 +168,21 @@ def wins(cases: Sequence[tuple[np.ndarray, np.ndarray]], rng: np.random.Generato
     return float(np.mean(won)), float(np.std(won) / math.sqrt(len(won)))
 
 
+def joined(questions: Sequence[Question]) -> float:
+    """Which share of her own circles a member of her group can join, by equal circles alone."""
+    sets = [
+        {point for number in own if questions[number][1] for point in questions[number][0]}
+        for own in linked(questions)
+    ]
+    return max(map(len, sets)) / len(set[Cylinder]().union(*sets))
+
+
 def measure(people: int, source: str | None, radius_m: int, seed: int, rules: Rules) -> dict[str, Any]:
     """Measure both ways of drawing fakes on the same trips."""
     (trips, prior), chance = town(people, source, seed), Chance(seed.to_bytes(32))
     found: dict[str, Any] = {"people": len(trips), "radius_m": radius_m}
     for name, ask, its_rules in (("before", asked_before, BEFORE), ("now", asked_now, rules)):
-        cases, shares = [], []
+        cases, shares, real, whole = [], [], [], []
         for trip in trips:
             member = Participant(
                 user="", signing_seed=chance.seed(), device_key=chance.seed(), points=trip,
@@ -182,13 +192,16 @@ def measure(people: int, source: str | None, radius_m: int, seed: int, rules: Ru
                 continue  # one circle is no trip: a device refuses it
             questions = ask(member, prior, its_rules, chance)
             cases.append(features_of(questions, prior))
-            shares.append(float(np.mean([real for _, real in questions])))
+            shares.append(float(np.mean([is_real for _, is_real in questions])))
+            real.append(sum(is_real for _, is_real in questions))
+            whole.append(joined(questions))
         rate, error = wins(cases, np.random.default_rng(seed))
         guessing = float(np.mean(shares))
         found[name] = {
             "people": len(cases), "wins": round(rate, 3),
             "standard_error": round(error, 3), "guessing": round(guessing, 3),
             "times_guessing": round(rate / guessing, 3),
+            "real_questions": round(float(np.mean(real)), 1), "joined": round(float(np.mean(whole)), 3),
         }  # fmt: skip
     return found
 

@@ -3,8 +3,10 @@
 They form groups of their own and move the circle of a question east, west, north and south until the count
 falls: the middle of these places is the center of what is stored. A count of one person is hidden by a
 threshold, so the second attack brings people of its own (decoys) who lift it. The first row has no limits, as
-the service had none; the last has the defaults. It ends with code 1 when the defaults let strangers see
-anything, or let decoys come closer than the middle of a cell does.
+the service had none. In the last row the attacker is one of three in each group, and tries to ask what the
+group did not mix: alone, with her own voucher twice, with vouchers that she signed for the others, and with
+those of another group. It ends with code 1 when the defaults let strangers see anything, let decoys come
+closer than the middle of a cell does, or when a minority gets any answer.
 """
 
 import argparse
@@ -14,14 +16,19 @@ import statistics
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
+
+from service_town import identity_of, vouched
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, MICRO, Cylinder, distance_m
 from shoal.collect.matching.records import Query, Release, encode_query
 from shoal.collect.roles.collector import ANSWER_BYTES
 from shoal.collect.roles.terms import Terms
-from shoal.collect.roles.wire import DAY_S
+from shoal.collect.roles.vouching import Batch, vouch
+from shoal.collect.roles.wire import DAY_S, questions_digest
 from shoal.collect.server.mailbox import Mailbox
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore
@@ -48,6 +55,7 @@ SETTINGS = {
     "defaults": (DEFAULTS, 0),
     "defaults, decoys": (DEFAULTS, 2),
 }
+MINORITY = "no limits, decoys, one of three"
 TODAY = 20_000
 NOON_MIN = (TODAY - 3) * 1440 + 720
 PROBE_M, WIDE_M = 100, 2_000
@@ -56,17 +64,17 @@ DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 @dataclass
 class Strangers:
-    """Sessions of free identities, each of which is answered once."""
+    """Groups of free identities, each of which asks one batch that all of them vouch for."""
 
     database: Database
     terms: Terms
     chance: Chance
     now_s: float = TODAY * DAY_S + 1000.0
     n_questions: int = 0
-    _open: list[tuple[bytes, bytes]] = field(default_factory=list)
+    mailbox: Mailbox = field(init=False)
 
     def __post_init__(self) -> None:
-        self._mailbox = Mailbox(self.database, bytes(32), quota=10**9)
+        self.mailbox = Mailbox(self.database, bytes(32), quota=10**9)
 
     def counts(self, queries: Sequence[tuple[Cylinder, ...]]) -> list[int]:
         """Ask these questions; what is left of a batch asks the last one again."""
@@ -76,30 +84,29 @@ class Strangers:
             part = list(queries[first : first + size])
             filled = part + [part[-1]] * (size - len(part))
             records = [encode_query(Query(self.chance.take(16), points)) for points in filled]
-            identity, session = self._member()
-            said = self._mailbox.ask(identity, session, b"".join(records), self.now_s)
+            session, seeds = self.group()
+            batch = vouched(session, dict(enumerate(seeds)), (b"".join(records), b"1", b"2"))
+            said = self.mailbox.ask(identity_of(seeds[0]), session, batch, self.now_s)
             self.n_questions += size
             counts += [int.from_bytes(said[ANSWER_BYTES * at + 32 :][:2]) for at in range(len(part))]
         return counts
 
-    def _member(self) -> tuple[bytes, bytes]:
-        """Somebody who has not asked yet; a new group when nobody is left."""
-        if not self._open:
-            name, session = self.chance.take(32), self.chance.take(32)
+    def group(self) -> tuple[bytes, list[bytes]]:
+        """A new group of three: its session, and what its members sign with."""
+        name, session = self.chance.take(32), self.chance.take(32)
+        self.database.change(
+            "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'grouped', 0, ?)",
+            (name, self.terms.model_dump_json(), 1e12),
+        )
+        number = self.database.rows("SELECT id FROM round WHERE name = ?", (name,))[0][0]
+        seeds = [self.chance.seed() for _ in range(3)]
+        for place, one in enumerate(seeds):
             self.database.change(
-                "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'grouped', 0, ?)",
-                (name, self.terms.model_dump_json(), 1e12),
+                "INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, "
+                "0, ?, ?)",
+                (number, identity_of(one), b"", session, place),
             )
-            number = self.database.rows("SELECT id FROM round WHERE name = ?", (name,))[0][0]
-            for place in range(3):
-                who = self.chance.take(32)
-                self.database.change(
-                    "INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, "
-                    "0, ?, ?)",
-                    (number, who, b"", session, place),
-                )
-                self._open.append((who, session))
-        return self._open.pop()
+        return session, seeds
 
 
 def moved(lat: float, lon: float, east_m: float, north_m: float) -> tuple[int, int]:
@@ -178,6 +185,41 @@ def measure(victims: int, most_questions: int) -> dict[str, dict[str, float]]:
     return rows
 
 
+def minority(chance: Chance) -> dict[str, float]:
+    """One of three who asks what her group did not mix, in every way that she has: how often she hears."""
+    lat, lon = 39.9, 116.3
+    with Database() as database:
+        strangers = Strangers(database, NO_LIMITS, chance)
+        points = question(lat, lon, 0, 0)
+        for _ in range(3):
+            release = Release(chance.take(16), chance.take(16), bytes(32), points)
+            PhiStore(database).add(release, TODAY - 2)
+        _, others = strangers.group()
+        session, (own, *_) = strangers.group()
+        records = [encode_query(Query(chance.take(16), points)) for _ in range(NO_LIMITS.n_questions)]
+        slices = (b"".join(records), b"1", b"2")
+        digests = tuple(map(questions_digest, slices))
+        alone = vouch(own, session, digests)
+        tries = {
+            "nobody vouches": {},
+            "she alone": {0: alone},
+            "her own voucher twice": {0: alone, 1: alone},
+            "signed by herself for all": {place: vouch(own, session, digests) for place in range(3)},
+            "those of another group": {
+                place: vouch(one, session, digests) for place, one in enumerate(others)
+            },
+        }
+        heard = 0
+        for vouchers in tries.values():
+            try:
+                batch = Batch(slices[0], digests, vouchers).encode()
+                strangers.mailbox.ask(identity_of(own), session, batch, strangers.now_s)
+                heard += 1
+            except PeerError:
+                continue
+    return {"tries": len(tries), "answered": heard}
+
+
 def main() -> int:
     """Print the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -185,10 +227,13 @@ def main() -> int:
     parser.add_argument("--questions", type=int, default=480)
     asked = parser.parse_args()
     rows = measure(asked.victims, asked.questions)
+    rows[MINORITY] = minority(Chance(bytes(32)))
     print(json.dumps(rows, indent=2))
     resolution_m = Terms().resolution_m
     return int(
-        rows["defaults"]["seen"] > 0 or rows["defaults, decoys"].get("median_m", 1e9) < resolution_m / 4
+        rows["defaults"]["seen"] > 0
+        or rows[MINORITY]["answered"] > 0
+        or rows["defaults, decoys"].get("median_m", 1e9) < resolution_m / 4
     )
 
 

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from service_town import PLACES, TERMS, identity_of, running, seed
+from service_town import PLACES, TERMS, identity_of, running, seed, vouched
 from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.faults import STATUS, PeerError
 from shoal.collect.faults import Kind as FaultKind
@@ -28,6 +28,7 @@ from shoal.collect.matching.records import Query, encode_query
 from shoal.collect.roles.participant_round import Device
 from shoal.collect.roles.requests import Call, authorization, body_digest, require_reply_signature
 from shoal.collect.roles.terms import read_terms
+from shoal.collect.roles.vouching import longest_vouching
 from shoal.collect.roles.wire import BODY_BYTES, unpack
 from shoal.collect.server.bodies import BodyBudget
 from shoal.collect.server.http import new_application
@@ -105,9 +106,24 @@ def question(number: int, lat_udeg: int = 0) -> bytes:
     return good[:20] + lat_udeg.to_bytes(4, signed=True) + good[24:]
 
 
-def batch(number: int = 0) -> bytes:
+def questions(number: int = 0) -> bytes:
     """As many questions as a member brings."""
     return b"".join(question(3 * number + at) for at in range(3))
+
+
+def brought(slices: list[bytes], at: int = 0) -> bytes:
+    """One member's questions, for which two of the three vouch."""
+    return vouched(seed("group"), {place: seed("sign", place) for place in (0, 2)}, slices, at)
+
+
+def batch(number: int = 0) -> bytes:
+    """The questions of one of the three, among all that the group agreed on."""
+    return brought([questions(at) for at in range(3)], number)
+
+
+def instead(bad: bytes) -> bytes:
+    """A batch of other questions."""
+    return brought([bad, questions(1), questions(2)])
 
 
 def test_every_refusal_has_a_name(site: Site) -> None:
@@ -120,9 +136,9 @@ def test_every_refusal_has_a_name(site: Site) -> None:
     assert site.signed("GET", "/v1/letters?after=nan") == (422, "bad-frame")
     assert site.signed("POST", "/v1/letters", b"no letter") == (400, "bad-length")
     assert site.signed("POST", ask, batch()) == (200, "")
-    assert site.signed("POST", ask, question(1, 91_000_000)) == (422, "out-of-range")
-    assert site.signed("POST", ask, question(1)[:-1]) == (400, "bad-length")
-    assert site.signed("POST", ask, bytes(148)) == (422, "bad-record")
+    assert site.signed("POST", ask, instead(question(1, 91_000_000))) == (422, "out-of-range")
+    assert site.signed("POST", ask, instead(question(1)[:-1])) == (400, "bad-length")
+    assert site.signed("POST", ask, instead(bytes(148))) == (422, "bad-record")
     assert site.signed("POST", other, question(1)) == (404, "wrong-session")
     assert site.signed("POST", "/v1/groups/stale/questions", question(1)) == (404, "wrong-session")
     assert site.signed("POST", f"/v1/rounds/{bytes(32).hex()}/roster", bytes(64)) == (401, "bad-signature")
@@ -217,12 +233,12 @@ def test_who_may_send_nothing_is_refused_by_the_head_alone(site: Site) -> None:
     target, body = f"/v1/groups/{site.group.hex()}/questions", batch()
     stranger, parts = seed("stranger"), urlsplit(site.url)
     for who, at, length, digest, status in (
-        (stranger, target, 444, body_digest(body), 403),
+        (stranger, target, len(body), body_digest(body), 403),
         (stranger, "/v1/letters", 600_000, body_digest(body), 403),
-        (MEMBER, target, 445, body_digest(body), 413),
+        (MEMBER, target, longest_vouching(3) + 445, body_digest(body), 413),
         (MEMBER, "/v1/letters", BODY_BYTES, body_digest(body), 413),
-        (MEMBER, target, 444, bytes(32), 401),
-        (MEMBER, target, 444, b"", 401),
+        (MEMBER, target, len(body), bytes(32), 401),
+        (MEMBER, target, len(body), b"", 401),
     ):
         signed = authorization(who, identity_of(who), identity_of(KEY), "POST", at, body, time.time())
         head = f"POST {at} HTTP/1.1\r\nHost: x\r\nAuthorization: {signed}\r\nContent-Length: {length}\r\n"
@@ -333,6 +349,7 @@ def test_random_requests_are_refused_by_name_and_never_crash(site: Site) -> None
         body = chance.choice(
             [
                 question(1) * chance.randrange(3),
+                instead(question(1, 91_000_000)),
                 chance.randbytes(148),
                 chance.randbytes(chance.randrange(400)),
             ]
@@ -373,7 +390,9 @@ def test_replies_are_signed_for_their_question(site: Site) -> None:
     ask = Call(
         "POST",
         f"/v1/groups/{site.group.hex()}/questions",
-        next(one for one in map(question, range(5000)) if begins_like_json(one)) + batch()[: 2 * 148],
+        instead(
+            next(one for one in map(question, range(5000)) if begins_like_json(one)) + questions()[: 2 * 148]
+        ),
     )
     for call in (Call("GET", "/v1/rounds"), Call("GET", "/v1/letters?after=0"), ask):
         assert site.server.send(call, device, time.time()).status == 200, (

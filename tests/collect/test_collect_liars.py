@@ -32,6 +32,7 @@ from shoal.collect.crypto.signatures import require_signature, signature
 from shoal.collect.device.http_client import RemoteServer, run_round
 from shoal.collect.faults import PeerError
 from shoal.collect.roles.admission import Entry
+from shoal.collect.roles.collector import ANSWER_BYTES
 from shoal.collect.roles.lottery import LotteryPart
 from shoal.collect.roles.requests import Call, Reply, read_json
 from shoal.collect.roles.terms import PublicPlaces, read_terms
@@ -136,8 +137,8 @@ def test_answers_from_the_state_of_another_day_are_refused(database: Database, d
     def of_another_day(call: Call, body: bytes) -> bytes:
         if not call.target.endswith("/questions"):
             return body
-        parts = [body[at : at + 102] for at in range(0, len(body), 102)]
-        bodies = [one[:34] + (int.from_bytes(one[34:38]) + days).to_bytes(4) for one in parts]
+        parts = [body[at : at + ANSWER_BYTES] for at in range(0, len(body), ANSWER_BYTES)]
+        bodies = [one[:34] + (int.from_bytes(one[34:38]) + days).to_bytes(4) + one[38:70] for one in parts]
         return b"".join(one + signature(town.server_seed, b"answer", one) for one in bodies)
 
     lying(town, of_another_day)

@@ -18,8 +18,10 @@ from mix_runs import (
 )
 from shoal.collect.crypto.group import FFDHE3072
 from shoal.collect.faults import PeerError
+from shoal.collect.mix.blame import read_testimonies
 from shoal.collect.mix.member import Aborted, Broadcast, Member, Opened, Output
 from shoal.collect.mix.messages import Vote
+from shoal.collect.mix.proof import evidence, proven
 from shoal.collect.mix.session import Kind, Session, open_frame, sign
 
 
@@ -53,6 +55,10 @@ def check_caught(session: Session, kind: type[Member], place: int, schedule: int
     assert all(not {(Kind.OPEN, me), (Kind.BLAME, me)} <= slots.keys() for slots in shown for me in honest), (
         "gave both keys"
     )
+    if session.n == 3:  # and to somebody who was not there, by what any of them has
+        shower = members[(place + 1 + schedule % 2) % 3]
+        given = read_testimonies(session, shower._slots)[1]
+        assert proven(session, evidence(shower._received, given, place)) == {place}
 
 
 @pytest.mark.parametrize("kind", PROVEN, ids=lambda kind: kind.__name__)

@@ -5,13 +5,15 @@ import random
 
 import pytest
 
-from red_team_oracle import DEFAULTS, NOON_MIN, SETTINGS, TODAY, Strangers, attack, question
+from red_team_oracle import DEFAULTS, NOON_MIN, SETTINGS, TODAY, Strangers, attack, minority, question
+from service_town import identity_of, vouched
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import MICRO, Cylinder, distance_m
 from shoal.collect.matching.records import Query, Release, encode_query
 from shoal.collect.matching.similarity import Thresholds, _middle_of_cell, similar
 from shoal.collect.roles.terms import Terms
+from shoal.collect.roles.wire import questions_digest
 from shoal.collect.server.mailbox import collector_for
 from shoal.collect.storage.database import Database
 from shoal.collect.storage.phi import PhiStore, TooManyRowsError
@@ -35,6 +37,10 @@ def test_strangers_see_nothing_and_with_decoys_no_more_than_a_cell() -> None:
         else:
             assert max(away) < 0.2
     assert set(SETTINGS) >= {"no limits", "defaults, decoys"}
+
+
+def test_one_of_three_gets_no_answer_to_what_her_group_did_not_mix() -> None:
+    assert minority(Chance(bytes(32))) == {"tries": 5, "answered": 0}
 
 
 def somewhere(chance: random.Random) -> tuple[int, int]:
@@ -95,7 +101,6 @@ def test_of_one_area_only_so_much_is_answered_in_a_period() -> None:
         said = strangers.counts([question(39.9, 116.3, 0, 0)] * 80)
         assert said == [3] * 50 + [0] * 30, "all groups together"
         assert strangers.counts([question(45.0, 116.3, 0, 0)] * 20) == [3] * 20, "elsewhere as before"
-        strangers._open.clear()  # a session keeps to its first day
         strangers.now_s += 31 * 86_400
         assert strangers.counts([question(39.9, 116.3, 0, 0)] * 20) == [3] * 20, "and in another period"
         crowd = [bytes((person,)) * 16 for person in range(3, 20)]
@@ -129,13 +134,19 @@ def test_a_session_asks_once_exactly_the_agreed_number_within_bounds() -> None:
     with Database() as database:
         terms = Terms(group_size=3, n_real=2, n_fake=1, longest=2)
         strangers = Strangers(database, terms, Chance(bytes(32)))
-        strangers.counts([question(39.9, 116.3, 0, 0)] * 3)
-        (second, session), (first, _) = strangers._open
-        ask, now_s = strangers._mailbox.ask, strangers.now_s
+        session, seeds = strangers.group()
+        first, second, _ = map(identity_of, seeds)
+        now_s = strangers.now_s
         good = [encode_query(Query(bytes((n,)) * 16, question(39.9, 116.3, 0, 0))) for n in range(12)]
+        sets = [[b"".join(good[at + n : at + n + 3]) for n in (0, 3, 6)] for at in (0, 1)]
+
+        def ask(who: bytes, slices: list[bytes], at: int = 0, later_s: float = 0) -> bytes:
+            body = vouched(session, dict(enumerate(seeds)), slices, at)
+            return strangers.mailbox.ask(who, session, body, now_s + later_s)
+
         for records in (good[:2], good[:4], good[:1]):
             with pytest.raises(PeerError, match="exactly 3"):
-                ask(first, session, b"".join(records), now_s)
+                ask(first, [b"".join(records), *sets[0][1:]])
         for radius_m, gap_min, n_points in (
             (74, 30, 2),
             (2001, 30, 2),
@@ -146,13 +157,15 @@ def test_a_session_asks_once_exactly_the_agreed_number_within_bounds() -> None:
             points = tuple(Cylinder(NOON_MIN + at, gap_min, 0, 0, radius_m) for at in range(n_points))
             body = good[0] + good[1] + encode_query(Query(bytes(16), points))
             with pytest.raises(PeerError, match="out-of-range"):
-                ask(first, session, body, now_s)
-        own = ask(first, session, b"".join(good[:3]), now_s)
-        assert ask(second, session, b"".join(good[:3]), now_s + 86_400) == own, "from the same state"
-        ask(first, session, b"".join(good[3:6]), now_s)
-        for identity in (first, second):
-            with pytest.raises(PeerError, match="has asked its questions"):
-                ask(identity, session, b"".join(good[6:9]), now_s)
+                ask(first, [body, *sets[0][1:]])
+        own = ask(first, sets[0])
+        assert ask(second, sets[0], later_s=86_400) == own, "from the same state"
+        with pytest.raises(PeerError, match="second set of questions"):
+            ask(first, sets[1])
+        ask(first, sets[0], 1)
+        with pytest.raises(PeerError, match="has asked its questions"):
+            ask(first, sets[0], 2)
+        ask(second, sets[0], 2)
 
 
 def test_a_batch_has_a_budget_of_rows_and_time_and_keeps_to_what_it_answered(database_url: str) -> None:
@@ -170,7 +183,8 @@ def test_a_batch_has_a_budget_of_rows_and_time_and_keeps_to_what_it_answered(dat
 
         def ask(session: bytes) -> list[int]:
             now_s = TODAY * 86_400 + 1000.0
-            return asked.answer(bytes(32), session, records, terms, 3, now_s, collector.people)[1]
+            slices = [questions_digest(b"".join(records))]
+            return asked.answer(bytes(32), session, records, terms, slices, now_s, collector.people)[1]
 
         assert ask(b"slow".ljust(32)) == [6, 6, 0], "the third came after ten seconds"
         assert ask(b"slow".ljust(32)) == [6, 6, 0], "and is answered the same again"

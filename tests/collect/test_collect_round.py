@@ -258,7 +258,7 @@ def test_lying_collectors_are_found() -> None:
         def answer(self, submitter: bytes, record: bytes, today: int) -> bytes:
             from shoal.collect.crypto.signatures import signature
 
-            body = super().answer(submitter, record, today)[:38]
+            body = super().answer(submitter, record, today)[:-64]
             body = body[:32] + (16).to_bytes(2) + body[34:]
             return body + signature(self.signing_seed, b"answer", body)
 

@@ -31,6 +31,7 @@ from shoal.collect.device.disk import Kept, StateFolder, state_text
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder, Point
 from shoal.collect.matching.records import Release, encode_release
+from shoal.collect.roles.collector import ANSWER_BYTES
 from shoal.collect.roles.requests import Call, Reply
 from shoal.collect.roles.wire import BODY_BYTES, DAY_S, bundles, unbundle
 from shoal.collect.storage.database import Database
@@ -328,8 +329,8 @@ def test_a_collector_that_invents_a_crowd_is_found_by_the_canary(database: Datab
         reply = honest(identity, call)
         if not call.target.endswith("/questions"):
             return reply
-        parts = [reply.body[at : at + 102] for at in range(0, len(reply.body), 102)]
-        bodies = [part[:32] + (16).to_bytes(2) + part[34:38] for part in parts]
+        parts = [reply.body[at : at + ANSWER_BYTES] for at in range(0, len(reply.body), ANSWER_BYTES)]
+        bodies = [part[:32] + (16).to_bytes(2) + part[34:70] for part in parts]
         return Reply(200, b"".join(body + signature(town.server_seed, b"answer", body) for body in bodies))
 
     town.answer = lie  # type: ignore[method-assign]  # the lie
@@ -368,7 +369,7 @@ def test_long_letters_are_brought_in_several_requests() -> None:
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_a_round_takes_twenty_requests_of_a_member_and_fifteen_letters_to_each_other(
+def test_a_round_takes_21_requests_of_a_member_and_16_letters_to_each_other(
     database: Database, n: int
 ) -> None:
     town = Town(database, n, terms=TERMS.model_copy(update={"group_size": n}))
@@ -376,7 +377,7 @@ def test_a_round_takes_twenty_requests_of_a_member_and_fifteen_letters_to_each_o
     for number in range(n):
         calls = [call for who, call, _ in town.calls if who == number and not call.poll]
         letters = [letter for call in calls if call.target == "/v1/letters" for letter in unbundle(call.body)]
-        assert (len(calls), len(letters), town.own_rounds[number].messages) == (20, 15 * (n - 1), 20)
+        assert (len(calls), len(letters), town.own_rounds[number].messages) == (21, 16 * (n - 1), 21)
 
 
 def test_letters_go_only_between_members_and_only_once(database: Database) -> None:

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from service_processes import OF_THREE, Site, finish, free_port
-from service_town import TERMS, WAY, Town, identity_of, running, seed, volunteers
+from service_town import TERMS, WAY, Town, identity_of, running, seed, volunteers, vouched
 from shoal.collect.crypto.signatures import signature
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer
@@ -77,7 +77,7 @@ def lie_of(town: Town, liar: str, *, to: int | None = None) -> None:
         if call.to != liar or "/questions" not in call.target or reply.status != 200 or not victim:
             return reply
         parts = [reply.body[at : at + ANSWER_BYTES] for at in range(0, len(reply.body), ANSWER_BYTES)]
-        bodies = [part[:32] + (int.from_bytes(part[32:34]) + 1).to_bytes(2) + part[34:38] for part in parts]
+        bodies = [part[:32] + (int.from_bytes(part[32:34]) + 1).to_bytes(2) + part[34:70] for part in parts]
         return Reply(200, b"".join(body + signature(signing_seed, b"answer", body) for body in bodies))
 
     town.answer = answer  # type: ignore[method-assign]  # the lie
@@ -149,21 +149,22 @@ def test_a_witness_answers_only_what_the_collector_has_answered(database: Databa
     town, session, _ = session_in_a_group(database)
     witness, me = Witness(database, seed("witness", 0)), town.own_rounds[0].device.identity
     channel = session.group.channel
-    body, day = b"".join(session.slice_of(session.group.me)), snapshot_day(town.now_s)
+    body, day = session._batch(session.group.me), snapshot_day(town.now_s)
     with pytest.raises(PeerError, match="ask it first"):
         witness.ask(me, channel, body, day)
     town.mailbox.ask(me, channel, body, town.now_s)
-    assert len(witness.ask(me, channel, body, day)) == len(body) // 148 * ANSWER_BYTES
+    assert len(witness.ask(me, channel, body, day)) == TERMS.n_questions * ANSWER_BYTES
     other = session.group.identities[session.group.me - 1]
     assert witness.ask(other, channel, body, day), "who stands in for a member needs the same answers"
     before = database.rows("SELECT * FROM quota")
     for identity, where, asked, snapshot, kind in (
         (me, channel, body, day + 1, "not-entitled"),
         (me, channel, body, day - 1, "not-entitled"),
-        (me, channel, body[:148] * 2, day, "not-entitled"),
+        (me, channel, session._batch(session.group.me - 1), day, "not-entitled"),
+        (me, channel, body[:-148] + body[:148], day, "not-entitled"),
         (identity_of(seed("stranger")), channel, body, day, "not-entitled"),
         (me, seed("another"), body, day, "wrong-session"),
-        (me, channel, body[:-1], day, "bad-length"),
+        (me, channel, body[:200], day, "bad-length"),
     ):
         with pytest.raises(PeerError) as refused:
             witness.ask(identity, where, asked, snapshot)
@@ -186,7 +187,11 @@ def test_a_day_can_be_asked_about_when_it_has_settled() -> None:
         town, session, _ = session_in_a_group(database)
         volunteers(PhiStore(database), 2, 19_999, [Point(0.0, 0.0, 10.0), Point(0.0, 0.0, 30.0)])
         me = town.own_rounds[0].device.identity
-        body = b"".join(encode_query(Query(bytes(15) + bytes((i,)), pair)) for i in range(3))
+        asked = b"".join(encode_query(Query(bytes(15) + bytes((i,)), pair)) for i in range(3))
+        seeds = {
+            session.group.identities.index(identity_of(seed("sign", i))): seed("sign", i) for i in (0, 1)
+        }
+        body = vouched(session.group.channel, seeds, [asked, b"1", b"2"])
         counts = {}
         for late_s in (-1.0, 1.0, SETTLE_S):
             reply = town.mailbox.ask(me, session.group.channel, body, midnight_s + late_s)
@@ -227,7 +232,7 @@ def test_a_witness_over_http_signs_and_refuses_by_name() -> None:
         town, session, _ = session_in_a_group(database)
         device, body, day = (
             town.own_rounds[0].device,
-            b"".join(session.slice_of(session.group.me)),
+            session._batch(session.group.me),
             snapshot_day(town.now_s),
         )
         town.mailbox.ask(device.identity, session.group.channel, body, town.now_s)

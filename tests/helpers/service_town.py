@@ -5,7 +5,7 @@ Every device goes through its bytes on disk.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Thread
 from typing import Any
@@ -24,7 +24,8 @@ from shoal.collect.roles.participant import Participant, blur
 from shoal.collect.roles.participant_round import Device, Ending, ParticipantRound
 from shoal.collect.roles.requests import Call, Reply
 from shoal.collect.roles.terms import PublicPlaces, Terms
-from shoal.collect.roles.wire import DAY_S
+from shoal.collect.roles.vouching import Batch, vouch
+from shoal.collect.roles.wire import DAY_S, questions_digest
 from shoal.collect.server.http_authority import ClaimBook
 from shoal.collect.server.http_witness import Witness
 from shoal.collect.server.mailbox import Mailbox
@@ -239,6 +240,13 @@ class Town:
 def kinds(endings: dict[int, Ending]) -> set[str]:
     """How the devices' rounds ended."""
     return {one.kind for one in endings.values()}
+
+
+def vouched(session: bytes, seeds: Mapping[int, bytes], slices: Sequence[bytes], at: int = 0) -> bytes:
+    """One batch of a set for which these members vouch: everybody's questions, and whose they are."""
+    digests = tuple(map(questions_digest, slices))
+    signed = {place: vouch(one, session, digests) for place, one in seeds.items()}
+    return Batch(slices[at], digests, signed).encode()
 
 
 def volunteers(store: PhiStore, n: int, day: int, points: list[Point] = WAY) -> None:

@@ -69,12 +69,16 @@ class OwnReleasesDocument(TypedDict):
 
 @with_config(_CLOSED)
 class FetchedDocument(TypedDict):
-    """With --fetch: what the collector stores, a list of numbers for each circle."""
+    """With --fetch: what the collector stores, a list of numbers for each circle.
+
+    ``state`` is the state after its day, under whose root it was shown to stand; null while the day is open.
+    """
 
     identifier: str
     day: str
     columns: list[str]
     points: list[Circle]
+    state: str | None
 
 
 @with_config(_CLOSED)

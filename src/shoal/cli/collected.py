@@ -135,15 +135,19 @@ def mine(**options: Any) -> int:
         server = RemoteServer(options["server_url"], options["ca"])
         own = own_releases.find(kept.device, identifier)
         if options["fetch"]:
-            day, points = own_releases.fetch(server, kept.device, own)
+            day, points, state = own_releases.fetch(server, kept.device, own)
             columns = ["start_min", "gap_min", "lat_udeg", "lon_udeg", "radius_m"]
             told = {
                 "identifier": identifier,
                 "day": date_of(day),
                 "columns": columns,
                 "points": [[getattr(point, name) for name in columns] for point in points],
+                "state": None if state is None else state.hex(),
             }
-            lines = [f"stored on {told['day']}: {len(points)} circles", *map(str, points)]
+            sealed = "its day is still open"
+            if state is not None:
+                sealed = f"it stands under the root of its day; the state after that day: {state.hex()}"
+            lines = [f"stored on {told['day']}: {len(points)} circles", *map(str, points), sealed]
         else:
             back = own_releases.take_back(server, kept.device, own)
             kept.device.owned[kept.device.owned.index(own)] = back.own

@@ -239,7 +239,18 @@ def server(**options: Any) -> int:
     "answered, and "
     "stores nothing."
 )
-@click.option("--database", required=True, metavar="URL", help="The collector's own database.")
+@click.option(
+    "--database",
+    required=True,
+    metavar="URL",
+    help="The collector's own database; with --follow one of the witness.",
+)
+@click.option(
+    "--follow",
+    nargs=2,
+    metavar="URL KEY",
+    help="Keep a copy: take over closed days from the collector at this address, and check their roots.",
+)
 @click.option(
     "--key", type=PATH, default=Path("witness.key"), metavar="FILE", help="Secret key; made when absent."
 )
@@ -248,14 +259,34 @@ def witness(**options: Any) -> int:
     """Run a witness: it answers members' questions a second time, so that a lying collector is found out."""
     with needs_extra("server"):
         from shoal.collect.crypto.signatures import verify_key
+        from shoal.collect.device.http_client import asking
+        from shoal.collect.server.following import Following
         from shoal.collect.server.http_witness import witness_application
         from shoal.collect.storage.database import Database
     seed = secret_of(options["key"])
     require_listening(options)
     with Database(options["database"]) as database:
-        app = witness_application(database, seed, quiet=options["quiet"])
+        following = None
+        if options["follow"]:
+            following = Following(database, asking(*_collector_at(*options["follow"]), seed))
+        app = witness_application(database, seed, following, quiet=options["quiet"])
         serve_app(app, options, "witness", verify_key(seed).hex())
     return 0
+
+
+def _collector_at(url: str, key: str) -> tuple[Any, bytes]:
+    """The collector that a witness follows."""
+    from shoal.collect.device.http_client import RemoteServer
+
+    try:
+        known = bytes.fromhex(key)
+    except ValueError:
+        known = b""
+    if len(known) != 32:
+        raise click.UsageError(
+            "the key after --follow URL is not 64 hexadecimal digits; the collector prints it"
+        )
+    return RemoteServer(url, key=known), known
 
 
 @click.command(

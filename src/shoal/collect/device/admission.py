@@ -3,16 +3,16 @@
 import http.client
 import json
 import time
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.faults import PeerError
-from shoal.collect.roles.admission import Entry, TokenRequest
+from shoal.collect.roles.admission import MOST_CLEARANCES, Entry, TokenRequest
 from shoal.collect.roles.participant_round import Device
-from shoal.collect.roles.requests import Call, Reply
+from shoal.collect.roles.requests import Call, Reply, read_json
 from shoal.collect.roles.terms import RegistrarTerms
 from shoal.errors import InputError
 
@@ -70,9 +70,9 @@ def admitted(
     """
     request = TokenRequest(device.device_key, device.server_key, registrar)
 
-    def send(call: Call) -> Reply:
+    def send(call: Call, signing_seed: bytes = request.account_seed) -> Reply:
         try:
-            return server.send(call, device, time.time(), request.account_seed)
+            return server.send(call, device, time.time(), signing_seed)
         except _DOWN as error:
             raise InputError(
                 f"the registrar at {server.url} does not answer ({type(error).__name__}); try again later"
@@ -100,12 +100,47 @@ def admitted(
         if invitation is not None:
             taken(send(Call("POST", "/v1/persons", invitation.encode(), to="registrar")))
         said = taken(send(request.ask_for_key()))
-        return request.entry(said, token(request.ask_for_token(said)))
+        periods = _periods_of(taken(send(request.ask_what_to_clear())))
+        earlier = (request.of_period(number) for number in periods)
+        cleared = b"".join(_cleared(lambda *call: taken(send(*call)), one) for one in earlier)
+        return request.entry(said, token(request.ask_for_token(said, cleared)))
     except PeerError as error:
         raise InputError(
             f"the registrar at {server.url} answers with a key or token that does not hold ({error}); ask "
             "its operator"
         ) from error
+
+
+def _periods_of(content: bytes) -> list[Any]:
+    """Read which earlier tokens are to be cleared; raise PeerError for anything else."""
+    said = read_json(content)
+    periods = said.get("periods") if isinstance(said, dict) else None
+    if not isinstance(periods, list) or len(periods) > MOST_CLEARANCES:
+        raise PeerError("bad-frame", "a list of earlier tokens that is none")
+    return periods
+
+
+def _cleared(ask: Callable[..., bytes], request: TokenRequest) -> bytes:
+    """Get the clearance of an earlier token, under the key that it admits."""
+    said = ask(request.ask_for_key())
+    entry = request.entry(said, ask(request.ask_for_token(said)))
+    said = ask(request.ask_for_clearing_key())
+    return request.clearance(said, ask(request.ask_for_clearance(said, entry.token), entry.signing_seed))
+
+
+def report(server: RemoteServer, device: Device, accusations: Sequence[bytes], signing_seed: bytes) -> int:
+    """Bring proofs of blame to the registrar, under the key of the round; returns how many it took.
+
+    A registrar that does not answer, or refuses, keeps nobody from the end of her round.
+    """
+    taken = 0
+    for body in accusations:
+        try:
+            call = Call("POST", "/v1/accusations", body, to="registrar")
+            taken += server.send(call, device, time.time(), signing_seed).refusal is None
+        except (*_DOWN, PeerError):
+            continue
+    return taken
 
 
 def _after_login(

@@ -21,6 +21,7 @@ from shoal.collect.roles.requests import (
     require_reply_signature,
 )
 from shoal.collect.roles.wire import BATCH_BYTES
+from shoal.collect.storage.database import UnavailableError
 from shoal.errors import InputError, MisuseError
 
 _TIMEOUT_S: Final = 60.0
@@ -192,6 +193,25 @@ class RemoteServer:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def asking(server: RemoteServer, key: bytes, signing_seed: bytes) -> Callable[[str], Any]:
+    """Return what asks a server for an address and reads its JSON, as a witness asks a collector.
+
+    Raises UnavailableError when the server is down, and PeerError when it refuses, or somebody else answers.
+    """
+    itself = Device("", signing_seed, bytes(32), key, bytes(32), bytes(32))
+
+    def ask(target: str) -> Any:
+        try:
+            reply = server.send(Call("GET", target), itself, time.time())
+        except _DOWN as error:
+            raise UnavailableError(f"{server.url} does not answer") from error
+        if reply.refusal is not None:
+            raise PeerError("not-entitled", f"the collector does not say: {reply.refusal[1]}")
+        return read_json(reply.body)
+
+    return ask
 
 
 def run_round(

@@ -5,9 +5,12 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.device.http_client import RemoteServer
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder
+from shoal.collect.matching.records import encode_points
+from shoal.collect.roles.days import require_own
 from shoal.collect.roles.own_releases import OwnRelease, read_release, read_withdrawal
 from shoal.collect.roles.participant_round import Device
 from shoal.collect.roles.requests import Call, read_json
@@ -39,11 +42,27 @@ def find(device: Device, identifier: str) -> OwnRelease:
     return found[0]
 
 
-def fetch(server: RemoteServer, device: Device, own: OwnRelease) -> tuple[int, tuple[Cylinder, ...]]:
-    """Fetch one of her releases: the day on which it was stored, and its cylinders; raises InputError."""
+def fetch(
+    server: RemoteServer, device: Device, own: OwnRelease
+) -> tuple[int, tuple[Cylinder, ...], bytes | None]:
+    """Fetch one of her releases; raises InputError, also when it is not in the day that it was stored on.
+
+    Returns
+    -------
+    int, tuple of Cylinder, bytes or None
+        The day on which it was stored, its cylinders, and the state after that day, under which it was shown
+        to stand; None while the day is open.
+    """
     said = _asked(server, device, own, Call("GET", f"/v1/releases/{own.identifier}"))
     try:
-        return read_release(said)
+        day, points = read_release(said)
+        shown = said.get("closed_day")
+        if shown is None:
+            return day, points, None
+        closed = require_own(shown, verify_key(own.claim_seed), encode_points(points))
+        if closed.day != day:
+            raise PeerError("bad-proof", "the closed day of another day")
+        return day, points, closed.state
     except PeerError as error:
         raise InputError(f"{server.url}: {error}") from error
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from shoal.collect.crypto.chance import Chance
-from shoal.collect.device.admission import admitted
+from shoal.collect.device.admission import admitted, report
 from shoal.collect.device.bounds import require_within_bounds
 from shoal.collect.device.disk import Kept, StateFolder
 from shoal.collect.device.http_client import RemoteServer, run_round
@@ -416,6 +416,12 @@ def finish(
         ) from error
     if own_round.ending is None:
         raise AssertionError("the round has ended")
+    registrar = own_round.terms.registrar
+    if registrar is not None and own_round.accusations:
+        server = RemoteServer(registrar.url, there.ca, bytes.fromhex(registrar.key))
+        taken = report(server, there.kept.device, own_round.accusations, own_round.entry.signing_seed)
+        server.close()
+        say(f"proofs of blame that the registrar took: {taken} of {len(own_round.accusations)}")
     return own_round.ending, end(folder, there.kept, own_round.ending)
 
 

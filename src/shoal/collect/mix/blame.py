@@ -23,6 +23,9 @@ from shoal.collect.mix.transcript import (
     transcript_hash,
 )
 
+_KEYS = (Kind.KEY_COMMIT, Kind.KEY)
+_INPUTS = (Kind.INPUT_COMMIT, Kind.INPUT)
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -77,7 +80,7 @@ def audit(session: Session, slots: Slots, conflicts: frozenset[int]) -> Findings
     if bad:
         return Findings(bad, reason="sent a testimony that cannot be read")
     return (
-        _liars(session, slots, testimonies)
+        liars(session, slots, testimonies)
         or _early_openers(session, slots, testimonies)
         or _bad_messages(session, slots)
         or _bad_replays(session, slots, testimonies)
@@ -110,7 +113,7 @@ def read_testimonies(session: Session, slots: Slots) -> tuple[frozenset[int], Te
     return frozenset(bad), given
 
 
-def _liars(session: Session, slots: Slots, testimonies: Testimonies) -> Findings | None:
+def liars(session: Session, slots: Slots, testimonies: Testimonies) -> Findings | None:
     """Members who signed two different messages for one place, or who invent messages that nobody signed."""
     seen = {slot: signed.digest for slot, signed in slots.items()}
     inventors, equivocators = set(), set()
@@ -160,7 +163,7 @@ def _bad_messages(session: Session, slots: Slots) -> Findings | None:
     )
     if bad:
         return Findings(bad, reason="keys or ciphertexts that show their own fault")
-    if not all_slots(session, (Kind.KEY, Kind.INPUT)) <= slots.keys():
+    if not all_slots(session, (*_KEYS, *_INPUTS)) <= slots.keys():
         return None
     shares = [Key.decode(session, slots[Kind.KEY, member].body).share for member in range(session.n)]
     current: tuple[Ciphertext, ...] = _inputs(session, slots)
@@ -177,7 +180,7 @@ def _bad_messages(session: Session, slots: Slots) -> Findings | None:
 def _bad_replays(session: Session, slots: Slots, testimonies: Testimonies) -> Findings | None:
     """Members whose part of the mix does not follow from the secrets that they gave."""
     group = session.group
-    if not all_slots(session, (Kind.KEY,)) <= slots.keys():
+    if not all_slots(session, _KEYS) <= slots.keys():
         return None
     shares = [Key.decode(session, slots[Kind.KEY, member].body).share for member in range(session.n)]
     confessions = {member: given for member, given in testimonies.items() if isinstance(given, Confession)}
@@ -196,9 +199,12 @@ def _bad_replays(session: Session, slots: Slots, testimonies: Testimonies) -> Fi
         same = encode_list(group, make_input(session, y, given.sealed, given.input_seed)) == shown.body
         if not same or len(set(given.sealed)) < session.n_records:
             wrong.add(member)
+    wrong = wrong or _agreed_on_envelopes(
+        {member: given for member, given in confessions.items() if (Kind.INPUT, member) in slots}
+    )
     if wrong:
         return Findings(frozenset(wrong), reason="put in what she cannot account for")
-    if not all_slots(session, (Kind.INPUT,)) <= slots.keys():
+    if not all_slots(session, _INPUTS) <= slots.keys():
         return None
     current = _inputs(session, slots)
     for member in range(session.n):
@@ -214,6 +220,15 @@ def _bad_replays(session: Session, slots: Slots, testimonies: Testimonies) -> Fi
                 return Findings(frozenset({member}), reason="mixed another list than she received")
         current = _passed_on(session, shown)
     return None
+
+
+def _agreed_on_envelopes(confessions: dict[int, Confession]) -> set[int]:
+    """Members who put in the same envelope: it is random, and nobody can copy another's in time."""
+    owners: dict[bytes, set[int]] = {}
+    for member, given in confessions.items():
+        for sealed in given.sealed:
+            owners.setdefault(sealed, set()).add(member)
+    return set[int]().union(*(shared for shared in owners.values() if len(shared) > 1))
 
 
 def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Findings:

@@ -14,9 +14,10 @@ from shoal.collect.crypto import envelope
 from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.elgamal import Ciphertext, combined_key, prove_key
 from shoal.collect.faults import PeerError
-from shoal.collect.mix.blame import Findings, audit
+from shoal.collect.mix.blame import Findings, audit, read_testimonies
 from shoal.collect.mix.member_states import AWAITED, TABLE, Action, Event, State
 from shoal.collect.mix.messages import Confession, Key, Opening, Vote, encode_list
+from shoal.collect.mix.proof import evidence
 from shoal.collect.mix.received import Received
 from shoal.collect.mix.session import Kind, Session, Signed, open_frame, sign
 from shoal.collect.mix.transcript import (
@@ -163,6 +164,11 @@ class Member:
     def deadline_s(self) -> float:
         """The time after which she stops waiting; ``tick`` has no effect before."""
         return self._deadline_s
+
+    def evidence_against(self, culprit: int) -> list[bytes]:
+        """Return the messages that may prove a member's fault to somebody who was not there."""
+        _, testimonies = read_testimonies(self.session, self._slots)
+        return evidence(self._received, testimonies, culprit)
 
     # what a member says; a cheater in the tests says something else
 

@@ -7,7 +7,7 @@ check a token, and whoever has none is on no roster.
 
 import hashlib
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from shoal.collect.crypto.blind_signatures import (
     MODULUS_BYTES,
@@ -25,11 +25,15 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.signatures import SIGNATURE_BYTES, require_signature, verify_key
 from shoal.collect.faults import PeerError
 from shoal.collect.roles.requests import Call
-from shoal.collect.roles.terms import RegistrarTerms
+from shoal.collect.roles.terms import LAST_DAY, RegistrarTerms
 from shoal.collect.roles.wire import DAY_S
 
 TOKEN_BYTES: Final = PREFIX_BYTES + MODULUS_BYTES
+CLEARANCE_BYTES: Final = 4 + TOKEN_BYTES
+EXCLUDED_DAYS: Final = 30  # so long after its period a token without clearance keeps its owner out
+MOST_CLEARANCES: Final = 31  # as many periods as an exclusion can span, and the present one
 KEY_STATEMENT_BYTES: Final = MODULUS_BYTES + SIGNATURE_BYTES
+TOKEN_KEY, CLEARANCE_KEY = b"token key", b"clearance key"  # what a registrar's keys of a period sign
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,11 @@ class Purpose:
         """What statements and secrets are bound to."""
         return self.collector_key + self.days.to_bytes(2) + self.period.to_bytes(4)
 
+    @classmethod
+    def read(cls, text: bytes) -> "Purpose":
+        """Read what ``text`` wrote."""
+        return cls(text[:-6], int.from_bytes(text[-6:-4]), int.from_bytes(text[-4:]))
+
     @property
     def first_day(self) -> int:
         """The day since 1970 on which the period begins."""
@@ -64,6 +73,15 @@ class Purpose:
     def over_day(self) -> int:
         """The day since 1970 on which the next period begins."""
         return self.first_day + self.days
+
+    @property
+    def parts(self) -> tuple[bytes, int, int]:
+        """The collector's key, the length and the number of the period."""
+        return self.collector_key, self.days, self.period
+
+    def is_recent(self, now_s: float) -> bool:
+        """Say whether a token of this period still has to be cleared."""
+        return now_s // DAY_S < self.over_day + EXCLUDED_DAYS
 
 
 def period_at(now_s: float, days: int) -> int:
@@ -76,12 +94,17 @@ def purpose_of(collector_key: bytes, registrar: RegistrarTerms) -> Purpose:
     return Purpose(collector_key, registrar.days, registrar.period)
 
 
-def stated_key(registrar_key: bytes, purpose: Purpose, statement: bytes) -> VerifyKey:
-    """Read the key of one purpose; raise PeerError unless the registrar has signed that it is the one."""
+def stated_key(
+    registrar_key: bytes, purpose: Purpose, statement: bytes, what: bytes = TOKEN_KEY
+) -> VerifyKey:
+    """Read the key of one purpose; raise PeerError unless the registrar has signed that it is the one.
+
+    ``what`` is TOKEN_KEY or CLEARANCE_KEY.
+    """
     if len(statement) != KEY_STATEMENT_BYTES:
         raise PeerError("bad-length", f"a registrar's key of {len(statement)} bytes")
     modulus, signed = statement[:MODULUS_BYTES], statement[MODULUS_BYTES:]
-    require_signature(registrar_key, b"token key", purpose.text + modulus, signed)
+    require_signature(registrar_key, what, purpose.text + modulus, signed)
     return read_key(modulus)
 
 
@@ -130,23 +153,39 @@ class TokenRequest:
     """
 
     def __init__(self, device_key: bytes, collector_key: bytes, registrar: RegistrarTerms) -> None:
+        self._device_key, self._registrar = device_key, registrar
         self._registrar_key = bytes.fromhex(registrar.key)
         self.purpose = purpose_of(collector_key, registrar)
         self.account_seed = account_seed(device_key, self._registrar_key)
-        secrets = Chance(_derived(device_key, b"shoal entry", self._registrar_key + self.purpose.text))
+        text = self._registrar_key + self.purpose.text
+        secrets = Chance(_derived(device_key, b"shoal entry", text))
         self._signing_seed, self._chance_seed = secrets.seed(), secrets.seed()
+        self._clearing_seed = _derived(device_key, b"shoal clear", text)
         self._path = f"{collector_key.hex()}/{registrar.days}/{registrar.period}"
+
+    def of_period(self, period: Any) -> "TokenRequest":
+        """Return the same for another period; raise PeerError for a number that is none."""
+        if not isinstance(period, int) or not 0 <= period <= LAST_DAY:
+            raise PeerError("out-of-range", "a period that cannot be")
+        registrar = self._registrar.model_copy(update={"period": period})
+        return TokenRequest(self._device_key, self.purpose.collector_key, registrar)
+
+    def ask_what_to_clear(self) -> Call:
+        """Ask which of her earlier tokens are still to be cleared."""
+        path = f"{self.purpose.collector_key.hex()}/{self.purpose.days}"
+        return Call("GET", f"/v1/clearances/{path}", to="registrar")
 
     def ask_for_key(self) -> Call:
         """Ask for the key of this collector and period."""
         return Call("GET", f"/v1/keys/{self._path}", to="registrar")
 
-    def ask_for_token(self, said: bytes) -> Call:
-        """Send the blinded identity; ``said`` is the registrar's key.
+    def ask_for_token(self, said: bytes, clearances: bytes = b"") -> Call:
+        """Send the blinded identity, and clearances of earlier periods; ``said`` is the registrar's key.
 
         Raises PeerError for a key that the registrar does not state, or under which blinding hides nothing.
         """
-        return Call("POST", f"/v1/tokens/{self._path}", self._blinded(said)[2], to="registrar")
+        body = self._blinded(said)[2] + clearances
+        return Call("POST", f"/v1/tokens/{self._path}", body, to="registrar")
 
     def entry(self, said: bytes, signed: bytes) -> Entry:
         """Take the blinding off the registrar's answer; raise PeerError unless a token is left."""
@@ -154,15 +193,51 @@ class TokenRequest:
         token = prepared[:PREFIX_BYTES] + finalize(key, prepared, signed, inverse)
         return Entry(self._signing_seed, token, said[:KEY_STATEMENT_BYTES])
 
-    def _blinded(self, said: bytes) -> tuple[VerifyKey, bytes, bytes, int]:
+    def ask_for_clearing_key(self) -> Call:
+        """Ask for the key that clears this period."""
+        return Call("GET", f"/v1/clearance-keys/{self._path}", to="registrar")
+
+    def ask_for_clearance(self, said: bytes, token: bytes) -> Call:
+        """Send her account, blinded, with her token of the period: under the key that the token admits."""
+        body = token + self._blinded(said, clearing=True)[2]
+        return Call("POST", f"/v1/clearances/{self._path}", body, to="registrar")
+
+    def clearance(self, said: bytes, signed: bytes) -> bytes:
+        """Take the blinding off; what she shows with her next request for a token."""
+        key, prepared, _, inverse = self._blinded(said, clearing=True)
+        return (
+            self.purpose.period.to_bytes(4)
+            + prepared[:PREFIX_BYTES]
+            + finalize(key, prepared, signed, inverse)
+        )
+
+    def _blinded(self, said: bytes, *, clearing: bool = False) -> tuple[VerifyKey, bytes, bytes, int]:
         if len(said) != KEY_STATEMENT_BYTES + PROOF_BYTES:
             raise PeerError("bad-length", f"a registrar's key with its proof in {len(said)} bytes")
-        key = stated_key(self._registrar_key, self.purpose, said[:KEY_STATEMENT_BYTES])
+        what = CLEARANCE_KEY if clearing else TOKEN_KEY
+        key = stated_key(self._registrar_key, self.purpose, said[:KEY_STATEMENT_BYTES], what)
         require_key_proof(key, said[KEY_STATEMENT_BYTES:])
-        chance = Chance(self._chance_seed)
-        prepared = prepare(_subject(verify_key(self._signing_seed)), chance)
+        if clearing:
+            subject = cleared_text(verify_key(self.account_seed), self.purpose)
+        else:
+            subject = _subject(verify_key(self._signing_seed))
+        chance = Chance(self._clearing_seed if clearing else self._chance_seed)
+        prepared = prepare(subject, chance)
         blinded = blind(key, prepared, chance)
         return key, prepared, blinded.text, int(blinded.inverse)
+
+
+def cleared_text(account: bytes, purpose: Purpose) -> bytes:
+    """Return what a clearance says: this account's token of this period stands under no proof of blame."""
+    return b"shoal clearance" + account + purpose.text
+
+
+def split_clearances(body: bytes) -> list[tuple[int, bytes, bytes]]:
+    """Read clearances: the period, the random prefix and the signature of each; raise PeerError when cut."""
+    if len(body) % CLEARANCE_BYTES or len(body) > MOST_CLEARANCES * CLEARANCE_BYTES:
+        raise PeerError("bad-length", f"clearances in {len(body)} bytes")
+    rows = (body[at : at + CLEARANCE_BYTES] for at in range(0, len(body), CLEARANCE_BYTES))
+    return [(int.from_bytes(row[:4]), row[4 : 4 + PREFIX_BYTES], row[4 + PREFIX_BYTES :]) for row in rows]
 
 
 def account_seed(device_key: bytes, registrar_key: bytes) -> bytes:

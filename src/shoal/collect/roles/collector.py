@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from shoal.collect.crypto.merkle import DIGEST_BYTES
 from shoal.collect.crypto.signatures import SIGNATURE_BYTES, require_signature, signature, verify_key
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.contributors import Scoping
@@ -19,18 +20,23 @@ from shoal.collect.matching.records import Release, decode_query, decode_release
 from shoal.collect.matching.similarity import Thresholds
 from shoal.collect.matching.utility import utility_of
 from shoal.collect.roles.authority import Receipt, receipt
+from shoal.collect.roles.days import NO_STATE
 
-_BODY_BYTES: Final = 32 + 2 + 4  # the record's digest, people, day
+_BODY_BYTES: Final = 32 + 2 + 4 + DIGEST_BYTES  # the record's digest, people, day, state
 ANSWER_BYTES: Final = _BODY_BYTES + SIGNATURE_BYTES
 DEFAULT_QUOTA: Final = 4096
 
 
 @dataclass(frozen=True)
 class Answer:
-    """People (at most CAP) with a similar sub-trajectory before the day ``snapshot`` (since 1970)."""
+    """People (at most CAP) with a similar sub-trajectory before the day ``snapshot`` (since 1970).
+
+    ``state`` is what was counted over: a digest of all days before that one.
+    """
 
     people: int
     snapshot: int
+    state: bytes = NO_STATE
 
 
 class Store(Protocol):
@@ -135,10 +141,10 @@ class Collector:
         phi = count.occurrences if self.by_occurrence else people
         return min(phi, CAP) if phi >= self.least_count else 0
 
-    def signed(self, record: bytes, people: int, today: int) -> bytes:
-        """Sign an answer to one question."""
+    def signed(self, record: bytes, people: int, today: int, state: bytes = NO_STATE) -> bytes:
+        """Sign an answer to one question, counted over the state before a day."""
         digest = hashlib.blake2b(record, digest_size=32).digest()
-        body = digest + people.to_bytes(2) + today.to_bytes(4)
+        body = digest + people.to_bytes(2) + today.to_bytes(4) + state
         return body + signature(self.signing_seed, b"answer", body)
 
     def accept(self, records: Sequence[bytes], today: int) -> tuple[dict[bytes, Receipt], int]:
@@ -200,7 +206,7 @@ def read_answer(collector_key: bytes, record: bytes, answer: bytes) -> Answer:
     require_signature(collector_key, b"answer", body, signed)
     if body[:32] != hashlib.blake2b(record, digest_size=32).digest():
         raise PeerError("bad-answer", "an answer to another question")
-    return Answer(int.from_bytes(body[32:34]), int.from_bytes(body[34:38]))
+    return Answer(int.from_bytes(body[32:34]), int.from_bytes(body[34:38]), body[38:])
 
 
 def agreed(answers: Sequence[Answer]) -> Answer:

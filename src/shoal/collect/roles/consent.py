@@ -27,6 +27,8 @@ OPEN: Final = (
     "honest one, they know that it was you.",
     "Your questions use the same circles and times again for at least a year. So they can be linked with "
     "each other, with your other rounds, and with what you share.",
+    "Members of your group can put all the circles of your trip together from your questions. They see "
+    "invented trips that look like yours beside it.",
     "Whoever sees your network address can follow you from round to round.",
     "A place that you leave out leaves a hole. Whoever sees enough of what you share can tell that the hole "
     "hides something.",

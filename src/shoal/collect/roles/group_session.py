@@ -11,23 +11,25 @@ from shoal.collect.crypto.chance import Chance
 from shoal.collect.crypto.sealing import Correspondence
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.cylinders import Cylinder
-from shoal.collect.matching.records import RECORD_BYTES, Query, decode_query, encode_query
+from shoal.collect.matching.records import Query, decode_query, encode_query
 from shoal.collect.mix.member import Aborted, Broadcast, Member, Opened, Output
-from shoal.collect.mix.session import Session
+from shoal.collect.roles.accusation import QUESTIONS_TAG, RELEASES_TAG, Accusation, mix_run
 from shoal.collect.roles.collector import ANSWER_BYTES, Answer, read_answer
 from shoal.collect.roles.group_session_states import TABLE, Action, Event, State
 from shoal.collect.roles.lottery import OwnGroup
 from shoal.collect.roles.requests import Call
-from shoal.collect.roles.wire import bundles, unpack
+from shoal.collect.roles.vouching import Batch, enough_vouchers, require_voucher, vouch
+from shoal.collect.roles.wire import bundles, questions_digest, unpack
 
 # the first byte of a letter says what it belongs to
 _TAGS: Final[Mapping[State, int]] = {
-    State.QUESTIONS: 0,
-    State.ASKING: 1,
-    State.CHASING: 1,
-    State.LIED_TO: 1,
-    State.RELEASES: 2,
-    State.MIXED: 3,
+    State.QUESTIONS: QUESTIONS_TAG,
+    State.VOUCHING: 1,
+    State.ASKING: 2,
+    State.CHASING: 2,
+    State.LIED_TO: 2,
+    State.RELEASES: RELEASES_TAG,
+    State.MIXED: 4,
 }
 _EMPTY_SEA_UDEG: Final = -140_000_000  # of longitude, on the equator
 _LIE: Final = "collectors do not agree over the same state, so one of them lies; send nothing to any of them"
@@ -75,8 +77,11 @@ class GroupSession:
         self.after = 0
         self.records: tuple[bytes, ...] = ()
         self.answers: dict[bytes, bytes] = {}
+        self.accusations: list[bytes] = []  # of members against whom there is proof, for the registrar
         self._letters = Correspondence(group.channel, group.identities, group.me, signing_seed)
         self._early: list[bytes] = []
+        self._slices: tuple[bytes, ...] = ()  # the digest of each member's slice
+        self._vouchers: dict[int, bytes] = {}  # who has signed them
         self._now_s, self._ask_until_s = now_s, 0.0
         self._mix = self._start(questions)
 
@@ -117,9 +122,9 @@ class GroupSession:
         """
         self._step(Event.ANSWERS, call, answers)
 
-    def refused(self, questions: bytes) -> None:
+    def refused(self, batch: bytes) -> None:
         """Ask the next member to bring the slice: the collector takes no more questions of hers today."""
-        self._step(Event.QUOTA, questions)
+        self._step(Event.QUOTA, batch)
 
     def slice_of(self, number: int) -> list[bytes]:
         """Return the questions that a member brings to the collector; slices are disjoint and in order."""
@@ -143,6 +148,8 @@ class GroupSession:
             Action.HAND_ON: self._hand_on,
             Action.KEEP: self._early.append,
             Action.TICK: self._tick,
+            Action.VOUCH: self._vouch,
+            Action.TAKE_VOUCHER: self._take_voucher,
             Action.ASK: self._begin_asking,
             Action.HEAR: self._hear,
             Action.TAKE_ANSWERS: self._take_answers,
@@ -182,12 +189,8 @@ class GroupSession:
                 self._step(Event.OPENED, output)
 
     def _start(self, records: list[bytes]) -> Member:
-        tag = bytes((_TAGS[self.stage],))
-        name = hashlib.blake2b(self.group.channel + tag, digest_size=32, person=b"shoal mix").digest()
-        rules = self.group.terms.rules
-        session = Session(
-            name, self.group.identities, len(records), RECORD_BYTES, rules.group, rules.proven_shuffle
-        )
+        group, self._mix_tag = self.group, _TAGS[self.stage]
+        session = mix_run(group.channel, group.identities, group.terms, self._mix_tag)
         seed, limit_s = Chance(self._chance.seed()), self.group.terms.phase_limit_s
         mix = Member(session, self.group.me, self._signing_seed, records, seed, limit_s)
         # nothing that is kept leads back to an inner key that has to be erased
@@ -218,16 +221,62 @@ class GroupSession:
 
     def _abort(self, aborted: Aborted) -> None:
         found = aborted.findings
+        self._accuse(found.culprits)
         raise PeerError(
             "too-late" if found.silent and not found.culprits else "bad-answer",
             f"the group stopped its run: {found}",
         )
 
+    def _accuse(self, culprits: frozenset[int]) -> None:
+        """Put together what proves a fault to the registrar, where there is one."""
+        group, drawn = self.group, self.group.drawn
+        if group.terms.registrar is None or drawn is None:
+            return
+        for culprit in sorted(culprits - {group.me}):
+            frames = self._mix.evidence_against(culprit)
+            self.accusations.append(
+                Accusation(
+                    self._keys[0],
+                    drawn.round_name,
+                    drawn.seed,
+                    group.terms.model_dump_json().encode(),
+                    self._mix_tag,
+                    group.identities,
+                    culprit,
+                    drawn.entries[culprit],
+                    drawn.token_key,
+                    tuple(frames),
+                ).encode()
+            )
+
     # questions and answers
 
-    def _begin_asking(self, opened: Opened) -> None:
+    def _vouch(self, opened: Opened) -> None:
+        """Sign the set that the mix opened, and nothing else."""
         asked = dict.fromkeys(record for record in opened.records if _is_query(record))
         self.records = (*asked, *self._blanks(len(opened.records) + opened.spoiled - len(asked)))
+        members = range(len(self.group.identities))
+        self._slices = tuple(questions_digest(b"".join(self.slice_of(number))) for number in members)
+        self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
+        signed = vouch(self._signing_seed, self.group.channel, self._slices)
+        self._vouchers[self.group.me] = signed
+        self._tell_all(bytes((self.group.me,)) + signed)
+        self._read_early()
+
+    def _take_voucher(self, text: bytes) -> None:
+        """Another member's signature of the same questions; anything else is not heard."""
+        place = text[0] if text else len(self.group.identities)
+        if place >= len(self.group.identities):
+            return
+        try:
+            require_voucher(self.group.identities[place], self.group.channel, self._slices, text[1:])
+        except PeerError:
+            return
+        self._vouchers[place] = text[1:]
+        if len(self._vouchers) >= enough_vouchers(len(self.group.identities)):
+            self._step(Event.VOUCHED)
+
+    def _begin_asking(self) -> None:
         self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
         self._ask(self.group.me)
         self._read_early()
@@ -246,13 +295,15 @@ class GroupSession:
         return [encode_query(Query(name, points)) for name in names]
 
     def _ask(self, number: int) -> None:
-        questions = b"".join(self.slice_of(number))
-        if questions:
-            self.outbox.append(Call("POST", f"/v1/groups/{self.group.channel.hex()}/questions", questions))
+        batch = self._batch(number)
+        self.outbox.append(Call("POST", f"/v1/groups/{self.group.channel.hex()}/questions", batch))
 
-    def _number_of(self, questions: bytes) -> int:
+    def _batch(self, number: int) -> bytes:
+        return Batch(b"".join(self.slice_of(number)), self._slices, self._vouchers).encode()
+
+    def _number_of(self, batch: bytes) -> int:
         members = range(len(self.group.identities))
-        return next(number for number in members if b"".join(self.slice_of(number)) == questions)
+        return next(number for number in members if self._batch(number) == batch)
 
     def _take_answers(self, call: Call, answers: bytes) -> None:
         number = self._number_of(call.body)
@@ -271,8 +322,8 @@ class GroupSession:
         except PeerError:
             self._step(Event.CONTRADICTION)  # the run ends when the proof is sent
 
-    def _ask_next(self, questions: bytes) -> None:
-        self._tell_all(bytes((self._number_of(questions),)))
+    def _ask_next(self, batch: bytes) -> None:
+        self._tell_all(bytes((self._number_of(batch),)))
 
     def _hear(self, text: bytes) -> None:
         """Another member's slice: an empty one calls for the next member, and a bad one is not heard.
@@ -322,7 +373,8 @@ class GroupSession:
 
     def _give_up(self) -> None:
         raise PeerError(
-            "too-late", "answers to the group's questions did not come in time; nothing was released"
+            "too-late",
+            "vouchers for the group's questions, or answers, did not come in time; nothing was released",
         )
 
     def _report(self) -> None:

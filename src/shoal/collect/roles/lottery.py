@@ -30,6 +30,26 @@ _PHASES: Final[Mapping[str, Event]] = {
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """How a group came to be, so that a member can show it to the registrar.
+
+    Attributes
+    ----------
+    round_name, seed
+        The round, and the seed of its lottery.
+    entries
+        What the roster shows of each member: her signature of the terms, and her token.
+    token_key
+        The registrar's key of the period, as it states it.
+    """
+
+    round_name: bytes
+    seed: bytes
+    entries: tuple[bytes, ...]
+    token_key: bytes
+
+
+@dataclass(frozen=True)
 class OwnGroup:
     """A member's group.
 
@@ -46,6 +66,8 @@ class OwnGroup:
     n_roster, n_tokens
         How many people were on the roster that the groups were drawn from, and how many different tokens of
         the registrar stand behind it: 0 where there is no registrar.
+    drawn
+        How the group came to be.
     """
 
     channel: bytes
@@ -54,6 +76,7 @@ class OwnGroup:
     terms: Terms
     n_roster: int = 0
     n_tokens: int = 0
+    drawn: Drawn | None = None
 
 
 class NoGroup(Exception):  # noqa: N818  (no error: the lottery came out so)
@@ -268,10 +291,12 @@ class LotteryPart:
         mine = next((group for group in groups if self._me in group), None)
         if mine is None:
             return Event.LEFT_OVER
-        channel = channel_name(lottery.round_name, lottery.seed, mine)
+        channel = channel_name(view.terms.joined_by(view.name), lottery.seed, mine)
         n = len(lottery.identities)  # every identity has a token of its own, and a token has one identity
         n_tokens = n if self._terms.registrar is not None else 0
-        self._found = OwnGroup(channel, mine, mine.index(self._me), self._terms, n, n_tokens)
+        entries = tuple(view.roster[member] for member in mine)
+        drawn = Drawn(view.name, lottery.seed, entries, view.token_key)
+        self._found = OwnGroup(channel, mine, mine.index(self._me), self._terms, n, n_tokens, drawn)
         return Event.DRAWN
 
     def _enter_group(self, _: View) -> list[Call]:

@@ -195,6 +195,11 @@ class ParticipantRound:
         return self._lottery.group
 
     @property
+    def accusations(self) -> list[bytes]:
+        """Proofs of blame for the registrar, when the round was stopped by somebody who is proven guilty."""
+        return [] if self._session is None else self._session.accusations
+
+    @property
     def waiting_calls(self) -> list[Call]:
         """What is still to be sent, in order."""
         return self._outbox if self._session is None else self._session.outbox
@@ -392,8 +397,8 @@ class ParticipantRound:
     def _take_answers(self, call: Call, answers: bytes) -> None:
         self._own_session.answered(call, answers)
 
-    def _stand_back(self, questions: bytes) -> None:
-        self._own_session.refused(questions)
+    def _stand_back(self, batch: bytes) -> None:
+        self._own_session.refused(batch)
 
     def _trim(self) -> None:
         """Steps 7 and 8: her own counts, what she keeps of her points, the second mix."""

@@ -17,16 +17,25 @@ LETTER_BYTES: Final = MAX_TEXT_BYTES + OVERHEAD_BYTES
 BODY_BYTES: Final = LETTER_BYTES + 4  # the longest body of any request
 BATCH_BYTES: Final = 2 * LETTER_BYTES  # the longest batch of letters from a mailbox
 ROW_BYTES: Final = 8 + 4  # before each letter in a batch: its number and its length
-LETTERS: Final = 64  # that one member may send another in a session; a sound round takes 15
+LETTERS: Final = 64  # that one member may send another in a session; a sound round takes 16
 
 
-def channel_name(round_name: bytes, seed: bytes, identities: tuple[bytes, ...]) -> bytes:
+def channel_name(joined: bytes, seed: bytes, identities: tuple[bytes, ...]) -> bytes:
     """Name the channel on which a group's members write to each other.
 
-    Whoever was shown another outcome of the lottery has another channel.
+    Whoever joined on other terms, or was shown another outcome of the lottery, has another channel.
+
+    Parameters
+    ----------
+    joined
+        What everybody signed to join: the round's name, and the digest of its terms.
+    seed
+        The seed of the lottery.
+    identities
+        The members, in order.
     """
     return hashlib.blake2b(
-        round_name + seed + b"".join(identities), digest_size=32, person=b"shoal channel"
+        joined + seed + b"".join(identities), digest_size=32, person=b"shoal channel"
     ).digest()
 
 
@@ -77,7 +86,7 @@ def split_records(body: bytes) -> list[bytes]:
 
 def questions_digest(questions: bytes) -> bytes:
     """Return what a batch of questions is known by."""
-    return hashlib.blake2b(questions, digest_size=16).digest()
+    return hashlib.blake2b(questions, digest_size=32).digest()
 
 
 def snapshot_day(now_s: float) -> int:

@@ -9,11 +9,12 @@ from fastapi import Depends, FastAPI, Request, Response
 
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.faults import PeerError
-from shoal.collect.matching.records import RECORD_BYTES
+from shoal.collect.roles.collector import ANSWER_BYTES
 from shoal.collect.roles.requests import body_digest
 from shoal.collect.roles.terms import PublicPlaces, Terms
 from shoal.collect.roles.wire import DAY_S
 from shoal.collect.server.http import DOWN, Server, add_health, named, new_application
+from shoal.collect.server.http_days import add_days
 from shoal.collect.server.http_releases import Tidying, add_releases
 from shoal.collect.server.mailbox import Mailbox
 from shoal.collect.server.people_page import PeoplePage
@@ -122,6 +123,7 @@ def collector_application(
     _add_rounds(app, server)
     _add_groups(app, server, watch)
     add_releases(app, server, held)
+    add_days(app, server, database, terms)
     return app
 
 
@@ -192,7 +194,7 @@ def _add_groups(app: FastAPI, server: _CollectorServer, watch: Watch) -> None:
         group = named(name)
         async with server.large(request, lambda who: mailbox.longest_batch(who, group)) as (sender, body):
             answers = await server.pools.counting(mailbox.ask, sender, group, body, server.clock())
-        watch.add("phi_queries", len(body) // RECORD_BYTES)
+        watch.add("phi_queries", len(answers) // ANSWER_BYTES)
         return server.signed(request, answers)
 
     @app.post("/v1/groups/{name}/releases")

@@ -2,16 +2,21 @@
 
 import time
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import Depends, FastAPI, Request, Response
 
+from shoal.collect.crypto.blind_signatures import MODULUS_BYTES
 from shoal.collect.faults import PeerError
+from shoal.collect.roles.admission import CLEARANCE_BYTES, MOST_CLEARANCES
 from shoal.collect.roles.registrar import Registrar
+from shoal.collect.roles.wire import BODY_BYTES
 from shoal.collect.server.http import Server, named, new_application
 from shoal.collect.server.http_login import LoginDesk, add_logins
 from shoal.collect.server.watch import Watch
 from shoal.collect.storage.register import RegisterBook
+
+_TOKEN_BODY_BYTES: Final = MODULUS_BYTES + MOST_CLEARANCES * CLEARANCE_BYTES
 
 
 def registrar_application(
@@ -74,6 +79,29 @@ def add_registrar(app: FastAPI, registrar: Registrar, clock: Callable[[], float]
         return server.signed(request, {"admitted": True})
 
     @app.post("/v1/tokens/{collector}/{days}/{period}")
-    def sign(request: Request, collector: str, days: int, period: int, sent: Small) -> Response:
-        signed = registrar.sign(sent[0], named(collector), days, period, sent[1], clock())
+    async def sign(request: Request, collector: str, days: int, period: int) -> Response:
+        about = named(collector), days, period
+        async with server.large(request, lambda _: _TOKEN_BODY_BYTES) as (sender, body):
+            signed = await server.pools.quick(registrar.sign, sender, *about, body, clock())
         return server.signed(request, signed)
+
+    @app.get("/v1/clearances/{collector}/{days}")
+    def to_clear(request: Request, collector: str, days: int, sent: Small) -> Response:
+        periods = registrar.to_clear(sent[0], named(collector), days, clock())
+        return server.signed(request, {"periods": periods})
+
+    @app.get("/v1/clearance-keys/{collector}/{days}/{period}")
+    def clearing_key_of(request: Request, collector: str, days: int, period: int) -> Response:
+        said = registrar.clearing_key_of(named(collector), days, period, clock())
+        return server.signed(request, said)
+
+    @app.post("/v1/clearances/{collector}/{days}/{period}")
+    def clear(request: Request, collector: str, days: int, period: int, sent: Small) -> Response:
+        signed = registrar.clear(sent[0], named(collector), days, period, sent[1], clock())
+        return server.signed(request, signed)
+
+    @app.post("/v1/accusations")
+    async def accuse(request: Request) -> Response:
+        async with server.large(request, lambda _: BODY_BYTES) as (_, body):
+            first = await server.pools.counting(registrar.accuse, body, clock())
+        return server.signed(request, {"first": first})

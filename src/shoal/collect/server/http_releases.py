@@ -13,6 +13,7 @@ from shoal.collect.roles.wire import DAY_S
 from shoal.collect.server.http import Server
 from shoal.collect.storage.clock import may_delete
 from shoal.collect.storage.database import Database
+from shoal.collect.storage.days import ClosedDays
 from shoal.collect.storage.stored import StoredReleases
 
 
@@ -20,11 +21,14 @@ def add_releases(app: FastAPI, server: Server, held: StoredReleases) -> None:
     """Add the addresses of stored releases; a request is signed with the release's own key."""
     Small = Annotated[tuple[bytes, bytes], Depends(server.small)]  # noqa: N806  (a type)
 
+    days = ClosedDays(held.database)
+
     @app.get("/v1/releases/{identifier}")
     def fetch(request: Request, identifier: str, sent: Small) -> Response:
         found = held.owned(_identifier(identifier), sent[0])
         points = [[p.start_min, p.gap_min, p.lat_udeg, p.lon_udeg, p.radius_m] for p in found.points]
-        return server.signed(request, {"identifier": identifier, "day": found.day, "points": points})
+        told = {"identifier": identifier, "day": found.day, "points": points}
+        return server.signed(request, told | {"closed_day": days.path_of(identifier)})
 
     @app.post("/v1/releases/{identifier}/withdrawal")
     def withdraw(request: Request, identifier: str, sent: Small) -> Response:

@@ -8,6 +8,7 @@ from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import decode_query
 from shoal.collect.roles.collector import Collector
 from shoal.collect.roles.terms import Terms
+from shoal.collect.roles.vouching import read_batch
 from shoal.collect.roles.wire import (
     BATCH_BYTES,
     DAY_S,
@@ -18,6 +19,7 @@ from shoal.collect.roles.wire import (
 )
 from shoal.collect.server.rounds import expire
 from shoal.collect.storage.database import Database
+from shoal.collect.storage.days import ClosedDays
 from shoal.collect.storage.groups import Groups
 from shoal.collect.storage.phi import PhiStore
 from shoal.collect.storage.questions import MOST_ROWS, AskedQuestions
@@ -40,6 +42,7 @@ class Mailbox:
 
     def __init__(self, database: Database, signing_seed: bytes, *, quota: int) -> None:
         self._db, self._groups, self._asked = database, Groups(database), AskedQuestions(database, quota)
+        self._days = ClosedDays(database)
         self._store, self._signing_seed = PhiStore(database, most_rows=MOST_ROWS), signing_seed
 
     def send(self, identity: bytes, body: bytes, now_s: float) -> int:
@@ -136,10 +139,12 @@ class Mailbox:
     def ask(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> bytes:
         """Answer a batch of questions, in order and signed; the same batch again is answered the same.
 
-        Raises PeerError for what is not a question of this group, and for what it may not ask.
+        Raises PeerError for what is not a question that more than half of this group vouched for, and for
+        what it may not ask.
         """
         _, members = self._groups.membership(identity, session)
-        records = split_records(body)
+        batch = read_batch(session, members, body)
+        records = batch.records
         for number, record in enumerate(records):
             try:
                 decode_query(record)
@@ -153,9 +158,10 @@ class Mailbox:
                 raise PeerError("out-of-range", f"a question of {len(points)} points; here {terms.longest}")
         collector = self._collector(session)
         day, people = self._asked.answer(
-            identity, session, records, terms, len(members), now_s, collector.people
+            identity, session, records, terms, batch.slices, now_s, collector.people
         )
-        return b"".join(collector.signed(one, n, day) for one, n in zip(records, people, strict=True))
+        state = self._days.state_before(day)
+        return b"".join(collector.signed(one, n, day, state) for one, n in zip(records, people, strict=True))
 
     def deliver(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> dict[str, Any]:
         """Store a group's releases once more than half of it has brought the same records.

@@ -285,9 +285,10 @@ class Rounds:
         lottery, number = self._lottery(name), self._number(name)
         if lottery.seed is None:
             raise AssertionError("everybody has revealed")
-        groups, _ = divide(lottery.seed, lottery.identities, self._terms_of_round(name).group_size)
+        terms = self._terms_of_round(name)
+        groups, _ = divide(lottery.seed, lottery.identities, terms.group_size)
         for group in groups:
-            session = channel_name(name, lottery.seed, group)
+            session = channel_name(terms.joined_by(name), lottery.seed, group)
             for place, identity in enumerate(group):
                 self._db.change(
                     "UPDATE ticket SET session = ?, place = ? WHERE round = ? AND identity = ?",

@@ -3,6 +3,7 @@
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.records import RECORD_BYTES
 from shoal.collect.roles.terms import Terms
+from shoal.collect.roles.vouching import longest_vouching
 from shoal.collect.roles.wire import BODY_BYTES
 from shoal.collect.storage.database import Database
 
@@ -15,13 +16,17 @@ class Groups:
 
     def membership(self, identity: bytes, session: bytes) -> tuple[int, list[bytes]]:
         """Return a member's place in a group, and all members in order; raise PeerError for anybody else."""
-        rows = self._db.rows("SELECT identity FROM ticket WHERE session = ? ORDER BY place", (session,))
-        members = [bytes(row[0]) for row in rows]
-        if not members:
-            raise PeerError("wrong-session", "no group of this name; its round may be over")
+        members = self.members(session)
         if identity not in members:
             raise PeerError("not-entitled", "someone who is not in this group")
         return members.index(identity), members
+
+    def members(self, session: bytes) -> list[bytes]:
+        """Return all members of a group in order; raise PeerError when there is no such group."""
+        rows = self._db.rows("SELECT identity FROM ticket WHERE session = ? ORDER BY place", (session,))
+        if not rows:
+            raise PeerError("wrong-session", "no group of this name; its round may be over")
+        return [bytes(row[0]) for row in rows]
 
     def terms_of(self, session: bytes) -> Terms:
         """Return the terms of a group's round; raise PeerError when there is no such group."""
@@ -36,7 +41,8 @@ class Groups:
         """Return how many bytes of records a member may bring; raise PeerError for anybody else."""
         _, members = self.membership(identity, session)
         terms = self.terms_of(session)
-        return max(terms.n_questions, len(members) * terms.n_pieces) * RECORD_BYTES
+        questions = longest_vouching(len(members)) + terms.n_questions * RECORD_BYTES
+        return max(questions, len(members) * terms.n_pieces * RECORD_BYTES)
 
     def longest_letters(self, identity: bytes) -> int:
         """Return how many bytes of letters somebody may send at once; raise PeerError without a group."""

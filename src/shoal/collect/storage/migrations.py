@@ -155,6 +155,19 @@ INSERT INTO heartbeat VALUES (0);
 """,
 )
 
+# closed days: how many releases, the roots, the state after the day; and what is under the roots (0:
+# releases, 1: identifiers that were taken back)
+_CLOSED_DAYS: Final = Step(
+    both="""
+CREATE TABLE closed_day (
+    day {NUMBER} PRIMARY KEY, n {NUMBER} NOT NULL, added {BYTES} NOT NULL, gone {BYTES} NOT NULL,
+    state {BYTES} NOT NULL);
+CREATE TABLE leaf (
+    day {NUMBER} NOT NULL, kind {NUMBER} NOT NULL, digest {BYTES} NOT NULL, PRIMARY KEY (day, kind, digest));
+CREATE INDEX record_day ON record (day);
+""",
+)
+
 _CLAIMS: Final = Step(
     both="""
 CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL);
@@ -181,7 +194,17 @@ CREATE TABLE logged_in (person {BYTES} PRIMARY KEY, account {BYTES} NOT NULL);
 """
 )
 
-AUTHORITY: Final = (_CLAIMS, _REGISTER, _LOGINS)  # a registrar may run inside the authority
+# which tokens of a person are cleared, which keys a proof of blame stands against, which have a clearance
+_EXCLUSION: Final = Step(
+    both="""
+ALTER TABLE issued ADD COLUMN cleared {NUMBER};
+CREATE TABLE blamed (identity {BYTES} PRIMARY KEY, over_day {NUMBER} NOT NULL);
+CREATE TABLE clearance (identity {BYTES} PRIMARY KEY, digest {BYTES} NOT NULL, over_day {NUMBER} NOT NULL);
+"""
+)
+
+# a registrar may run inside the authority
+AUTHORITY: Final = (_CLAIMS, _REGISTER, _LOGINS, _EXCLUSION)
 MIGRATIONS: Final = (
     _RELEASES,
     _ROUNDS,
@@ -193,4 +216,5 @@ MIGRATIONS: Final = (
     _SCOPES,
     _WITHDRAWALS,
     _CLOCK,
+    _CLOSED_DAYS,
 )

@@ -86,12 +86,24 @@ class PhiStore:
         with self.database.transaction():
             return self._add(release, day, scope)
 
+    def take_over(
+        self, release: Release, day: int, scope: bytes, identifier: str, expires: int | None
+    ) -> None:
+        """Store another collector's release under its identifier, or its record of nobody.
+
+        Belongs inside a transaction.
+        """
+        if expires is None:
+            self._add(release, day, scope, identifier)
+        else:
+            self._insert(release, NOBODY, day, expires, None, None)
+
     def add_all(self, releases: Iterable[Release], day: int) -> list[str]:
         """Store all of these, whose tags last, or none."""
         with self.database.transaction():
             return [self._add(release, day, b"") for release in releases]
 
-    def _add(self, release: Release, day: int, scope: bytes) -> str:
+    def _add(self, release: Release, day: int, scope: bytes, identifier: str | None = None) -> str:
         if not self._is_there(release, release.claim_key):
             self._insert(
                 release,
@@ -99,7 +111,7 @@ class PhiStore:
                 day,
                 None,
                 release.claim_key,
-                self._draw_bytes(16).hex(),
+                identifier or self._draw_bytes(16).hex(),
             )
         return str(self.identifier(release.name))
 

@@ -8,7 +8,7 @@ period. What is beyond that is answered as nobody, which never makes a crowd loo
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from shoal.collect.faults import PeerError
 from shoal.collect.matching.counting import CAP
@@ -50,7 +50,7 @@ class AskedQuestions:
         session: bytes,
         records: Sequence[bytes],
         terms: Terms,
-        n_members: int,
+        slices: Sequence[bytes],
         now_s: float,
         people: Callable[[bytes, int], int],
     ) -> tuple[int, list[int]]:
@@ -59,11 +59,13 @@ class AskedQuestions:
         Parameters
         ----------
         identity, session
-            Who brings it, and for which group of ``n_members``.
+            Who brings it, and for which group.
         records
             The questions, which are sound.
         terms
             The terms of the group's round.
+        slices
+            The digest of each batch that the group vouched for.
         now_s
             The time, in seconds since 1970.
         people
@@ -84,7 +86,7 @@ class AskedQuestions:
         batch = questions_digest(b"".join(records))
         noted = self.noted(session, batch)
         if noted is None:
-            day = self._begin(identity, session, batch, len(records), terms, n_members, now_s)
+            day = self._begin(identity, session, batch, len(records), terms, slices, now_s)
         else:
             day = noted[0]
         withheld = noted[1] if noted is not None else None
@@ -113,7 +115,7 @@ class AskedQuestions:
         batch: bytes,
         n: int,
         terms: Terms,
-        n_members: int,
+        slices: Sequence[bytes],
         now_s: float,
     ) -> int:
         """Note a new batch before it is counted."""
@@ -124,8 +126,10 @@ class AskedQuestions:
             day = int(rows[0][2]) if rows else snapshot_day(now_s)
             if any(bytes(row[0]) == batch for row in rows):
                 return day
+            if any(bytes(row[0]) not in slices for row in rows):
+                raise PeerError("duplicate", "a second set of questions of one group; it asks one set, once")
             own = sum(bytes(row[1]) == identity for row in rows)
-            if len(rows) >= n_members or own >= _BATCHES:
+            if len(rows) >= len(slices) or own >= _BATCHES:
                 raise PeerError("too-many", "this group has asked its questions; take part in another round")
             today = snapshot_day(now_s)
             spent = self._db.rows(
@@ -181,6 +185,20 @@ class AskedQuestions:
                 (bytes(marks), session, batch),
             )
         return bytes(marks)
+
+
+def asked_by(database: Database, session: bytes) -> list[dict[str, Any]]:
+    """Return the batches of a session, for a witness."""
+    rows = database.rows("SELECT batch, identity, day, withheld FROM asked WHERE session = ?", (session,))
+    return [
+        {
+            "batch": bytes(batch).hex(),
+            "identity": bytes(who).hex(),
+            "day": day,
+            "withheld": None if withheld is None else bytes(withheld).hex(),
+        }
+        for batch, who, day, withheld in rows
+    ]
 
 
 def answers_again(records: Sequence[bytes], withheld: bytes, people: Callable[[bytes], int]) -> list[int]:

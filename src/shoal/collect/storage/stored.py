@@ -47,7 +47,7 @@ class StoredReleases:
     """
 
     def __init__(self, database: Database) -> None:
-        self._db = database
+        self._db = self.database = database
 
     def all(self, *, day: int | None = None, among: Collection[str] | None = None) -> list[Stored]:
         """Return what is stored and not taken back.

@@ -321,7 +321,8 @@ class Person:
         """Fetch what the collector stores of a release: the day, and its circles; raises InputError."""
         kept = self._known()
         own = own_releases.find(kept.device, identifier)
-        return own_releases.fetch(RemoteServer(self.at.server, self.at.ca), kept.device, own)
+        day, points, _ = own_releases.fetch(RemoteServer(self.at.server, self.at.ca), kept.device, own)
+        return day, points
 
     def take_back(self, identifier: str) -> TakenBack:
         """Have a release deleted, and keep the receipt; raises InputError."""

@@ -1,0 +1,260 @@
+"""Closed days: a root for each, one state for all before a day, and witnesses with databases of their own."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import Shoal
+from service_town import PLACES, START_S, TERMS, TODAY, Town, identity_of, kinds, running, seed, volunteers
+from shoal.collect.crypto import merkle
+from shoal.collect.device.http_client import RemoteServer, asking
+from shoal.collect.faults import PeerError
+from shoal.collect.matching.records import Release, decode_points, encode_points
+from shoal.collect.roles.collector import read_answer
+from shoal.collect.roles.days import NO_STATE, ClosedDay, require_chain, require_own
+from shoal.collect.roles.terms import OtherCollector
+from shoal.collect.server.following import Following
+from shoal.collect.server.http_collector import collector_application
+from shoal.collect.server.http_witness import Witness
+from shoal.collect.storage.database import Database, UnavailableError
+from shoal.collect.storage.days import ClosedDays
+from shoal.collect.storage.phi import PhiStore
+from shoal.collect.storage.questions import asked_by
+from shoal.collect.storage.stored import StoredReleases
+
+WATCHED = TERMS.model_copy(
+    update={"witnesses": (OtherCollector(url="https://w", key=identity_of(seed("witness", 0)).hex()),)}
+)
+
+
+def test_the_tree_is_that_of_certificate_transparency() -> None:
+    """Entries and roots of the reference implementation of RFC 6962."""
+    entries = [
+        "",
+        "00",
+        "10",
+        "2021",
+        "3031",
+        "40414243",
+        "5051525354555657",
+        "60616263646566676869" + "6a6b6c6d6e6f",
+    ]
+    leaves = [merkle.leaf(bytes.fromhex(one)) for one in entries]
+    roots = {
+        1: "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+        2: "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
+        3: "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
+        4: "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
+        8: "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
+    }
+    assert merkle.root([]) == hashlib.sha256().digest()
+    assert {n: merkle.root(leaves[:n]).hex() for n in roots} == roots
+
+
+def test_a_path_shows_its_own_leaf_at_its_own_place_and_nothing_else() -> None:
+    leaves, tried = [merkle.leaf(bytes((n,))) for n in range(17)], 0
+    for n in range(1, 18):
+        root = merkle.root(leaves[:n])
+        for at in range(n):
+            shown = merkle.path(leaves[:n], at)
+            merkle.require_in(root, n, at, leaves[at], shown)
+            wrong = [
+                (root, n, at, merkle.leaf(b"other"), shown),
+                (root, n, at, leaves[at], [*shown, bytes(32)]),
+                (merkle.leaf(b""), n, at, leaves[at], shown),
+                (root, n, n, leaves[at], shown),
+                (root, n, -1, leaves[at], shown),
+            ]
+            wrong += [(root, n, at, leaves[at], shown[:-1])] if shown else []
+            wrong += [(root, n, (at + 1) % n, leaves[at], shown)] if n > 1 else []
+            for one in wrong:
+                tried += 1
+                with pytest.raises(PeerError, match="bad-proof"):
+                    merkle.require_in(*one)
+    assert tried > 900
+
+
+def of(database: Database) -> Callable[[str], Any]:
+    """What the collector over a database says to its witness, through JSON."""
+    days = ClosedDays(database)
+
+    def ask(target: str) -> Any:
+        path, _, after = target.partition("?after=")
+        parts = path.strip("/").split("/")[1:]
+        if parts == ["days"]:
+            days.state_before(TODAY)
+            said: Any = [one.to_json() for one in days.after(int(after))]
+        elif parts[0] == "days":
+            said = days.batch(int(parts[1]))
+        else:
+            session = bytes.fromhex(parts[1])
+            rows = database.rows("SELECT identity FROM ticket WHERE session = ? ORDER BY place", (session,))
+            said = {
+                "members": [bytes(row[0]).hex() for row in rows],
+                "terms": WATCHED.model_dump(),
+                "asked": asked_by(database, session),
+            }
+        return json.loads(json.dumps(said))
+
+    return ask
+
+
+def test_a_witness_with_a_database_of_its_own_agrees(database_url: str) -> None:
+    """Over several days, with one release taken back and a record of nobody among them."""
+    with Database(database_url) as database, Database() as own:
+        store = PhiStore(database)
+        for day in (TODAY - 9, TODAY - 4):
+            volunteers(store, 4, day)
+        identifier, key, points = database.rows("SELECT identifier, claim_key, points FROM record")[0]
+        of_nobody = Release(seed("x")[:16], bytes(16), bytes(32), decode_points(bytes(points)))
+        store.add_bootstrap(of_nobody, TODAY - 4, TODAY + 9)
+        StoredReleases(database).withdraw(identifier, bytes(key), TODAY - 3)
+        town = Town(database, 3, terms=WATCHED, k=4)
+        town.witnesses = [Witness(own, seed("witness", 0), Following(own, of(database)))]
+        endings = town.run()
+        assert kinds(endings) == {"shared"}, endings
+        assert {phi for one in endings.values() for phi in one.checked.values()} == {4}
+        theirs, ours = (ClosedDays(one).after(-1) for one in (database, own))
+        assert theirs == ours
+        assert [one.n for one in ours] == [4, 5, 0]
+        assert require_chain(ours, NO_STATE, -1) == ClosedDays(own).state_before(TODAY, close=False)
+        assert own.rows("SELECT COUNT(*) FROM record") == [(8,)], "without what was taken back long ago"
+        session = town.own_rounds[0]._session
+        assert session is not None
+        record, answer = next(iter(session.answers.items()))
+        assert read_answer(identity_of(seed("server")), record, answer).state == ours[-1].state
+
+
+LIES: dict[str, tuple[str, Any]] = {
+    "a release left out": ("INSERT INTO withdrawal SELECT identifier, claim_key, id, 0, 0 FROM record", None),
+    "a release added": ("", volunteers),
+}
+
+
+@pytest.mark.parametrize("what", LIES)
+def test_a_collector_that_changes_a_closed_day_is_found(what: str) -> None:
+    """A witness over the same database would count the same; this one has closed the day before."""
+    statement, add = LIES[what]
+    with Database() as database, Database() as own:
+        volunteers(PhiStore(database), 4, TODAY - 4)
+        following = Following(own, of(database))
+        following.until(TODAY)
+        if add is None:
+            database.change(statement)
+        else:
+            add(PhiStore(database), 6, TODAY - 4)
+        town = Town(database, 3, terms=WATCHED)
+        town.witnesses = [Witness(own, seed("witness", 0), following)]
+        endings = town.run()
+        assert kinds(endings) == {"failed"}
+        assert all("do not agree over the same state" in one.message for one in endings.values()), endings
+
+
+def test_a_witness_takes_no_day_that_does_not_add_up() -> None:
+    with Database() as database, Database() as own:
+        volunteers(PhiStore(database), 3, TODAY - 4)
+        ask, days = of(database), ClosedDays(own)
+        ask("/v1/days?after=-1")
+        good = ask(f"/v1/days/{TODAY - 4}")
+        first, closed = good["releases"][0], good["closed"]
+        bad: list[Any] = [
+            {},
+            [],
+            {**good, "releases": good["releases"][1:]},
+            {**good, "releases": [*good["releases"], first]},
+            {**good, "releases": [{**first, "points": first["points"][:-2] + "00"}, *good["releases"][1:]]},
+            {**good, "releases": [{**first, "tag": bytes(16).hex()}, *good["releases"][1:]]},
+            {**good, "releases": [{**first, "name": "x"}, *good["releases"][1:]]},
+            {**good, "withdrawn": [first["identifier"]]},
+            {**good, "closed": {**closed, "n": 2}},
+            {**good, "closed": {**closed, "day": closed["day"] + 1}},
+            {**good, "closed": {**closed, "state": bytes(32).hex()}},
+        ]
+        for said in bad:
+            with pytest.raises(PeerError):
+                days.take(said)
+        assert own.rows("SELECT COUNT(*) FROM record") == [(0,)], "nothing of it is kept"
+        days.take(good)
+        with pytest.raises(PeerError, match="not those under its root"):
+            days.take(good)
+        with pytest.raises(PeerError, match="does not follow"):
+            require_chain([ClosedDay.read(closed)], bytes(32 * [1]), -1)
+        database.change("DELETE FROM record WHERE id = (SELECT MIN(id) FROM record)")
+        with Database() as later:
+            ClosedDays(later).take(ask(f"/v1/days/{TODAY - 4}"))
+            assert ClosedDays(later).after(-1) == days.after(-1), "what is gone stands there by its digest"
+
+
+def test_an_owner_sees_that_her_release_stands_in_its_day() -> None:
+    with Database() as database:
+        volunteers(PhiStore(database), 5, TODAY - 4)
+        days = ClosedDays(database)
+        identifier, key, points = database.rows("SELECT identifier, claim_key, points FROM record LIMIT 1")[0]
+        assert days.path_of(identifier) is None, "not closed yet"
+        state = days.state_before(TODAY)
+        shown = days.path_of(identifier)
+        assert shown is not None
+        assert require_own(shown, bytes(key), bytes(points)).state == state
+        text = json.dumps(shown)
+        others = database.rows(
+            "SELECT name, identifier, points FROM record WHERE identifier <> ?", (identifier,)
+        )
+        assert len(others) == 4
+        assert not any(
+            part in text
+            for name, other, held in others
+            for part in (bytes(name).hex(), other, bytes(held).hex())
+        )
+        (release,) = StoredReleases(database).all(among={identifier})
+        assert encode_points(release.points) == bytes(points)
+        wrongs: list[dict[str, Any]] = [
+            {**shown, "at": shown["at"] + 1},
+            {**shown, "name": bytes(16).hex()},
+            {**shown, "path": shown["path"][:-1]},
+            {"closed": {}},
+        ]
+        for wrong in wrongs:
+            with pytest.raises(PeerError, match=r"bad-proof|bad-frame|bad-answer"):
+                require_own(wrong, bytes(key), bytes(points))
+        with pytest.raises(PeerError, match="bad-proof"):
+            require_own(shown, seed("another's key"), bytes(points))
+
+
+def test_a_witness_follows_over_http_and_nobody_else_is_told() -> None:
+    with Database() as database, Database() as own:
+        volunteers(PhiStore(database), 3, TODAY - 4)
+        app = collector_application(
+            database, seed("server"), WATCHED, PLACES, lambda n: seed("draw")[:n], round_size=3, join_s=60,
+            quota=5, clock=lambda: START_S, quiet=True,
+        )  # fmt: skip
+        key = identity_of(seed("server"))
+        with running(app) as url, pytest.MonkeyPatch.context() as patch:
+            patch.setattr("shoal.collect.device.http_client.time.time", lambda: START_S)
+            server = RemoteServer(url)
+            ask = asking(server, key, seed("witness", 0))
+            Following(own, ask).until(TODAY)
+            assert ClosedDays(own).after(-1) == ClosedDays(database).after(-1)
+            assert own.rows("SELECT COUNT(*) FROM record") == [(3,)]
+            stranger = asking(server, key, seed("stranger"))
+            assert [one["n"] for one in stranger("/v1/days?after=-1")] == [3]
+            session = seed("session").hex()
+            for target in (f"/v1/days/{TODAY - 4}", f"/v1/groups/{session}/asked"):
+                with pytest.raises(PeerError, match="not a witness of this collector"):
+                    stranger(target)
+            for target in ("/v1/days/7", f"/v1/groups/{session}/asked"):
+                with pytest.raises(PeerError, match="not-entitled"):
+                    ask(target)
+            server.close()
+        with pytest.raises(UnavailableError, match="does not answer"):
+            asking(RemoteServer("http://127.0.0.1:1"), key, seed("witness", 0))("/v1/days")
+
+
+def test_the_command_refuses_a_key_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--database", f"sqlite:///{tmp_path / 'own.sqlite'}", "--key", str(tmp_path / "witness.key"))
+    ended = Shoal(capsys)("collect", "witness", *words, "--follow", "http://127.0.0.1:1", "xyz")
+    assert ended.code == 2
+    assert "the key after --follow URL is not 64 hexadecimal digits" in " ".join(ended.err.split())
