@@ -37,7 +37,7 @@ def admitted(
     InputError
         If the registrar does not answer, does not admit her, or states a key that does not hold.
     """
-    request = TokenRequest(device.device_key, device.server_key, registrar)
+    request = TokenRequest(device.device_key, device.server_key, registrar, device.account_key)
 
     def ask(call: Call) -> bytes:
         try:

@@ -127,12 +127,20 @@ class TokenRequest:
         The collector that the token is for.
     registrar
         The registrar in the terms of the round.
+    account_key
+        The registrar's key under which she was admitted, where another one has followed.
     """
 
-    def __init__(self, device_key: bytes, collector_key: bytes, registrar: RegistrarTerms) -> None:
+    def __init__(
+        self,
+        device_key: bytes,
+        collector_key: bytes,
+        registrar: RegistrarTerms,
+        account_key: bytes | None = None,
+    ) -> None:
         self._registrar_key = bytes.fromhex(registrar.key)
         self.purpose = purpose_of(collector_key, registrar)
-        self.account_seed = account_seed(device_key, self._registrar_key)
+        self.account_seed = account_seed(device_key, account_key or self._registrar_key)
         secrets = Chance(_derived(device_key, b"shoal entry", self._registrar_key + self.purpose.text))
         self._signing_seed, self._chance_seed = secrets.seed(), secrets.seed()
         self._path = f"{collector_key.hex()}/{registrar.days}/{registrar.period}"

@@ -140,6 +140,16 @@ class Database:
                 self._run("ROLLBACK", ())
             raise
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read one state of the database in all that is done inside; writers go on meanwhile."""
+        self._run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" if self.postgres else "BEGIN", ())
+        try:
+            yield
+        finally:
+            with suppress(Exception):  # there is nothing to lose
+                self._run("ROLLBACK", ())
+
     def _run(self, statement: str, values: Sequence[Any]) -> Any:
         connection = self._connection()
         try:
