@@ -135,7 +135,9 @@ def mine(**options: Any) -> int:
             print_result(as_json, {"releases": rows}, lines or ["no release yet"])
             return 0
         server = RemoteServer(options["server_url"], options["ca"])
-        if follow_collector(kept.device, server.about(), time.time()):
+        said = server.about()
+        server.close()
+        if follow_collector(kept.device, said, time.time()):
             folder.keep(kept)
         own = own_releases.find(kept.device, identifier)
         if options["fetch"]:

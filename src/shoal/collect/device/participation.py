@@ -111,6 +111,8 @@ def connect(
     """
     servers = {"collector": RemoteServer(server_url, ca), "authority": RemoteServer(authority_url, ca)}
     said, lawful = (server.about(patience_s, say) for server in servers.values())
+    for server in servers.values():
+        server.close()  # until she has read what is asked of her
     try:
         key, now_s = bytes.fromhex(said["server_key"]), time.time()
         ahead_s = now_s - float(said["time_s"])
