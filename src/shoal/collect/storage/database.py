@@ -22,6 +22,13 @@ from shoal.errors import InputError, MissingExtraError, MisuseError, ShoalError
 _WRITER: Final = 0x73686F61  # the advisory lock that writers take turns with
 _PATIENCE_MS: Final = 30_000
 _LOOK_EVERY_S: Final = 3600.0
+# a server that is cut off without a word is given up after half a minute, not after hours (libpq's options)
+_ALIVE: Final[dict[str, Any]] = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
 
 
 class _Connection(Protocol):
@@ -251,7 +258,7 @@ def _open_postgres(url: str) -> _Connection:
             f"PostgreSQL needs {error.name}; install it with: pip install 'shoal[server]'"
         ) from error
     try:
-        connection: _Connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
+        connection: _Connection = psycopg.connect(url, autocommit=True, connect_timeout=10, **_ALIVE)
     except psycopg.Error as error:
         raise InputError(
             f"the PostgreSQL database cannot be opened ({type(error).__name__}); check its address, name "
