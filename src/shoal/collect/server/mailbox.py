@@ -139,16 +139,13 @@ class Mailbox:
         Raises PeerError for what is not a question of this group, and for what it may not ask.
         """
         _, members = self._groups.membership(identity, session)
-        records = split_records(body)
+        records, terms = split_records(body), self._groups.terms_of(session)
         for number, record in enumerate(records):
             try:
-                decode_query(record)
+                points = decode_query(record).points
+                terms.require_bounds(points)
             except PeerError as error:
                 raise PeerError(error.kind, f"question {number} of {len(records)}: {error}") from error
-        terms = self._groups.terms_of(session)
-        for record in records:
-            points = decode_query(record).points
-            terms.require_bounds(points)
             if len(points) > terms.longest:
                 raise PeerError("out-of-range", f"a question of {len(points)} points; here {terms.longest}")
         collector = self._collector(session)

@@ -36,6 +36,8 @@ class _Connection(Protocol):
 
     def execute(self, statement: Any, values: Any = ..., /) -> Any: ...
 
+    def cursor(self) -> Any: ...
+
     def close(self) -> None: ...
 
 
@@ -115,6 +117,11 @@ class Database:
         """Change rows; return how many."""
         return int(self._run(statement, values).rowcount)
 
+    def change_all(self, statement: str, values: Sequence[Sequence[Any]]) -> None:
+        """Carry out a statement for each of these values, in one go."""
+        if values:
+            self._run(statement, values, many=True)
+
     def trouble(self, *, write: bool) -> str:
         """Say what keeps the database from being read, or written; nothing when all is well.
 
@@ -157,10 +164,12 @@ class Database:
             with suppress(Exception):  # there is nothing to lose
                 self._run("ROLLBACK", ())
 
-    def _run(self, statement: str, values: Sequence[Any]) -> Any:
-        connection = self._connection()
+    def _run(self, statement: str, values: Sequence[Any], *, many: bool = False) -> Any:
+        connection, text = self._connection(), statement.replace("?", "%s") if self.postgres else statement
         try:
-            return connection.execute(statement.replace("?", "%s") if self.postgres else statement, values)
+            if many:
+                return connection.cursor().executemany(text, values)
+            return connection.execute(text, values)
         except Exception as error:
             # each driver has errors of its own; all but a lost connection are raised as they are
             if not self.postgres or not getattr(connection, "closed", False):
