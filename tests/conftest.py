@@ -33,6 +33,11 @@ _NUMBERS = itertools.count()
 SHARED_DATA = Path(__file__).parents[1].parent / "shared" / "data"
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than processors: tests wait for servers, and for the kernels that others compile."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture
 def shoal(capsys: pytest.CaptureFixture[str]) -> Shoal:
     """The command line, with what it prints and its exit code."""
