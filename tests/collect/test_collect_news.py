@@ -50,7 +50,7 @@ class Post:
 def asked(file: Path, what: Callable[[Post], Awaitable[Any]]) -> Any:
     post = Post(file, [START_S])
     try:
-        return asyncio.run(asyncio.wait_for(what(post), 20))  # type: ignore[arg-type]
+        return asyncio.run(asyncio.wait_for(what(post), 20))
     finally:
         post.database.close()
 
