@@ -26,7 +26,7 @@ from shoal.collect.roles.wire import BATCH_BYTES
 from shoal.errors import InputError, MisuseError
 
 _TIMEOUT_S: Final = 60.0
-_HELD_S: Final = 25.0  # so long a server may let a device wait for news; shorter than proxies wait
+_HELD_S: Final = 30.0  # so long a server may let a device wait for news; proxies give up after 60 s
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _DOWN: Final = (OSError, http.client.HTTPException)
 # refusals that pass, as a server that is down does: from a proxy or anybody else on the way, or because this
