@@ -207,7 +207,8 @@ def main() -> None:
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         terms = Terms(n_real=given.real, n_fake=given.fake, phase_limit_s=3600)
-        for name in ("queries", "groups") if given.groups else ("queries",):
+        wanted = {"queries": given.batches, "groups": given.groups}
+        for name in (name for name, n in wanted.items() if n):  # none of one with 0
             url = (
                 stack.enter_context(started_postgres(None))
                 if given.postgres
