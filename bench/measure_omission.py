@@ -64,7 +64,12 @@ def frontier_row(share: float, original: Trajectories, one: Made, whole: Made) -
 
 
 def lines(
-    everybody: Trajectories, settings: dict[str, Any], shares: Sequence[float], tries: int, attacked: float
+    everybody: Trajectories,
+    settings: dict[str, Any],
+    shares: Sequence[float],
+    tries: int,
+    attacked: float,
+    knowledge: Sequence[str] | None = None,
 ) -> Iterator[str]:
     out = np.arange(everybody.n_subjects) % 5 == 4 if tries else np.zeros(everybody.n_subjects, dtype=bool)
     original = everybody.keep(np.flatnonzero(~out))
@@ -85,7 +90,7 @@ def lines(
             "|---|---|---|---|---|---|"
         )
         yield from attack_rows(
-            *(rates_of(original, control, found[share], tries) for share in (0.0, attacked))
+            *(rates_of(original, control, found[share], tries, knowledge) for share in (0.0, attacked))
         )
 
 

@@ -1,7 +1,7 @@
 """What the refinement after GLOVE keeps, what it takes, and whether any attack gains; for docs/glove.md.
 
 python bench/measure_refinement.py [--input FILE | --subjects 1000 --days 14 --layout city] [--k 2 5 10]
-    [--rounds 3] [--tries 200]
+    [--rounds 3] [--start greedy|halves] [--tries 200]
 
 Every fifth person is kept out, for attacks that ask who is in the data. One process makes both releases with
 one research seed, and attacks them with the same victims and knowledge. A row of attacks gives the difference
@@ -18,6 +18,7 @@ import numpy as np
 import shoal
 from shoal.attacks import attack
 from shoal.attacks.rate import Rate, TargetName
+from shoal.methods.glove.glove import START, Start
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -67,15 +68,21 @@ def geometric_ratio(after: Extents, before: Extents) -> float:
 
 
 def rates_of(
-    original: Trajectories, control: Trajectories, one: Made, tries: int, seed: int = 2
+    original: Trajectories,
+    control: Trajectories,
+    one: Made,
+    tries: int,
+    knowledge: Sequence[str] | None = None,
+    seed: int = 2,
 ) -> dict[tuple[str, str], Rate]:
-    """Every attack of the lab that takes the release, by name and knowledge."""
+    """Every attack of the lab that takes the release, or those with this knowledge, by name and knowledge."""
     on_release: tuple[TargetName, ...] = ("release",)
     found = attack(
         original,
         one.release,
         one.linkage,
         rng=Randomness.for_research(seed),
+        knowledge=knowledge,
         tries=tries,
         control=control,
         targets=on_release,
@@ -94,7 +101,14 @@ def attack_rows(before: dict[tuple[str, str], Rate], after: dict[tuple[str, str]
         )
 
 
-def lines(everybody: Trajectories, ks: Sequence[int], rounds: int, tries: int) -> Iterator[str]:
+def lines(
+    everybody: Trajectories,
+    ks: Sequence[int],
+    rounds: int,
+    tries: int,
+    knowledge: Sequence[str] | None = None,
+    start: Start = "greedy",
+) -> Iterator[str]:
     out = np.arange(everybody.n_subjects) % 5 == 4
     original, control = everybody.keep(np.flatnonzero(~out)), everybody.keep(np.flatnonzero(out))
     yield (
@@ -103,7 +117,7 @@ def lines(everybody: Trajectories, ks: Sequence[int], rounds: int, tries: int) -
     )
     for k in ks:
         greedy = made(original, shoal.Glove(k=k))
-        refined = made(original, shoal.Glove(k=k, refine=True, refine_rounds=rounds))
+        refined = made(original, shoal.Glove(k=k, start=start, refine=True, refine_rounds=rounds))
         before = Facts(original, greedy.release, greedy.linkage).accuracy.raw
         yield (
             f"\nk = {k}\n\n| crowds | mean dx + dy | mean duration | median | median | within 2 km | "
@@ -115,7 +129,9 @@ def lines(everybody: Trajectories, ks: Sequence[int], rounds: int, tries: int) -
             yield (
                 "\n| attack | knowledge | greedy | refined | points | guessing |\n|---|---|---|---|---|---|"
             )
-            yield from attack_rows(*(rates_of(original, control, one, tries) for one in (greedy, refined)))
+            yield from attack_rows(
+                *(rates_of(original, control, one, tries, knowledge) for one in (greedy, refined))
+            )
 
 
 def main() -> None:
@@ -128,10 +144,11 @@ def main() -> None:
     options.add_argument("--layout", choices=("nation", "city"), default="city")
     options.add_argument("--k", type=int, nargs="+", default=[2, 5, 10])
     options.add_argument("--rounds", type=int, default=shoal.Glove().refine_rounds)
+    options.add_argument("--start", choices=START, default="greedy", help="of the refinement")
     options.add_argument("--tries", type=int, default=200, help="victims of each attack; 0 plays none")
     asked = options.parse_args()
     original = shoal.read(asked.input or shoal.synthesize(asked.subjects, asked.days, 1, layout=asked.layout))
-    for line in lines(original, asked.k, asked.rounds, asked.tries):
+    for line in lines(original, asked.k, asked.rounds, asked.tries, start=asked.start):
         print(line, flush=True)
 
 

@@ -29,6 +29,8 @@ settings.load_profile("plain" if os.environ.get("NUMBA_DISABLE_JIT") == "1" else
 # what a device keeps for its whole account belongs to nobody here
 os.environ["XDG_STATE_HOME"] = f"{tempfile.gettempdir()}/shoal-account-{os.getpid()}"
 
+os.environ["SHOAL_COMPILE_AHEAD"] = "0"  # other tests use the other cores
+
 _NUMBERS = itertools.count()
 SHARED_DATA = Path(__file__).parents[1].parent / "shared" / "data"
 

@@ -23,6 +23,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
 from shoal.utility import measure
+from shoal.utility.accuracy import measure_accuracy
 from shoal.utility.frontier import Budget, Point, at_equal_risk, best_within, frontier, recommend
 
 STUDY = """
@@ -30,6 +31,7 @@ knowledge = ["points:1", "top:2"]
 hold_out = 0.2
 tries = 200
 seed = 3
+frontier = "omit-at-most"
 [budget]
 at_most = 0.5
 [[runs]]
@@ -138,6 +140,28 @@ def test_every_figure_is_that_of_the_public_functions(city: Path, finished: Path
             )
             assert [rate.to_json() for rate in again.rates] == entries
         assert [one.to_json() for one in measure(published, release, linkage)] == result["measurements"]
+
+
+def test_the_frontier_of_omission_is_what_glove_would_have_made(city: Path, finished: Path) -> None:
+    """The crowds are read off the release; boxes and losses are those of a release with that option."""
+    shown = json.loads((finished / "out/comparison.json").read_text())
+    of = {result["label"]: result["omission"] for result in shown["releases"]}
+    assert of["glove k=2 suppress-time=2h"] is None
+    published, _ = comparison._held_out(read(city), read_study(finished / "study.toml"))
+    rows = {row["may_be_missing"]: row for row in of["glove k=4"]["rows"]}
+    assert list(rows) == [0.0, 0.01, 0.02, 0.05, 0.1, 0.2]
+    for share in (0.0, 0.1):
+        release, linkage = Glove(k=4, omit_at_most=share).anonymize(published, Randomness.for_research(1))
+        raw = measure_accuracy(published, release, linkage).raw
+        assert rows[share] == {
+            "may_be_missing": share,
+            "samples_missing": release.losses.samples_suppressed / published.n_samples,
+            "people_missing": release.losses.subjects_suppressed / published.n_subjects,
+            **{name: getattr(raw, name) for name in list(rows[share])[3:]},
+        }
+    assert rows[0.1]["mean_space_m"] < rows[0.0]["mean_space_m"]
+    html = (finished / "out/comparison.html").read_text()
+    assert html.count('id="plot-omission-') == 2
 
 
 def test_what_is_written_says_all_and_stays_with_its_owner(finished: Path) -> None:
@@ -281,7 +305,7 @@ def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, browser: 
     seen = browser.visit(finished / "out/comparison.html")
     assert (seen.requests, seen.complaints, seen.overflowing, seen.clashes) == ((), (), (), ())
     assert seen.cut_off == ()
-    assert seen.drawn == seen.plots == 1
+    assert seen.drawn == seen.plots > 1
 
 
 @pytest.mark.parametrize(
@@ -303,6 +327,7 @@ def test_the_page_works_offline_at_desk_and_on_a_phone(finished: Path, browser: 
         ('tries = "many"\n[[runs]]\nmethod = "glove"', "tries = 'many' must be a whole number"),
         ('[budget]\nknowledge = ["points:4"]\n[[runs]]\nmethod = "glove"', "must be text in quotes"),
         ('[budget]\nat_most = "5 %"\n[[runs]]\nmethod = "glove"', "at_most = '5 %' must be a number"),
+        ('frontier = "none"\n[[runs]]\nmethod = "glove"', "frontier = 'none' is not known"),
         ('hold_out = 0.9\n[[runs]]\nmethod = "glove"', "hold_out"),
     ],
 )
@@ -326,7 +351,7 @@ def test_a_folder_of_something_else_and_a_foreign_attack_are_refused(
 def test_from_the_command_line(city: Path, finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shoal = Shoal(capsys)
     words = ("compare", city, "--config", finished / "study.toml", "--output", finished / "out")
-    outcome = shoal(*words, "--json")
+    outcome = shoal(*words, "--frontier", "omit-at-most", "--json")
     assert outcome.code == 0
     assert {"recommendation", "frontier", "at_equal_risk", "releases", "report"} <= json.loads(
         outcome.out

@@ -29,6 +29,8 @@ OTHERS = {
 }
 ALONE = {
     "suppress-by": "boxes",
+    "start": "greedy",
+    "extent-at-most": "5km,2h",
     "hull": "outward:2",
     "generalize": "overlap-split",
 }  # valid without a second setting
@@ -114,6 +116,12 @@ WRONG: dict[str, tuple[str, dict[str, str], str, str]] = {
     "a crowd of one": ("glove", {"k": "1"}, "k", "hides nobody"),
     "half a person": ("glove", {"k": "2.5"}, "k", "not a whole number"),
     "a hull that is none": ("glove", {"hull": "round"}, "hull", "--hull = 'round' is not known"),
+    "extents the wrong way round": (
+        "glove",
+        {"extent-at-most": "2h,5km"},
+        "extent-at-most",
+        "--extent-at-most = '2h,5km' does not name",
+    ),
     "two that do not go together": (
         "glove",
         {"refine": "on", "generalize": "none"},

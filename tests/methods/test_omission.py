@@ -11,9 +11,11 @@ import pytest
 import shoal
 from claim_check import verdict_on_claim
 from command_line import Shoal
-from shoal.errors import MisuseError
+from record_marks import Marks
+from shoal.errors import MisuseError, NothingLeftError
 from shoal.model.claims import KAnonymity
 from shoal.model.omission import ANY_SHARE, REASONS, most_of
+from shoal.report.facts.omission import SHARES
 from shoal.units import share_of
 from shoal.utility import Facts
 from test_chance_in_a_class import classes_of, exchanged
@@ -114,6 +116,13 @@ def test_a_folder_made_in_blocks_is_held_to_its_claim(
     assert (
         sum(manifest["losses"]["samples_by_reason"].values()) == manifest["losses"]["samples_suppressed"] > 0
     )
+    page = Marks((folder / "report.html").read_text())
+    told = {name: float(value) for name, (value, _) in page.facts.items() if name.startswith("omission-")}
+    assert len(told) == 1 + 7 * len(SHARES)
+    assert told["omission-people"] == manifest["n_records"]
+    assert told["omission-1-2"] == 0 < told["omission-5-2"] <= told["omission-5-1"] == 0.1
+    assert told["omission-1-4"] > told["omission-5-4"]
+    assert page.unmarked == []
     manifest["claim"]["missing_at_most"] = 0.001
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     refused = command("verify", raw, folder, "--linkage", links, "--streamed")
@@ -141,22 +150,51 @@ def test_the_verifier_refuses_other_counts_by_reason(calls: shoal.Trajectories) 
 
 
 def test_boxes_that_must_fit_do_and_hold_more_than_dropping_leaves(calls: shoal.Trajectories) -> None:
-    limits = {"suppress_space_m": 4000.0, "suppress_time_s": 5 * 3600.0}
-    (fit, linkage), (dropped, _) = (released(calls, suppress_by=by, **limits) for by in ("fit", "boxes"))
+    fit, linkage = released(calls, extent_at_most="4km, 5h")
+    dropped, _ = released(calls, suppress_space_m=4000.0, suppress_time_s=5 * 3600.0)
     boxes, grid = fit.boxes, fit.snapped_grid()
     sides = (boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min) * grid.cell_m
     assert 0 < sides.max() <= 4000
     assert 0 < (boxes.t_end - boxes.t_start).max() * grid.slot_s <= 5 * 3600
-    assert fit.losses.samples_suppressed == missing_by_person(calls, fit, linkage).sum()
-    assert fit.losses.samples_suppressed < 0.9 * dropped.losses.samples_suppressed
+    assert fit.parameters["extent_at_most"] == "4km,5h"
+    missing = missing_by_person(calls, fit, linkage)
+    gone = np.array([uid not in linkage.uids for uid in calls.ids])
+    counted = dict(zip(REASONS, (missing[gone].sum(), missing[~gone].sum()), strict=True))
+    assert fit.losses.samples_by_reason == {why: count for why, count in counted.items() if count}
+    assert fit.losses.samples_suppressed == missing.sum() < 0.9 * dropped.losses.samples_suppressed
     assert shoal.verify(calls, fit, linkage).holds
 
 
-def test_one_threshold_is_enough_and_a_wide_one_leaves_nothing_out(calls: shoal.Trajectories) -> None:
-    wide, _ = released(calls, suppress_by="fit", suppress_space_m=1e9)
+def test_one_extent_is_enough_and_a_wide_one_leaves_nothing_out(calls: shoal.Trajectories) -> None:
+    wide, _ = released(calls, extent_at_most="900000km")
     assert wide.losses.samples_suppressed == 0
-    short, _ = released(calls, suppress_by="fit", suppress_time_s=7200.0)
+    short, _ = released(calls, extent_at_most="2h")
     assert 0 < (short.boxes.t_end - short.boxes.t_start).max() * 60 <= 7200
+
+
+def test_extents_in_which_nothing_fits_leave_nothing_to_publish(calls: shoal.Trajectories) -> None:
+    with pytest.raises(NothingLeftError, match="nothing to publish"):
+        released(calls, extent_at_most="1m")
+
+
+def test_the_command_line_covers_what_fits_and_counts_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, raw = Shoal(capsys), tmp_path / "raw.parquet"
+    assert command("synthesize", raw, "--subjects", 40, "--days", 1, "--seed", 1).code == 0
+    made = command(
+        *("anonymize", raw, "--k", 2, "--extent-at-most", "3km,2h", "--output", tmp_path / "release"),
+        *("--risk-tries", 0),
+    )
+    manifest = json.loads((tmp_path / "release/manifest.json").read_text())
+    assert (made.code, manifest["parameters"]["extent_at_most"]) == (0, "3km,2h")
+    assert (
+        sum(manifest["losses"]["samples_by_reason"].values()) == manifest["losses"]["samples_suppressed"] > 0
+    )
+    refused = command("anonymize", raw, "--extent-at-most", "3km,2km", "--output", tmp_path / "other")
+    assert refused.code == 2
+    assert "--extent-at-most" in refused.err
+    assert "for example 5km,2h" in refused.err
 
 
 def test_the_claim_says_what_may_be_missing() -> None:
@@ -179,8 +217,13 @@ def test_the_claim_says_what_may_be_missing() -> None:
         ({"omit_at_most": 0.1, "generalize": "reshape-each"}, "choose k-merge"),
         ({"omit_at_most": 0.1, "suppress_space_m": 5000.0}, "choose one of them"),
         ({"omit_at_most": 0.1, "leftover": "suppress"}, "leftover = 'merge'"),
-        ({"suppress_by": "fit"}, "set suppress_space"),
-        ({"suppress_by": "fit", "suppress_time_s": 60.0, "generalize": "none"}, "generalize = 'k-merge'"),
+        ({"omit_at_most": 0.1, "extent_at_most": "5km,2h"}, "choose one of them"),
+        ({"suppress_time_s": 60.0, "extent_at_most": "5km,2h"}, "choose one of them"),
+        ({"extent_at_most": "2h", "generalize": "none"}, "choose k-merge"),
+        *(
+            ({"extent_at_most": text}, "for example 5km,2h, or one of them")
+            for text in ("", ",", "5", "2h,5km", "5km,2km", "5km,2h,1m", "0km,2h", "-5km", "nan,2h", 5)
+        ),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], words: str) -> None:

@@ -16,7 +16,7 @@ from shoal.errors import MisuseError
 from shoal.kernels.k_merge import IMPOSSIBLE
 from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, beside, class_cost
 from shoal.methods.glove.glove import Glove
-from shoal.methods.glove.refine import merged_by_weights, searched, weights_of
+from shoal.methods.glove.refine import halved, merged_by_weights, searched, weights_of
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.randomness import Randomness
@@ -199,6 +199,34 @@ def test_no_round_and_no_refinement_are_glove(city: Trajectories) -> None:
     ]
     assert released(city, refine_rounds=0) == greedy
     assert released(city) != greedy
+
+
+def test_halves_are_classes_of_k_or_a_few_more_of_those_who_are_near() -> None:
+    """Whoever is in one place is together, though no two people were compared."""
+    original = pairs_far_apart(6)
+    for k, sizes in ((2, [2] * 6), (3, [3] * 4), (5, [6] * 2), (12, [12])):
+        classes = halved(original, k, Run())
+        assert sorted(np.concatenate([each.members for each in classes]).tolist()) == list(range(12))
+        assert [len(each.members) for each in classes] == sizes
+    assert sorted(each.members.tolist() for each in halved(original, 2, Run())) == [
+        [i, i + 6] for i in range(6)
+    ]
+
+
+@pytest.mark.jit_only
+def test_a_search_from_halves_keeps_the_claim_and_needs_the_refinement(city: Trajectories) -> None:
+    method = Glove(k=3, start="halves", refine=True)
+    release, linkage = method.anonymize(city, Randomness.for_research(1))
+    assert verify(city, release, linkage).holds
+    assert release.losses.samples_suppressed == 0
+    start = halved(city, 3, Run())
+    weights = weights_of(city, start)
+    assert sum(
+        merged_by_weights(city, each.members, weights)[1] for each in method.classes(city, Run())
+    ) < sum(merged_by_weights(city, each.members, weights)[1] for each in start)
+    for refine in (False, True):
+        with pytest.raises(MisuseError, match="set refine, or choose"):
+            Glove(start="halves", refine=refine, refine_rounds=0)
 
 
 @pytest.mark.jit_only

@@ -24,13 +24,15 @@ MADE: dict[str, Callable[[], tuple[Trajectories, Any]]] = {
         small_city(24, 12),
         shoal.Glove(k=2, suppress_space_m=9_000.0, suppress_time_s=4 * 3600.0),
     ),
+    "glove, fitted": lambda: (small_city(24, 12), shoal.Glove(k=2, extent_at_most="9km,4h")),
     "static": lambda: (small_city(), shoal.StaticGeneralization(k=2, grid_m=20_000.0, slot_s=6e8)),
     "nwa": lambda: (crowd(), shoal.Nwa(k=2, delta_m=400.0, pi_s=60.0, step_s=20.0)),
 }
 # parameters that the release cannot have been made with
-FALSE: dict[tuple[str, str], float] = {
+FALSE: dict[tuple[str, str], float | str] = {
     ("glove", "suppress_space_m"): 300.0,
     ("glove", "suppress_time_s"): 120.0,
+    ("glove", "extent_at_most"): "9km,2min",
     ("static", "grid_m"): 200.0,
     ("static", "slot_s"): 120.0,
     ("nwa", "step_s"): 45.0,
@@ -43,7 +45,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     original, method = MADE[request.param]()
     folder = tmp_path_factory.mktemp(request.param) / "release"
     published = shoal.publish(original, method, folder, rng=shoal.Randomness.for_research(4), tries=0)
-    return request.param, (original, folder, published.linkage)
+    return method.about.name, (original, folder, published.linkage)
 
 
 def told(folder: Path, case: Case) -> list[str]:

@@ -155,6 +155,7 @@ def anonymize(
     from shoal.attacks.questions import TRIES
     from shoal.methods.glove.glove import Glove
     from shoal.model.trace import TRACE_FILE
+    from shoal.publishing.ahead import compiled_ahead
     from shoal.publishing.publish import publish
     from shoal.release_folder.statement import NOTHING_STATED, read_statement
     from shoal.runtime.randomness import Randomness
@@ -224,19 +225,20 @@ def anonymize(
             print_publication(in_blocks, as_json, {"linkage": linkage}, timings=timings)
             return 0
         original = read_telling(source, reading, bars, run)
-        published = publish(
-            original,
-            parameters,
-            output,
-            rng=rng,
-            run=run,
-            linkage_file=linkage,
-            private_report=private_report,
-            resume=resume,
-            statement=statement,
-            tries=TRIES if risk_tries is None else risk_tries,
-            exact_figures=exact_figures,
-        )
+        with compiled_ahead(method):
+            published = publish(
+                original,
+                parameters,
+                output,
+                rng=rng,
+                run=run,
+                linkage_file=linkage,
+                private_report=private_report,
+                resume=resume,
+                statement=statement,
+                tries=TRIES if risk_tries is None else risk_tries,
+                exact_figures=exact_figures,
+            )
     trace = published.linkage.trace
     origin = None if linkage is None or trace is None else linkage.with_name(TRACE_FILE)
     print_publication(
@@ -413,11 +415,13 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
 
     Shows what k = 2 would keep and give away beside it, and takes less than a minute.
     """
+    from shoal.methods.glove.glove import Glove
+    from shoal.publishing.ahead import compiled_ahead
     from shoal.publishing.demo import demonstrate, ending
     from shoal.report.facts.release import accuracy_rows
     from shoal.runtime.run import Run
 
-    with Bars(quiet=quiet) as bars:
+    with Bars(quiet=quiet) as bars, compiled_ahead(Glove.about.name):
         shown = demonstrate(output, Run(progress=bars))
     beside = {"city": shown.city, "assessment": shown.assessment, "linkage": shown.linkage}
     at_k = [

@@ -45,13 +45,14 @@ class Bars:
         self._file = wanted_progress_file()
 
     def __enter__(self) -> "Bars":
-        COMPILING.tell = self._tell_of_compiling
+        COMPILING.listeners.append(self._tell_of_compiling)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        COMPILING.tell = None
+        if self._tell_of_compiling in COMPILING.listeners:
+            COMPILING.listeners.remove(self._tell_of_compiling)
         if self._bars is not None:
             self._bars.stop()
 
@@ -95,7 +96,7 @@ class Bars:
 
     def _tell_of_compiling(self) -> None:
         if COMPILING.seconds > _PATIENCE_S:
-            COMPILING.tell = None
+            COMPILING.listeners.remove(self._tell_of_compiling)
             self.say(_COMPILING)
 
     def _show_bar(self, label: str, done: int, total: int) -> None:

@@ -5,10 +5,9 @@ settings; a study that is interrupted, or extended, goes on where it was. The fo
 figures from raw data: it is as secret as these.
 """
 
-import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ import numpy as np
 from shoal.attacks import attack
 from shoal.attacks.knowledge import also_on_points, is_to_the_point, of_its_claim, rates_alike
 from shoal.attacks.rate import TargetName, gain
+from shoal.comparison.places import digest_of, fingerprint_of, place_of
 from shoal.comparison.study import Setting, Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.methods import METHODS
@@ -28,13 +28,14 @@ from shoal.model.trajectories import Trajectories
 from shoal.publishing.publish import publish
 from shoal.publishing.writing import write_page
 from shoal.release_folder.folder import read_linkage, read_release
+from shoal.report.facts.omission import omission_frontier
 from shoal.report.pages.comparison import comparison_page
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.paths import path_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explained_write
-from shoal.utility import METRICS, measure
+from shoal.utility import METRICS, Facts, measure
 from shoal.utility.frontier import (
     LEVELS,
     STRONGEST,
@@ -196,6 +197,11 @@ def compare(
                 source, outside = points_of, control_points
             results.append(
                 _result_of(setting, source, outside, published, control, study, output / RUNS_FOLDER, run)
+                | (
+                    _omission_of(setting, source, published, output / RUNS_FOLDER, run)
+                    if study.frontier
+                    else {}
+                )
             )
         except (NothingLeftError, ClaimError, MisuseError) as error:
             failed[setting.label] = str(error)
@@ -248,7 +254,7 @@ def _result_of(
     study: Study,
     folder: Path,
     run: Run,
-) -> Mapping[str, Any]:
+) -> dict[str, Any]:
     """The release's attacks and measurements: from an earlier run if they are there, else made and kept.
 
     source: what the method is handed, points as given or ``published``, the snapped samples by which every
@@ -258,17 +264,16 @@ def _result_of(
         text: [text, *also_on_points(text)] if setting.method.about.publishes == "points" else [text]
         for text in study.knowledge
     }
-    made = _digest([setting.name, setting.method.parameters(), _fingerprint(source)])
-    asked = _digest(
+    asked = digest_of(
         [
             list(known.values()),
             [row.text for row in of_its_claim(setting.method.claim())],
             study.tries,
             study.seed,
-            None if control is None else _fingerprint(control),
+            None if control is None else fingerprint_of(control),
         ]
     )
-    place = folder / f"{setting.name}-{made}"
+    place = place_of(setting, source, folder)
     result_file = place / f"result-{asked}.json"
     if result_file.exists():
         return {
@@ -357,6 +362,25 @@ def _result_of(
     return result
 
 
+def _omission_of(
+    setting: Setting, source: Trajectories, published: Trajectories, folder: Path, run: Run
+) -> dict[str, Any]:
+    """What leaving samples out would buy in a finished release, kept beside it; None without k-merge."""
+    place = place_of(setting, source, folder)
+    kept = place / "omission.json"
+    if not kept.exists():
+        release, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
+        found = (
+            omission_frontier(Facts(published, release, linkage, run=run))
+            if release.kind == "boxes"
+            else None
+        )
+        told = {"omission": None if found is None else found.to_json()}
+        _write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", kept)
+    told = json.loads(kept.read_text(encoding="utf-8"))
+    return dict(told)
+
+
 def _draw(study: Study) -> Randomness:
     """What is known of whom: the same for every release."""
     return Randomness.for_research(study.seed)
@@ -415,15 +439,3 @@ def _write_text(text: str, path: Path) -> None:
     """Write a file of its owner's, complete or not at all; an earlier one is replaced."""
     write_page(text, path)
     path.chmod(0o600)
-
-
-def _fingerprint(data: Trajectories) -> str:
-    """A digest of who was where when."""
-    digest = hashlib.sha256(repr((data.grid, data.crs, data.intake.unit_of_protection)).encode())
-    for column in (data.offsets, data.t, data.x, data.y):
-        digest.update(np.ascontiguousarray(column).tobytes())
-    return digest.hexdigest()
-
-
-def _digest(parts: Sequence[Any]) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]

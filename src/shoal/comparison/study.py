@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from shoal.attacks import default_knowledge
 from shoal.attacks.knowledge import require_boxes
@@ -30,12 +30,15 @@ _KINDS: Final = {
     "hold_out": (int, float),
     "seed": int,
     "people": int,
+    "frontier": str,
     "runs": list,
     "budget": dict,
 }
 _BUDGET_KINDS: Final = {"attack": str, "knowledge": str, "at_most": (int, float), "utility": str}
+Frontier = Literal["omit-at-most"]
+FRONTIERS: Final[tuple[str, ...]] = get_args(Frontier)
 _STREET_FILES: Final = ("streets-nodes", "streets-edges")
-_KNOWN: Final = ("knowledge", "tries", "hold_out", "people", "seed", "budget", "runs")
+_KNOWN: Final = ("knowledge", "tries", "hold_out", "people", "seed", "frontier", "budget", "runs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +55,8 @@ class Study:
     """Everything to compare.
 
     hold_out: share of the people who are left out of every release, as a control group; people: so many,
-    drawn at random, stand for all; seed: decides who they are.
+    drawn at random, stand for all; seed: decides who they are. frontier: "omit-at-most" = what leaving
+    samples out would buy in the crowds of each release, None = not measured.
     """
 
     settings: tuple[Setting, ...]
@@ -62,6 +66,7 @@ class Study:
     hold_out: float = 0.1
     seed: int = 0
     people: int | None = None
+    frontier: Frontier | None = None
 
     def __post_init__(self) -> None:
         if not self.settings:
@@ -73,6 +78,8 @@ class Study:
                 f"hold_out = {self.hold_out} must be a share of 0 to 0.5; 0.1 leaves a tenth of the people "
                 "out as control"
             )
+        if self.frontier is not None and self.frontier not in FRONTIERS:
+            raise MisuseError(f"frontier = '{self.frontier}' is not known; choose {', '.join(FRONTIERS)}")
         if self.people is not None and self.people < 2:
             raise MisuseError(
                 f"people = {self.people} hides nobody among others; take at least 2, for example 200"
@@ -96,7 +103,8 @@ def read_study(path: Path | str) -> Study:
         _require_kinds(entries.get("budget", {}), _BUDGET_KINDS, "budget.")
         for text in entries.get("knowledge", ()):
             _require_kinds({"knowledge": text}, {"knowledge": str}, "an entry of ")
-        given = {name: entries[name] for name in ("tries", "hold_out", "people", "seed") if name in entries}
+        own = ("tries", "hold_out", "people", "seed", "frontier")
+        given = {name: entries[name] for name in own if name in entries}
         budget = Budget(**entries.get("budget", {}))
         knowledge = tuple(
             dict.fromkeys([*entries.get("knowledge", default_knowledge(None)), budget.knowledge])

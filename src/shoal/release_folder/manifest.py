@@ -55,7 +55,7 @@ Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Length = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _STRICT: Final = ConfigDict(extra="forbid", strict=True, frozen=True)
 _SETTING: Final = (bool, int, float, NoneType)
-_WORD: Final = re.compile(r"[A-Za-z0-9._:-]{1,60}")  # such as outward:3
+_WORD: Final = re.compile(r"[A-Za-z0-9.,_:-]{1,60}")  # such as outward:3 or 5km,2h
 _VERDICT: Final[Mapping[str, Any]] = Verdict.of((), checked=1).to_json()  # its entries, each with its type
 
 

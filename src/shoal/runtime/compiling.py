@@ -11,12 +11,12 @@ class Compiling:
     Meanwhile Python does not look for garbage: a compiler makes so many objects that live on that looking
     took a tenth of its time.
 
-    tell: called whenever a kernel begins to be compiled; None = nobody wants to know.
+    listeners: called whenever a kernel begins to be compiled.
     """
 
     def __init__(self) -> None:
         self.kernels = 0
-        self.tell: Callable[[], None] | None = None
+        self.listeners: list[Callable[[], None]] = []
         self._depth = 0
         self._began_s = 0.0
         self._seconds = 0.0
@@ -30,8 +30,8 @@ class Compiling:
             gc.disable()
         self._depth += 1
         self.kernels += 1
-        if self.tell is not None:
-            self.tell()
+        for listener in tuple(self.listeners):
+            listener()
 
     def end(self) -> None:
         """The last that began is compiled."""

@@ -4,7 +4,6 @@ Source: Gramaglia and Fiore 2015, Alg. 1.
 """
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
@@ -17,7 +16,7 @@ from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import merge_greedily
 from shoal.methods.glove.merging import Bounds, merge
 from shoal.methods.glove.omission import Budget, fitted, omitted
-from shoal.methods.glove.refine import refined
+from shoal.methods.glove.refine import halved, refined
 from shoal.methods.glove.reshaping import GENERALIZE, Generalize, split_at_overlaps, unite_overlaps
 from shoal.methods.hulls import hull_parameter, rounded_outward
 from shoal.methods.k_merge import merge_members
@@ -36,6 +35,7 @@ from shoal.methods.parameters import (
 from shoal.methods.techniques import local_generalization
 from shoal.model.claims import KAnonymity
 from shoal.model.claims.common import require_class
+from shoal.model.extents import EXTENT_FORMS, extents_at_most
 from shoal.model.given import require_given
 from shoal.model.omission import ANY_SHARE
 from shoal.model.release import Boxes, Linkage, Release
@@ -43,13 +43,12 @@ from shoal.model.trajectories import Grid, Trajectories, require_people
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
+Start = Literal["greedy", "halves"]
+START: Final[tuple[str, ...]] = get_args(Start)
 Leftover = Literal["merge", "suppress"]
 LEFTOVER: Final[tuple[str, ...]] = get_args(Leftover)
-SuppressBy = Literal["boxes", "samples", "fit"]
+SuppressBy = Literal["boxes", "samples"]
 SUPPRESS_BY: Final[tuple[str, ...]] = get_args(SuppressBy)
-_OF_ONE: Final = 4  # times the share of all samples that one person may lose; docs/glove.md says why
-_HALF: Final = 0.5
-_ANY: Final = 1 << 40  # cells or slots that no data has
 ABOVE_NOTHING: Final = Bound(
     lambda extent: extent > 0, "would drop every sample; choose a value above 0, or None to keep all"
 )
@@ -72,15 +71,20 @@ class Glove:
     suppress_by
         What is measured against these thresholds: "boxes" drops whole ones; "samples" leaves a sample out of
         a merge when the hull of it and its own partner is larger, the second reading of Sec. 7.1. The second
-        needs a reading of the paper's reshaping, and its boxes may exceed the thresholds. "fit" chooses the
-        boxes of a finished class so that none exceeds them and they hold as many samples as fit; with
-        "k-merge" alone.
+        needs a reading of the paper's reshaping, and its boxes may exceed the thresholds.
+    extent_at_most
+        The largest extents of a box, dx + dy and duration, as ``extents_at_most`` reads them: "5km,2h". The
+        boxes of a finished class hold as many samples as fit, and the others are left out; with "k-merge"
+        alone. None covers everything.
     generalize
         What becomes of boxes that overlap in time: "k-merge" chooses classes as GLOVE does and generalizes
         their raw samples at least cost; the others are readings of the paper's reshaping (Sec. 6.2).
     leftover
         What becomes of the last class below k: "merge" joins it to the closest finished one, "suppress"
         leaves it out.
+    start
+        How classes are formed first: "greedy", as the paper says, or "halves": people are parted in two again
+        and again, by where they are and how active, which takes next to no time; with ``refine`` alone.
     refine
         Whether a local search then exchanges people between classes, and cuts their samples into boxes, so
         that extents shrink; with "k-merge" alone.
@@ -139,10 +143,16 @@ class Glove:
     suppress_by: SuppressBy = parameter(
         default="boxes",
         choices=SUPPRESS_BY,
-        help="What --suppress-space and --suppress-time drop: whole boxes, samples too far from their "
-        "own partner in a merge, or what does not fit into boxes of that size.",
-        meaning="whether whole boxes were left out, samples too far from the one they were merged with, or "
-        "what did not fit into boxes of that size",
+        help="What --suppress-space and --suppress-time drop: whole boxes, or samples too far from their "
+        "own partner in a merge.",
+        meaning="whether whole boxes were left out, or samples too far from the one they were merged with",
+    )
+    extent_at_most: str | None = parameter(
+        default=None,
+        written=EXTENT_FORMS,
+        unset="cover everything",
+        help="Largest boxes (dx + dy, duration), e.g. 5km,2h; what does not fit is left out and counted.",
+        meaning="the largest extents of a box (dx + dy, duration); samples that did not fit were left out",
     )
     generalize: Generalize = parameter(
         default="k-merge",
@@ -155,6 +165,12 @@ class Glove:
         choices=LEFTOVER,
         help="What becomes of a last crowd below k.",
         meaning="what happens to the last people, too few for a crowd of their own",
+    )
+    start: Start = parameter(
+        default="greedy",
+        choices=START,
+        help="How crowds are formed first: as the paper says, or by halving the population, for --refine.",
+        meaning="how crowds were formed first: by merging the closest, or by halving the population",
     )
     refine: bool = parameter(
         default=False,
@@ -216,40 +232,58 @@ class Glove:
                 f"refine lowers the extents of k-merge's boxes, and generalize = '{self.generalize}' makes "
                 "others; choose k-merge, or leave refine out"
             )
-        self._require_omission()
-        if self.suppress_by == "fit" and not (self._suppresses and self.generalize == "k-merge"):
+        if self.start == "halves" and not (self.refine and self.refine_rounds):
             raise MisuseError(
-                "suppress_by = 'fit' chooses k-merge's boxes by their extents; set suppress_space or "
-                "suppress_time, and generalize = 'k-merge'"
+                "start = 'halves' makes crowds that only the refinement makes good ones; set --refine, or "
+                "choose start = 'greedy'"
             )
+        self._require_extents()
+        self._require_omission()
 
     @property
     def _suppresses(self) -> bool:
         """Whether there is a threshold."""
         return self.suppress_space_m is not None or self.suppress_time_s is not None
 
+    def _require_extents(self) -> None:
+        """Raise MisuseError for extents that nobody can read, or beside what drops boxes otherwise."""
+        if self.extent_at_most is None:
+            return
+        extents_at_most(self.extent_at_most)
+        object.__setattr__(self, "extent_at_most", self.extent_at_most.replace(" ", ""))
+        if self.generalize != "k-merge":
+            raise MisuseError(
+                f"--extent-at-most chooses k-merge's boxes by their extents, and generalize = "
+                f"'{self.generalize}' makes others; choose k-merge, or leave --extent-at-most out"
+            )
+        if self._suppresses:
+            raise MisuseError(
+                "--extent-at-most keeps what fits into boxes of that size, and --suppress-space and "
+                "--suppress-time drop whole boxes; choose one of them"
+            )
+
     def _require_omission(self) -> None:
         """Raise MisuseError for samples left out beside settings that leave out others, or need them."""
         if not self.omit_at_most:
             if self.omit_of_one_at_most is not None:
                 raise MisuseError(
-                    "omit_of_one_at_most bounds what omit_at_most leaves out, which is 0; set "
-                    "omit_at_most, for example 0.05"
+                    "--omit-of-one-at-most bounds what --omit-at-most leaves out, which is 0; set "
+                    "--omit-at-most, for example 0.05"
                 )
             return
         if self.generalize != "k-merge":
             raise MisuseError(
-                f"omit_at_most leaves samples out of k-merge's boxes, and generalize = '{self.generalize}' "
-                "makes others; choose k-merge, or leave omit_at_most out"
+                f"--omit-at-most leaves samples out of k-merge's boxes, and generalize = '{self.generalize}' "
+                "makes others; choose k-merge, or leave --omit-at-most out"
             )
-        if self._suppresses:
+        if self._suppresses or self.extent_at_most is not None:
             raise MisuseError(
-                "omit_at_most bounds how much is left out, and suppress_space and suppress_time drop boxes "
-                "without a bound; choose one of them"
+                "--omit-at-most bounds how much is left out, and --suppress-space, --suppress-time and "
+                "--extent-at-most leave out without a bound; choose one of them"
             )
         if self.leftover != "merge":
             raise MisuseError(
-                "omit_at_most bounds how many people are left out, and leftover = 'suppress' leaves out "
+                "--omit-at-most bounds how many people are left out, and leftover = 'suppress' leaves out "
                 "others besides; choose leftover = 'merge'"
             )
 
@@ -288,8 +322,21 @@ class Glove:
 
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
         """The classes of at least k people, each with what is published for its members."""
-        grid = original.snapped_grid()
         require_people(original.n_subjects, self.k)
+        halves = self.start == "halves"
+        finished = halved(original, self.k, run) if halves else self._merged(original, run)
+        if self.refine and self.refine_rounds and finished:
+            finished = refined(original, finished, self.k, self.refine_rounds, run)
+        if self.extent_at_most is not None and finished:
+            finished = fitted(original, finished, extents_at_most(self.extent_at_most), run)
+        if self.omit_at_most and finished:
+            finished = omitted(original, finished, self._budget(), run)
+        published = [self._published(each, original) for each in finished]
+        return [each for each in published if len(each.boxes)]
+
+    def _merged(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
+        """The classes that the greedy loop makes, the last one below k among them or left out."""
+        grid = original.snapped_grid()
         caps = Caps(space_cap_m=self.space_cap_m, time_cap_s=self.time_cap_s)
         scale, bounds = caps.scale_on(grid), self._bounds(grid)
 
@@ -319,16 +366,7 @@ class Glove:
                 grown = join(first, second)
                 if len(self._published(grown, original).boxes):
                     finished[place] = grown
-        if self.refine and self.refine_rounds and finished:
-            finished = refined(original, finished, self.k, self.refine_rounds, run)
-        if self.suppress_by == "fit" and finished:
-            space_m, time_s = self._thresholds()
-            cells, slots = (int(min(most, _ANY)) for most in (space_m / grid.cell_m, time_s / grid.slot_s))
-            finished = fitted(original, finished, cells, slots, run)
-        if self.omit_at_most and finished:
-            finished = omitted(original, finished, self._budget(), run)
-        published = [self._published(each, original) for each in finished]
-        return [each for each in published if len(each.boxes)]
+        return finished
 
     def _published(self, finished: EquivalenceClass, original: Trajectories) -> EquivalenceClass:
         """A finished class with what is published of it, by the reading of reshaping."""
@@ -343,22 +381,16 @@ class Glove:
 
     def _budget(self) -> Budget:
         """What may be left out."""
-        of_one = self.omit_of_one_at_most or min(_HALF, float(_OF_ONE * Fraction(repr(self.omit_at_most))))
-        return Budget(of_all=self.omit_at_most, of_one=of_one)
+        return Budget.of(self.omit_at_most, self.omit_of_one_at_most)
 
     def _bounds(self, grid: Grid) -> Bounds | None:
         """How far samples may lie from their partners; None = as far as they do."""
         if self.suppress_by != "samples" or not self._suppresses:
             return None
-        space_m, time_s = self._thresholds()
-        return Bounds(space_m / grid.cell_m, time_s / grid.slot_s)
-
-    def _thresholds(self) -> tuple[float, float]:
-        """The thresholds in meters and seconds, infinite where there is none."""
-        return (
-            np.inf if self.suppress_space_m is None else self.suppress_space_m,
-            np.inf if self.suppress_time_s is None else self.suppress_time_s,
+        space_m, time_s = (
+            np.inf if most is None else most for most in (self.suppress_space_m, self.suppress_time_s)
         )
+        return Bounds(space_m / grid.cell_m, time_s / grid.slot_s)
 
     def _kept(self, boxes: Boxes, grid: Grid) -> Boxes:
         """The boxes whose extents do not exceed the suppression thresholds."""

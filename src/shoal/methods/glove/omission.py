@@ -4,8 +4,9 @@ One price of a sample holds for all classes. Each leaves out those whose absence
 costs that the refinement lowers; the price is as low as the budget allows. Nothing is drawn by chance.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -17,14 +18,17 @@ from shoal.measures.least_extents import widest_cells
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.refine import weights_of
 from shoal.methods.k_merge import joined
+from shoal.model.extents import LargestExtents
 from shoal.model.omission import most_of
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 
-_HALVINGS: Final = 12  # of the range of prices, on a scale of factors
+_OF_ONE: Final = 4  # times the share of all samples that one person may lose; docs/glove.md says why
+_HALF: Final = 0.5
 _WORTH: Final = 64  # how often a sample held is worth the largest extents, where boxes must fit
+_ROUNDING: Final = 1e-9  # of a quotient of two lengths
 _LABEL: Final = "leaving out samples"
 
 
@@ -35,15 +39,20 @@ class Budget:
     of_all: float
     of_one: float
 
+    @classmethod
+    def of(cls, share: float, of_one: float | None) -> "Budget":
+        """A share of all; of one person as given, else 4 times that, and half at most."""
+        return cls(of_all=share, of_one=of_one or min(_HALF, float(_OF_ONE * Fraction(repr(share)))))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Crowd:
-    """One class's samples. columns: [3, m] x, y, t; owner: [m] whose, in 0..k-1; most: [k] they may lose."""
+    """One class's samples. columns: [3, m] x, y, t; owner: [m] whose, in 0..k-1; lengths: [k] of each."""
 
     members: Integers
     columns: Integers
     owner: Integers
-    most: Integers
+    lengths: Integers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,42 +76,131 @@ def omitted(
     start: with boxes that are disjoint in time. Without a price that keeps to the budget they stay as they
     are.
     """
-    weights = weights_of(original, start)
-    wish = Wish(weights=weights, at_first=weights, longest=IMPOSSIBLE)
-    crowds = [_crowd(original, each.members, budget.of_one) for each in start]
-    n_samples = most_of(budget.of_all, original.n_samples)
-    n_people = most_of(budget.of_all, original.n_subjects)
-    prices = _prices(crowds, weights)
-    low, high = 0, len(prices)
-    steps = high.bit_length()
-    best: list[_Answer] | None = None
-    for step in range(steps):
-        run.progress(_LABEL, step, steps)
-        if low < high:
-            middle = (low + high) // 2
-            answers = _at_price(crowds, prices[middle], wish, n_people, run)
-            if _missing(answers) <= n_samples:
-                high, best = middle, answers
-            else:
-                low = middle + 1
-    run.progress(_LABEL, steps, steps)
-    if best is None:
-        return list(start)
-    if high:
-        best = _spend_the_rest(crowds, best, prices[high - 1], wish, n_samples, run)
-    return _with_boxes(start, crowds, best)
+    return _Search.on(original, start, run).spent(budget)
+
+
+def omitted_for_each(
+    original: Trajectories, start: Sequence[EquivalenceClass], budgets: Sequence[Budget], run: Run
+) -> Iterator[list[EquivalenceClass]]:
+    """The same for each budget. What a class does at a price is kept, as long as no person loses too much."""
+    search = _Search.on(original, start, run, kept={})
+    for budget in budgets:
+        yield search.spent(budget) if budget.of_all else list(start)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Search:
+    """For the price at which a budget is spent. kept: by price, what each class does if all may lose all."""
+
+    start: Sequence[EquivalenceClass]
+    crowds: Sequence[_Crowd]
+    wish: Wish
+    prices: Sequence[int]
+    run: Run
+    kept: dict[int, list[_Answer]] | None
+
+    @classmethod
+    def on(
+        cls,
+        original: Trajectories,
+        start: Sequence[EquivalenceClass],
+        run: Run,
+        kept: dict[int, list[_Answer]] | None = None,
+    ) -> "_Search":
+        """The search among these classes."""
+        weights = weights_of(original, start)
+        crowds = [_crowd(original, each.members) for each in start]
+        return cls(
+            start=start,
+            crowds=crowds,
+            wish=Wish(weights=weights, at_first=weights, longest=IMPOSSIBLE),
+            prices=_prices(crowds, weights),
+            run=run,
+            kept=kept,
+        )
+
+    def spent(self, budget: Budget) -> list[EquivalenceClass]:
+        """The classes with this budget spent."""
+        n_samples = most_of(budget.of_all, sum(len(crowd.owner) for crowd in self.crowds))
+        n_people = most_of(budget.of_all, sum(len(crowd.members) for crowd in self.crowds))
+        low, high = 0, len(self.prices)
+        steps = high.bit_length()
+        best: list[_Answer] | None = None
+        for step in range(steps):
+            self.run.progress(_LABEL, step, steps)
+            if low < high:
+                middle = (low + high) // 2
+                answers = self._with_classes_left_out(middle, budget, n_people)
+                if _missing(answers) <= n_samples:
+                    high, best = middle, answers
+                else:
+                    low = middle + 1
+        self.run.progress(_LABEL, steps, steps)
+        if best is None:
+            return list(self.start)
+        if high:
+            best = self._with_the_rest_spent(best, high - 1, budget, n_samples)
+        return _with_boxes(self.start, self.crowds, best)
+
+    def _at(self, place: int, budget: Budget) -> list[_Answer]:
+        """What every class does at the price in this place."""
+        price = self.prices[place]
+        bounds = [
+            np.array([most_of(budget.of_one, length) for length in crowd.lengths.tolist()])
+            for crowd in self.crowds
+        ]
+        if self.kept is None:
+            tasks = zip(self.crowds, bounds, strict=True)
+            return list(self.run.map(lambda task: _at(task[0], price, task[1], self.wish), tasks))
+        if price not in self.kept:
+            self.kept[price] = list(
+                self.run.map(lambda crowd: _at(crowd, price, crowd.lengths, self.wish), self.crowds)
+            )
+        known = zip(self.crowds, bounds, self.kept[price], strict=True)
+        return list(
+            self.run.map(
+                lambda one: one[2] if _keeps(*one) else _at(one[0], price, one[1], self.wish),
+                known,
+            )
+        )
+
+    def _with_classes_left_out(self, place: int, budget: Budget, n_people: int) -> list[_Answer]:
+        """The same, those that are left out whole without any box."""
+        answers = self._at(place, budget)
+        out = _left_out(self.crowds, answers, self.prices[place], n_people)
+        return [
+            replace(answer, box_of=np.full(len(crowd.owner), NONE)) if gone else answer
+            for crowd, answer, gone in zip(self.crowds, answers, out.tolist(), strict=True)
+        ]
+
+    def _with_the_rest_spent(
+        self, chosen: Sequence[_Answer], place: int, budget: Budget, n_samples: int
+    ) -> list[_Answer]:
+        """The next lower price for as many classes as the rest of the budget reaches, small steps first."""
+        lower = self._at(place, budget)
+        left = n_samples - _missing(chosen)
+        spent = [after.missing - before.missing for before, after in zip(chosen, lower, strict=True)]
+        best = list(chosen)
+        for one in sorted(range(len(lower)), key=lambda one: (spent[one], one)):
+            stays = 0 < lower[one].missing < len(self.crowds[one].owner) > chosen[one].missing
+            if stays and 0 < spent[one] <= left:
+                best[one] = lower[one]
+                left -= spent[one]
+        return best
 
 
 def fitted(
-    original: Trajectories, start: Sequence[EquivalenceClass], most_cells: int, most_slots: int, run: Run
+    original: Trajectories, start: Sequence[EquivalenceClass], most: LargestExtents, run: Run
 ) -> list[EquivalenceClass]:
-    """The classes with boxes of at most so many cells dx + dy and slots, which hold what fits.
+    """The classes with boxes of at most these extents, which hold what fits.
 
     A class without any such box is missing.
     """
+    grid = original.snapped_grid()
     widest = widest_cells(original)
     slots = int(np.ptp(original.t)) + 1
-    cells, lasting = min(most_cells, widest), min(most_slots, slots)
+    cells = int(min(most.space_m / grid.cell_m, widest) + _ROUNDING)
+    lasting = int(min(most.time_s / grid.slot_s, slots) + _ROUNDING)
     price = _WORTH * (cells + lasting)
     sides = np.arange(widest + 1)
     wish = Wish(
@@ -112,8 +210,10 @@ def fitted(
         at_first=Weights(place=sides, per_slot=1),
         longest=lasting,
     )
-    crowds = [_crowd(original, each.members, 1.0) for each in start]
-    answers = list(run.map(lambda crowd: _at(crowd, price, wish), crowds, label="fitting boxes"))
+    crowds = [_crowd(original, each.members) for each in start]
+    answers = list(
+        run.map(lambda crowd: _at(crowd, price, crowd.lengths, wish), crowds, label="fitting boxes")
+    )
     made = _with_boxes(start, crowds, answers)
     return [replace(each, boxes=_within(each.boxes, cells, lasting)) for each in made]
 
@@ -135,46 +235,16 @@ def _with_boxes(
     ]
 
 
-def _at_price(crowds: Sequence[_Crowd], price: int, wish: Wish, n_people: int, run: Run) -> list[_Answer]:
-    """What every class does at this price, those that are left out whole without any box."""
-    answers = list(run.map(lambda crowd: _at(crowd, price, wish), crowds))
-    out = _left_out(crowds, answers, price, n_people)
-    return [
-        replace(answer, box_of=np.full(len(crowd.owner), NONE)) if gone else answer
-        for crowd, answer, gone in zip(crowds, answers, out.tolist(), strict=True)
-    ]
-
-
 def _missing(answers: Sequence[_Answer]) -> int:
     """How many samples are in no box."""
     return sum(answer.missing for answer in answers)
 
 
-def _spend_the_rest(
-    crowds: Sequence[_Crowd],
-    chosen: Sequence[_Answer],
-    price: int,
-    wish: Wish,
-    n_samples: int,
-    run: Run,
-) -> list[_Answer]:
-    """The next lower price for as many classes as the rest of the budget reaches, small steps first."""
-    lower = list(run.map(lambda crowd: _at(crowd, price, wish), crowds))
-    left = n_samples - _missing(chosen)
-    spent = [after.missing - before.missing for before, after in zip(chosen, lower, strict=True)]
-    best = list(chosen)
-    for place in sorted(range(len(crowds)), key=lambda one: (spent[one], one)):
-        stays = 0 < lower[place].missing < len(crowds[place].owner) > chosen[place].missing
-        if stays and 0 < spent[place] <= left:
-            best[place] = lower[place]
-            left -= spent[place]
-    return best
-
-
-def _crowd(original: Trajectories, members: Integers, of_one: float) -> _Crowd:
+def _crowd(original: Trajectories, members: Integers) -> _Crowd:
     t, x, y, owner = joined(original, members)
-    most = [most_of(of_one, length) for length in original.lengths[members].tolist()]
-    return _Crowd(members=members, columns=np.stack([x, y, t]), owner=owner, most=np.array(most))
+    return _Crowd(
+        members=members, columns=np.stack([x, y, t]), owner=owner, lengths=original.lengths[members]
+    )
 
 
 def _prices(crowds: Sequence[_Crowd], weights: Weights) -> list[int]:
@@ -186,10 +256,17 @@ def _prices(crowds: Sequence[_Crowd], weights: Weights) -> list[int]:
     return [round(least * 1.1**step) for step in range(count)]
 
 
-def _at(crowd: _Crowd, price: int, wish: Wish) -> _Answer:
+def _at(crowd: _Crowd, price: int, bounds: Integers, wish: Wish) -> _Answer:
+    """What one class does at a price, where its people may lose so many samples each."""
     box_of = np.empty(len(crowd.owner), dtype=np.int64)
-    cost = leave_out(crowd.columns, crowd.owner, price, crowd.most, wish, box_of)
+    cost = leave_out(crowd.columns, crowd.owner, price, bounds, wish, box_of)
     return _Answer(box_of=box_of, cost=int(cost))
+
+
+def _keeps(crowd: _Crowd, bounds: Integers, answer: _Answer) -> bool:
+    """Whether nobody loses more samples than that."""
+    lost = np.bincount(crowd.owner[answer.box_of == NONE], minlength=len(bounds))
+    return bool((lost <= bounds).all())
 
 
 def _left_out(crowds: Sequence[_Crowd], answers: Sequence[_Answer], price: int, n_people: int) -> Flags:

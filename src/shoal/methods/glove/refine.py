@@ -16,7 +16,7 @@ from shoal.kernels.regrouping import Classes, Regrouping, regroup
 from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, weighed_partition
 from shoal.measures.least_extents import widest_cells
 from shoal.methods.assembly import EquivalenceClass
-from shoal.methods.k_merge import joined
+from shoal.methods.k_merge import joined, merge_members
 from shoal.model.hulls import hulls_of
 from shoal.model.neighborhoods import along_longest, bisected
 from shoal.model.release import Boxes
@@ -49,6 +49,23 @@ def refined(
     return [
         EquivalenceClass(members=own, boxes=merged_by_weights(original, own, weights)[0]) for own in members
     ]
+
+
+def halved(original: Trajectories, k: int, run: Run) -> list[EquivalenceClass]:
+    """Classes of k or a few more to start from: people in two again and again, by place and activity.
+
+    Each with k-merge's boxes.
+    """
+    everybody = np.arange(original.n_subjects)
+    around = _traits(original, np.split(everybody, everybody[1:]), 0)
+    parts = bisected(everybody, along_longest(around), parts=len(everybody) // k)
+    return list(
+        run.map(
+            lambda own: EquivalenceClass(members=own, boxes=merge_members(original, own)[0]),
+            parts,
+            label="forming classes",
+        )
+    )
 
 
 def weights_of(original: Trajectories, classes: Sequence[EquivalenceClass]) -> Weights:

@@ -13,6 +13,7 @@ import numpy as np
 
 from shoal.attacks.questions import TRIES, Answer, Assessment, assess_release
 from shoal.report.facts.curves import LEAST_PEOPLE
+from shoal.report.facts.omission import OmissionFrontier, made_with_omission, omission_frontier
 from shoal.report.facts.release import ReleaseFacts, release_facts
 from shoal.runtime.arrays import Floats
 from shoal.utility import METRICS, Facts, Measurement, measured
@@ -81,6 +82,15 @@ class Evidence:
             return None
         with self.facts.run.stage("who vanished"):
             return vanished_of(self.facts)
+
+    @cached_property
+    def omission(self) -> OmissionFrontier | None:
+        """What leaving samples out buys, where that was done; None for fewer than ten people."""
+        if not made_with_omission(self.facts.release):
+            return None
+        with self.facts.run.stage("omission"):
+            found = omission_frontier(self.facts)
+        return found if found is not None and found.people >= LEAST_PEOPLE else None
 
     def _people_behind(self, one: Measurement) -> int:
         facts = self.facts if one.metric.as_given else self.facts.on_grid

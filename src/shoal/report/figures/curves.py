@@ -8,6 +8,7 @@ import numpy as np
 from shoal.model.plotting import INK, Drawing
 from shoal.report.facts.curves import Curve, curve_of_extents
 from shoal.report.facts.gaps import GapFacts
+from shoal.report.facts.omission import OmissionFrontier
 from shoal.report.figures.style import line_style, share_axis
 from shoal.units import show_m, show_s
 from shoal.utility.accuracy import Accuracy
@@ -29,6 +30,13 @@ _DURATIONS_S: Final = (
     604800.0,
     2419200.0,
 )
+
+_OMISSION_LINES: Final = {
+    "mean_space_m": "mean in place",
+    "median_space_m": "median in place",
+    "mean_time_s": "mean in time",
+    "median_time_s": "median in time",
+}
 
 
 def gap_cdfs(gaps: Sequence[GapFacts]) -> Drawing:
@@ -98,6 +106,26 @@ def extents(accuracy: Accuracy, *, spatial: bool) -> Drawing:
     if low < reference:
         drawing.add_vertical_line(reference, {"color": INK, "width": 1, "dash": "dot"})
     share_axis(drawing)
+    return drawing
+
+
+def omission(frontier: OmissionFrontier) -> Drawing:
+    """Extents over those with everything covered, by the share of samples that is missing."""
+    drawing = Drawing("samples that are missing", "extents, where 1 = all covered")
+    whole = frontier.rows[0]
+    missing = [row.samples_missing for row in frontier.rows]
+    for number, (name, words) in enumerate(_OMISSION_LINES.items()):
+        drawing.add(
+            "scatter",
+            x=missing,
+            y=[getattr(row, name) / getattr(whole, name) for row in frontier.rows],
+            mode="lines+markers",
+            name=words,
+            line=line_style(number),
+            hovertemplate="%{x:.1%} missing: %{y:.2f}",
+        )
+    drawing.set_x_axis(tickformat=".0%", rangemode="tozero")
+    drawing.set_y_axis(rangemode="tozero")
     return drawing
 
 

@@ -13,6 +13,7 @@ from shoal.model.plotting import COLORS, Drawing
 from shoal.model.release import Release
 from shoal.report.facts.evidence import shown_shares
 from shoal.report.facts.example import Example
+from shoal.report.facts.omission import OmissionFrontier
 from shoal.report.facts.release import ReleaseFacts
 from shoal.report.facts.towns import towns_in
 from shoal.report.figures import curves, maps
@@ -27,13 +28,15 @@ _MOST_BARS_LABELED: Final = 16
 class Shown:
     """What the figures of a record are drawn from.
 
-    vanished: None where it is not known or was not looked at. example: None on a public page.
+    vanished: None where it is not known or was not looked at. example: None on a public page. omission: None
+    where no samples were left out so that boxes shrink.
     """
 
     release: Release
     facts: ReleaseFacts
     vanished: Vanished | None
     example: Example | None
+    omission: OmissionFrontier | None = None
 
 
 def drawings_of(shown: Shown) -> dict[str, Drawing]:
@@ -126,9 +129,14 @@ def _example_in_time(shown: Shown) -> Drawing | None:
     return None if example is None else crowd.example_in_time(example, shown.facts.grid)
 
 
+def _omission(shown: Shown) -> Drawing | None:
+    return None if shown.omission is None else curves.omission(shown.omission)
+
+
 FIGURES: Final[Mapping[str, Callable[[Shown], Drawing | None]]] = {
     "spatial-accuracy": _extents_in_space,
     "temporal-accuracy": _extents_in_time,
+    "omission": _omission,
     "map": _map,
     "crowd-sizes": _crowd_sizes,
     "k-gap": _k_gap,

@@ -6,6 +6,8 @@ from typing import Any
 
 from shoal.methods import method_named
 from shoal.model.plotting import Drawing
+from shoal.report.facts.omission import OmissionFrontier
+from shoal.report.figures.curves import omission
 from shoal.report.figures.style import line_style, marker_style
 from shoal.report.pages.frame import page
 from shoal.report.words.numbers import percent, show
@@ -30,6 +32,12 @@ def comparison_page(
     drawings = (
         {"frontier": frontier_figure(points, better, found["budget"]["utility"], unit)} if points else {}
     )
+    omissions = {
+        result["label"]: OmissionFrontier.from_json(result["omission"])
+        for result in releases
+        if result.get("omission")
+    }
+    drawings |= {f"omission-{place}": omission(one) for place, one in enumerate(omissions.values(), start=1)}
     rates = {
         (knowledge, entry["name"]): None
         for result in releases
@@ -64,6 +72,7 @@ def comparison_page(
         labels=[result["label"] for result in releases],
         claims={result["label"]: result["claim"] for result in releases},
         bare={point.label for point in points if not is_anonymity(point.method)},
+        omissions=omissions,
         points={point.label: point for point in points},
         attacks=rows,
         metrics=metrics,

@@ -83,11 +83,13 @@ def page_of_facts(
     evidence: None where nothing was measured but the facts, as for a release made block by block.
     """
     vanished = None if evidence is None else evidence.vanished
+    omission = None if evidence is None else evidence.omission
     shown = Shown(
         release=release,
         facts=facts,
         vanished=vanished if release.losses.samples_suppressed else None,
         example=example,
+        omission=omission,
     )
     content: dict[str, Any] = {
         "release": release,
@@ -107,6 +109,7 @@ def page_of_facts(
         "utility": None if evidence is None else evidence.utility,
         "show": show,
         "vanished": vanished,
+        "omission": omission,
         "places": [] if vanished is None else places_that_lost_most(vanished),
         "hidden_places": 0 if vanished is None else hidden_places(vanished),
         "dropped": rows_by_reason(release.losses.rows, facts.rows_read),

@@ -11,8 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from shoal.errors import MisuseError
 from shoal.model.claims import PayloadKind
 from shoal.model.claims.hull import TIGHT
+from shoal.model.extents import LargestExtents, extents_at_most
 from shoal.model.release import Release
 from shoal.model.verdicts import Finding
 from shoal.release_folder.manifest import MANIFEST_FILE
@@ -59,18 +61,41 @@ def _ends_off_the_clock(release: Release, pi_s: float) -> Flags:
     return np.asarray(off[np.concatenate([release.offsets[:-1], release.offsets[1:] - 1])])
 
 
+def _beyond_extents(release: Release, most: LargestExtents) -> Flags:
+    return np.asarray(_wider(release, most.space_m) | _longer(release, most.time_s))
+
+
+def _length(value: Any) -> float | None:
+    """A parameter in seconds or meters; None for one that is not set or bounds nothing."""
+    return float(value) if type(value) in {int, float} and 0 < value < _LONGEST else None
+
+
+def _extents(value: Any) -> LargestExtents | None:
+    """A parameter of two extents; None for one that is not set or cannot be read."""
+    try:
+        return extents_at_most(value) if isinstance(value, str) else None
+    except MisuseError:
+        return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Visible:
-    """What a release shows of a parameter. beyond: which of its boxes or points cannot come of a value."""
+    """What a release shows of a parameter.
+
+    beyond: which of its boxes or points cannot come of a value. read: the value of what a manifest says, None
+    where that bounds nothing.
+    """
 
     payload: PayloadKind
-    beyond: Callable[[Release, float], Flags]
+    beyond: Callable[[Release, Any], Flags]
+    read: Callable[[Any], Any] = _length
 
 
 # by method and parameter
 VISIBLE: Final[Mapping[tuple[str, str], Visible]] = {
     ("glove", "suppress_space_m"): Visible(payload="boxes", beyond=_wider),
     ("glove", "suppress_time_s"): Visible(payload="boxes", beyond=_longer),
+    ("glove", "extent_at_most"): Visible(payload="boxes", beyond=_beyond_extents, read=_extents),
     ("static", "grid_m"): Visible(payload="boxes", beyond=_across_cells),
     ("static", "slot_s"): Visible(payload="boxes", beyond=_across_slots),
     ("nwa", "step_s"): Visible(payload="points", beyond=_off_the_clock),
@@ -86,7 +111,7 @@ def beyond_parameters(release: Release) -> Counter[str]:
     beyond: Counter[str] = Counter()
     if release.n_samples and getattr(release.claim, "hull", TIGHT) == TIGHT:
         for (method, name), row in VISIBLE.items():
-            bound = _length(release.parameters.get(name))
+            bound = row.read(release.parameters.get(name))
             if bound is not None and (release.method, release.kind) == (method, row.payload):
                 beyond[name] += int(np.count_nonzero(row.beyond(release, bound)))
     return beyond
@@ -98,8 +123,3 @@ def parameter_findings(beyond: Counter[str], payload: PayloadKind) -> Iterator[F
         if n:
             message = f"{MANIFEST_FILE}: {n:,} {payload} of the table cannot come of its {name}"
             yield Finding("false-statement", message)
-
-
-def _length(value: Any) -> float | None:
-    """A parameter in seconds or meters; None for one that is not set or bounds nothing."""
-    return float(value) if type(value) in {int, float} and 0 < value < _LONGEST else None

@@ -1,0 +1,52 @@
+"""The largest extents that a published box may have: a text such as ``5km,2h``."""
+
+import math
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from shoal.errors import MisuseError
+from shoal.units import duration_s, length_m
+
+EXTENT_FORMS: Final = "LENGTH,DURATION"
+_READERS: Final[Mapping[str, Callable[[str], float]]] = {"space_m": length_m, "time_s": duration_s}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LargestExtents:
+    """Of a box: dx + dy in meters, duration in seconds; infinite where nothing is asked."""
+
+    space_m: float = math.inf
+    time_s: float = math.inf
+
+
+def extents_at_most(text: str) -> LargestExtents:
+    """The extents that a text names.
+
+    Parameters
+    ----------
+    text
+        A length and a duration with a comma between them, or one of the two.
+
+    Raises
+    ------
+    MisuseError
+        For any other text.
+
+    Examples
+    --------
+    >>> extents_at_most("5km,2h")
+    LargestExtents(space_m=5000.0, time_s=7200.0)
+    >>> extents_at_most("30min").space_m
+    inf
+    """
+    parts = str(text).split(",")
+    for names in (("space_m", "time_s"), ("space_m",), ("time_s",)):
+        with suppress(MisuseError, ValueError):  # another form, or another number of parts
+            read = {name: _READERS[name](part) for name, part in zip(names, parts, strict=True)}
+            return LargestExtents(**read)
+    raise MisuseError(
+        f"--extent-at-most = '{text}' does not name the largest extents of a box; write a length and a "
+        "duration, for example 5km,2h, or one of them"
+    )

@@ -1,0 +1,144 @@
+"""What leaving samples out buys: the extents of a release's crowds for several shares that may be missing.
+
+The crowds are those of the release, so nobody is grouped again; only their boxes are chosen anew.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.kernels.covering import BoxColumns, Owned, Points, covering_extents
+from shoal.methods.assembly import EquivalenceClass
+from shoal.methods.glove.omission import Budget, omitted_for_each
+from shoal.methods.glove.refine import merged_by_weights, weights_of
+from shoal.methods.k_merge import joined, merge_members
+from shoal.model.release import Boxes, Release
+from shoal.model.trajectories import Trajectories
+from shoal.report.facts.release import crowds_of
+from shoal.runtime.arrays import Integers
+from shoal.utility import Facts
+from shoal.utility.accuracy import Extents
+
+SHARES: Final = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
+MOST_PEOPLE: Final = 500  # in whole crowds; of a larger release these stand for all
+_DRAW_SEED: Final = 1  # of who is drawn
+
+
+@dataclass(frozen=True, kw_only=True)
+class OmissionRow:
+    """What is left of place and time when so much may be missing; the extents are those of raw samples."""
+
+    may_be_missing: float
+    samples_missing: float
+    people_missing: float
+    mean_space_m: float
+    median_space_m: float
+    mean_time_s: float
+    median_time_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class OmissionFrontier:
+    """One row for each share, from 0 up. people: whose crowds were looked at."""
+
+    rows: tuple[OmissionRow, ...]
+    people: int
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> "OmissionFrontier":
+        """The same from what ``to_json`` made."""
+        return cls(rows=tuple(OmissionRow(**row) for row in told["rows"]), people=told["people"])
+
+    def to_json(self) -> dict[str, Any]:
+        """As a comparison holds it."""
+        return {"people": self.people, "rows": [asdict(row) for row in self.rows]}
+
+
+def omission_frontier(facts: Facts) -> OmissionFrontier | None:
+    """The frontier of a release's crowds; None where its boxes are not k-merge's, or bounded in size."""
+    release, own = facts.release, facts.release.parameters
+    bounded = ("extent_at_most", "suppress_space_m", "suppress_time_s")
+    if (release.method, own.get("generalize")) != ("glove", "k-merge") or any(map(own.get, bounded)):
+        return None
+    crowds = _some(_crowds(facts))
+    start = _covering_all(
+        facts.original, crowds, refined=bool(own.get("refine") and own.get("refine_rounds"))
+    )
+    shares = sorted({*SHARES, own.get("omit_at_most") or 0.0})
+    budgets = [Budget.of(share, own.get("omit_of_one_at_most")) for share in shares]
+    each = omitted_for_each(facts.original, start, budgets, facts.run)
+    people = sum(len(members) for members in crowds)
+    samples = int(sum(facts.original.lengths[members].sum() for members in crowds))
+    rows = []
+    for share, classes in zip(shares, each, strict=True):
+        extents = extents_of_classes(facts.original, classes)
+        left = sum(len(one.members) for one in classes)
+        rows.append(
+            OmissionRow(
+                may_be_missing=share,
+                samples_missing=(samples - extents.n_samples) / samples,
+                people_missing=(people - left) / people,
+                mean_space_m=extents.mean_space_m,
+                median_space_m=extents.median_space_m,
+                mean_time_s=extents.mean_time_s,
+                median_time_s=extents.median_time_s,
+            )
+        )
+    return OmissionFrontier(rows=tuple(rows), people=people)
+
+
+def _crowds(facts: Facts) -> list[Integers]:
+    """The members of each crowd that has records, ascending."""
+    crowd_of = crowds_of(facts.release)
+    people = np.flatnonzero(facts.records >= 0)
+    own = crowd_of[facts.records[people]]
+    order = np.argsort(own, kind="stable")
+    return np.split(people[order], np.flatnonzero(np.diff(own[order])) + 1)
+
+
+def _some(crowds: list[Integers]) -> list[Integers]:
+    """All crowds, or as many, drawn at random, as hold MOST_PEOPLE."""
+    sizes = np.array([len(members) for members in crowds])
+    if sizes.sum() <= MOST_PEOPLE:
+        return crowds
+    order = np.random.default_rng(_DRAW_SEED).permutation(len(crowds))
+    enough = int(np.searchsorted(np.cumsum(sizes[order]), MOST_PEOPLE)) + 1
+    return [crowds[place] for place in np.sort(order[:enough]).tolist()]
+
+
+def _covering_all(
+    original: Trajectories, crowds: Sequence[Integers], *, refined: bool
+) -> list[EquivalenceClass]:
+    """The crowds with boxes that hold every sample, as GLOVE chooses them before anything is left out."""
+    plain = [
+        EquivalenceClass(members=members, boxes=merge_members(original, members)[0]) for members in crowds
+    ]
+    if not refined:
+        return plain
+    weights = weights_of(original, plain)
+    return [
+        EquivalenceClass(members=members, boxes=merged_by_weights(original, members, weights)[0])
+        for members in crowds
+    ]
+
+
+def extents_of_classes(original: Trajectories, classes: Sequence[EquivalenceClass]) -> Extents:
+    """The extents of the box that holds each raw sample of these classes."""
+    columns = [joined(original, each.members)[:3] for each in classes]
+    t, x, y = (np.concatenate(one) for one in zip(*columns, strict=True))
+    owned = Owned(
+        np.cumsum([0, *(len(own[0]) for own in columns)]),
+        np.cumsum([0, *(len(each.boxes) for each in classes)]),
+        np.arange(len(classes)),
+    )
+    boxes = Boxes.concatenate([each.boxes for each in classes])
+    slots, cells = np.empty(len(t), dtype=np.int64), np.empty(len(t), dtype=np.int64)
+    covering_extents(Points(t, x, y), BoxColumns(*boxes.columns()), owned, slots, cells)
+    return Extents.of(cells[slots >= 0], slots[slots >= 0], original.snapped_grid())
+
+
+def made_with_omission(release: Release) -> bool:
+    """Whether samples were left out so that boxes shrink."""
+    return bool(release.parameters.get("omit_at_most"))

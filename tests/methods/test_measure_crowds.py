@@ -1,0 +1,49 @@
+"""The benches of the refinement and of samples left out run, and play every attack of the lab unless told."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import measure_omission
+import measure_refinement
+import shoal
+
+KNOWN = ["insider"]  # an attack that needs few kernels; the lab's own tests play the others
+
+
+@pytest.fixture(scope="module")
+def city() -> shoal.Trajectories:
+    return shoal.read(shoal.synthesize(24, 2, 3, layout="city"))
+
+
+def test_every_attack_is_asked_for_unless_some_are_named(
+    city: shoal.Trajectories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def attack(*_: Any, knowledge: Any, **__: Any) -> Any:
+        asked.append(knowledge)
+        return SimpleNamespace(rates=[])
+
+    monkeypatch.setattr(measure_refinement, "attack", attack)
+    list(measure_refinement.lines(city, [3], 1, 8))
+    list(measure_omission.lines(city, {"k": 3}, [], 8, 0.1))
+    assert asked == [None] * 4  # what shoal.attack takes for everything
+
+
+def test_the_refinement_and_attacks_before_and_after(city: shoal.Trajectories) -> None:
+    told = list(measure_refinement.lines(city, [3], 1, 8, KNOWN))
+    assert told[0].startswith("20 people, ")
+    rows = [line.split("|")[1].strip() for line in told if line.startswith("| ")]
+    assert rows[:2] == ["greedy", "refined, 1 rounds"]
+    assert "insider-exact" in rows[2:]
+
+
+def test_the_frontier_and_attacks_before_and_after(city: shoal.Trajectories) -> None:
+    told = list(measure_omission.lines(city, {"k": 3}, [], 8, 0.1, KNOWN))
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in told if line.startswith("| ")]
+    frontier, attacks = rows[1:3], {row[0] for row in rows[3:]}
+    assert [row[0] for row in frontier] == ["0%", "10%"]
+    assert frontier[0][1] == "0.00%" != frontier[1][1]
+    assert "insider-exact" in attacks
