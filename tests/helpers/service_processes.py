@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from deployed import command_of, write_certificate
+from deployed import NGINX, command_of, proxy, write_certificate
 from shoal.collect.crypto.signatures import verify_key
 from shoal.collect.roles.registrar import code_digest, write_code
 from shoal.collect.server.http_authority import ClaimBook
@@ -89,6 +89,7 @@ class Site:
     others: list[int] = field(default_factory=list)  # ports of further collectors
     registrar_key: str = ""
     proxy: str = ""  # the address of a proxy before the collectors
+    in_front: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> "Site":
         (self.folder / "places.csv").write_text("lat,lon,weight\n39.9,116.3,2\n39.95,116.4,1\n")
@@ -157,8 +158,16 @@ class Site:
             assert shoal == "collect"
             self.server, self.collector = self._serve(*arguments, *LIMITS, *self.more)
         _, self.authority = self._serve(*command_of("authority", environment, here)[1:], "--quiet")
+        if NGINX is not None:  # where it is not installed, devices ask both collectors themselves
+            port, ports = free_port(), (self.ports[0], *self.others)
+            there = {f"collector-{i}:8440": f"127.0.0.1:{one}" for i, one in enumerate(ports, 1)}
+            self.in_front = proxy(self.folder, port, there)
+            self.proxy = f"https://localhost:{port}"
 
     def __exit__(self, *_: object) -> None:
+        if self.in_front is not None:  # its workers end with it when it is asked, not when it is killed
+            self.in_front.terminate()
+            self.in_front.wait()
         for process in self.started:
             process.kill()
         for process in self.started:
